@@ -1,0 +1,53 @@
+const USERS = 1_000
+
+/** A track call such as the browser library sends from a shop: 1 KB. */
+function call(user: number) {
+  return {
+    type: 'track',
+    messageId: `ajs-next-1764000000000-0b6f7d6e-7a53-${String(user).padStart(12, '0')}`,
+    userId: `user-${user}`,
+    anonymousId: '8c7e26c5-9a9c-4c3f-bb6b-2f9f4bfa7a7d',
+    event: 'Order Completed',
+    timestamp: '2026-01-02T03:04:05.678Z',
+    sentAt: '2026-01-02T03:04:06.000Z',
+    properties: {
+      order_id: `o-${user}`,
+      total: 99.95,
+      shipping: 4.9,
+      tax: 15.96,
+      currency: 'EUR',
+      coupon: null,
+      first_order: false,
+      products: [
+        { product_id: 'p-4711', sku: 'A-1', name: 'Blue jumper', price: 45.5, quantity: 2 },
+        { product_id: 'p-0815', sku: 'B-7', name: 'Wool socks', price: 8.95, quantity: 1 },
+      ],
+    },
+    context: {
+      library: { name: 'analytics.js', version: 'next-1.70.0' },
+      page: { path: '/done', referrer: '', search: '', title: 'Thank you', url: 'https://shop.example/done' },
+      userAgent: 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/131.0.0.0 Safari/537.36',
+      locale: 'en-US',
+      timezone: 'Europe/Berlin',
+    },
+    integrations: {},
+  }
+}
+
+/** Bodies of many users; `batch`: calls in each, 1 for single calls. */
+export function bodies(batch: number): string[] {
+  const calls = Array.from({ length: USERS }, (_, user) => call(user))
+  if (batch === 1) return calls.map((one) => JSON.stringify(one))
+  const groups = Array.from({ length: USERS / batch }, (_, group) =>
+    calls.slice(group * batch, (group + 1) * batch),
+  )
+  return groups.map((group) => JSON.stringify({ batch: group, sentAt: '2026-01-02T03:04:06.000Z' }))
+}
+
+/** What the router would render of them. */
+export function deliveryBodies(): string[] {
+  return Array.from({ length: USERS }, (_, user) => {
+    const { type, userId, event, properties, timestamp, context } = call(user)
+    return JSON.stringify({ version: 1, type, userId, event, properties, timestamp, context })
+  })
+}

@@ -1,0 +1,186 @@
+import ipaddr from 'ipaddr.js'
+import ms, { type StringValue } from 'ms'
+import { z } from 'zod'
+
+/**
+ * The only place where the environment becomes settings: one pure function of env to a typed tree.
+ * Every fault is reported, not only the first. Names and defaults: README, "Settings".
+ */
+
+const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean),
+)
+const port = z.coerce.number().int().min(0).max(65_535)
+const flag = z.enum(['true', 'false', '1', '0', '']).transform((text) => text === 'true' || text === '1')
+
+const durationMs = z.string().transform((text, ctx) => {
+  // `ms` takes words too ("2 days"); settings keep to the four units that topic names can carry
+  if (/^\d+(\.\d+)?(ms|s|m|h)$/.test(text)) return ms(text as StringValue)
+  ctx.addIssue(`"${text}" is no duration: a number with ms, s, m or h, like 500ms or 4h`)
+  return z.NEVER
+})
+
+const ladder = list.transform((delays, ctx) => {
+  const parsed = delays.map((delay) => ({ name: delay, ...durationMs.safeParse(delay) }))
+  for (const { name, error } of parsed) if (error) ctx.addIssue(`"${name}" is no duration like 30s or 5m`)
+  const rungs = parsed.map(({ name, data }) => ({ name, delayMs: data ?? 0 }))
+  if (rungs.length === 0) ctx.addIssue('needs at least one delay')
+  return rungs
+})
+
+const cidrs = list.transform((blocks, ctx) => {
+  for (const block of blocks)
+    if (!ipaddr.isValidCIDR(block)) ctx.addIssue(`"${block}" is no CIDR like 10.0.0.0/8`)
+  return blocks
+})
+
+const keys = list.transform((texts, ctx) => {
+  const buffers = texts.map((text) => Buffer.from(text, 'base64'))
+  if (buffers.length === 0) ctx.addIssue('needs at least one key')
+  if (buffers.some((key) => key.length !== 32)) ctx.addIssue('each key is 32 bytes in base64')
+  return buffers
+})
+
+const environment = z.object({
+  /** host:port of the brokers, comma-separated. */
+  KAFKA_BROKERS: list.refine((brokers) => brokers.length > 0, 'needs at least one host:port'),
+  KAFKA_SSL: flag.default(false),
+  KAFKA_SASL_MECHANISM: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']).optional(),
+  KAFKA_SASL_USERNAME: z.string().optional(),
+  KAFKA_SASL_PASSWORD: z.string().optional(),
+  /** Confluent-compatible; user and password in the URL are sent as basic auth. */
+  SCHEMA_REGISTRY_URL: z.url(),
+  /** Put before every topic and group name: several systems on one cluster. */
+  TOPIC_PREFIX: z
+    .string()
+    .regex(/^[a-zA-Z0-9._-]{0,100}$/, 'only letters, digits, dot, dash, underscore')
+    .default(''),
+  PARTITIONS: z.coerce.number().int().min(1).max(10_000).default(12),
+  REPLICATION: z.coerce.number().int().min(1).max(10).default(1),
+  HOST: z.string().default('0.0.0.0'),
+  INGEST_PORT: port.default(8080),
+  CONTROL_PORT: port.default(8081),
+  ROUTER_PORT: port.default(8082),
+  DELIVERER_PORT: port.default(8083),
+  INGEST_METRICS_PORT: port.default(8084),
+  /** Bearer token with all rights, and one that may only read. */
+  CONTROL_TOKEN: z.string().min(16, 'at least 16 characters').optional(),
+  CONTROL_VIEW_TOKEN: z.string().min(16, 'at least 16 characters').optional(),
+  /** Encrypts secrets in the config topic; the first of several encrypts, all decrypt. */
+  CONFIG_KEY: keys,
+  /** Addresses that webhooks may reach although they are not public. */
+  EGRESS_ALLOW: cidrs.default([]),
+  /** Path of a PEM file of further trusted roots. */
+  EGRESS_CA: z.string().optional(),
+  RETRY_LADDER: ladder.prefault('5s,30s,2m,5m,15m,30m,60m,60m,60m'),
+  RETRY_WINDOW: durationMs.prefault('4h'),
+  RESPONSE_TIMEOUT: durationMs.prefault('5s'),
+  DEDUP_WINDOW: durationMs.prefault('1h'),
+  /** POSTs under way at once, per lane and process. */
+  DELIVERY_SLOTS: z.coerce.number().int().min(1).max(65_536).default(512),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+})
+
+export type Role = 'ingest' | 'router' | 'deliverer' | 'control'
+export type Rung = { name: string; delayMs: number }
+export type Config = ReturnType<typeof tree>
+export type KafkaConfig = Config['kafka']
+
+const portNames = {
+  ingest: 'INGEST_PORT',
+  control: 'CONTROL_PORT',
+  router: 'ROUTER_PORT',
+  deliverer: 'DELIVERER_PORT',
+} as const
+
+function tree(env: z.infer<typeof environment>, role: Role) {
+  const { username, password } = new URL(env.SCHEMA_REGISTRY_URL)
+  return {
+    role,
+    logLevel: env.LOG_LEVEL,
+    host: env.HOST,
+    port: env[portNames[role]],
+    metricsPort: env.INGEST_METRICS_PORT,
+    kafka: {
+      brokers: env.KAFKA_BROKERS,
+      ssl: env.KAFKA_SSL,
+      sasl: env.KAFKA_SASL_MECHANISM && {
+        mechanism: env.KAFKA_SASL_MECHANISM,
+        username: env.KAFKA_SASL_USERNAME ?? '',
+        password: env.KAFKA_SASL_PASSWORD ?? '',
+      },
+      topicPrefix: env.TOPIC_PREFIX,
+      partitions: env.PARTITIONS,
+      replication: env.REPLICATION,
+    },
+    registry: {
+      url: withoutCredentials(env.SCHEMA_REGISTRY_URL),
+      auth: username
+        ? { username: decodeURIComponent(username), password: decodeURIComponent(password) }
+        : undefined,
+    },
+    configKeys: env.CONFIG_KEY,
+    tokens: { admin: env.CONTROL_TOKEN ?? '', view: env.CONTROL_VIEW_TOKEN },
+    dedupWindowMs: env.DEDUP_WINDOW,
+    delivery: {
+      ladder: env.RETRY_LADDER,
+      windowMs: env.RETRY_WINDOW,
+      responseTimeoutMs: env.RESPONSE_TIMEOUT,
+      slots: env.DELIVERY_SLOTS,
+      egressAllow: env.EGRESS_ALLOW,
+      egressCaFile: env.EGRESS_CA,
+    },
+  }
+}
+
+function withoutCredentials(text: string): string {
+  const url = new URL(text)
+  url.username = ''
+  url.password = ''
+  return url.href.replace(/\/$/, '')
+}
+
+/** Faults of the settings, one line each, all of them. A process that gets one exits with code 2. */
+export class ConfigError extends Error {
+  override name = 'ConfigError'
+  readonly code = 'config_invalid'
+  readonly faults: readonly string[]
+  constructor(faults: readonly string[]) {
+    super(
+      `${faults.length === 1 ? 'One setting is' : `${faults.length} settings are`} wrong:\n  ${faults.join('\n  ')}`,
+    )
+    this.faults = faults
+  }
+}
+
+/** @throws ConfigError with every fault. A variable that is set but empty counts as not set. */
+export function readConfig(env: Record<string, string | undefined>, role: Role): Config {
+  const given = Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
+  )
+  const parsed = environment.safeParse(given)
+  const faults = parsed.success
+    ? rules(parsed.data, role)
+    : parsed.error.issues.map((issue) => describe(issue, given))
+  if (faults.length > 0 || !parsed.success) throw new ConfigError(faults)
+  return tree(parsed.data, role)
+}
+
+function describe(issue: z.core.$ZodIssue, given: Record<string, unknown>): string {
+  const name = String(issue.path[0])
+  return given[name] === undefined ? `${name}: not set` : `${name}: ${issue.message}`
+}
+
+/** Rules that hold between settings. */
+function rules(env: z.infer<typeof environment>, role: Role): string[] {
+  const faults: string[] = []
+  if (role === 'control' && !env.CONTROL_TOKEN) faults.push('CONTROL_TOKEN: not set')
+  if (env.CONTROL_TOKEN && env.CONTROL_TOKEN === env.CONTROL_VIEW_TOKEN)
+    faults.push('CONTROL_VIEW_TOKEN: is the same as CONTROL_TOKEN, so it would not be read-only')
+  if (env.KAFKA_SASL_MECHANISM && !(env.KAFKA_SASL_USERNAME && env.KAFKA_SASL_PASSWORD))
+    faults.push('KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD: both are needed with KAFKA_SASL_MECHANISM')
+  return faults
+}

@@ -1,0 +1,67 @@
+import { check, idTaken } from './check.ts'
+import { idFor } from './id.ts'
+import type { Facts, Given, Made, Noun, Stamp } from './noun.ts'
+import type { Refusal } from './refusal.ts'
+
+/** What a write comes to: the record to write, `null` to remove it, or why not. */
+export type Decided<T> = { id: string; record: T | null } | { refusal: Refusal }
+
+/** `now`: ISO 8601 UTC. `body`: JSON, unchecked. */
+export type Create = { body: unknown; now: string; made: Made }
+export type Replace = Create & { id: string; version: number }
+/** Without `version`: whichever it is at. */
+export type Remove = { id: string; version: number | undefined }
+
+export function create<G extends Given, T extends Stamp>(
+  noun: Noun<G, T>,
+  asked: Create,
+  facts: Facts,
+): Decided<T> {
+  const { body, now, made } = asked
+  const checked = check(noun, { shape: noun.create, body, old: undefined, facts })
+  if ('faults' in checked) return { refusal: { code: 'faulty', faults: checked.faults } }
+  const id = checked.given.id ?? idFor(checked.given.name, made.idSuffix)
+  const taken = idTaken(noun, id, facts)
+  if (taken.length > 0) return { refusal: { code: 'faulty', faults: taken } }
+  return {
+    id,
+    record: noun.build(checked.given, { stamp: { id, version: 1, updatedAt: now }, made, old: undefined }),
+  }
+}
+
+export function replace<G extends Given, T extends Stamp>(
+  noun: Noun<G, T>,
+  asked: Replace,
+  facts: Facts,
+): Decided<T> {
+  const { id, body, now, made } = asked
+  const found = current(noun, asked, facts)
+  if ('refusal' in found) return found
+  const checked = check(noun, { shape: noun.replace, body, old: found.old, facts })
+  if ('faults' in checked) return { refusal: { code: 'faulty', faults: checked.faults } }
+  const stamp = { id, version: found.old.version + 1, updatedAt: now }
+  return { id, record: noun.build(checked.given, { stamp, made, old: found.old }) }
+}
+
+export function remove<G extends Given, T extends Stamp>(
+  noun: Noun<G, T>,
+  asked: Remove,
+  facts: Facts,
+): Decided<T> {
+  const found = current(noun, asked, facts)
+  if ('refusal' in found) return found
+  const faults = noun.uses(asked.id, facts)
+  return faults.length > 0 ? { refusal: { code: 'in_use', faults } } : { id: asked.id, record: null }
+}
+
+function current<G extends Given, T extends Stamp>(
+  noun: Noun<G, T>,
+  { id, version }: Remove,
+  facts: Facts,
+): { old: T } | { refusal: Refusal } {
+  const old = noun.all(facts).get(id)
+  if (!old) return { refusal: { code: 'not_found', what: `${noun.kind} ${id}` } }
+  if (version !== undefined && version !== old.version)
+    return { refusal: { code: 'version_mismatch', current: old.version } }
+  return { old }
+}

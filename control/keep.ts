@@ -1,0 +1,55 @@
+import type { Fault } from './answer.ts'
+import { MASK } from './mask.ts'
+import { isObject, type Members } from './members.ts'
+import { pointer } from './pointer.ts'
+
+export type Kept = { body: unknown; faults: Fault[] }
+
+/**
+ * The body of a request with each mask replaced by the secret it stands for: that of the record it replaces; a header's
+ * is found by its webhook's URL and its own name. Where there is none, that is a fault and the field is left out.
+ * The body is as the client sent it: nothing is known of its shape yet.
+ */
+export function keepMasked(body: unknown, old: object | undefined): Kept {
+  const faults: Fault[] = []
+  if (!isObject(body)) return { body, faults }
+  const copy = structuredClone(body)
+  const fields = old && isObject(old) ? old : {}
+  for (const name of ['writeKey', 'sharedSecret', 'previousSecret'])
+    put(copy, { name, kept: fields[name], path: [name], faults })
+  webhooksOf(copy).forEach((webhook, index) => {
+    if (!isObject(webhook) || !isObject(webhook.headers)) return
+    for (const name of Object.keys(webhook.headers)) {
+      const kept = oldHeader(webhooksOf(fields), { url: webhook.url, name, index })
+      put(webhook.headers, { name, kept, path: ['webhooks', index, 'headers', name], faults })
+    }
+  })
+  return { body: copy, faults }
+}
+
+type Place = { name: string; kept: unknown; path: PropertyKey[]; faults: Fault[] }
+
+function put(owner: Members, { name, kept, path, faults }: Place): void {
+  if (owner[name] !== MASK) return
+  if (kept !== undefined) {
+    owner[name] = kept
+    return
+  }
+  delete owner[name]
+  const message = `"${MASK}" keeps the old value, and there is none: give the value itself, or leave it out`
+  faults.push({ pointer: pointer(path), code: 'nothing_to_keep', message })
+}
+
+/** Of several webhooks with one URL, the one at the same place comes first. */
+function oldHeader(old: readonly unknown[], wanted: { url: unknown; name: string; index: number }): unknown {
+  for (const webhook of [old[wanted.index], ...old]) {
+    if (!isObject(webhook) || webhook.url !== wanted.url || !isObject(webhook.headers)) continue
+    const found = Object.entries(webhook.headers).find(
+      ([name]) => name.toLowerCase() === wanted.name.toLowerCase(),
+    )
+    if (found) return found[1]
+  }
+  return undefined
+}
+
+const webhooksOf = ({ webhooks }: Members): unknown[] => (Array.isArray(webhooks) ? webhooks : [])

@@ -1,0 +1,28 @@
+import { createFencedWriter } from '../kafka/fenced.ts'
+import { probeUntilClosed, run } from '../lifecycle.ts'
+import { followSettings } from '../schemas/follow.ts'
+import { prepare } from '../schemas/prepare.ts'
+import { createApp } from './app.ts'
+
+await run('control', async ({ config, log, connection, onFatal, closing }) => {
+  await prepare(connection, config)
+  const settings = closing.adopt(
+    await followSettings({ connection, keys: config.configKeys, onFatal }),
+    (open) => open.close(),
+  )
+  const { table } = settings
+  const writer = closing.adopt(
+    createFencedWriter({ connection, transactionalId: 'control.config', table }),
+    (open) => open.close(),
+  )
+  const probe = probeUntilClosed(closing, () =>
+    settings.isLoaded() ? undefined : 'the settings are not loaded yet',
+  )
+  const app = createApp({ settings, writer, keys: config.configKeys, tokens: config.tokens, probe, log })
+  closing.adopt(app, (open) => open.close())
+  const url = await app.listen({ host: config.host, port: config.port })
+  log.info({ url }, 'control starting')
+  await settings.loaded
+  // also loaded when a setting could not be read; the process is ending then
+  if (!closing.disposed) log.info({ url }, 'control ready')
+})

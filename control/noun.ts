@@ -1,0 +1,41 @@
+import { z } from 'zod'
+import type { Settings } from '../schemas/follow.ts'
+import { idShape, type Kind } from '../schemas/settings.ts'
+import type { Fault } from './answer.ts'
+import type { Members } from './members.ts'
+
+/** What is known when a write is decided. */
+export type Facts = Pick<Settings, 'sources' | 'destinations' | 'sourceByWriteKey'>
+
+/** What every record has. `updatedAt`: ISO 8601 UTC. */
+export type Stamp = { id: string; version: number; updatedAt: string }
+
+/** Made of randomness beforehand, for a record that does not bring its own. */
+export type Made = { idSuffix: string; writeKey: string }
+
+/** What a client gives; more than a name depends on the kind. */
+export type Given = { id?: string | undefined; name: string }
+
+/** One kind of setting, as the API offers it under `/api/<path>`. A further kind is one more value of this type. */
+export type Noun<G extends Given, T extends Stamp> = {
+  kind: Kind
+  path: string
+  create: z.ZodType<G>
+  replace: z.ZodType<G>
+  all(facts: Facts): ReadonlyMap<string, T>
+  /** The record that comes of what was given; `old` is the one it replaces. */
+  build(given: G, by: { stamp: Stamp; made: Made; old: T | undefined }): T
+  /** Rules between records. The body's shape may be faulty as well: all faults are told at once. */
+  faults(body: Members, by: { facts: Facts; old: T | undefined }): Fault[]
+  /** What stands against removing it. */
+  uses(id: string, facts: Facts): Fault[]
+}
+
+export const createFields = { id: idShape.optional() }
+
+/** What a GET has answered can be sent back: what the server counts up itself is taken, and ignored. */
+export const replaceFields = {
+  ...createFields,
+  version: z.unknown().optional(),
+  updatedAt: z.unknown().optional(),
+}

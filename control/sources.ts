@@ -1,0 +1,39 @@
+import type { z } from 'zod'
+import { type Source, sourceShape } from '../schemas/settings.ts'
+import type { Fault } from './answer.ts'
+import { createFields, type Given, type Noun, replaceFields } from './noun.ts'
+
+type GivenSource = z.infer<typeof sourceShape> & Given
+
+export const sources: Noun<GivenSource, Source> = {
+  kind: 'source',
+  path: 'sources',
+  create: sourceShape.extend(createFields),
+  replace: sourceShape.extend(replaceFields),
+  all: (facts) => facts.sources,
+
+  // a replacement that names no write key keeps it: a new one would lock out every client that sends with the old
+  build: (given, { stamp, made, old }) => ({
+    ...given,
+    ...stamp,
+    writeKey: given.writeKey ?? old?.writeKey ?? made.writeKey,
+  }),
+
+  faults({ writeKey }, { facts, old }) {
+    const owner = typeof writeKey === 'string' ? facts.sourceByWriteKey(writeKey) : undefined
+    if (!owner || owner.id === old?.id) return []
+    const message = `source ${owner.id} has this write key: choose another, or leave it out to get one`
+    return [{ pointer: '/writeKey', code: 'write_key_taken', message }]
+  },
+
+  uses(id, facts) {
+    const users = [...facts.destinations.values()].filter(({ sourceIds }) => sourceIds.includes(id))
+    return users.map((user): Fault => {
+      return {
+        pointer: '',
+        code: 'source_in_use',
+        message: `destination ${user.id} is connected to it: disconnect that first`,
+      }
+    })
+  },
+}

@@ -1,0 +1,72 @@
+import type { Rung } from '../config.ts'
+import type { Delivery } from '../schemas/delivery.ts'
+import type { Outcome } from './classify.ts'
+
+/** One POST of a round, ended. Times in milliseconds. */
+export type Posted = {
+  urlIndex: number
+  url: string
+  startedAt: number
+  durationMs: number
+  outcome: Outcome
+  response: string | null
+}
+
+export type DeadReason = 'window_expired' | 'attempts_exhausted' | 'refused'
+
+/** What becomes of a delivery after a round: done, or one more record of it. */
+export type Next =
+  | { kind: 'done' }
+  | { kind: 'retry'; rung: Rung; dueAt: number; delivery: Delivery }
+  | { kind: 'dead'; reason: DeadReason; delivery: Delivery }
+
+export type Ladder = { ladder: readonly Rung[]; windowMs: number }
+
+/**
+ * Any URL delivered: done. None, and at least one may succeed later: the next rung, as long as there is one and it ends
+ * within the window, which began with the first attempt. All refused: dead at once (design: delivery, "The ladder").
+ * @param posted the round's POSTs, none of them still under way unless one was delivered.
+ */
+export function next(
+  delivery: Delivery,
+  posted: readonly Posted[],
+  now: number,
+  { ladder, windowMs }: Ladder,
+): Next {
+  if (posted.some(({ outcome }) => outcome.outcome === 'delivered')) return { kind: 'done' }
+  const startedAt = posted[0]?.startedAt ?? now
+  const tried = afterRound(delivery, posted, delivery.firstAttemptAt ?? startedAt)
+  const dead = (reason: DeadReason): Next => ({
+    kind: 'dead',
+    reason,
+    delivery: { ...tried, deadReason: reason, deadAt: now },
+  })
+  if (posted.every(({ outcome }) => outcome.outcome === 'refused')) return dead('refused')
+  const rung = ladder[tried.attempt - 1]
+  if (!rung) return dead('attempts_exhausted')
+  const dueAt = now + rung.delayMs
+  if (dueAt > (tried.firstAttemptAt ?? now) + windowMs) return dead('window_expired')
+  return { kind: 'retry', rung, dueAt, delivery: tried }
+}
+
+function afterRound(delivery: Delivery, posted: readonly Posted[], firstAttemptAt: number): Delivery {
+  const attempt = delivery.attempt + 1
+  const refused = posted.filter(({ outcome }) => outcome.outcome === 'refused').map(({ url }) => url)
+  const history = posted.map(({ urlIndex, startedAt, durationMs, outcome }) => ({
+    attempt,
+    urlIndex,
+    startedAt,
+    durationMs,
+    outcome: outcome.outcome,
+    status: 'status' in outcome ? (outcome.status ?? null) : null,
+    code: 'code' in outcome ? outcome.code : null,
+  }))
+  return {
+    ...delivery,
+    firstAttemptAt,
+    attempt,
+    deferrals: 0,
+    refusedUrls: [...delivery.refusedUrls, ...refused],
+    history: [...delivery.history, ...history],
+  }
+}

@@ -1,0 +1,34 @@
+import { type Code, refusal, statusOf } from './codes.ts'
+
+/** What goes back over HTTP; bodies are JSON, always. */
+export type Answer = { status: number; body: string; headers?: Readonly<Record<string, string>> }
+
+/** Without this header browsers hide the answer from the client library, which sends again. */
+export const CORS = { 'access-control-allow-origin': '*' } as const
+
+export const PREFLIGHT = {
+  ...CORS,
+  'access-control-allow-methods': 'GET, POST, OPTIONS',
+  'access-control-allow-headers': 'authorization, content-type, content-encoding, x-retry-count',
+  'access-control-max-age': '86400',
+} as const
+
+/** Status 200 and this body are what client libraries take for success, and nothing else. */
+export const SUCCESS: Answer = { status: 200, body: '{"success":true}' }
+
+/** A rejected item of a batch, by its place in it. */
+export type RejectedItem = { index: number; code: Code; message: string }
+
+export function batchAnswer(rejected: readonly RejectedItem[]): Answer {
+  return rejected.length === 0 ? SUCCESS : { status: 200, body: JSON.stringify({ success: true, rejected }) }
+}
+
+export function errorAnswer(code: Code, headers?: Answer['headers']): Answer {
+  const answer = { status: statusOf(code), body: JSON.stringify(refusal(code)) }
+  return headers ? { ...answer, headers } : answer
+}
+
+/** Seconds after which a client may well send again: Kafka's short absences are over by then. */
+const RETRY_AFTER = { 'retry-after': '2' }
+
+export const UNAVAILABLE = errorAnswer('unavailable', RETRY_AFTER)

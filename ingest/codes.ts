@@ -1,0 +1,51 @@
+/** Every code that an answer or a rejection can carry: its status, and what it says to people. */
+const table = {
+  invalid_json: [400, 'The body is not JSON.'],
+  invalid_encoding: [400, 'The body is not UTF-8.'],
+  call_not_object: [400, 'A call must be a JSON object.'],
+  batch_not_array: [400, 'The body must be an object whose "batch" is an array of calls.'],
+  empty_batch: [400, 'The batch holds no calls.'],
+  too_deep: [400, 'The call is nested deeper than 64 levels.'],
+  unknown_type: [400, 'The type must be one of identify, track, page, screen, group and alias.'],
+  id_not_string: [
+    400,
+    'userId, anonymousId, groupId and previousId must be strings; whole numbers are taken up to 2^53 - 1.',
+  ],
+  no_user_or_anonymous_id: [400, 'userId or anonymousId is needed.'],
+  user_id_required: [400, 'An alias call needs userId, the new id.'],
+  previous_id_required: [400, 'An alias call needs previousId, the id to alias from.'],
+  group_id_required: [400, 'A group call needs groupId.'],
+  event_not_defined: [400, 'A track call needs event, the name of the action.'],
+  event_not_string: [400, 'event must be a string.'],
+  properties_not_object: [400, 'properties must be an object.'],
+  traits_not_object: [400, 'traits must be an object.'],
+  context_not_object: [400, 'context must be an object.'],
+  integrations_not_object: [400, 'integrations must be an object.'],
+  integrations_all_not_boolean: [400, 'integrations.All must be true or false.'],
+  bad_request: [400, 'This is not a request that HTTP allows.'],
+  unknown_source: [
+    401,
+    'No source has this write key. It is the user name of basic auth, or writeKey in the body or the query.',
+  ],
+  source_disabled: [403, 'The source is switched off.'],
+  not_found: [404, 'Calls go to POST /v1/{identify,track,page,screen,group,alias} and /v1/batch.'],
+  method_not_allowed: [405, 'This path does not take this method; see the header Allow.'],
+  call_too_large: [413, 'A call may have at most 32 KB (32,768 bytes).'],
+  batch_too_large: [
+    413,
+    'A batch may have at most 500 KB (512,000 bytes); its context and integrations count once for each call, up to 8 MB.',
+  ],
+  too_many_calls: [413, 'A batch may hold at most 2,500 calls.'],
+  unsupported_encoding: [415, 'This Content-Encoding is not supported: send the body as it is.'],
+  internal_error: [500, 'Something went wrong here.'],
+  unavailable: [503, 'The call could not be stored in time: send it again.'],
+} as const satisfies Record<string, readonly [status: number, message: string]>
+
+export type Code = keyof typeof table
+
+/** Why a call, or a whole request, is not taken. */
+export type Refusal = { code: Code; message: string }
+
+export const statusOf = (code: Code): number => table[code][0]
+
+export const refusal = (code: Code): Refusal => ({ code, message: table[code][1] })

@@ -1,0 +1,53 @@
+import { isUtf8 } from 'node:buffer'
+
+export type JsonObject = { readonly [key: string]: unknown }
+
+/** `text` is what came, for people to look at when it is not JSON. */
+export type Parsed =
+  | { ok: true; text: string; value: unknown }
+  | { ok: false; text: string; code: 'invalid_encoding' | 'invalid_json' }
+
+const BYTE_ORDER_MARK = '\uFEFF'
+
+/** Parses a body. A byte order mark is skipped. */
+export function parseBody(bytes: Buffer): Parsed {
+  const whole = bytes.toString('utf8')
+  if (!isUtf8(bytes)) return { ok: false, text: whole, code: 'invalid_encoding' }
+  const text = whole.startsWith(BYTE_ORDER_MARK) ? whole.slice(1) : whole
+  try {
+    return { ok: true, text, value: JSON.parse(text) }
+  } catch {
+    return { ok: false, text, code: 'invalid_json' }
+  }
+}
+
+/** Keys such as `__proto__` are plain data in what JSON.parse returns, and stay so when it is spread or printed. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Most that one character can take: an escape such as \u001f. */
+const CHARACTER = 6
+/** Above what any number, true, false and null take, with a comma. */
+const SCALAR = 26
+
+/**
+ * A bound for the bytes of `value` as compact JSON, at a fraction of the cost of printing it, or Infinity when it is nested
+ * deeper than `levels`. It recurses no deeper than that, so that no body can exhaust the stack.
+ */
+export function boundOf(value: unknown, levels: number): number {
+  if (typeof value === 'string') return value.length * CHARACTER + 3
+  if (typeof value !== 'object' || value === null) return SCALAR
+  if (levels === 0) return Number.POSITIVE_INFINITY
+  let sum = 3
+  if (Array.isArray(value)) {
+    for (const item of value) sum += boundOf(item, levels - 1)
+    return sum
+  }
+  // what JSON.parse returns inherits nothing that for..in could show
+  for (const key in value) sum += key.length * CHARACTER + 3 + boundOf((value as JsonObject)[key], levels - 1)
+  return sum
+}
+
+/** Bytes of `value` as compact JSON. */
+export const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))

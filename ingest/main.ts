@@ -1,0 +1,41 @@
+import { randomUUIDv7 } from 'node:crypto'
+import { createProducer } from '../kafka/produce.ts'
+import { probeUntilClosed, run } from '../lifecycle.ts'
+import { registry, serveOps } from '../metrics.ts'
+import { followSettings } from '../schemas/follow.ts'
+import { prepare } from '../schemas/prepare.ts'
+import { createApp } from './app.ts'
+import { createMeter } from './metrics.ts'
+import { notReady } from './ready.ts'
+import { openEncoders } from './record.ts'
+import { createTake } from './take.ts'
+
+const MAX_QUEUED_BYTES = 64 * 1024 * 1024
+
+await run('ingest', async ({ config, log, connection, onFatal, closing }) => {
+  await prepare(connection, config)
+  const settings = closing.adopt(
+    await followSettings({ connection, keys: config.configKeys, onFatal }),
+    (it) => it.close(),
+  )
+  const meter = createMeter(registry)
+  const producer = closing.adopt(
+    await createProducer(connection, { maxQueuedBytes: MAX_QUEUED_BYTES, onAck: meter.acked }),
+    (it) => it.close(),
+  )
+  meter.watchQueue(producer)
+  const probe = probeUntilClosed(closing, () => notReady(settings, producer))
+  closing.adopt(await serveOps({ host: config.host, port: config.metricsPort, probe }), (it) => it.close())
+  const take = createTake({
+    sourceByWriteKey: settings.sourceByWriteKey,
+    now: Date.now,
+    newId: randomUUIDv7,
+    produce: producer.produce,
+    encoders: await openEncoders(config.registry, connection.named),
+    meter,
+    log,
+  })
+  const app = closing.adopt(createApp({ take, meter, probe, log }), (it) => it.close())
+  await settings.loaded // without them every write key would be unknown
+  log.info({ address: await app.listen(config) }, 'ready')
+})

@@ -1,0 +1,34 @@
+import type { Config } from '../config.ts'
+import type { OutRecord } from '../kafka/produce.ts'
+import type { Codec } from '../schemas/codec.ts'
+import type { Event } from '../schemas/event.ts'
+import { openCodec, openRegistry } from '../schemas/registry.ts'
+import type { Rejected } from '../schemas/rejected.ts'
+import { EVENTS, REJECTED } from '../schemas/topics.ts'
+
+export type Encoders = { event: Codec<Event>['encode']; rejected: Codec<Rejected>['encode'] }
+
+/** Encoders that write the ids under which the topics' schemas are registered. */
+export async function openEncoders(
+  config: Config['registry'],
+  named: (topic: string) => string,
+): Promise<Encoders> {
+  const registry = openRegistry(config)
+  const event = await openCodec(registry, 'event', `${named(EVENTS)}-value`)
+  const rejected = await openCodec(registry, 'rejected', `${named(REJECTED)}-value`)
+  return { event: event.encode, rejected: rejected.encode }
+}
+
+/** One user's events of one source share a partition. With the id in a header duplicates are found without decoding. */
+export function eventRecord(event: Event, encode: Encoders['event']): OutRecord {
+  return {
+    topic: EVENTS,
+    key: `${event.sourceId}/${event.userId ?? event.anonymousId}`,
+    value: encode(event),
+    headers: { messageId: event.messageId },
+  }
+}
+
+export function rejectedRecord(rejected: Rejected, encode: Encoders['rejected']): OutRecord {
+  return { topic: REJECTED, key: rejected.sourceId, value: encode(rejected) }
+}

@@ -1,0 +1,71 @@
+/** Times are milliseconds since 1970 in UTC. */
+export type EventTimes = {
+  timestamp: number
+  receivedAt: number
+  sentAt: number | null
+  originalTimestamp: number | null
+}
+
+const DATE = String.raw`(\d{4})-?(\d\d)-?(\d\d)`
+const CLOCK = String.raw`(\d\d):?(\d\d)(?::?(\d\d)(?:[.,](\d{1,9}))?)?`
+const OFFSET = String.raw`(?:[Zz]|([+-])(\d\d):?(\d\d)?)`
+const ISO = new RegExp(`^${DATE}(?:[Tt ]${CLOCK} ?${OFFSET}?)?$`)
+
+/** What clients mostly send; days up to 28 are in every month. */
+const USUAL = /^\d{4}-\d\d-(?:[01]\d|2[0-8])T\d\d:\d\d:\d\d\.\d{3}Z$/
+
+/** Years 0 to 9999: what prints as ISO 8601 with four digits. */
+const EARLIEST = -62_167_219_200_000
+const LATEST = 253_402_300_799_999
+
+/**
+ * ISO 8601: a date, or date and time, in extended or basic form, any offset form, any number of decimals (cut to
+ * milliseconds). Without an offset it is taken for UTC. @returns null for anything else, numbers among it.
+ */
+export function parseTime(value: unknown): number | null {
+  if (typeof value !== 'string') return null
+  return USUAL.test(value) ? inRange(Date.parse(value)) : parseAny(value)
+}
+
+function parseAny(value: string): number | null {
+  const match = ISO.exec(value)
+  if (!match) return null
+  const [
+    ,
+    year,
+    month,
+    day,
+    hour = '00',
+    minute = '00',
+    second = '00',
+    decimals = '',
+    sign,
+    offsetHour = '00',
+    offsetMinute = '00',
+  ] = match
+  const local = Date.parse(
+    `${year}-${month}-${day}T${hour}:${minute}:${second}.${decimals.slice(0, 3).padEnd(3, '0')}Z`,
+  )
+  // Date.parse takes 30 February for 2 March
+  if (Number(day) > 28 && new Date(local).getUTCDate() !== Number(day) && hour !== '24') return null
+  if (Number(offsetHour) > 23 || Number(offsetMinute) > 59) return null
+  const offset = (Number(offsetHour) * 60 + Number(offsetMinute)) * 60_000
+  return inRange(sign === '-' ? local + offset : local - offset)
+}
+
+const inRange = (time: number): number | null => (time >= EARLIEST && time <= LATEST ? time : null)
+
+/**
+ * The times of an event. `timestamp` is corrected by how far the client's clock is off, seen when it sent; without
+ * `sentAt` it is the client's own, so that a historical import keeps its time; without either it is the receive time.
+ */
+export function eventTimes({
+  receivedAt,
+  sentAt,
+  originalTimestamp,
+}: Omit<EventTimes, 'timestamp'>): EventTimes {
+  const skew = sentAt === null ? 0 : receivedAt - sentAt
+  const timestamp =
+    originalTimestamp === null ? receivedAt : (inRange(originalTimestamp + skew) ?? receivedAt)
+  return { timestamp, receivedAt, sentAt, originalTimestamp }
+}

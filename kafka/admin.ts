@@ -1,0 +1,78 @@
+import kafkajs, { type ITopicConfig } from 'kafkajs'
+import pRetry from 'p-retry'
+import type { KafkaConfig } from '../config.ts'
+import type { Topic } from '../schemas/topics.ts'
+import type { Connection } from './client.ts'
+
+/**
+ * Creates the topics that are missing. What exists is left as it is; how it differs from the table is returned, one line each.
+ * Repeating it, and several processes doing it at once, is harmless.
+ * @throws when Kafka cannot be reached within about half a minute.
+ */
+export async function createTopics(
+  connection: Connection,
+  topics: readonly Topic[],
+  config: KafkaConfig,
+): Promise<string[]> {
+  const admin = connection.kafka.admin()
+  const wanted = topics.map((topic) => topicConfig(topic, connection, config))
+  try {
+    await pRetry(() => admin.connect(), { retries: 8, minTimeout: 250, maxTimeout: 4_000 })
+    const existing = new Set(await admin.listTopics())
+    const missing = wanted.filter(({ topic }) => !existing.has(topic))
+    if (missing.length > 0)
+      await pRetry(() => admin.createTopics({ topics: missing, waitForLeaders: true }), {
+        retries: 5,
+        minTimeout: 250,
+      })
+    return await differences(
+      admin,
+      wanted.filter(({ topic }) => existing.has(topic)),
+    )
+  } finally {
+    await admin.disconnect()
+  }
+}
+
+function topicConfig(
+  { name, partitions, kept }: Topic,
+  { named }: Connection,
+  config: KafkaConfig,
+): ITopicConfig {
+  const retention =
+    kept === 'compact'
+      ? [{ name: 'cleanup.policy', value: 'compact' }]
+      : [
+          { name: 'cleanup.policy', value: 'delete' },
+          { name: 'retention.ms', value: String(kept) },
+        ]
+  // with three replicas one may be away and acks=all still means two copies
+  const durability = config.replication >= 3 ? [{ name: 'min.insync.replicas', value: '2' }] : []
+  return {
+    topic: named(name),
+    numPartitions: partitions === 'many' ? config.partitions : partitions,
+    replicationFactor: config.replication,
+    configEntries: [...retention, ...durability],
+  }
+}
+
+type Admin = ReturnType<Connection['kafka']['admin']>
+
+async function differences(admin: Admin, wanted: readonly ITopicConfig[]): Promise<string[]> {
+  if (wanted.length === 0) return []
+  const { topics } = await admin.fetchTopicMetadata({ topics: wanted.map(({ topic }) => topic) })
+  const { resources } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: wanted.map(({ topic }) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic })),
+  })
+  return wanted.flatMap(({ topic, numPartitions, configEntries = [] }) => {
+    const found = topics.find(({ name }) => name === topic)?.partitions.length
+    const lines = found === numPartitions ? [] : [`${topic}: ${found} partitions, not ${numPartitions}`]
+    const entries = resources.find(({ resourceName }) => resourceName === topic)?.configEntries ?? []
+    for (const { name, value } of configEntries) {
+      const actual = entries.find(({ configName }) => configName === name)?.configValue
+      if (actual !== value) lines.push(`${topic}: ${name} is ${actual}, not ${value}`)
+    }
+    return lines
+  })
+}

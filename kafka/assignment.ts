@@ -1,0 +1,181 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Consumer } from 'kafkajs'
+import type { Connection } from './client.ts'
+import { createTracker, MAX_SPAN, type Tracker } from './tracker.ts'
+
+/** A partition that this process owns, or owned: `topic` as named on the broker. */
+export type Held = {
+  topic: string
+  partition: number
+  tracker: Tracker
+  owned: boolean
+  /** Settled since the last commit. */
+  dirty: boolean
+  waiting: 'no' | 'full' | 'held'
+  timer?: NodeJS.Timeout
+}
+
+type Position = { offset: number; ahead: string }
+type Options = {
+  connection: Connection
+  consumer: Pick<Consumer, 'pause' | 'resume' | 'paused' | 'commitOffsets'>
+  groupId: string
+  topics: string[]
+  highWater: number
+}
+
+/** setTimeout fires at once above 2^31 ms; a partition held for longer is looked at again once an hour. */
+const LONGEST_HOLD_MS = 3_600_000
+
+/** The partitions of one consumer: which are owned, what is settled in each, which are paused and why. */
+export function createAssignment({ connection, consumer, groupId, topics, highWater }: Options) {
+  const admin = connection.kafka.admin()
+  const connected = admin.connect()
+  let partitions = new Map<string, Held>()
+  let positions: Promise<Map<string, Position>> = Promise.resolve(new Map())
+  let committing: Promise<void> | undefined
+  let closed = false
+
+  const id = (topic: string, partition: number) => `${topic}/${partition}`
+  const where = ({ topic, partition }: Held) => [{ topic, partitions: [partition] }]
+
+  /** Where the group has committed, with what is settled ahead of it; asked once per generation. */
+  async function committed(): Promise<Map<string, Position>> {
+    for (;;) {
+      try {
+        await connected
+        const offsets = await admin.fetchOffsets({ groupId, topics })
+        return new Map(
+          offsets.flatMap(({ topic, partitions }) =>
+            partitions.map(({ partition, offset, metadata }) => [
+              id(topic, partition),
+              { offset: Math.max(0, Number(offset)), ahead: metadata ?? '' },
+            ]),
+          ),
+        )
+      } catch (error) {
+        if (closed) return new Map()
+        connection.log.debug({ err: error, groupId }, 'committed offsets cannot be read yet')
+        await sleep(250)
+      }
+    }
+  }
+
+  function resume(held: Held): void {
+    clearTimeout(held.timer)
+    held.waiting = 'no'
+    if (held.owned) consumer.resume(where(held))
+  }
+
+  function forget(held: Held): void {
+    clearTimeout(held.timer)
+    held.owned = false
+  }
+
+  async function commitNow(): Promise<void> {
+    const dirty = [...partitions.values()].filter((held) => held.dirty)
+    if (dirty.length === 0) return
+    for (const held of dirty) held.dirty = false
+    const offsets = dirty.map(({ topic, partition, tracker }) => {
+      const { offset, ahead } = tracker.position()
+      return { topic, partition, offset: String(offset), metadata: ahead }
+    })
+    try {
+      await consumer.commitOffsets(offsets)
+    } catch (error) {
+      // refused in a rebalance, or Kafka is away: the next one carries the same
+      for (const held of dirty) held.dirty = true
+      connection.log.debug({ err: error, groupId }, 'commit refused, the next one will carry it')
+    }
+  }
+
+  return {
+    /** A new generation: kept partitions go on with what is known of them, lost ones are forgotten. */
+    assign(assigned: Record<string, number[]>): void {
+      const kept = new Map<string, Held>()
+      for (const [topic, numbers] of Object.entries(assigned))
+        for (const partition of numbers) {
+          const held = partitions.get(id(topic, partition))
+          if (held) kept.set(id(topic, partition), held)
+        }
+      for (const [key, held] of partitions) if (!kept.has(key)) forget(held)
+      for (const held of kept.values()) {
+        clearTimeout(held.timer)
+        held.owned = true
+        held.waiting = 'no'
+      }
+      partitions = kept
+      positions = committed()
+      // pauses outlive a rebalance in kafkajs
+      consumer.resume(consumer.paused())
+    },
+
+    async held(topic: string, partition: number): Promise<Held> {
+      const known = partitions.get(id(topic, partition))
+      if (known) return known
+      const start = (await positions).get(id(topic, partition)) ?? { offset: 0, ahead: '' }
+      const held: Held = {
+        topic,
+        partition,
+        tracker: createTracker(start),
+        owned: true,
+        dirty: false,
+        waiting: 'no',
+      }
+      partitions.set(id(topic, partition), held)
+      return held
+    },
+
+    settle(held: Held, offset: number): void {
+      held.tracker.settle(offset)
+      held.dirty = true
+      if (
+        held.waiting === 'full' &&
+        held.tracker.unsettled() <= highWater / 2 &&
+        held.tracker.span() < MAX_SPAN / 2
+      )
+        resume(held)
+    },
+
+    pauseIfFull(held: Held): void {
+      if (held.tracker.unsettled() < highWater && held.tracker.span() < MAX_SPAN / 2) return
+      held.waiting = 'full'
+      consumer.pause(where(held))
+    },
+
+    hold(held: Held, until: number): void {
+      held.waiting = 'held'
+      consumer.pause(where(held))
+      held.timer = setTimeout(() => resume(held), Math.min(Math.max(0, until - Date.now()), LONGEST_HOLD_MS))
+    },
+
+    inFlight: () => [...partitions.values()].reduce((sum, { tracker }) => sum + tracker.inFlight(), 0),
+
+    /** Nothing more of what is owned shall be begun: it may go to another member. */
+    disown(): void {
+      for (const held of partitions.values()) held.owned = false
+    },
+
+    pauseAll(): void {
+      for (const held of partitions.values()) {
+        clearTimeout(held.timer)
+        consumer.pause(where(held))
+      }
+    },
+
+    /** One commit at a time; a call during one waits for the next. */
+    async commit(): Promise<void> {
+      while (committing) await committing
+      committing = commitNow().finally(() => {
+        committing = undefined
+      })
+      await committing
+    },
+
+    async close(): Promise<void> {
+      closed = true
+      for (const held of partitions.values()) clearTimeout(held.timer)
+      await connected.then(() => admin.disconnect()).catch(() => undefined)
+    },
+  }
+}

@@ -1,0 +1,59 @@
+import {
+  Kafka,
+  type KafkaConfig as KafkaJsConfig,
+  type logCreator,
+  logLevel,
+  type SASLOptions,
+} from 'kafkajs'
+import type { KafkaConfig } from '../config.ts'
+import type { Logger } from '../log.ts'
+
+/** A client of one cluster; topics and groups are named without the prefix everywhere but here. */
+export type Connection = {
+  kafka: Kafka
+  /** @returns the name on the broker of a topic or group. */
+  named(name: string): string
+  /** @returns the name in this code of a topic on the broker. */
+  plain(name: string): string
+  log: Logger
+}
+
+export function connect(
+  config: KafkaConfig,
+  { clientId, log }: { clientId: string; log: Logger },
+): Connection {
+  const prefix = config.topicPrefix
+  const options: KafkaJsConfig = {
+    clientId,
+    brokers: config.brokers,
+    ssl: config.ssl,
+    logLevel: logLevel.INFO,
+    logCreator: forwardTo(log),
+    // bounded waits: after an outage of any length work goes on within two seconds of Kafka's return
+    retry: { initialRetryTime: 100, maxRetryTime: 2_000, retries: 10 },
+    connectionTimeout: 3_000,
+    requestTimeout: 30_000,
+  }
+  return {
+    kafka: new Kafka(config.sasl ? { ...options, sasl: sasl(config.sasl) } : options),
+    named: (name) => prefix + name,
+    plain: (name) => name.slice(prefix.length),
+    log,
+  }
+}
+
+// one mechanism of a union, as kafkajs types it: the setting's validation allows no other
+const sasl = (given: NonNullable<KafkaConfig['sasl']>) => given as SASLOptions
+
+/** kafkajs retries what it logs as errors: they are warnings for operators; its notices of each pause are noise. */
+function forwardTo(log: Logger): logCreator {
+  return () =>
+    ({ namespace, level, log: { message, timestamp: _, ...fields } }) => {
+      const text = `${namespace}: ${message}`
+      if (level === logLevel.ERROR && !expectedOnce.test(message)) log.warn(fields, text)
+      else log.debug(fields, text)
+    }
+}
+
+/** What a coordinator answers while it loads, and members to each other in a rebalance: retried, and no news. */
+const expectedOnce = /coordinator|rebalanc/i

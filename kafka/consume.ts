@@ -1,0 +1,194 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { EachBatchPayload, KafkaMessage as Message } from 'kafkajs'
+import type { Codec } from '../schemas/codec.ts'
+import { createAssignment, type Held } from './assignment.ts'
+import type { Connection } from './client.ts'
+import { drainBeforeJoin } from './drain.ts'
+import { parked } from './parked.ts'
+import type { OutRecord, Producer } from './produce.ts'
+
+export type { Message }
+
+/** A record handed over: whoever has it settles it, now or later. */
+export type Taken<T> = {
+  topic: string
+  partition: number
+  offset: number
+  /** The record's own time in milliseconds. */
+  timestamp: number
+  key: string
+  value: T
+  /** Nothing remains to be done for it: its offset may be committed once all before it are settled too. */
+  settle(): void
+  /** False once the partition is to be given away: what has not been begun is then released, not begun. */
+  owned(): boolean
+  /** Hands it back untouched. */
+  release(): void
+  /** Keeps it in topic `parked` with the reason, then settles it. `message`: as the handler got it. */
+  park(message: Message, reason: string): void
+}
+
+/** Not yet: this record and all behind it in its partition come again at that time (milliseconds of the epoch). */
+export type Hold = { holdUntil: number }
+
+/**
+ * Called in the order of the partition; hands off and returns at once (no awaiting: it would stop every partition).
+ * `message` is valid during the call only: keeping it would pin the whole fetch in memory.
+ */
+export type Handler<T> = (record: Taken<T>, message: Message) => Hold | undefined
+
+export type ConsumeOptions<T> = {
+  connection: Connection
+  /** Group id without prefix. */
+  group: string
+  topics: readonly string[]
+  codec: Pick<Codec<T>, 'decode'>
+  handle: Handler<T>
+  /** Writes parked records. */
+  producer: Pick<Producer, 'produce'>
+  /** The consumer has stopped for good: the process should end and be started anew. */
+  onFatal: (error: Error) => void
+  /** Unsettled records of a partition above which it is paused. Half of it lets it go on. */
+  highWater?: number
+  /** Longest wait of a fetch; also how late a paused partition notices that it may go on. */
+  maxWaitMs?: number
+  maxBytesPerPartition?: number
+}
+
+export type Consumer = {
+  /** Resolves when the group has been joined for the first time. */
+  joined: Promise<void>
+  /** Takes nothing more, waits for what is in flight (at most `drainMs`), commits, leaves the group. */
+  close(drainMs?: number): Promise<void>
+}
+
+const COMMIT_MS = 500
+const REGISTRY_RETRY_MS = 1_000
+
+/**
+ * Consumes with commits of our own: per partition up to the lowest unsettled offset, every 500 ms, before a rebalance
+ * and at shutdown (design: kafka, "Consuming"; delivery, "Commit rule").
+ */
+export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> {
+  const { connection, codec, handle, producer, onFatal, highWater = 2_000 } = options
+  const { log } = connection
+  const groupId = connection.named(options.group)
+  const topics = options.topics.map(connection.named)
+  const drain = drainBeforeJoin({
+    inFlight: () => assignment.inFlight(),
+    giveUp: () => assignment.disown(),
+    commit: () => assignment.commit(),
+  })
+  const consumer = connection.kafka.consumer({
+    groupId,
+    partitionAssigners: [drain.assigner],
+    maxWaitTimeInMs: options.maxWaitMs ?? 250,
+    maxBytesPerPartition: options.maxBytesPerPartition ?? 256 * 1024,
+    // how long the partitions of a killed member wait; its successor cannot join before
+    sessionTimeout: 10_000,
+    rebalanceTimeout: 30_000,
+    heartbeatInterval: 2_000,
+    retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 20 },
+  })
+  const assignment = createAssignment({ connection, consumer, groupId, topics, highWater })
+  let closing = false
+
+  const joined = new Promise<void>((resolve) => {
+    consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+      drain.done()
+      assignment.assign(payload.memberAssignment)
+      resolve()
+    })
+  })
+  consumer.on(consumer.events.CRASH, ({ payload }) => {
+    if (!payload.restart) onFatal(payload.error)
+  })
+
+  function taken(held: Held, message: Message, value: T): Taken<T> {
+    const offset = Number(message.offset)
+    const record: Taken<T> = {
+      topic: connection.plain(held.topic),
+      partition: held.partition,
+      offset,
+      timestamp: Number(message.timestamp),
+      key: message.key?.toString() ?? '',
+      value,
+      settle: () => assignment.settle(held, offset),
+      owned: () => held.owned && !closing,
+      release: () => held.tracker.release(offset),
+      park: (original, reason) => park(record, original, reason),
+    }
+    return record
+  }
+
+  function park(record: Omit<Taken<T>, 'value'>, message: Message, reason: string): void {
+    const { topic, partition, offset } = record
+    log.error({ topic, partition, offset, reason }, 'a record cannot be handled; it is kept in topic parked')
+    const copy: OutRecord = parked({ topic, partition, offset, message, reason })
+    producer.produce([copy]).then((outcome) => {
+      if (outcome === 'acked') record.settle()
+      else onFatal(new Error(`a record could be neither handled nor parked: ${outcome}`))
+    }, onFatal)
+  }
+
+  /** @returns whether the batch goes on behind this message. */
+  async function take(held: Held, message: Message): Promise<boolean> {
+    const decoding = codec.decode(message.value)
+    const decoded = decoding instanceof Promise ? await decoding : decoding
+    if (!decoded.ok && decoded.reason === 'registry_unreachable') {
+      log.warn({ err: decoded.message }, 'the schema registry cannot be reached; the partition waits')
+      assignment.hold(held, Date.now() + REGISTRY_RETRY_MS)
+      return false
+    }
+    if (!held.tracker.take(Number(message.offset))) return true
+    const record = taken(held, message, decoded.ok ? decoded.value : (undefined as T))
+    if (!decoded.ok) {
+      park(record, message, `${decoded.reason}: ${decoded.message}`)
+      return true
+    }
+    const hold = guarded(record, message)
+    if (!hold) return true
+    record.release()
+    assignment.hold(held, hold.holdUntil)
+    return false
+  }
+
+  /** An error that left this function would stop the consumer, some kinds of it for good. */
+  function guarded(record: Taken<T>, message: Message): Hold | undefined {
+    try {
+      return handle(record, message)
+    } catch (error) {
+      park(record, message, error instanceof Error ? `${error.name}: ${error.message}` : String(error))
+      return undefined
+    }
+  }
+
+  async function eachBatch({ batch, resolveOffset, isRunning, isStale }: EachBatchPayload): Promise<void> {
+    const held = await assignment.held(batch.topic, batch.partition)
+    for (const message of batch.messages) {
+      if (closing || !isRunning() || isStale() || !held.owned) return
+      if (!(await take(held, message))) return
+      resolveOffset(message.offset)
+    }
+    assignment.pauseIfFull(held)
+  }
+
+  await consumer.connect()
+  await consumer.subscribe({ topics, fromBeginning: true })
+  await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch })
+  const commits = setInterval(() => void assignment.commit(), COMMIT_MS)
+
+  return {
+    joined,
+    async close(drainMs = 10_000) {
+      closing = true
+      assignment.pauseAll()
+      const end = Date.now() + drainMs
+      while (assignment.inFlight() > 0 && Date.now() < end) await sleep(20)
+      clearInterval(commits)
+      await assignment.commit()
+      await assignment.close()
+      await consumer.disconnect()
+    },
+  }
+}

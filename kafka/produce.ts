@@ -1,0 +1,142 @@
+import type { IHeaders, Message } from 'kafkajs'
+import type { Connection } from './client.ts'
+import { createSender } from './send.ts'
+
+/** One record to write. `topic` without prefix; `key` decides the partition (murmur2, as in Java). */
+export type OutRecord = {
+  topic: string
+  key: string | Buffer
+  value: Buffer | string | null
+  headers?: IHeaders
+}
+
+/**
+ * What came of producing a group of records.
+ * `unknown`: not acknowledged within the deadline; it may still be written later.
+ * `full`: too many bytes wait already; nothing was taken.
+ * `too_large`: one of them is above what the broker takes; none was taken.
+ * `refused`: the broker refuses one of them for good.
+ */
+export type Produced = 'acked' | 'unknown' | 'full' | 'too_large' | 'refused'
+
+export type Producer = {
+  /** Resolves when all in-sync replicas have every record (`acked`), or will not. Never rejects. */
+  produce(records: readonly OutRecord[], options?: { deadlineMs?: number }): Promise<Produced>
+  /** Bytes that wait or are under way. */
+  queuedBytes(): number
+  /** Milliseconds for which the send under way has waited for its acknowledgement; 0 when none is. */
+  stalledMs(): number
+  /** Waits for what is queued, at most `drainMs`, then disconnects. */
+  close(drainMs?: number): Promise<void>
+}
+
+export type ProducerOptions = {
+  /** Bound of what waits, in bytes of keys and values. */
+  maxQueuedBytes?: number
+  /** Told after each acknowledged send. */
+  onAck?: (ack: { records: number; seconds: number }) => void
+}
+
+const MAX_RECORDS = 500
+const MAX_BYTES = 512 * 1024
+/** Below the broker's `max.message.bytes` (1,048,588) with room for headers and framing. */
+const MAX_RECORD_BYTES = 1_000_000
+
+type Group = { left: number; deadline: number; settle(outcome: Produced): void }
+type Queued = { topic: string; message: Message; bytes: number; group: Group }
+
+/**
+ * Collects records into sends, one under way at a time (see send.ts). Batches form by load, not by timer: when idle a
+ * send starts on the next tick; while one is out, what comes is collected and sent when it returns.
+ */
+export async function createProducer(
+  connection: Connection,
+  options: ProducerOptions = {},
+): Promise<Producer> {
+  const { maxQueuedBytes = 64 * 1024 * 1024, onAck } = options
+  const queue: Queued[] = []
+  const deadlines = new Set<Group>()
+  const sender = await createSender(connection)
+  const sweep = setInterval(() => expire(deadlines, Date.now()), 250).unref()
+  let queuedBytes = 0
+  let sendingSince = 0
+  let running: Promise<void> | undefined
+
+  async function run(): Promise<void> {
+    await new Promise(setImmediate)
+    while (queue.length > 0) {
+      const batch = queue.splice(0, batchLength(queue))
+      sendingSince = performance.now()
+      const refused = await sender.send(batch)
+      onAck?.({ records: batch.length - refused.size, seconds: (performance.now() - sendingSince) / 1000 })
+      sendingSince = 0
+      for (const item of batch) settle(item, refused.has(item))
+    }
+    running = undefined
+  }
+
+  function settle({ group, bytes }: Queued, refused: boolean): void {
+    queuedBytes -= bytes
+    group.left -= 1
+    if (refused) group.settle('refused')
+    else if (group.left === 0) group.settle('acked')
+  }
+
+  function enqueue(records: readonly OutRecord[], group: Group): void {
+    if (group.deadline < Number.POSITIVE_INFINITY) deadlines.add(group)
+    for (const { topic, ...message } of records) {
+      const bytes = sizeOf(message)
+      queuedBytes += bytes
+      queue.push({ topic: connection.named(topic), message, bytes, group })
+    }
+    running ??= run()
+  }
+
+  return {
+    produce(records, { deadlineMs = Number.POSITIVE_INFINITY } = {}) {
+      if (records.length === 0) return Promise.resolve('acked')
+      if (records.some((record) => sizeOf(record) > MAX_RECORD_BYTES)) return Promise.resolve('too_large')
+      if (queuedBytes > maxQueuedBytes) return Promise.resolve('full')
+      return new Promise((resolve) => {
+        const group: Group = {
+          left: records.length,
+          deadline: Date.now() + deadlineMs,
+          settle(outcome) {
+            deadlines.delete(group)
+            resolve(outcome)
+          },
+        }
+        enqueue(records, group)
+      })
+    },
+    queuedBytes: () => queuedBytes,
+    stalledMs: () => (sendingSince === 0 ? 0 : performance.now() - sendingSince),
+    async close(drainMs = 10_000) {
+      await Promise.race([running, new Promise((resolve) => setTimeout(resolve, drainMs).unref())])
+      clearInterval(sweep)
+      for (const { group } of queue.splice(0)) group.settle('unknown')
+      await sender.close()
+    },
+  }
+}
+
+/** How many records from the head of the queue make the next send: at least one. */
+function batchLength(queue: readonly Queued[]): number {
+  let bytes = 0
+  let count = 0
+  for (const item of queue) {
+    bytes += item.bytes
+    if (count === MAX_RECORDS || (count > 0 && bytes > MAX_BYTES)) break
+    count += 1
+  }
+  return count
+}
+
+/** Groups have one deadline per producer's use, so the set is in their order but for a few. */
+function expire(deadlines: Set<Group>, now: number): void {
+  for (const group of deadlines) if (group.deadline <= now) group.settle('unknown')
+}
+
+function sizeOf({ key, value }: { key?: string | Buffer | null; value: string | Buffer | null }): number {
+  return (key ? Buffer.byteLength(key) : 0) + (value === null ? 0 : Buffer.byteLength(value))
+}

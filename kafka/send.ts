@@ -1,0 +1,130 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  CompressionTypes,
+  type Producer as KafkaJsProducer,
+  type Message,
+  Partitioners,
+  type RecordMetadata,
+} from 'kafkajs'
+import type { Connection } from './client.ts'
+
+type Sendable = { topic: string; message: Message }
+
+export type Sender = {
+  /** Sends until every record is acknowledged by all in-sync replicas; @returns those that the broker refuses for good. */
+  send<T extends Sendable>(records: readonly T[]): Promise<Set<T>>
+  close(): Promise<void>
+}
+
+const RETRY_MS = 250
+
+/**
+ * An idempotent producer with one send under way: with more, a lost response makes kafkajs reuse a sequence number for
+ * other records, which the broker takes for duplicates, acknowledges and drops. For the same reason a producer whose
+ * send has thrown is replaced: kafkajs has rolled its sequence numbers back, whether or not the broker wrote them.
+ */
+export async function createSender({ kafka, log }: Connection): Promise<Sender> {
+  let partitioned = new Map<Message, number>()
+  let closed = false
+  let producer = await open()
+
+  async function open(): Promise<KafkaJsProducer> {
+    const murmur2 = Partitioners.DefaultPartitioner()
+    const fresh = kafka.producer({
+      idempotent: true,
+      maxInFlightRequests: 1,
+      retry: { initialRetryTime: 100, maxRetryTime: 2_000, retries: Number.MAX_SAFE_INTEGER },
+      createPartitioner: () => (args) => {
+        const partition = murmur2(args)
+        partitioned.set(args.message, partition)
+        return partition
+      },
+    })
+    await fresh.connect()
+    return fresh
+  }
+
+  async function replace(): Promise<void> {
+    await producer.disconnect().catch(() => undefined)
+    for (;;) {
+      try {
+        producer = await open()
+        return
+      } catch (error) {
+        if (closed) return
+        log.warn({ err: error }, 'Kafka cannot be reached, trying again')
+        await sleep(RETRY_MS)
+      }
+    }
+  }
+
+  /** @returns the records that are not acknowledged yet, in their order. */
+  async function attempt<T extends Sendable>(records: readonly T[]): Promise<T[]> {
+    partitioned = new Map()
+    const acks = await producer.sendBatch({
+      acks: -1,
+      compression: CompressionTypes.None,
+      topicMessages: byTopic(records),
+    })
+    const acked = new Set(acks.map(({ topicName, partition }: RecordMetadata) => `${topicName}/${partition}`))
+    // when a partition's leader moves to a broker that has answered already, kafkajs forgets the partition
+    return records.filter(({ topic, message }) => !acked.has(`${topic}/${partitioned.get(message)}`))
+  }
+
+  async function send<T extends Sendable>(records: readonly T[]): Promise<Set<T>> {
+    const refused = new Set<T>()
+    let left: readonly T[] = records
+    while (left.length > 0 && !closed) {
+      try {
+        left = await attempt(left)
+      } catch (error) {
+        if (closed) break
+        log.warn({ err: error, records: left.length }, 'a send failed; going on with a new producer')
+        await replace()
+        const [only] = left
+        if (!isRecordFault(error) || !only) await sleep(RETRY_MS)
+        else if (left.length === 1) return refused.add(only)
+        else left = await oneByOne(left, refused)
+      }
+    }
+    return refused
+  }
+
+  async function oneByOne<T extends Sendable>(records: readonly T[], refused: Set<T>): Promise<T[]> {
+    for (const record of records) for (const bad of await send([record])) refused.add(bad)
+    return []
+  }
+
+  return {
+    send,
+    async close() {
+      closed = true
+      await producer.disconnect().catch(() => undefined)
+    },
+  }
+}
+
+function byTopic(records: readonly Sendable[]): { topic: string; messages: Message[] }[] {
+  const topics = new Map<string, Message[]>()
+  for (const { topic, message } of records) {
+    const messages = topics.get(topic)
+    if (messages) messages.push(message)
+    else topics.set(topic, [message])
+  }
+  return [...topics].map(([topic, messages]) => ({ topic, messages }))
+}
+
+/** Faults of a record, not of the moment: one such record fails its whole request. */
+const RECORD_FAULTS = new Set([
+  'MESSAGE_TOO_LARGE',
+  'RECORD_LIST_TOO_LARGE',
+  'INVALID_RECORD',
+  'CORRUPT_MESSAGE',
+  'INVALID_TIMESTAMP',
+])
+
+function isRecordFault(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if ('type' in cause && typeof cause.type === 'string' && RECORD_FAULTS.has(cause.type)) return true
+  return false
+}

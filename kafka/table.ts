@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Connection } from './client.ts'
+
+/** A compacted topic held in memory. */
+export type Table = {
+  /** Resolves when all that was in the topic at the start has been read. */
+  loaded: Promise<void>
+  isLoaded(): boolean
+  get(key: string): Buffer | undefined
+  entries(): IterableIterator<[string, Buffer]>
+  /** Resolves when everything has been read that is in the topic now; rejects after `timeoutMs`. */
+  caughtUp(timeoutMs?: number): Promise<void>
+  /** Resolves when what was written up to this offset has been read; rejects after `timeoutMs`. */
+  reached(position: { partition: number; offset: number }, timeoutMs?: number): Promise<void>
+  close(): Promise<void>
+}
+
+export type TableOptions = {
+  connection: Connection
+  topic: string
+  /** Called for each record in the order of the topic; `undefined`: removed. Must not throw. */
+  onChange?: (key: string, value: Buffer | undefined) => void
+  /** The consumer has stopped for good. */
+  onFatal: (error: Error) => void
+}
+
+const FETCH_WAIT_MS = 100
+const LOAD_MS = 60_000
+
+/** Follows a compacted topic from its beginning, with a group of its own that commits nothing and is deleted at the end. */
+export async function openTable({ connection, topic, onChange, onFatal }: TableOptions): Promise<Table> {
+  const groupId = connection.named(`table.${topic}.${randomUUID()}`)
+  const values = new Map<string, Buffer>()
+  /** The next offset to read of each partition. */
+  const positions = new Map<number, number>()
+  let loaded = false
+  const admin = connection.kafka.admin()
+  const consumer = connection.kafka.consumer({
+    groupId,
+    maxWaitTimeInMs: FETCH_WAIT_MS,
+    retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 20 },
+  })
+  // also told of batches that hold nothing but a transaction's marker, which no handler sees
+  consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
+    positions.set(
+      payload.partition,
+      Math.max(positions.get(payload.partition) ?? 0, Number(payload.lastOffset) + 1),
+    )
+  })
+  consumer.on(consumer.events.CRASH, ({ payload }) => {
+    if (!payload.restart) onFatal(payload.error)
+  })
+
+  function apply(key: string, value: Buffer | null): void {
+    // a copy: a slice would pin the whole fetch for as long as the key lives
+    if (value === null) values.delete(key)
+    else values.set(key, Buffer.from(value))
+    onChange?.(key, values.get(key))
+  }
+
+  async function caughtUp(timeoutMs?: number): Promise<void> {
+    const ends = await admin.fetchTopicOffsets(connection.named(topic))
+    for (const { partition, high } of ends) await reached({ partition, offset: Number(high) - 1 }, timeoutMs)
+  }
+
+  async function reached(
+    { partition, offset }: { partition: number; offset: number },
+    timeoutMs = 30_000,
+  ): Promise<void> {
+    const deadline = Date.now() + timeoutMs
+    while ((positions.get(partition) ?? 0) <= offset) {
+      if (Date.now() > deadline) throw new Error(`table ${topic} has not caught up within ${timeoutMs} ms`)
+      await sleep(2)
+    }
+  }
+
+  await Promise.all([admin.connect(), consumer.connect()])
+  await consumer.subscribe({ topics: [connection.named(topic)], fromBeginning: true })
+  await consumer.run({
+    autoCommit: false,
+    eachBatch: async ({ batch }) => {
+      for (const { key, value } of batch.messages) if (key) apply(key.toString(), value)
+    },
+  })
+
+  return {
+    loaded: caughtUp(LOAD_MS).then(() => {
+      loaded = true
+    }),
+    isLoaded: () => loaded,
+    get: (key) => values.get(key),
+    entries: () => values.entries(),
+    caughtUp,
+    reached,
+    async close() {
+      await consumer.disconnect()
+      // without offsets the broker forgets it by itself as well
+      await admin
+        .deleteGroups([groupId])
+        .catch((err) => connection.log.debug({ err, groupId }, 'table group not deleted'))
+      await admin.disconnect()
+    },
+  }
+}

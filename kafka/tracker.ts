@@ -1,0 +1,105 @@
+/**
+ * Which offsets of one partition are settled: pure bookkeeping behind commits (design: delivery, "Commit rule").
+ * Offsets are tracked as seen, not by arithmetic: compaction and transaction markers leave gaps.
+ */
+export type Tracker = {
+  /** @returns false when this offset is in flight or settled already, here or before a restart. */
+  take(offset: number): boolean
+  settle(offset: number): void
+  /** The record was not worked on and will not be: it may be taken once more, when it is fetched again. */
+  release(offset: number): void
+  /** Where to commit: all before `offset` is settled. `ahead` packs what is settled from there on, see `packAhead`. */
+  position(): { offset: number; ahead: string }
+  unsettled(): number
+  /** Unsettled ones that somebody works on. */
+  inFlight(): number
+  /** Offsets from the commit position to the last one seen: what `ahead` must be able to tell. */
+  span(): number
+}
+
+/** Kafka takes 4,096 characters of commit metadata; base64 of this many bits stays below. */
+export const MAX_SPAN = 3_000 * 8
+
+/** @param start the committed offset and metadata from which this partition is read. */
+export function createTracker(start: { offset: number; ahead: string }): Tracker {
+  let seen: number[] = []
+  let head = 0
+  let base = start.offset
+  let last = start.offset - 1
+  let settled = new Set(unpackAhead(start.offset, start.ahead))
+  let unsettled = 0
+  let floor = start.offset
+  const released = new Set<number>()
+
+  function advance(): void {
+    while (head < seen.length && settled.delete(seen[head] ?? -1)) head += 1
+    base = seen[head] ?? last + 1
+    if (head > 1024 && head * 2 > seen.length) {
+      seen = seen.slice(head)
+      head = 0
+    }
+  }
+
+  function restart(offset: number): void {
+    seen = []
+    head = 0
+    unsettled = 0
+    settled = new Set()
+    released.clear()
+    floor = offset
+    base = offset
+    last = offset - 1
+  }
+
+  return {
+    take(offset) {
+      // the log has gone backwards (topic made anew): what we know is of other records
+      if (offset < floor) restart(offset)
+      else if (offset <= last) return released.delete(offset)
+      last = offset
+      seen.push(offset)
+      const known = settled.has(offset)
+      if (known) advance()
+      else unsettled += 1
+      return !known
+    },
+    settle(offset) {
+      if (offset < base || offset > last || settled.has(offset)) return
+      settled.add(offset)
+      released.delete(offset)
+      unsettled -= 1
+      advance()
+    },
+    release(offset) {
+      if (offset >= base && offset <= last && !settled.has(offset)) released.add(offset)
+    },
+    position: () => ({ offset: base, ahead: packAhead(base, settled) }),
+    unsettled: () => unsettled,
+    inFlight: () => unsettled - released.size,
+    span: () => last + 1 - base,
+  }
+}
+
+/** Bit i, from the lowest of the first byte, says that offset `base + i` is settled. Base64; empty when none is. */
+export function packAhead(base: number, settled: Iterable<number>): string {
+  const bits = Buffer.alloc(MAX_SPAN / 8)
+  let length = 0
+  for (const offset of settled) {
+    const index = offset - base
+    if (index < 0 || index >= MAX_SPAN) continue
+    const byte = index >> 3
+    bits[byte] = (bits[byte] ?? 0) | (1 << (index & 7))
+    length = Math.max(length, byte + 1)
+  }
+  return bits.subarray(0, length).toString('base64')
+}
+
+/** Metadata that is not ours (another tool's commit) reads as nothing settled ahead. */
+export function unpackAhead(base: number, text: string): number[] {
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return []
+  const offsets: number[] = []
+  Buffer.from(text, 'base64').forEach((byte, index) => {
+    for (let bit = 0; bit < 8; bit++) if (byte & (1 << bit)) offsets.push(base + index * 8 + bit)
+  })
+  return offsets
+}

@@ -1,0 +1,73 @@
+import { type Config, ConfigError, type Role, readConfig } from './config.ts'
+import { type Connection, connect } from './kafka/client.ts'
+import { createLog, type Logger } from './log.ts'
+import type { Probe } from './metrics.ts'
+
+/** What a process is made of. */
+export type Context = {
+  config: Config
+  log: Logger
+  connection: Connection
+  /** Ends the process with code 1, so that its supervisor starts it anew. */
+  onFatal: (error: Error) => void
+  /** Closed in reverse order at the end: intake first. */
+  closing: AsyncDisposableStack
+}
+
+/** Longer than the 10 s that what is in flight may take. */
+const SHUTDOWN_MS = 15_000
+
+/**
+ * Runs one of the four processes: settings from the environment, SIGTERM and SIGINT end it in order (design: running,
+ * "Shutdown"). Exit codes: 0 ended, 1 failed, 2 wrong settings.
+ * @param assemble opens everything and puts what must be closed on `closing`.
+ */
+export async function run(role: Role, assemble: (context: Context) => Promise<void>): Promise<void> {
+  const config = configOrExit(role)
+  const log = createLog({ role, level: config.logLevel })
+  const connection = connect(config.kafka, { clientId: `sluice-${role}`, log })
+  const closing = new AsyncDisposableStack()
+  let ending = false
+
+  async function end(code: number, reason: string): Promise<void> {
+    if (ending) return
+    ending = true
+    log.info({ reason }, 'ending')
+    const limit = setTimeout(() => process.exit(code || 1), SHUTDOWN_MS)
+    await closing.disposeAsync().catch((err) => log.error({ err }, 'not everything could be closed in order'))
+    clearTimeout(limit)
+    log.flush()
+    process.exit(code)
+  }
+
+  function onFatal(err: Error): void {
+    log.fatal({ err }, 'cannot go on; what is not committed is done again after a restart')
+    void end(1, 'failed')
+  }
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void end(0, signal))
+  process.on('unhandledRejection', (error) =>
+    onFatal(error instanceof Error ? error : new Error(String(error))),
+  )
+  process.on('uncaughtException', onFatal)
+  try {
+    await assemble({ config, log, connection, onFatal, closing })
+  } catch (error) {
+    onFatal(error instanceof Error ? error : new Error(String(error)))
+  }
+}
+
+function configOrExit(role: Role): Config {
+  try {
+    return readConfig(process.env, role)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exit(2)
+  }
+}
+
+/** A probe that says `ending` as soon as the process is on its way out, before anything is closed. */
+export function probeUntilClosed(closing: AsyncDisposableStack, notReady: Probe['notReady']): Probe {
+  return { notReady: () => (closing.disposed ? 'ending' : notReady()) }
+}

@@ -1,0 +1,12 @@
+import type { KafkaConfig } from '../config.ts'
+import { createTopics } from '../kafka/admin.ts'
+import { connect } from '../kafka/client.ts'
+import type { Logger } from '../log.ts'
+
+/** The registry's store, kept for ever: a registry that creates it itself forgets its schemas after 7 days. */
+export async function ensureJournal(kafka: KafkaConfig, log: Logger): Promise<void> {
+  const config = { ...kafka, topicPrefix: '' } // the registry knows nothing of prefixes
+  const connection = connect(config, { clientId: 'sluice-start', log })
+  const journal = { name: 'kafkasql-journal', partitions: 1, kept: -1 } as const
+  for (const line of await createTopics(connection, [journal], config)) log.warn(`topic differs: ${line}`)
+}

@@ -1,0 +1,33 @@
+import { ConfigError } from '../config.ts'
+import { createLog } from '../log.ts'
+import { demo } from './demo.ts'
+import { type Ending, watchEndings } from './endings.ts'
+import { LocalFault } from './fault.ts'
+import { sayTo } from './say.ts'
+import { readSettings } from './settings.ts'
+import { start } from './start.ts'
+import { killAllTied } from './tied.ts'
+
+const endings = watchEndings(process.env)
+const settings = readSettings(process.env, process.argv.slice(2))
+const log = createLog({ role: 'start', level: settings.env.LOG_LEVEL || 'info' })
+const say = sayTo(process.stdout)
+const closing = new AsyncDisposableStack()
+
+start({ settings, closing, log, say, endings })
+  .then((addresses) => (settings.demo ? demo(addresses, say) : undefined))
+  .catch((error) => endings.request(failure(error)))
+
+const { code, message, atOnce } = await endings.requested
+if (message) process.stderr.write(`${message}\n`)
+if (atOnce) await killAllTied()
+await closing.disposeAsync().catch((err) => log.error({ err }, 'not everything could be ended in order'))
+log.flush()
+process.exit(code)
+
+/** Exit code 2 for what whoever runs it can put right. */
+function failure(error: unknown): Ending {
+  if (error instanceof LocalFault || error instanceof ConfigError)
+    return { code: 2, message: `\n${error.message}` }
+  return { code: 1, message: error instanceof Error ? (error.stack ?? error.message) : String(error) }
+}

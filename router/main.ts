@@ -1,0 +1,51 @@
+import { consume } from '../kafka/consume.ts'
+import { createProducer } from '../kafka/produce.ts'
+import { probeUntilClosed, run } from '../lifecycle.ts'
+import { serveOps } from '../metrics.ts'
+import { followSettings } from '../schemas/follow.ts'
+import { prepare } from '../schemas/prepare.ts'
+import { openCodec, openRegistry } from '../schemas/registry.ts'
+import { DELIVERIES, EVENTS } from '../schemas/topics.ts'
+import { routed } from './metrics.ts'
+import { router } from './run.ts'
+
+await run('router', async ({ config, log, connection, onFatal, closing }) => {
+  let joined = false
+  const probe = probeUntilClosed(closing, () => (joined ? undefined : 'the consumer group is not joined yet'))
+  const ops = closing.adopt(await serveOps({ host: config.host, port: config.port, probe }), (open) =>
+    open.close(),
+  )
+  log.info({ port: ops.port }, 'router starting')
+
+  await prepare(connection, config)
+  const registry = openRegistry(config.registry)
+  const events = await openCodec(registry, 'event', `${connection.named(EVENTS)}-value`)
+  const deliveries = await openCodec(registry, 'delivery', `${connection.named(DELIVERIES)}-value`)
+  const settings = closing.adopt(
+    await followSettings({ connection, keys: config.configKeys, onFatal }),
+    (open) => open.close(),
+  )
+  const producer = closing.adopt(
+    await createProducer(connection, { maxQueuedBytes: Number.POSITIVE_INFINITY }),
+    (open) => open.close(),
+  )
+  // what is routed without the settings would be routed to nobody
+  await settings.loaded
+
+  const handle = router({ settings, codec: deliveries, producer, onRouted: routed })
+  const consumer = closing.adopt(
+    await consume({
+      connection,
+      group: 'router',
+      topics: [EVENTS],
+      codec: events,
+      handle,
+      producer,
+      onFatal,
+    }),
+    (open) => open.close(),
+  )
+  await consumer.joined
+  joined = true
+  log.info('router ready')
+})

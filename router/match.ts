@@ -1,0 +1,26 @@
+import type { Event } from '../schemas/event.ts'
+import type { Destination } from '../schemas/settings.ts'
+
+/** The Integrations object names it so (seed, "What the service does"); it speaks of all destinations of this name at once. */
+const WEBHOOKS = 'Webhooks'
+
+/** @returns the destinations that get this event: on, of its type, and not turned off by the call. */
+export function matching(event: Event, connected: readonly Destination[]): Destination[] {
+  if (connected.length === 0 || !wanted(event.integrations)) return []
+  return connected.filter(({ enabled, eventTypes }) => enabled && (eventTypes?.includes(event.type) ?? true))
+}
+
+/**
+ * Whether the call's Integrations object leaves Webhooks on (design: delivery, "Integrations object").
+ * Its own key decides: true or options turn it on, false turns it off; without it `All` does, which is true when absent.
+ */
+export function wanted(integrations: string | null): boolean {
+  if (integrations === null) return true
+  const parsed: unknown = JSON.parse(integrations)
+  if (typeof parsed !== 'object' || parsed === null) return true
+  const choices = new Map<string, unknown>(Object.entries(parsed))
+  const own = choices.get(WEBHOOKS)
+  if (typeof own === 'boolean') return own
+  if (typeof own === 'object' && own !== null) return true
+  return (choices.get('All') ?? choices.get('all')) !== false
+}

@@ -1,0 +1,67 @@
+import type { Event } from '../schemas/event.ts'
+
+/**
+ * The body that every attempt posts: the seed's table "Outgoing notification bodies", keys in that order, `context` last.
+ * It is exactly what JSON.stringify prints, as receivers recompute the signature over `JSON.stringify(JSON.parse(body))`.
+ * The JSON columns of an event are texts of JSON.stringify already, so they are put in place without being parsed.
+ */
+export function render(event: Event): string {
+  switch (event.type) {
+    case 'page':
+      return versioned(event, [...user(event), json('properties', pageProperties(event)), ...end(event)])
+    case 'screen':
+      return versioned(event, [...user(event), ...name(event), ...properties(event), ...end(event)])
+    case 'identify':
+      return versioned(event, [...user(event), json('traits', event.traits), ...end(event)])
+    case 'track':
+      return versioned(event, [
+        ...user(event),
+        text('event', event.event ?? ''),
+        json('properties', event.properties),
+        ...end(event),
+      ])
+    case 'alias':
+      return versioned(event, [
+        text('Previous ID', event.previousId ?? ''),
+        text('User ID', event.userId ?? ''),
+        ...end(event),
+      ])
+    case 'group':
+      return versioned(event, [
+        text('groupId', event.groupId ?? ''),
+        ...user(event),
+        json('traits', event.traits),
+        ...end(event),
+      ])
+    case 'delete':
+      return object([text('type', 'delete'), ...user(event), timestamp(event)])
+  }
+}
+
+const object = (members: readonly string[]) => `{${members.join(',')}}`
+const text = (key: string, value: string) => `"${key}":${JSON.stringify(value)}`
+const json = (key: string, value: string | null) => `"${key}":${value ?? '{}'}`
+const timestamp = (event: Event) => `"timestamp":"${new Date(event.timestamp).toISOString()}"`
+const end = (event: Event) => [timestamp(event), json('context', event.context)]
+const name = (event: Event) => (event.name === null ? [] : [text('name', event.name)])
+const properties = (event: Event) => (event.properties === null ? [] : [json('properties', event.properties)])
+
+function versioned(event: Event, members: readonly string[]): string {
+  return object(['"version":1', `"type":"${event.type}"`, ...members])
+}
+
+/** `userId`; without one `anonymousId` in its place. */
+function user({ userId, anonymousId }: Event): string[] {
+  if (userId !== null) return [text('userId', userId)]
+  return anonymousId === null ? [] : [text('anonymousId', anonymousId)]
+}
+
+/** A page's `name` and `category` go into its properties, unless the same key is there. */
+function pageProperties({ properties, name, category }: Event): string | null {
+  if (name === null && category === null) return properties
+  const own = JSON.parse(properties ?? '{}') as Record<string, unknown>
+  const added = Object.entries({ name, category }).filter(
+    ([key, value]) => value !== null && !Object.hasOwn(own, key),
+  )
+  return JSON.stringify({ ...own, ...Object.fromEntries(added) })
+}

@@ -1,0 +1,32 @@
+// Written by `npm run schemas` from attempt.avsc: change that, not this.
+
+/** What came of it. */
+export type AttemptOutcome = 'delivered' | 'retry' | 'refused' | 'cancelled' | 'deferred'
+
+/** One POST to one URL, or the decision not to make it, in topic attempts. Key of the record: destinationId. */
+export type Attempt = {
+  /** Id of the delivery, as in X-Delivery-Id. */
+  deliveryId: string
+  /** Id of the call, as in X-Message-Id. */
+  messageId: string
+  /** Source that the call came from. */
+  sourceId: string
+  /** Destination that it went to. */
+  destinationId: string
+  /** Position of the webhook in the destination, from 0. Null when no URL was chosen. */
+  urlIndex: null | number
+  /** Number of the attempt, from 1, as in X-Attempt. */
+  attempt: number
+  /** When it began. */
+  startedAt: number
+  /** How long it took, until the response's headers or the failure. */
+  durationMs: number
+  /** What came of it. */
+  outcome: AttemptOutcome
+  /** Status of the response, when there was one. */
+  status: null | number
+  /** Reason when it was not delivered: http_5xx, timeout, ECONNREFUSED and the like. */
+  code: null | string
+  /** First 1,024 bytes of the response's body. */
+  response: null | string
+}

@@ -1,0 +1,109 @@
+import { z } from 'zod'
+
+/**
+ * Settings as they are in memory, secrets in clear; topic `config` holds them as JSON with each secret sealed (seal.ts),
+ * under the key `kind/id`. Limits: seed "Webhook destination settings"; design: delivery "Request", control "Settings records".
+ */
+
+export const MAX_WEBHOOKS = 5
+export const MAX_HEADERS = 5
+export const EVENT_TYPES = ['identify', 'track', 'page', 'screen', 'group', 'alias', 'delete'] as const
+
+export const idShape = z.string().regex(/^[a-z0-9_-]{1,64}$/, '1 to 64 of a-z, 0-9, _ and -')
+const name = z.string().trim().min(1, 'must not be empty').max(200, 'at most 200 characters')
+
+/** Names that we set ourselves on every POST, in lower case. */
+const RESERVED_HEADERS = new Set([
+  'host',
+  'content-length',
+  'content-type',
+  'user-agent',
+  'transfer-encoding',
+  'connection',
+  'x-signature',
+  'x-delivery-id',
+  'x-message-id',
+  'x-attempt',
+])
+
+const headerName = z
+  .string()
+  .max(128, 'at most 128 characters')
+  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "letters, digits and !#$%&'*+.^_`|~- only (RFC 9110)")
+  .refine((header) => !RESERVED_HEADERS.has(header.toLowerCase()), 'this header is set by Sluice itself')
+const headerValue = z
+  .string()
+  .max(4_096, 'at most 4,096 characters')
+  .regex(/^[\x20-\x7e]*$/, 'printable ASCII only')
+  .refine((value) => value === value.trim(), 'no spaces at its ends')
+
+const url = z
+  .string()
+  .max(2_048, 'at most 2,048 characters')
+  .superRefine((text, ctx) => {
+    const parsed = URL.canParse(text) ? new URL(text) : undefined
+    if (!parsed || !/^https?:$/.test(parsed.protocol))
+      ctx.addIssue('a full URL beginning with http:// or https:// is needed')
+    else if (parsed.username || parsed.password) ctx.addIssue('no user or password in the URL: use a header')
+  })
+
+export const webhookShape = z.strictObject({
+  url,
+  headers: z
+    .record(headerName, headerValue)
+    .default({})
+    .superRefine((headers, ctx) => {
+      const names = Object.keys(headers).map((header) => header.toLowerCase())
+      if (names.length > MAX_HEADERS)
+        ctx.addIssue(`at most ${MAX_HEADERS} headers; there are ${names.length}`)
+      if (new Set(names).size < names.length) ctx.addIssue('the same header twice, in other capitals')
+    }),
+})
+
+export const sourceShape = z.strictObject({
+  name,
+  /** Made when it is not given. */
+  writeKey: z
+    .string()
+    .regex(/^[\x21-\x39\x3b-\x7e]{8,128}$/, '8 to 128 printable characters without space and colon')
+    .optional(),
+  enabled: z.boolean().default(true),
+  /** Token bucket, per ingest process: calls a second, and how many at once. */
+  rateLimit: z
+    .strictObject({ perSecond: z.number().positive().max(1e6), burst: z.number().int().min(1).max(1e6) })
+    .optional(),
+  labels: z.record(z.string().max(64), z.string().max(256)).optional(),
+})
+
+export const destinationShape = z.strictObject({
+  type: z.literal('Webhooks').default('Webhooks'),
+  name,
+  enabled: z.boolean().default(true),
+  sourceIds: z.array(idShape).max(1_000).default([]),
+  /** Absent: all types. */
+  eventTypes: z.array(z.enum(EVENT_TYPES)).min(1, 'at least one type; leave it out for all').optional(),
+  webhooks: z
+    .array(webhookShape)
+    .min(1, 'at least one webhook is needed')
+    .max(MAX_WEBHOOKS, `at most ${MAX_WEBHOOKS} webhook URLs`),
+  /** Set: every POST is signed with it. */
+  sharedSecret: z.string().min(1, 'must not be empty').max(512).optional(),
+  /** The secret before a rotation, still valid until its expiry. */
+  previousSecret: z.string().min(1).max(512).optional(),
+  previousSecretExpiresAt: z.iso.datetime({ offset: true }).optional(),
+  /** Statuses below 500 that are retried as well. */
+  retryOn: z.array(z.literal([408, 425, 429])).optional(),
+  /** Sends the Standard Webhooks headers too. */
+  standardWebhooks: z.boolean().optional(),
+})
+
+/** `version` counts up with each write; `updatedAt` is ISO 8601 UTC. */
+const stored = { id: idShape, version: z.number().int().positive(), updatedAt: z.string() }
+
+export const storedSource = sourceShape.extend({ ...stored, writeKey: z.string() })
+export const storedDestination = destinationShape.extend(stored)
+
+export type Webhook = z.infer<typeof webhookShape>
+export type Source = z.infer<typeof storedSource>
+export type Destination = z.infer<typeof storedDestination>
+export type Kind = 'source' | 'destination'

@@ -1,0 +1,66 @@
+import type { Rung } from '../config.ts'
+import type { SchemaName } from './codec.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+/**
+ * The one table of topics; they are created from it, schemas are registered from it. Names are without TOPIC_PREFIX,
+ * which `kafka/` puts before them.
+ */
+export type Topic = {
+  name: string
+  /** `many`: as many as PARTITIONS says. */
+  partitions: 'many' | 1
+  /** How long records are kept, in milliseconds, or `compact`: the last of each key for ever. */
+  kept: number | 'compact'
+  /** Avro schema of the values; topics without one hold JSON or bytes. */
+  schema?: SchemaName
+}
+
+export const EVENTS = 'events'
+export const REJECTED = 'events.rejected'
+export const CONFIG = 'config'
+export const MEMBERS = 'audience-members'
+export const DELIVERIES = 'deliveries'
+export const DUE = 'deliveries.due'
+export const DEAD = 'deliveries.dead'
+export const ATTEMPTS = 'attempts'
+export const SEEN = 'router.seen'
+/** Records that could not be handled, byte for byte as they were; headers say where from and why. */
+export const PARKED = 'parked'
+
+/** A rung's topic is named after its delay as the setting writes it: `deliveries.retry.5s`. */
+export const rungTopic = (delay: string) => `deliveries.retry.${delay}`
+
+export function topics({
+  ladder,
+  dedupWindowMs,
+}: {
+  ladder: readonly Rung[]
+  dedupWindowMs: number
+}): Topic[] {
+  const rungs = [...new Set(ladder.map(({ name }) => rungTopic(name)))]
+  return [
+    { name: EVENTS, partitions: 'many', kept: 7 * DAY, schema: 'event' },
+    { name: REJECTED, partitions: 'many', kept: 7 * DAY, schema: 'rejected' },
+    { name: CONFIG, partitions: 1, kept: 'compact' },
+    { name: MEMBERS, partitions: 'many', kept: 'compact' },
+    ...[DELIVERIES, DUE, ...rungs].map((name) => delivery(name, DELIVERIES_KEPT)),
+    delivery(DEAD, 14 * DAY),
+    { name: ATTEMPTS, partitions: 'many', kept: 3 * DAY, schema: 'attempt' },
+    { name: SEEN, partitions: 'many', kept: Math.max(dedupWindowMs, HOUR) },
+    { name: PARKED, partitions: 1, kept: 14 * DAY },
+  ]
+}
+
+const delivery = (name: string, kept: number): Topic => ({
+  name,
+  partitions: 'many',
+  kept,
+  schema: 'delivery',
+})
+
+export const DELIVERIES_KEPT = 3 * DAY
+/** The longest outage that a delivery must survive on top of its retry window. */
+export const OUTAGE = DAY

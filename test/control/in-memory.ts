@@ -1,0 +1,69 @@
+import type { Facts } from '../../control/noun.ts'
+import type { WriteParts } from '../../control/write.ts'
+import { mapSecrets, unseal } from '../../schemas/seal.ts'
+import { type Destination, type Source, storedDestination, storedSource } from '../../schemas/settings.ts'
+
+export const keys = [Buffer.alloc(32, 7)]
+export const made = { idSuffix: 'a1b2c3d4e5', writeKey: 'made-write-key' }
+export const now = '2026-01-02T03:04:05.678Z'
+
+export const shop: Source = {
+  id: 'shop',
+  name: 'Shop',
+  writeKey: 'shop-write-key',
+  enabled: true,
+  version: 3,
+  updatedAt: now,
+}
+export const crm: Destination = {
+  id: 'crm',
+  type: 'Webhooks',
+  name: 'CRM',
+  enabled: true,
+  sourceIds: ['shop'],
+  webhooks: [{ url: 'https://crm.example/hook', headers: { 'X-Team': 'header-secret' } }],
+  sharedSecret: 'shared-secret',
+  version: 2,
+  updatedAt: now,
+}
+
+export function factsOf(records: { sources?: Source[]; destinations?: Destination[] }): Facts & {
+  sources: Map<string, Source>
+  destinations: Map<string, Destination>
+} {
+  const sources = new Map(records.sources?.map((source) => [source.id, source]))
+  const destinations = new Map(records.destinations?.map((destination) => [destination.id, destination]))
+  const sourceByWriteKey = (key: string) => [...sources.values()].find(({ writeKey }) => writeKey === key)
+  return { sources, destinations, sourceByWriteKey }
+}
+
+/** The settings and their writer without Kafka; `topic` is what would be in it. */
+export function inMemory(records: Parameters<typeof factsOf>[0] = {}) {
+  const facts = factsOf(records)
+  const topic = new Map<string, string | null>()
+  const writer: WriteParts['writer'] = {
+    async write(decide) {
+      const decision = decide()
+      if ('refusal' in decision) return { ok: false, refusal: decision.refusal }
+      for (const { key, value } of decision.records) apply(String(key), value === null ? null : String(value))
+      return { ok: true }
+    },
+  }
+
+  function apply(key: string, value: string | null): void {
+    const [kind, id = ''] = key.split('/')
+    topic.set(key, value)
+    if (value === null) (kind === 'source' ? facts.sources : facts.destinations).delete(id)
+    else if (kind === 'source') facts.sources.set(id, storedSource.parse(opened(key, value)))
+    else facts.destinations.set(id, storedDestination.parse(opened(key, value)))
+  }
+
+  return { settings: { ...facts, table: { caughtUp: async () => {} } }, writer, topic }
+}
+
+export function opened(key: string, value: string): object {
+  return mapSecrets(
+    JSON.parse(value),
+    (sealed) => unseal(sealed, { keys, owner: key }) ?? `not opened: ${sealed}`,
+  )
+}

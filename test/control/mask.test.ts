@@ -1,0 +1,47 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { mask } from '../../control/mask.ts'
+import { crm, shop } from './in-memory.ts'
+
+// longer than anything that is no secret in these records
+const secret = fc.stringMatching(/^[\x21-\x7e]{60,80}$/)
+const headers = fc.dictionary(fc.stringMatching(/^X-[a-z]{1,10}$/), secret, { maxKeys: 5 })
+const webhooks = fc.array(fc.record({ url: fc.webUrl(), headers }), { minLength: 1, maxLength: 5 })
+
+test('no secret of a destination is ever shown, to nobody', () => {
+  fc.assert(
+    fc.property(
+      secret,
+      secret,
+      webhooks,
+      fc.constantFrom('admin', 'view'),
+      (sharedSecret, previousSecret, hooks, who) => {
+        const shown = JSON.stringify(mask({ ...crm, sharedSecret, previousSecret, webhooks: hooks }, who))
+        const secrets = [
+          sharedSecret,
+          previousSecret,
+          ...hooks.flatMap((hook) => Object.values(hook.headers)),
+        ]
+        for (const each of secrets) expect(shown).not.toContain(JSON.stringify(each).slice(1, -1))
+      },
+    ),
+  )
+})
+
+test('what is no secret stays', () => {
+  expect(mask(crm, 'view')).toEqual({
+    ...crm,
+    sharedSecret: '***',
+    webhooks: [{ url: 'https://crm.example/hook', headers: { 'X-Team': '***' } }],
+  })
+})
+
+test('a secret that is not set is not shown as set', () => {
+  const { sharedSecret: _, ...open } = crm
+  expect(mask(open, 'admin')).not.toHaveProperty('sharedSecret')
+})
+
+test('a write key is shown to the admin and to nobody else', () => {
+  expect(mask(shop, 'admin').writeKey).toBe('shop-write-key')
+  expect(mask(shop, 'view').writeKey).toBe('***')
+})

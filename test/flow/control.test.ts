@@ -1,0 +1,208 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
+import { connect } from '../../kafka/client.ts'
+import { openTable } from '../../kafka/table.ts'
+import { createLog } from '../../log.ts'
+import { followSettings } from '../../schemas/follow.ts'
+import { CONFIG } from '../../schemas/topics.ts'
+import { type Control, startControl, VIEW } from '../control/process.ts'
+import { until } from '../helpers/until.ts'
+
+const topicPrefix = `t${randomUUID().slice(0, 8)}.`
+const key = randomBytes(32)
+const place = { kafkaBrokers: inject('kafkaBrokers'), registryUrl: inject('registryUrl'), topicPrefix }
+const connection = connect(
+  {
+    brokers: place.kafkaBrokers.split(','),
+    ssl: false,
+    sasl: undefined,
+    topicPrefix,
+    partitions: 1,
+    replication: 1,
+  },
+  { clientId: 'test', log: createLog({ role: 'start', level: 'silent' }) },
+)
+
+let control: Control
+beforeAll(async () => {
+  control = startControl({ ...place, key })
+  await control.ready()
+})
+afterAll(async () => {
+  await control.stop()
+  await removeTopics()
+})
+
+const destination = {
+  id: 'crm',
+  name: 'CRM',
+  sourceIds: ['shop'],
+  sharedSecret: 'clear-shared-secret',
+  webhooks: [{ url: 'https://crm.example/hook', headers: { 'X-Team': 'clear-header-value' } }],
+}
+
+describe('over HTTP, on a real broker', () => {
+  test('a source and a destination are created, listed, read, replaced', async () => {
+    const shop = { id: 'shop', name: 'Shop', writeKey: 'clear-write-key' }
+    expect(await control.ask('POST', '/api/sources', { body: shop })).toMatchObject({
+      status: 201,
+      json: { version: 1 },
+    })
+    expect(await control.ask('POST', '/api/destinations', { body: destination })).toMatchObject({
+      status: 201,
+    })
+    const read = await control.ask('GET', '/api/destinations/crm')
+    expect(read.json).toMatchObject({ sharedSecret: '***', webhooks: [{ headers: { 'X-Team': '***' } }] })
+    const body = { ...read.json, name: 'CRM 2' }
+    expect(await control.ask('PUT', '/api/destinations/crm', { body, ifMatch: 1 })).toMatchObject({
+      status: 200,
+    })
+    const list = await control.ask('GET', '/api/destinations', { token: VIEW })
+    expect(list.json).toEqual({ items: [{ ...body, version: 2, updatedAt: expect.any(String) }], next: null })
+  })
+
+  test('what is removed is gone, and a tombstone in the topic', async () => {
+    await control.ask('POST', '/api/sources', { body: { id: 'gone', name: 'Gone' } })
+    expect(await control.ask('DELETE', '/api/sources/gone')).toMatchObject({ status: 204 })
+    expect(await control.ask('GET', '/api/sources/gone')).toMatchObject({ status: 404 })
+    expect([...(await rawTopic()).keys()]).toEqual(['source/shop', 'destination/crm'])
+  })
+
+  test('the topic holds no secret in clear', async () => {
+    const text = [...(await rawTopic()).values()].join('\n')
+    expect(text).toContain('https://crm.example/hook')
+    expect(text).not.toMatch(/clear-(shared-secret|header-value|write-key)/)
+  })
+
+  test('health and metrics are open', async () => {
+    const url = await control.ready()
+    for (const path of ['/livez', '/readyz', '/metrics']) expect((await fetch(url + path)).status).toBe(200)
+  })
+})
+
+test('another process follows a write within a second, secrets in clear', async () => {
+  const settings = await followSettings({
+    connection,
+    keys: [key],
+    onFatal: (error) => expect.fail(error.message),
+  })
+  onTestFinished(() => settings.close())
+  await settings.loaded
+  expect(settings.destinations.get('crm')).toMatchObject({ ...destination, name: 'CRM 2', version: 2 })
+  expect(settings.sourceByWriteKey('clear-write-key')?.id).toBe('shop')
+  await control.ask('POST', '/api/sources', { body: { id: 'followed', name: 'Followed' } })
+  await until(() => settings.sources.has('followed'), { timeout: 1_000, message: 'the write is followed' })
+})
+
+test('a restart finds all that was written, secrets too', async () => {
+  const before = (await control.ask('GET', '/api/sources')).json
+  expect(await control.stop()).toMatchObject({ code: 0 })
+  control = startControl({ ...place, key })
+  expect((await control.ask('GET', '/api/sources')).json).toEqual(before)
+  const body = (await control.ask('GET', '/api/destinations/crm')).json
+  expect(await control.ask('PUT', '/api/destinations/crm', { body, ifMatch: 2 })).toMatchObject({
+    status: 200,
+  })
+})
+
+describe('with another CONFIG_KEY', () => {
+  const other = randomBytes(32)
+
+  test('control ends, saying why, in place of serving a system without settings', async () => {
+    const wrong = startControl({ ...place, key: other })
+    expect(await wrong.exited).toMatchObject({ code: 1 })
+    expect(wrong.lines.join('\n')).toMatch(
+      /CONFIG_KEY does not open the secrets of (source\/shop|destination\/crm)/,
+    )
+    expect(wrong.lines.join('\n')).not.toContain('control ready')
+  })
+
+  test('any process that follows the settings is told that it cannot go on', async () => {
+    const fatal: Error[] = []
+    const settings = await followSettings({
+      connection,
+      keys: [other],
+      onFatal: (error) => void fatal.push(error),
+    })
+    onTestFinished(() => settings.close())
+    await until(() => fatal.length > 0, { message: 'onFatal' })
+    expect(fatal[0]?.message).toContain('CONFIG_KEY')
+  })
+
+  test('added as the second one, the old key still opens what it has sealed', async () => {
+    const settings = await followSettings({
+      connection,
+      keys: [other, key],
+      onFatal: (error) => expect.fail(error.message),
+    })
+    onTestFinished(() => settings.close())
+    await settings.loaded
+    expect(settings.destinations.get('crm')?.sharedSecret).toBe('clear-shared-secret')
+  })
+})
+
+describe('two control processes', () => {
+  let second: Control
+  beforeAll(async () => {
+    second = startControl({ ...place, key })
+    await second.ready()
+  })
+  afterAll(() => second.stop())
+  const both = () => [control, second, control, second]
+
+  test('of writes at once on one version exactly one wins', async () => {
+    await control.ask('POST', '/api/sources', { body: { id: 'raced', name: 'Raced' } })
+    for (let version = 1; version <= 5; version++) {
+      const asked = both().map((each, index) =>
+        each.ask('PUT', '/api/sources/raced', { body: { name: `by ${index}` }, ifMatch: version }),
+      )
+      const answers = await Promise.all(asked)
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412])
+      const winner = answers.find(({ status }) => status === 200)
+      expect((await control.ask('GET', '/api/sources/raced')).json).toMatchObject({
+        name: winner?.json.name,
+        version: version + 1,
+      })
+    }
+  })
+
+  test('an id is given once', async () => {
+    const body = { id: 'once', name: 'Once' }
+    const answers = await Promise.all(both().map((each) => each.ask('POST', '/api/sources', { body })))
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409])
+  })
+
+  test('writes that do not concern each other are all made', async () => {
+    const ids = Array.from({ length: 12 }, (_, index) => `many-${index}`)
+    const asked = ids.map((id, index) =>
+      (index % 2 ? control : second).ask('POST', '/api/sources', { body: { id, name: id } }),
+    )
+    expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(ids.map(() => 201))
+  })
+
+  test('what one has written the other goes by at once', async () => {
+    for (let round = 0; round < 5; round++) {
+      const id = `handed-${round}`
+      await control.ask('POST', '/api/sources', { body: { id, name: id } })
+      const body = { ...destination, id, sourceIds: [id] }
+      expect(await second.ask('POST', '/api/destinations', { body })).toMatchObject({ status: 201 })
+      expect(await control.ask('DELETE', `/api/sources/${id}`)).toMatchObject({ status: 409 })
+    }
+  })
+})
+
+async function rawTopic(): Promise<Map<string, string>> {
+  const table = await openTable({ connection, topic: CONFIG, onFatal: (error) => expect.fail(error.message) })
+  await table.loaded
+  const records = new Map([...table.entries()].map(([name, value]) => [name, value.toString()]))
+  await table.close()
+  return records
+}
+
+async function removeTopics(): Promise<void> {
+  const admin = connection.kafka.admin()
+  await admin.connect()
+  const topics = (await admin.listTopics()).filter((name) => name.startsWith(topicPrefix))
+  await admin.deleteTopics({ topics })
+  await admin.disconnect()
+}

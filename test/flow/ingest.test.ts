@@ -1,0 +1,194 @@
+import { SchemaRegistry } from '@kafkajs/confluent-schema-registry'
+import { Analytics } from '@segment/analytics-node'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { EVENTS, REJECTED } from '../../schemas/topics.ts'
+import { readAll } from '../helpers/cluster.ts'
+import { until } from '../helpers/until.ts'
+import {
+  type IngestProcess,
+  prepareSystem,
+  putSources,
+  type System,
+  startIngest,
+} from '../ingest/ingest-process.ts'
+
+let system: System
+let ingest: IngestProcess
+
+beforeAll(async () => {
+  const sources = [{ id: 'shop', writeKey: 'shop-write-key', enabled: true }]
+  system = await prepareSystem({
+    brokers: inject('kafkaBrokers'),
+    registryUrl: inject('registryUrl'),
+    sources,
+  })
+  ingest = await startIngest(system)
+})
+
+afterAll(async () => void (await ingest?.stop()))
+
+const post = (path: string, body: unknown, url = ingest.url) =>
+  fetch(url + path, { method: 'POST', body: JSON.stringify(body) })
+
+type Read = {
+  key: string
+  partition: number
+  headers: Record<string, string>
+  value: Record<string, unknown>
+}
+
+/** What is in a topic now, decoded as any other consumer would: by the ids in the records, with the registry's schemas. */
+async function read(topic: string): Promise<Read[]> {
+  const registry = new SchemaRegistry({ host: inject('registryUrl') })
+  const records = await readAll(system.connection, topic)
+  return Promise.all(
+    records.map(async (record) => ({ ...record, value: await registry.decode(record.value) })),
+  )
+}
+
+describe('a call answered with success', () => {
+  test('is in events when the answer comes', async () => {
+    const answer = await post('/v1/track', {
+      writeKey: 'shop-write-key',
+      userId: 'u1',
+      messageId: 'm-1',
+      event: 'Bought',
+      properties: { b: 1, a: 2 },
+    })
+    expect(answer.status).toBe(200)
+    expect(await answer.json()).toEqual({ success: true })
+    const found = (await read(EVENTS)).filter(({ headers }) => headers.messageId === 'm-1')
+    expect(found).toMatchObject([
+      {
+        key: 'shop/u1',
+        value: {
+          messageId: 'm-1',
+          sourceId: 'shop',
+          type: 'track',
+          userId: 'u1',
+          event: 'Bought',
+          properties: '{"b":1,"a":2}',
+        },
+      },
+    ])
+  })
+
+  test('lies with the other calls of its user, in their order', async () => {
+    const batch = Array.from({ length: 200 }, (_, index) => ({
+      type: 'track',
+      userId: `user-${index % 3}`,
+      event: 'n',
+      properties: { index },
+    }))
+    expect((await post('/v1/batch', { writeKey: 'shop-write-key', batch })).status).toBe(200)
+    const mine = (await read(EVENTS)).filter(({ key }) => key === 'shop/user-1')
+    expect(new Set(mine.map(({ partition }) => partition)).size).toBe(1)
+    const numbers = mine.map(({ value }) => JSON.parse(String(value.properties)).index)
+    expect(numbers).toEqual(batch.map((_, index) => index).filter((index) => index % 3 === 1))
+  })
+})
+
+test('rejected calls are in events.rejected when the answer comes', async () => {
+  const body = {
+    writeKey: 'shop-write-key',
+    batch: [
+      { type: 'identify', userId: 'kept' },
+      { type: 'track', userId: 'u2' },
+    ],
+  }
+  const answer = await post('/v1/batch', body)
+  expect(await answer.json()).toMatchObject({
+    success: true,
+    rejected: [{ index: 1, code: 'event_not_defined' }],
+  })
+  expect((await post('/v1/group', { writeKey: 'shop-write-key', userId: 'u2' })).status).toBe(400)
+  const rejected = await read(REJECTED)
+  expect(rejected.map(({ key, value }) => [key, value.code, value.raw])).toEqual([
+    ['shop', 'event_not_defined', '{"type":"track","userId":"u2"}'],
+    ['shop', 'group_id_required', '{"writeKey":"shop-write-key","userId":"u2"}'],
+  ])
+  expect((await read(EVENTS)).map(({ key }) => key)).toContain('shop/kept')
+})
+
+test('the client library for Node gets all six types of calls across', async () => {
+  const analytics = new Analytics({ writeKey: 'shop-write-key', host: ingest.url, maxRetries: 0 })
+  const errors: unknown[] = []
+  analytics.on('error', (error) => errors.push(error))
+  const userId = 'library-user'
+  analytics.identify({ userId, traits: { plan: 'pro' } })
+  analytics.track({ userId, event: 'Bought', properties: { total: 5 }, integrations: { All: false } })
+  analytics.page({ userId, name: 'Home', category: 'Shop', properties: { url: '/' } })
+  analytics.screen({ userId, name: 'Cart' })
+  analytics.group({ userId, groupId: 'acme', traits: { size: 3 } })
+  analytics.alias({ userId, previousId: 'anonymous' })
+  await analytics.closeAndFlush()
+  expect(errors).toEqual([])
+  const found = (await read(EVENTS)).filter(({ key }) => key === `shop/${userId}`).map(({ value }) => value)
+  expect(found).toMatchObject([
+    {
+      type: 'identify',
+      traits: '{"plan":"pro"}',
+      context: expect.stringContaining('@segment/analytics-node'),
+    },
+    { type: 'track', event: 'Bought', properties: '{"total":5}', integrations: '{"All":false}' },
+    { type: 'page', name: 'Home', category: 'Shop' },
+    { type: 'screen', name: 'Cart' },
+    { type: 'group', groupId: 'acme', traits: '{"size":3}' },
+    { type: 'alias', previousId: 'anonymous' },
+  ])
+  for (const { timestamp, receivedAt } of found)
+    expect(Math.abs(Number(receivedAt) - Number(timestamp))).toBeLessThan(60_000)
+})
+
+test('a source that control switches off or on is followed', async () => {
+  const call = { writeKey: 'late-write-key', userId: 'u' }
+  expect((await post('/v1/identify', call)).status).toBe(401)
+  await putSources(system, [{ id: 'late', writeKey: 'late-write-key', enabled: true }])
+  await until(async () => (await post('/v1/identify', call)).status === 200, {
+    message: 'a new source is known',
+  })
+  await putSources(system, [{ id: 'late', writeKey: 'late-write-key', enabled: false }])
+  await until(async () => (await post('/v1/identify', call)).status === 403, {
+    message: 'its switch is seen',
+  })
+})
+
+describe('the process', () => {
+  test('says that it lives and is ready, and serves its metrics away from the public door', async () => {
+    expect((await fetch(`${ingest.url}/livez`)).status).toBe(200)
+    expect((await fetch(`${ingest.url}/readyz`)).status).toBe(200)
+    expect((await fetch(`${ingest.url}/metrics`)).status).toBe(404)
+    const metrics = await (await fetch(`${ingest.opsUrl}/metrics`)).text()
+    expect(metrics).toMatch(/sluice_ingest_calls_accepted_total\{source="shop",type="track"\} [1-9]/)
+    expect(metrics).toMatch(/sluice_ingest_kafka_ack_seconds_count [1-9]/)
+    expect((await fetch(`${ingest.opsUrl}/readyz`)).status).toBe(200)
+  })
+
+  test('ends on SIGTERM with what is in flight answered and stored, and exits 0', async () => {
+    const own = await startIngest(system)
+    const sending = Array.from({ length: 50 }, (_, index) =>
+      post(
+        '/v1/identify',
+        { writeKey: 'shop-write-key', userId: 'last', messageId: `last-${index}` },
+        own.url,
+      ),
+    )
+    await Promise.race(sending) // the others are under way
+    const [exit, ...answers] = await Promise.all([
+      own.stop(),
+      ...sending.map((answer) =>
+        answer.then(
+          ({ status }) => status,
+          () => 'not taken',
+        ),
+      ),
+    ])
+    expect(exit).toEqual({ code: 0, signal: null })
+    const stored = new Set((await read(EVENTS)).map(({ headers }) => headers.messageId))
+    answers.forEach((status, index) => {
+      if (status === 200) expect(stored).toContain(`last-${index}`)
+      else expect(status).toBe('not taken')
+    })
+    expect(answers).toContain(200)
+  })
+})

@@ -1,0 +1,192 @@
+import { expect, test } from 'vitest'
+import { bytes } from '../../deliverer/rungs.ts'
+import type { Connection } from '../../kafka/client.ts'
+import { type ConsumeOptions, type Consumer, consume, type Handler, type Taken } from '../../kafka/consume.ts'
+import { createProducer, type Producer } from '../../kafka/produce.ts'
+import { ownBroker } from '../helpers/broker.ts'
+import { closing, connection, readAll } from '../helpers/cluster.ts'
+import { until } from '../helpers/until.ts'
+
+type Record = Taken<Buffer>
+
+async function start(
+  kafka: Connection,
+  producer: Producer,
+  handle: Handler<Buffer>,
+  options: Partial<ConsumeOptions<Buffer>> = {},
+): Promise<Consumer> {
+  const onFatal = (error: Error) => {
+    throw error
+  }
+  const consumer = await consume({
+    connection: kafka,
+    group: 'work',
+    topics: ['work'],
+    codec: bytes,
+    producer,
+    handle,
+    onFatal,
+    ...options,
+  })
+  await consumer.joined
+  return consumer
+}
+
+async function fill(producer: Producer, from: number, to: number): Promise<void> {
+  const records = Array.from({ length: to - from }, (_, index) => ({
+    topic: 'work',
+    key: `k${(from + index) % 50}`,
+    value: Buffer.from(String(from + index)),
+  }))
+  expect(await producer.produce(records)).toBe('acked')
+}
+
+async function committed(kafka: Connection): Promise<Map<number, number>> {
+  const admin = kafka.kafka.admin()
+  await admin.connect()
+  const [topic] = await admin.fetchOffsets({ groupId: kafka.named('work'), topics: [kafka.named('work')] })
+  await admin.disconnect()
+  return new Map(topic?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
+}
+
+const number = (record: Record) => Number(record.value)
+
+test('a partition that is held does not hold the others, and goes on when its time has come', async () => {
+  const kafka = await connection([{}])
+  const producer = closing(await createProducer(kafka))
+  await fill(producer, 0, 400)
+  const seen: Record[] = []
+  const holdUntil = Date.now() + 1_500
+  closing(
+    await start(kafka, producer, (record) => {
+      if (record.partition === 0 && Date.now() < holdUntil) return { holdUntil }
+      seen.push(record)
+      record.settle()
+      return
+    }),
+  )
+  await until(() => new Set(seen.map(({ partition }) => partition)).size === 3)
+  expect(Date.now()).toBeLessThan(holdUntil)
+  await until(() => seen.length === 400)
+  expect(Date.now()).toBeGreaterThanOrEqual(holdUntil)
+})
+
+test('commits only what is settled with all before it, and says what is settled behind', async () => {
+  const kafka = await connection([{ partitions: 1 }])
+  const producer = closing(await createProducer(kafka))
+  await fill(producer, 0, 100)
+  const taken: Record[] = []
+  const first = await start(kafka, producer, (record) => void taken.push(record))
+  await until(() => taken.length === 100)
+  for (const record of taken) if (number(record) !== 10 && number(record) !== 60) record.settle()
+  await until(async () => (await committed(kafka)).get(0) === 10)
+  taken.find((record) => number(record) === 10)?.settle()
+  await until(async () => (await committed(kafka)).get(0) === 60)
+  await first.close(100)
+
+  const again: number[] = []
+  closing(
+    await start(kafka, producer, (record) => {
+      again.push(number(record))
+      record.settle()
+      return
+    }),
+  )
+  await fill(producer, 100, 101)
+  await until(() => again.includes(100))
+  // 61 to 99 were settled ahead of the commit: the commit's metadata says so
+  expect(again).toEqual([60, 100])
+})
+
+test('a partition whose records are not settled stops being read at the high-water mark, and goes on below it', async () => {
+  const kafka = await connection([{ partitions: 1 }])
+  const producer = closing(await createProducer(kafka))
+  for (let from = 0; from < 5_000; from += 500) await fill(producer, from, from + 500)
+  const taken: Record[] = []
+  closing(
+    await start(kafka, producer, (record) => void taken.push(record), {
+      highWater: 100,
+      maxBytesPerPartition: 4_096,
+    }),
+  )
+  await until(() => taken.length >= 100)
+  const before = taken.length
+  await fill(producer, 5_000, 5_001)
+  expect(taken.length).toBe(before)
+  expect(before).toBeLessThan(1_500)
+  const settling = setInterval(() => {
+    for (const record of taken) record.settle()
+  }, 10)
+  await until(() => taken.length === 5_001).finally(() => clearInterval(settling))
+})
+
+test('a handler that throws a TypeError parks its record and the group goes on', async () => {
+  const kafka = await connection([{ partitions: 1 }])
+  const producer = closing(await createProducer(kafka))
+  await fill(producer, 0, 10)
+  const seen: number[] = []
+  closing(
+    await start(kafka, producer, (record) => {
+      if (number(record) === 4) throw new TypeError('cannot read properties of undefined')
+      seen.push(number(record))
+      record.settle()
+      return
+    }),
+  )
+  await until(async () => (await committed(kafka)).get(0) === 10)
+  expect(seen).toEqual([0, 1, 2, 3, 5, 6, 7, 8, 9])
+  const [parked] = await readAll(kafka, 'parked')
+  expect(parked).toMatchObject({ key: 'k4', headers: { 'parked-topic': 'work', 'parked-offset': '4' } })
+  expect(parked?.headers['parked-reason']).toContain('TypeError')
+  expect(String(parked?.value)).toBe('4')
+})
+
+test('a rebalance with a second member under load loses nothing, and repeats nothing that was settled', async () => {
+  const kafka = await connection([{}])
+  const producer = closing(await createProducer(kafka))
+  const handled = new Map<number, number>()
+  // each record takes a while, so that many are in flight whenever the group changes
+  const handle: Handler<Buffer> = (record) => {
+    setTimeout(() => {
+      if (!record.owned()) return record.release()
+      handled.set(number(record), (handled.get(number(record)) ?? 0) + 1)
+      record.settle()
+    }, Math.random() * 40)
+    return
+  }
+  closing(await start(kafka, producer, handle))
+  let sent = 0
+  const load = setInterval(() => {
+    void fill(producer, sent, sent + 20)
+    sent += 20
+  }, 5)
+  await until(() => handled.size > 500)
+  for (let round = 0; round < 2; round++) {
+    const second = await start(kafka, producer, handle)
+    const before = handled.size
+    await until(() => handled.size > before + 500)
+    await second.close()
+  }
+  clearInterval(load)
+  await until(() => handled.size === sent, { timeout: 20_000, message: () => `${handled.size} of ${sent}` })
+  expect([...handled.values()].filter((times) => times > 1)).toEqual([])
+})
+
+test('after a broker restart every record is handled, from where the commits were', async () => {
+  const broker = await ownBroker()
+  const kafka = await connection([{}], broker.now.brokers)
+  const producer = closing(await createProducer(kafka))
+  const handled = new Set<number>()
+  closing(
+    await start(kafka, producer, (record) => {
+      handled.add(number(record))
+      record.settle()
+      return
+    }),
+  )
+  await fill(producer, 0, 500)
+  await until(() => handled.size === 500)
+  await broker.restart('kill')
+  await fill(producer, 500, 1_000)
+  await until(() => handled.size === 1_000, { timeout: 30_000, message: () => `${handled.size} of 1000` })
+})

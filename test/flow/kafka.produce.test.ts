@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest'
+import { createProducer } from '../../kafka/produce.ts'
+import { ownBroker } from '../helpers/broker.ts'
+import { closing, connection, readAll } from '../helpers/cluster.ts'
+
+const value = (text: string) => Buffer.from(text)
+
+test('what is acknowledged is in the topic, in the order of its key', async () => {
+  const kafka = await connection([{}])
+  const producer = closing(await createProducer(kafka))
+  const outcomes = await Promise.all(
+    Array.from({ length: 2_000 }, (_, index) =>
+      producer.produce([{ topic: 'work', key: `k${index % 7}`, value: value(String(index)) }]),
+    ),
+  )
+  expect(new Set(outcomes)).toEqual(new Set(['acked']))
+  const records = await readAll(kafka, 'work')
+  expect(records).toHaveLength(2_000)
+  for (let key = 0; key < 7; key++) {
+    const numbers = records.filter((record) => record.key === `k${key}`).map((record) => Number(record.value))
+    expect(numbers).toEqual(numbers.toSorted((a, b) => a - b))
+  }
+})
+
+test('a record above the limit is refused without harming those beside it', async () => {
+  const kafka = await connection([{}])
+  const producer = closing(await createProducer(kafka))
+  const [large, small] = await Promise.all([
+    producer.produce([{ topic: 'work', key: 'a', value: Buffer.alloc(1_000_001) }]),
+    producer.produce([{ topic: 'work', key: 'a', value: value('small') }]),
+  ])
+  expect([large, small]).toEqual(['too_large', 'acked'])
+})
+
+test('a record that the broker refuses is told apart from those sent with it', async () => {
+  const kafka = await connection([{}, { name: 'narrow' }])
+  const admin = kafka.kafka.admin()
+  await admin.connect()
+  await admin.alterConfigs({
+    validateOnly: false,
+    resources: [
+      { type: 2, name: kafka.named('narrow'), configEntries: [{ name: 'max.message.bytes', value: '2000' }] },
+    ],
+  })
+  await admin.disconnect()
+  const producer = closing(await createProducer(kafka))
+  const outcomes = await Promise.all([
+    producer.produce([{ topic: 'narrow', key: 'a', value: Buffer.alloc(5_000) }]),
+    producer.produce([{ topic: 'work', key: 'a', value: value('1') }]),
+    producer.produce([{ topic: 'narrow', key: 'a', value: value('2') }]),
+  ])
+  expect(outcomes).toEqual(['refused', 'acked', 'acked'])
+})
+
+test('past the bound of bytes nothing more is taken, at once', async () => {
+  const kafka = await connection([{}])
+  const producer = closing(await createProducer(kafka, { maxQueuedBytes: 10_000 }))
+  const first = producer.produce([{ topic: 'work', key: 'a', value: Buffer.alloc(20_000) }])
+  expect(await producer.produce([{ topic: 'work', key: 'a', value: value('late') }])).toBe('full')
+  expect(await first).toBe('acked')
+  expect(producer.queuedBytes()).toBe(0)
+})
+
+test('no acknowledged record is missing when the broker is restarted under two producers', async () => {
+  const broker = await ownBroker()
+  const kafka = await connection([{}], broker.now.brokers)
+  const producers = [closing(await createProducer(kafka)), closing(await createProducer(kafka))]
+  const acked: string[] = []
+  let sending = true
+  const senders = producers.map(async (producer, who) => {
+    for (let index = 0; sending; index++) {
+      const names = Array.from({ length: 50 }, (_, item) => `${who}.${index}.${item}`)
+      const outcome = await producer.produce(
+        names.map((name) => ({ topic: 'work', key: name, value: value(name) })),
+      )
+      if (outcome === 'acked') acked.push(...names)
+    }
+  })
+  const ackedAtLeast = async (count: number) =>
+    expect.poll(() => acked.length, { timeout: 30_000 }).toBeGreaterThan(count)
+  await ackedAtLeast(5_000)
+  for (const how of ['kill', 'stop'] as const) {
+    const before = acked.length
+    await broker.restart(how)
+    await ackedAtLeast(before + 5_000)
+  }
+  sending = false
+  await Promise.all(senders)
+  const found = new Set((await readAll(kafka, 'work')).map((record) => String(record.value)))
+  expect(acked.filter((name) => !found.has(name))).toEqual([])
+}, 120_000)

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest'
+import type { Connection } from '../../kafka/client.ts'
+import { createFencedWriter, type FencedWriter } from '../../kafka/fenced.ts'
+import { createProducer } from '../../kafka/produce.ts'
+import { openTable, type Table } from '../../kafka/table.ts'
+import { closing, connection } from '../helpers/cluster.ts'
+import { until } from '../helpers/until.ts'
+
+const onFatal = (error: Error) => {
+  throw error
+}
+const compacted = { name: 'settings', partitions: 1 as const, kept: 'compact' as const }
+
+async function instance(kafka: Connection): Promise<{ table: Table; writer: FencedWriter; count(): number }> {
+  const table = closing(await openTable({ connection: kafka, topic: 'settings', onFatal }))
+  await table.loaded
+  const writer = closing(createFencedWriter({ connection: kafka, transactionalId: 'writer', table }))
+  return { table, writer, count: () => Number(table.get('counter') ?? 0) }
+}
+
+test('a table is loaded with all that was there, follows what comes, and forgets what is removed', async () => {
+  const kafka = await connection([compacted])
+  const producer = closing(await createProducer(kafka))
+  const put = (key: string, value: string | null) => producer.produce([{ topic: 'settings', key, value }])
+  await put('a', '1')
+  await put('b', '1')
+  await put('a', '2')
+  const changes: string[] = []
+  const table = closing(
+    await openTable({
+      connection: kafka,
+      topic: 'settings',
+      onFatal,
+      onChange: (key, value) => void changes.push(`${key}=${value}`),
+    }),
+  )
+  await table.loaded
+  expect([...table.entries()].map(([key, value]) => `${key}=${value}`).toSorted()).toEqual(['a=2', 'b=1'])
+  await put('b', null)
+  await until(() => table.get('b') === undefined)
+  expect(changes.at(-1)).toBe('b=undefined')
+})
+
+test('a table of an empty topic is loaded, and one whose last record is a transaction marker too', async () => {
+  const kafka = await connection([compacted])
+  const { writer } = await instance(kafka)
+  await writer.write(() => ({ records: [{ topic: 'settings', key: 'a', value: '1' }] }))
+  const late = closing(await openTable({ connection: kafka, topic: 'settings', onFatal }))
+  await late.loaded
+  expect(String(late.get('a'))).toBe('1')
+})
+
+test('a write is shown by the own table when it is answered, and a refusal writes nothing', async () => {
+  const kafka = await connection([compacted])
+  const { table, writer } = await instance(kafka)
+  expect(await writer.write(() => ({ records: [{ topic: 'settings', key: 'a', value: '1' }] }))).toEqual({
+    ok: true,
+  })
+  expect(String(table.get('a'))).toBe('1')
+  expect(await writer.write(() => ({ refusal: 'taken' }))).toEqual({ ok: false, refusal: 'taken' })
+})
+
+test('of instances that write at once on the same condition one wins each time, and no write is lost', async () => {
+  const kafka = await connection([compacted])
+  const instances = await Promise.all([instance(kafka), instance(kafka), instance(kafka)])
+  const increment = ({ writer, count }: (typeof instances)[number]) =>
+    writer.write(() => ({ records: [{ topic: 'settings', key: 'counter', value: String(count() + 1) }] }))
+  let written = 0
+  for (let round = 0; round < 5; round++) {
+    const outcomes = await Promise.all(instances.map(increment))
+    written += outcomes.filter(({ ok }) => ok).length
+  }
+  expect(written).toBeGreaterThan(5)
+  await until(() => instances.every(({ count }) => count() === written), {
+    message: () => `${instances.map(({ count }) => count())} of ${written}`,
+  })
+})

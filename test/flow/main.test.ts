@@ -1,0 +1,179 @@
+import { createHmac } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openCodec, openRegistry } from '../../schemas/registry.ts'
+import { readAll } from '../helpers/cluster.ts'
+import { aReceiver, type System, startSystem } from '../helpers/system.ts'
+import { until } from '../helpers/until.ts'
+
+let sluice: System
+beforeAll(async () => {
+  sluice = await startSystem()
+})
+afterAll(() => sluice.close())
+
+const track = (messageId: string, more: object = {}) => ({
+  type: 'track',
+  userId: 'u1',
+  event: 'Paid',
+  messageId,
+  timestamp: '2026-01-02T03:04:05.006Z',
+  ...more,
+})
+/** Calls that only this test's destination gets: each has a source of its own. */
+async function source(id: string): Promise<(calls: object[]) => Promise<void>> {
+  await sluice.api('post', 'sources', { id, name: id, writeKey: `${id}-write-key` })
+  return (calls) => sluice.send(calls, `${id}-write-key`)
+}
+
+describe('a call', () => {
+  test('of each type arrives with its body, signed', async () => {
+    const receiver = await aReceiver()
+    const send = await source('six')
+    await sluice.destination('six', [`${receiver.url}/`], { sourceIds: ['six'], sharedSecret: 'sécret' })
+    const at = { timestamp: '2026-01-02T03:04:05.006Z' }
+    await send([
+      {
+        type: 'page',
+        userId: 'u1',
+        properties: { path: '/', referrer: '', title: 'T', url: 'https://x.example/' },
+        ...at,
+      },
+      { type: 'screen', userId: 'u1', name: 'Home', context: { os: { name: 'iOS', version: '9' } }, ...at },
+      { type: 'identify', userId: 'u1', traits: { name: 'Ann', age: 41 }, ...at },
+      { type: 'track', userId: 'u1', event: 'Paid', properties: { total: '1.50' }, ...at },
+      { type: 'alias', userId: 'u1', previousId: 'a1', ...at },
+      { type: 'group', userId: 'u1', groupId: 'g1', traits: { 'Company Name': 'Acme' }, ...at },
+    ])
+    await until(() => receiver.arrivals.length === 6)
+    expect(receiver.arrivals.map(({ body }) => body).toSorted()).toEqual(
+      [
+        '{"version":1,"type":"page","userId":"u1","properties":{"path":"/","referrer":"","title":"T","url":"https://x.example/"},"timestamp":"2026-01-02T03:04:05.006Z","context":{}}',
+        '{"version":1,"type":"screen","userId":"u1","name":"Home","timestamp":"2026-01-02T03:04:05.006Z","context":{"os":{"name":"iOS","version":"9"}}}',
+        '{"version":1,"type":"identify","userId":"u1","traits":{"name":"Ann","age":41},"timestamp":"2026-01-02T03:04:05.006Z","context":{}}',
+        '{"version":1,"type":"track","userId":"u1","event":"Paid","properties":{"total":"1.50"},"timestamp":"2026-01-02T03:04:05.006Z","context":{}}',
+        '{"version":1,"type":"alias","Previous ID":"a1","User ID":"u1","timestamp":"2026-01-02T03:04:05.006Z","context":{}}',
+        '{"version":1,"type":"group","groupId":"g1","userId":"u1","traits":{"Company Name":"Acme"},"timestamp":"2026-01-02T03:04:05.006Z","context":{}}',
+      ].toSorted(),
+    )
+    for (const { body, headers } of receiver.arrivals) {
+      expect(headers).toMatchObject({
+        'user-agent': 'Sluice/1.0',
+        'content-type': 'application/json',
+        'x-attempt': '1',
+      })
+      expect(headers['x-signature']).toBe(
+        createHmac('sha1', 'sécret')
+          .update(JSON.stringify(JSON.parse(body)))
+          .digest('hex'),
+      )
+    }
+  })
+
+  test('goes to no destination that its Integrations object turns off', async () => {
+    const receiver = await aReceiver()
+    const send = await source('choosy')
+    await sluice.destination('choosy', [`${receiver.url}/`], { sourceIds: ['choosy'] })
+    await send([
+      track('off', { integrations: { All: false } }),
+      track('named', { integrations: { All: false, Webhooks: true } }),
+      track('named-off', { context: { integrations: { Webhooks: false } } }),
+      track('plain'),
+    ])
+    const ids = () => receiver.arrivals.map(({ headers }) => headers['x-message-id'])
+    await until(() => ids().includes('plain'))
+    expect(ids()).toEqual(['named', 'plain'])
+  })
+})
+
+describe('a delivery', () => {
+  test('that is answered with 5xx is tried again with the same id and body until it succeeds', async () => {
+    const receiver = await aReceiver()
+    const send = await source('flaky')
+    await sluice.destination('flaky', [`${receiver.url}/flaky/2`], { sourceIds: ['flaky'] })
+    await send([track('m')])
+    await until(() => receiver.arrivals.length === 3)
+    const { arrivals } = receiver
+    expect(arrivals.map(({ headers }) => headers['x-attempt'])).toEqual(['1', '2', '3'])
+    expect(new Set(arrivals.map(({ headers, body }) => `${headers['x-delivery-id']} ${body}`)).size).toBe(1)
+    expect((arrivals[1]?.at ?? 0) - (arrivals[0]?.at ?? 0)).toBeGreaterThanOrEqual(100)
+  })
+
+  test('is settled by any one URL, and the others are not tried again', async () => {
+    const receiver = await aReceiver()
+    const send = await source('several')
+    await sluice.destination(
+      'several',
+      [`${receiver.url}/status/500`, `${receiver.url}/hang`, `${receiver.url}/status/404`],
+      { sourceIds: ['several'] },
+    )
+    await send([track('m1'), track('m2')])
+    await until(() => receiver.arrivals.length === 6)
+    // a third round of another delivery: by then a retry of the first would have come
+    await sluice.destination('several-after', [`${receiver.url}/flaky/2`], { sourceIds: ['several'] })
+    await send([track('m3')])
+    await until(() => receiver.arrivals.filter(({ path }) => path === '/flaky/2').length === 3)
+    expect(receiver.arrivals.filter(({ path }) => path === '/status/500')).toHaveLength(3)
+  })
+
+  test('that always fails ends in deliveries.dead with its reason and every attempt', async () => {
+    const receiver = await aReceiver()
+    const send = await source('hopeless')
+    await sluice.destination('hopeless', [`${receiver.url}/status/503`, 'http://127.0.0.1:1/'], {
+      sourceIds: ['hopeless'],
+    })
+    await send([track('m')])
+    const dead = async () =>
+      (await readAll(sluice.connection, 'deliveries.dead')).filter(({ key }) => key === 'hopeless/u1')
+    await until(async () => (await dead()).length === 1)
+    const registry = openRegistry({ url: sluice.env.SCHEMA_REGISTRY_URL ?? '', auth: undefined })
+    const codec = await openCodec(registry, 'delivery', sluice.connection.named('deliveries.dead-value'))
+    const [record] = await dead()
+    const decoded = await codec.decode(record?.value ?? null)
+    expect(decoded).toMatchObject({ ok: true, value: { attempt: 4, deadReason: 'attempts_exhausted' } })
+    const codes = decoded.ok ? decoded.value.history.map(({ code }) => code) : []
+    expect(codes.toSorted()).toEqual([...Array(4).fill('ECONNREFUSED'), ...Array(4).fill('http_5xx')])
+  })
+
+  test('that waits in the ladder goes to the URL as it has been corrected meanwhile', async () => {
+    const receiver = await aReceiver()
+    const send = await source('moved')
+    await sluice.destination('moved', [`${receiver.url}/switch`], { sourceIds: ['moved'] })
+    receiver.answerWith(503)
+    await send([track('m')])
+    await until(() => receiver.arrivals.length === 1)
+    const { body } = await sluice.api('get', 'destinations/moved')
+    const { id: _, version, updatedAt: __, ...replacement } = body
+    const put = await sluice.api(
+      'put',
+      'destinations/moved',
+      { ...replacement, webhooks: [{ url: `${receiver.url}/new` }] },
+      { 'if-match': String(version) },
+    )
+    expect(put.status).toBe(200)
+    await until(() => receiver.arrivals.some(({ path }) => path === '/new'))
+  })
+
+  test('for a destination that was deleted meanwhile is cancelled', async () => {
+    const receiver = await aReceiver()
+    const send = await source('gone')
+    await sluice.destination('gone', [`${receiver.url}/status/503`], { sourceIds: ['gone'] })
+    await send([track('m')])
+    await until(() => receiver.arrivals.length === 1)
+    await sluice.api('delete', 'destinations/gone')
+    const outcomes = async () =>
+      (await readAll(sluice.connection, 'attempts'))
+        .filter(({ key }) => key === 'gone')
+        .map(({ value }) => value.toString('latin1'))
+    await until(async () => (await outcomes()).some((text) => text.includes('destination_deleted')))
+    expect(receiver.arrivals.length).toBeLessThan(4)
+  })
+
+  test('to an address that webhooks may not reach is dead at once, with no request sent', async () => {
+    const send = await source('metadata')
+    await sluice.destination('metadata', ['http://169.254.169.254/latest'], { sourceIds: ['metadata'] })
+    await send([track('m')])
+    const dead = async () =>
+      (await readAll(sluice.connection, 'deliveries.dead')).find(({ key }) => key === 'metadata/u1')
+    expect((await until(dead)).headers.reason).toBe('refused')
+  })
+})

@@ -1,0 +1,93 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import got from 'got'
+import { expect, onTestFinished, test } from 'vitest'
+import { freePort } from '../../local/free-port.ts'
+import { spawnTied, type Tied } from '../../local/tied.ts'
+import { aReceiver } from '../helpers/system.ts'
+import { until } from '../helpers/until.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const token = 'test-admin-token-0123456789'
+
+/** `npm start` without npm, in a data folder of its own. */
+async function aFolder() {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
+  const ports: number[] = []
+  for (let index = 0; index < 5; index++) ports.push(await freePort('127.0.0.1', ports))
+  const names = ['INGEST_PORT', 'CONTROL_PORT', 'ROUTER_PORT', 'DELIVERER_PORT', 'INGEST_METRICS_PORT']
+  const env = Object.fromEntries(names.map((name, index) => [name, String(ports[index])]))
+  const { KAFKA_BROKERS: _, SCHEMA_REGISTRY_URL: __, ...outer } = process.env
+  let running: Tied | undefined
+  onTestFinished(async () => void (await running?.kill()))
+  return {
+    ingest: `http://127.0.0.1:${env.INGEST_PORT}`,
+    api: got.extend({
+      prefixUrl: `http://127.0.0.1:${env.CONTROL_PORT}/api`,
+      headers: { authorization: `Bearer ${token}` },
+    }),
+    async start(): Promise<Tied> {
+      const said: string[] = []
+      running = spawnTied(process.execPath, {
+        args: ['--disable-warning=TimeoutNegativeWarning', 'local/main.ts'],
+        cwd: root,
+        env: {
+          ...outer,
+          ...env,
+          SLUICE_DATA: folder,
+          CONTROL_TOKEN: token,
+          RETRY_LADDER: '500ms,1s,2s',
+          PARTITIONS: '4',
+        },
+        onLine: (line) => void said.push(line),
+      })
+      await until(() => said.includes('sluice ready'), {
+        timeout: 60_000,
+        message: () => `ready; it said:\n${said.slice(-20).join('\n')}`,
+      })
+      return running
+    },
+  }
+}
+
+test('killed with -9 in the middle of 10,000 accepted events and started again, each arrives', async () => {
+  const receiver = await aReceiver()
+  const { start, ingest, api } = await aFolder()
+  const first = await start()
+  await api.post('sources', { json: { id: 'shop', name: 'Shop', writeKey: 'shop-write-key' } })
+  const webhooks = [{ url: `${receiver.url}/switch` }]
+  await api.post('destinations', { json: { id: 'crm', name: 'CRM', sourceIds: ['shop'], webhooks } })
+
+  const accepted: string[] = []
+  const arrived = () => new Set(receiver.arrivals.map(({ headers }) => String(headers['x-message-id'])))
+  const send = async (batch: number) => {
+    const ids = Array.from({ length: 100 }, (_, index) => `${batch}.${index}`)
+    const calls = ids.map((messageId) => ({ type: 'track', userId: `u${batch}`, event: 'Paid', messageId }))
+    await got.post(`${ingest}/v1/batch`, {
+      json: { batch: calls },
+      username: 'shop-write-key',
+      retry: { limit: 0 },
+    })
+    accepted.push(...ids)
+  }
+  for (let batch = 0; batch < 100; batch++) await send(batch)
+  expect(accepted).toHaveLength(10_000)
+  await until(() => receiver.arrivals.length > 1_000)
+  await first.kill()
+  const before = arrived().size
+  expect(before).toBeLessThan(10_000)
+
+  // the settings are found again, and so is what was under way
+  await start()
+  await until(() => arrived().size === 10_000, {
+    timeout: 60_000,
+    message: () => `all arrived: ${arrived().size}`,
+  })
+  const again = receiver.arrivals.length - 10_000
+  // what is sent again is what was in flight, or settled since the last commit, and carries the same id
+  expect(again).toBeLessThan(10_000)
+  expect(new Set(receiver.arrivals.map(({ headers }) => headers['x-delivery-id'])).size).toBe(10_000)
+}, 150_000)

@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto'
+import { inject, onTestFinished } from 'vitest'
+import type { KafkaConfig } from '../../config.ts'
+import { createTopics } from '../../kafka/admin.ts'
+import { type Connection, connect } from '../../kafka/client.ts'
+import { createLog } from '../../log.ts'
+import { PARKED, type Topic } from '../../schemas/topics.ts'
+
+/** @returns a connection with a prefix of its own on the run's broker (or another), and `topics` made. */
+export async function connection(
+  topics: Partial<Topic>[],
+  brokers = inject('kafkaBrokers'),
+): Promise<Connection> {
+  const config: KafkaConfig = {
+    brokers: brokers.split(','),
+    ssl: false,
+    sasl: undefined,
+    topicPrefix: `t${randomUUID().slice(0, 8)}.`,
+    partitions: 4,
+    replication: 1,
+  }
+  const made = connect(config, {
+    clientId: 'test',
+    log: createLog({ role: 'start', level: process.env.TEST_LOG ?? 'silent' }),
+  })
+  const table: Topic[] = [{ name: PARKED }, ...topics].map((topic) => ({
+    name: 'work',
+    partitions: 'many',
+    kept: 3_600_000,
+    ...topic,
+  }))
+  await createTopics(made, table, config)
+  return made
+}
+
+/** @returns every record of a topic up to its present end, by partition and offset. */
+export async function readAll(
+  from: Connection,
+  topic: string,
+): Promise<
+  { key: string; value: Buffer; partition: number; offset: number; headers: Record<string, string> }[]
+> {
+  const admin = from.kafka.admin()
+  await admin.connect()
+  const ends = await admin.fetchTopicOffsets(from.named(topic))
+  await admin.disconnect()
+  const found: Awaited<ReturnType<typeof readAll>> = []
+  const consumer = from.kafka.consumer({ groupId: from.named(`read.${randomUUID()}`), maxWaitTimeInMs: 50 })
+  const left = new Set(
+    ends.filter(({ low, high }) => Number(high) > Number(low)).map(({ partition }) => partition),
+  )
+  if (left.size === 0) return []
+  await consumer.connect()
+  await consumer.subscribe({ topics: [from.named(topic)], fromBeginning: true })
+  await new Promise<void>((resolve, reject) => {
+    consumer
+      .run({
+        eachMessage: async ({ partition, message }) => {
+          const headers = Object.fromEntries(
+            Object.entries(message.headers ?? {}).map(([name, value]) => [name, String(value)]),
+          )
+          const offset = Number(message.offset)
+          found.push({
+            key: String(message.key),
+            value: message.value ?? Buffer.alloc(0),
+            partition,
+            offset,
+            headers,
+          })
+          if (offset + 1 >= Number(ends.find((end) => end.partition === partition)?.high))
+            left.delete(partition)
+          if (left.size === 0) resolve()
+        },
+      })
+      .catch(reject)
+  })
+  await consumer.disconnect()
+  return found
+}
+
+/** Closes at the end of the test, also of a failed one. */
+export function closing<T extends { close(): Promise<unknown> }>(open: T): T {
+  onTestFinished(async () => void (await open.close()))
+  return open
+}

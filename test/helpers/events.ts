@@ -1,0 +1,60 @@
+import type { Delivery } from '../../schemas/delivery.ts'
+import type { Event } from '../../schemas/event.ts'
+import type { Destination } from '../../schemas/settings.ts'
+
+const nothing = {
+  event: null,
+  name: null,
+  category: null,
+  groupId: null,
+  previousId: null,
+  properties: null,
+  traits: null,
+  context: null,
+  integrations: null,
+  sentAt: null,
+  originalTimestamp: null,
+}
+
+export const anEvent = (fields: Partial<Event> = {}): Event => ({
+  messageId: 'm1',
+  sourceId: 'shop',
+  type: 'track',
+  userId: 'u1',
+  anonymousId: null,
+  ...nothing,
+  timestamp: 1_700_000_000_000,
+  receivedAt: 1_700_000_000_000,
+  ...fields,
+})
+
+export const aDestination = (fields: Partial<Destination> = {}): Destination => ({
+  id: 'crm',
+  type: 'Webhooks',
+  name: 'CRM',
+  enabled: true,
+  sourceIds: ['shop'],
+  webhooks: [{ url: 'http://127.0.0.1:9/hook', headers: {} }],
+  version: 1,
+  updatedAt: '2026-01-01T00:00:00.000Z',
+  ...fields,
+})
+
+export const aDelivery = (fields: Partial<Delivery> = {}): Delivery => ({
+  deliveryId: '0123456789abcdef0123456789abcdef',
+  messageId: 'm1',
+  sourceId: 'shop',
+  destinationId: 'crm',
+  type: 'track',
+  body: '{"version":1,"type":"track"}',
+  routedAt: 1_700_000_000_000,
+  firstAttemptAt: null,
+  attempt: 0,
+  deferrals: 0,
+  refusedUrls: [],
+  replay: false,
+  history: [],
+  deadReason: null,
+  deadAt: null,
+  ...fields,
+})

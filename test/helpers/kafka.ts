@@ -1,0 +1,94 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type {} from 'vitest' // what is augmented below must be imported
+import type { TestProject } from 'vitest/node'
+import { archiveFlags } from '../../local/archive.ts'
+import { startBroker } from '../../local/broker.ts'
+import { cacheFolder } from '../../local/cache.ts'
+import { LocalFault } from '../../local/fault.ts'
+import { kafkaJars, registryApp } from '../../local/jars.ts'
+import { findJava } from '../../local/java.ts'
+import { ensureJournal } from '../../local/journal.ts'
+import { startRegistry } from '../../local/registry.ts'
+import { sayTo } from '../../local/say.ts'
+import { createLog } from '../../log.ts'
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** host:port list of the broker that this run uses: `inject('kafkaBrokers')`. */
+    kafkaBrokers: string
+    registryUrl: string
+  }
+}
+
+export type TestKafka = { brokers: string; registryUrl: string; stop(): Promise<void> }
+
+/** Vitest's globalSetup: one broker and one registry for the whole run, gone after it, also when it is killed. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const found = await findKafka(process.env)
+  project.provide('kafkaBrokers', found.brokers)
+  project.provide('registryUrl', found.registryUrl)
+  return found.stop
+}
+
+/** In this order: what the environment names; Java and Maven; containers. @throws LocalFault naming the three. */
+async function findKafka(env: NodeJS.ProcessEnv): Promise<TestKafka> {
+  const { KAFKA_BROKERS: brokers, SCHEMA_REGISTRY_URL: registryUrl } = env
+  if (brokers && registryUrl) return { brokers, registryUrl, stop: async () => {} }
+  try {
+    return await startJava(env)
+  } catch (fault) {
+    if (!(fault instanceof LocalFault)) throw fault
+    const { startContainers } = await import('./containers.ts') // half a second to load
+    const containers = await startContainers(journal)
+    if (containers) return containers
+    throw new LocalFault(fault.code, `${fault.message}\nNo container engine answers either.`, {
+      cause: fault,
+    })
+  }
+}
+
+async function startJava(env: NodeJS.ProcessEnv): Promise<TestKafka> {
+  const java = await findJava(env)
+  const cache = await cacheFolder(env)
+  const { progress } = sayTo(process.stderr)
+  const jars = await kafkaJars(cache, progress)
+  const jar = await registryApp(cache, progress)
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
+  const broker = await startBroker({
+    directory: join(folder, 'kafka'),
+    java: java.program,
+    jars,
+    jvmFlags: await archiveFlags({ java, cache, name: 'kafka' }),
+  })
+  const registry = await startRegistry({
+    brokers: broker.brokers,
+    java: java.program,
+    jar,
+    directory: folder,
+    ensureJournal: journal,
+    jvmFlags: await archiveFlags({ java, cache, name: 'registry' }),
+  })
+  return {
+    brokers: broker.brokers,
+    registryUrl: registry.url,
+    stop: async () => {
+      // what they hold is thrown away: no need to let them end in order
+      await Promise.all([registry.kill(), broker.kill()])
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function journal(brokers: string): Promise<void> {
+  const config = {
+    brokers: [brokers],
+    ssl: false,
+    sasl: undefined,
+    topicPrefix: '',
+    partitions: 1,
+    replication: 1,
+  }
+  return ensureJournal(config, createLog({ role: 'start', level: 'silent' }))
+}

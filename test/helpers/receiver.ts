@@ -1,0 +1,79 @@
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** One request as it came. */
+export type Arrival = { path: string; body: string; headers: IncomingHttpHeaders; at: number }
+
+export type Receiver = {
+  url: string
+  arrivals: Arrival[]
+  /** Changes what a path answers from now on: `/status/503` stays as it is, `/switch` answers this. */
+  answerWith(status: number): void
+  close(): Promise<void>
+}
+
+/**
+ * A webhook receiver that fails on instruction, given in the path: `/status/<code>`, `/flaky/<n>` (503 to the first n of each
+ * delivery), `/hang` (no answer), `/drip` (headers at once, a body that never ends), `/reset`, `/slow/<ms>`, `/switch`.
+ * By hand: `node test/helpers/receiver.ts 9000`.
+ */
+export async function startReceiver(port = 0): Promise<Receiver> {
+  const arrivals: Arrival[] = []
+  const seen = new Map<string, number>()
+  let switched = 200
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString()
+    arrivals.push({ path: request.url ?? '', body, headers: request.headers, at: Date.now() })
+    const id = String(request.headers['x-delivery-id'])
+    seen.set(id, (seen.get(id) ?? 0) + 1)
+    const [, what = '', argument = ''] = (request.url ?? '').split('/')
+    answer(what, { request, response, argument: Number(argument), times: seen.get(id) ?? 1, switched })
+  })
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    arrivals,
+    answerWith: (status) => {
+      switched = status
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+type Instruction = {
+  request: IncomingMessage
+  response: ServerResponse
+  argument: number
+  times: number
+  switched: number
+}
+
+function answer(what: string, { request, response, argument, times, switched }: Instruction): void {
+  if (what === 'hang') return
+  if (what === 'reset') request.socket.resetAndDestroy()
+  else if (what === 'drip') drip(response)
+  else if (what === 'slow') setTimeout(() => response.end(), argument)
+  else if (what === 'status') response.writeHead(argument).end(`answered ${argument}`)
+  else if (what === 'flaky') response.writeHead(times <= argument ? 503 : 200).end()
+  else if (what === 'switch') response.writeHead(switched).end()
+  else response.end('ok')
+}
+
+function drip(response: ServerResponse): void {
+  response.writeHead(200)
+  const drops = setInterval(() => response.write('.'), 50)
+  response.on('close', () => clearInterval(drops))
+}
+
+if (import.meta.main) {
+  const receiver = await startReceiver(Number(process.argv[2] ?? 0))
+  process.stdout.write(`listening on ${receiver.url}\n`)
+  setInterval(() => {
+    for (const { path, body, headers } of receiver.arrivals.splice(0))
+      process.stdout.write(`${path} ${headers['x-delivery-id']} ${body}\n`)
+  }, 100)
+}

@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import got from 'got'
+import { inject } from 'vitest'
+import { type Role, readConfig } from '../../config.ts'
+import { type Connection, connect } from '../../kafka/client.ts'
+import { freePort } from '../../local/free-port.ts'
+import { spawnTied, type Tied } from '../../local/tied.ts'
+import { createLog } from '../../log.ts'
+import { closing } from './cluster.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
+import { until } from './until.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const roles = ['ingest', 'router', 'deliverer', 'control'] as const
+
+/** The four processes as operators run them, on a prefix of their own. */
+export type System = {
+  env: Record<string, string>
+  connection: Connection
+  ingest: string
+  control: string
+  start(role: Role): Promise<void>
+  kill(role: Role): Promise<void>
+  /** SIGTERM; @returns the exit code. */
+  stop(role: Role): Promise<number | null>
+  /** Makes a destination for the source `shop`, which exists. */
+  destination(id: string, webhooks: string[], more?: object): Promise<void>
+  api(
+    method: 'get' | 'post' | 'put' | 'delete',
+    path: string,
+    json?: object,
+    headers?: Record<string, string>,
+  ): Promise<{ status: number; body: Record<string, unknown> }>
+  close(): Promise<void>
+  /** Sends calls as one batch, to the source `shop` unless told another's write key; resolves when they are accepted. */
+  send(calls: object[], writeKey?: string): Promise<void>
+}
+
+export async function startSystem(settings: Record<string, string> = {}): Promise<System> {
+  const env: Record<string, string> = { ...(await environment()), ...settings }
+  const children = new Map<Role, Tied>()
+
+  async function start(role: Role): Promise<void> {
+    const said: string[] = []
+    const args = ['--disable-warning=TimeoutNegativeWarning', `${role}/main.ts`]
+    const child = spawnTied(process.execPath, {
+      args,
+      cwd: root,
+      env: { PATH: process.env.PATH, ...env },
+      onLine: (line) => void said.push(line),
+    })
+    children.set(role, child)
+    const url = `http://127.0.0.1:${env[`${role.toUpperCase()}_PORT`]}/readyz`
+    const ready = async () =>
+      (await got(url, { throwHttpErrors: false, retry: { limit: 0 } })).statusCode === 200
+    await until(ready, {
+      timeout: 30_000,
+      message: () => `${role} is ready; it said:\n${said.slice(-20).join('\n')}`,
+    })
+  }
+
+  const held = (role: Role) => {
+    const child = children.get(role)
+    if (!child) throw new Error(`${role} was not started`)
+    return child
+  }
+
+  const ingest = `http://127.0.0.1:${env.INGEST_PORT}`
+  const control = `http://127.0.0.1:${env.CONTROL_PORT}`
+  const config = readConfig(env, 'control')
+  const api: System['api'] = async (method, path, json, headers) => {
+    const authorization = `Bearer ${env.CONTROL_TOKEN}`
+    const response = await got[method](`${control}/api/${path}`, {
+      headers: { authorization, ...headers },
+      throwHttpErrors: false,
+      ...(json && { json }),
+    })
+    return { status: response.statusCode, body: response.body ? JSON.parse(response.body) : {} }
+  }
+  await Promise.all(roles.map(start))
+  await api('post', 'sources', { id: 'shop', name: 'Shop', writeKey: 'shop-write-key' })
+  return {
+    env,
+    connection: connect(config.kafka, {
+      clientId: 'test',
+      log: createLog({ role: 'start', level: 'silent' }),
+    }),
+    ingest,
+    control,
+    start,
+    kill: async (role) => void (await held(role).kill()),
+    stop: async (role) => (await held(role).stop(15_000)).code,
+    close: async () => void (await Promise.all([...children.values()].map((child) => child.kill()))),
+    api,
+    async destination(id, webhooks, more = {}) {
+      const json = { id, name: id, sourceIds: ['shop'], webhooks: webhooks.map((url) => ({ url })), ...more }
+      const { status, body } = await api('post', 'destinations', json)
+      if (status !== 201) throw new Error(`destination ${id}: ${JSON.stringify(body)}`)
+    },
+    async send(calls, writeKey = 'shop-write-key') {
+      const post = () =>
+        got.post(`${ingest}/v1/batch`, { json: { batch: calls }, username: writeKey, retry: { limit: 0 } })
+      // as client libraries do, until it is accepted
+      await until(async () => (await post()).statusCode === 200, { timeout: 30_000 })
+    },
+  }
+}
+
+async function environment(): Promise<Record<string, string>> {
+  const ports: number[] = []
+  for (let index = 0; index < 5; index++) ports.push(await freePort('127.0.0.1', ports))
+  const [ingest, control, router, deliverer, metrics] = ports.map(String)
+  return {
+    KAFKA_BROKERS: inject('kafkaBrokers'),
+    SCHEMA_REGISTRY_URL: inject('registryUrl'),
+    TOPIC_PREFIX: `t${randomUUID().slice(0, 8)}.`,
+    HOST: '127.0.0.1',
+    INGEST_PORT: ingest ?? '',
+    CONTROL_PORT: control ?? '',
+    ROUTER_PORT: router ?? '',
+    DELIVERER_PORT: deliverer ?? '',
+    INGEST_METRICS_PORT: metrics ?? '',
+    CONTROL_TOKEN: 'test-admin-token-0123456789',
+    CONFIG_KEY: Buffer.alloc(32, 7).toString('base64'),
+    EGRESS_ALLOW: '127.0.0.0/8,::1/128',
+    PARTITIONS: '4',
+    RETRY_LADDER: '100ms,200ms,400ms',
+    LOG_LEVEL: 'info',
+  }
+}
+
+/** A receiver that is closed at the end of the test. */
+export const aReceiver = async (): Promise<Receiver> => closing(await startReceiver())

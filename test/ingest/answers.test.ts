@@ -1,0 +1,198 @@
+import { describe, expect, test } from 'vitest'
+import { basic, fakeIngest, post, RECEIVED_AT } from './fake.ts'
+
+const call = { userId: 'u', event: 'Bought' }
+const item = { type: 'track', ...call }
+
+/** A call, or a batch of one, whose JSON has just so many bytes, letters of two bytes among them. */
+function ofBytes(bytes: number, wrap: (note: string) => object): string {
+  const frame = Buffer.byteLength(JSON.stringify(wrap('é')))
+  return JSON.stringify(wrap(`é${'x'.repeat(bytes - frame)}`))
+}
+
+const single = (note: string) => ({ ...call, properties: { note } })
+const notes = Array(16).fill('y'.repeat(31_000))
+const batch = (note: string) => ({ batch: [item, item], notes, note })
+
+describe('a request refused as a whole', () => {
+  test.each<[string, string, unknown, Record<string, string>, number, string]>([
+    ['JSON that is none', '/v1/track', '{"userId": ', {}, 400, 'invalid_json'],
+    ['no body', '/v1/track', '', {}, 400, 'invalid_json'],
+    ['no body in a batch', '/v1/batch', '', {}, 400, 'invalid_json'],
+    [
+      'bytes that are no UTF-8',
+      '/v1/track',
+      Buffer.from('7b2261223a22ff227d', 'hex'),
+      {},
+      400,
+      'invalid_encoding',
+    ],
+    ['a call that is none', '/v1/track', [call], {}, 400, 'call_not_object'],
+    ['a call without what it needs', '/v1/track', { userId: 'u' }, {}, 400, 'event_not_defined'],
+    ['a batch that is none', '/v1/batch', [item], {}, 400, 'batch_not_array'],
+    ['a batch of nothing', '/v1/batch', { batch: [] }, {}, 400, 'empty_batch'],
+    ['a batch of too many', '/v1/batch', { batch: Array(2_501).fill(0) }, {}, 413, 'too_many_calls'],
+    ['an unknown write key', '/v1/track', call, { authorization: basic('nobody') }, 401, 'unknown_source'],
+    ['a bearer token alone', '/v1/track', call, { authorization: 'Bearer shop-key' }, 401, 'unknown_source'],
+    [
+      'a source that is switched off',
+      '/v1/track',
+      call,
+      { authorization: basic('closed-key') },
+      403,
+      'source_disabled',
+    ],
+    [
+      'a Content-Encoding that is not read',
+      '/v1/track',
+      call,
+      { 'content-encoding': 'br' },
+      415,
+      'unsupported_encoding',
+    ],
+  ])(
+    'for %s is answered with its code, readable by browsers',
+    async (_what, path, body, headers, status, code) => {
+      const ingest = fakeIngest()
+      const answer = await post(ingest, path, body, headers)
+      expect(answer.statusCode).toBe(status)
+      expect(answer.json()).toEqual({ code, message: expect.stringMatching(/\.$/) })
+      expect(answer.headers['access-control-allow-origin']).toBe('*')
+      expect(answer.headers['content-type']).toMatch('application/json')
+      expect(ingest.events()).toEqual([])
+    },
+  )
+
+  test('a body that starts with a byte order mark is read', async () => {
+    expect((await post(fakeIngest(), '/v1/track', `\uFEFF${JSON.stringify(call)}`)).statusCode).toBe(200)
+  })
+
+  test('Content-Encoding identity is none', async () => {
+    expect((await post(fakeIngest(), '/v1/track', call, { 'content-encoding': 'identity' })).statusCode).toBe(
+      200,
+    )
+  })
+})
+
+describe('limits hold at the byte', () => {
+  test.each([
+    [32_767, 200],
+    [32_768, 200],
+    [32_769, 413],
+  ])('a call of %d bytes: %d', async (bytes, status) => {
+    const body = ofBytes(bytes, single)
+    expect(Buffer.byteLength(body)).toBe(bytes)
+    const answer = await post(fakeIngest(), '/v1/track', body)
+    expect(answer.statusCode).toBe(status)
+    if (status === 413) expect(answer.json().code).toBe('call_too_large')
+  })
+
+  test.each([
+    [511_999, 200],
+    [512_000, 200],
+    [512_001, 413],
+  ])('a batch of %d bytes: %d', async (bytes, status) => {
+    const body = ofBytes(bytes, batch)
+    expect(Buffer.byteLength(body)).toBe(bytes)
+    const answer = await post(fakeIngest(), '/v1/batch', body)
+    expect(answer.statusCode).toBe(status)
+    if (status === 413) expect(answer.json().code).toBe('batch_too_large')
+  })
+
+  test('an item above 32 KB is rejected in its place', async () => {
+    const exact = JSON.parse(ofBytes(32_768, (note) => ({ ...item, properties: { note } })))
+    const over = JSON.parse(ofBytes(32_769, (note) => ({ ...item, properties: { note } })))
+    const answer = await post(fakeIngest(), '/v1/batch', { batch: [item, over, exact] })
+    expect(answer.json()).toMatchObject({ success: true, rejected: [{ index: 1, code: 'call_too_large' }] })
+  })
+})
+
+describe('rejected calls are kept', () => {
+  test('a single one as it came', async () => {
+    const ingest = fakeIngest()
+    const raw = '{ "userId": "u",  "event": 5 }'
+    expect((await post(ingest, '/v1/track', raw)).statusCode).toBe(400)
+    expect(ingest.rejected()).toEqual([
+      {
+        sourceId: 'shop',
+        code: 'event_not_string',
+        message: 'event must be a string.',
+        raw,
+        receivedAt: RECEIVED_AT,
+      },
+    ])
+  })
+
+  test('those of a batch beside the accepted ones, in one group', async () => {
+    const ingest = fakeIngest()
+    const answer = await post(ingest, '/v1/batch', { batch: [item, { type: 'track' }, 7, item] })
+    expect(answer.statusCode).toBe(200)
+    expect(answer.json()).toEqual({
+      success: true,
+      rejected: [
+        { index: 1, code: 'no_user_or_anonymous_id', message: 'userId or anonymousId is needed.' },
+        { index: 2, code: 'call_not_object', message: 'A call must be a JSON object.' },
+      ],
+    })
+    expect(ingest.produced).toHaveLength(1)
+    expect(ingest.produced[0]?.map(({ topic, key }) => [topic, key])).toEqual([
+      ['events', 'shop/u'],
+      ['events', 'shop/u'],
+      ['events.rejected', 'shop'],
+      ['events.rejected', 'shop'],
+    ])
+    expect(ingest.rejected().map(({ raw }) => raw)).toEqual(['{"type":"track"}', '7'])
+  })
+
+  test('one too deep to print, or that printing makes huge, too', async () => {
+    const ingest = fakeIngest()
+    const deep = `{"batch": [${'['.repeat(20_000)}${']'.repeat(20_000)}, {"type": "track", "a": [${Array(90_000).fill('1e20').join()}]}]}`
+    expect((await post(ingest, '/v1/batch', deep)).json().rejected).toMatchObject([
+      { code: 'call_not_object' },
+      { code: 'call_too_large' },
+    ])
+    expect(ingest.rejected().every(({ raw }) => Buffer.byteLength(raw) < 1_000_000)).toBe(true)
+  })
+
+  test('what belongs to no source is not kept', async () => {
+    const ingest = fakeIngest()
+    await post(ingest, '/v1/track', {}, { authorization: basic('nobody') })
+    expect(ingest.produced).toEqual([])
+  })
+})
+
+describe('records', () => {
+  test('carry the messageId as a header, and a key by user', async () => {
+    const ingest = fakeIngest()
+    await post(ingest, '/v1/identify', { anonymousId: 'a', messageId: 'm-1' })
+    await post(ingest, '/v1/identify', { userId: 'u', anonymousId: 'a' })
+    await post(ingest, '/v1/alias', { userId: 'new', previousId: 'old' })
+    expect(ingest.produced.flat()).toMatchObject([
+      { topic: 'events', key: 'shop/a', headers: { messageId: 'm-1' } },
+      { topic: 'events', key: 'shop/u', headers: { messageId: 'made-1' } },
+      { topic: 'events', key: 'shop/new', headers: { messageId: 'made-2' } },
+    ])
+  })
+})
+
+describe('success is answered only when Kafka has acknowledged', () => {
+  test.each(['full', 'unknown'] as const)('%s is unavailable, for a while', async (outcome) => {
+    const ingest = fakeIngest({ outcome })
+    const answers = [
+      await post(ingest, '/v1/track', call),
+      await post(ingest, '/v1/batch', { batch: [item] }),
+      await post(ingest, '/v1/track', {}),
+    ]
+    for (const answer of answers) {
+      expect(answer.statusCode).toBe(503)
+      expect(answer.json().code).toBe('unavailable')
+      expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/)
+    }
+  })
+
+  test.each(['too_large', 'refused'] as const)('%s is not worth sending again', async (outcome) => {
+    const ingest = fakeIngest({ outcome })
+    expect((await post(ingest, '/v1/track', call)).json().code).toBe('call_too_large')
+    expect((await post(ingest, '/v1/batch', { batch: [item] })).json().code).toBe('batch_too_large')
+  })
+})

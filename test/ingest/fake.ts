@@ -1,0 +1,86 @@
+import type { FastifyInstance } from 'fastify'
+import { Registry } from 'prom-client'
+import { createApp } from '../../ingest/app.ts'
+import { createMeter } from '../../ingest/metrics.ts'
+import { createTake } from '../../ingest/take.ts'
+import type { OutRecord, Produced } from '../../kafka/produce.ts'
+import { codec, type Decoded } from '../../schemas/codec.ts'
+import type { Event } from '../../schemas/event.ts'
+import type { Rejected } from '../../schemas/rejected.ts'
+import { EVENTS, REJECTED } from '../../schemas/topics.ts'
+
+export const RECEIVED_AT = Date.parse('2026-01-02T03:04:05.678Z')
+
+const noRegistry = { getSchema: () => Promise.reject(new Error('the tests have no registry')) }
+export const codecs = { event: codec('event', 7, noRegistry), rejected: codec('rejected', 8, noRegistry) }
+
+export const sources = [
+  { id: 'shop', writeKey: 'shop-key', enabled: true },
+  { id: 'closed', writeKey: 'closed-key', enabled: false },
+] as const
+
+export type FakeIngest = {
+  app: FastifyInstance
+  metrics: Registry
+  /** The groups of records that were produced. */
+  produced: (readonly OutRecord[])[]
+  events(): Event[]
+  rejected(): Rejected[]
+  /** Whether the process may get work; undefined when it may. */
+  state: { notReady?: string }
+}
+
+/** The whole HTTP side with a Kafka that always answers the same. */
+export function fakeIngest({ outcome = 'acked' }: { outcome?: Produced } = {}): FakeIngest {
+  const metrics = new Registry()
+  const meter = createMeter(metrics)
+  const produced: (readonly OutRecord[])[] = []
+  const state: FakeIngest['state'] = {}
+  let ids = 0
+  const take = createTake({
+    sourceByWriteKey: (key) => sources.find(({ writeKey }) => writeKey === key),
+    now: () => RECEIVED_AT,
+    newId: () => `made-${++ids}`,
+    produce: async (records) => {
+      produced.push(records)
+      return outcome
+    },
+    encoders: { event: codecs.event.encode, rejected: codecs.rejected.encode },
+    meter,
+    log: { error: () => {} },
+  })
+  const app = createApp({ take, meter, probe: { notReady: () => state.notReady }, log: { error: () => {} } })
+  const values = (topic: string) =>
+    produced
+      .flat()
+      .filter((record) => record.topic === topic)
+      .map(({ value }) => value)
+  return {
+    app,
+    metrics,
+    produced,
+    events: () => values(EVENTS).map((value) => decoded(codecs.event.decode(bytes(value)))),
+    rejected: () => values(REJECTED).map((value) => decoded(codecs.rejected.decode(bytes(value)))),
+    state,
+  }
+}
+
+const bytes = (value: unknown) => (Buffer.isBuffer(value) ? value : null)
+
+function decoded<T>(result: Decoded<T> | Promise<Decoded<T>>): T {
+  if (result instanceof Promise || !result.ok) throw new Error('a record cannot be decoded')
+  return result.value
+}
+
+export const basic = (writeKey: string) => `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`
+
+/** Posts JSON, or what is given as text or bytes, as source `shop`. */
+export function post({ app }: FakeIngest, url: string, body: unknown, headers: Record<string, string> = {}) {
+  const payload = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
+  return app.inject({
+    method: 'POST',
+    url,
+    payload,
+    headers: { authorization: basic('shop-key'), ...headers },
+  })
+}

@@ -1,0 +1,127 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { accept, CALL_TYPES, type Facts } from '../../ingest/accept.ts'
+import { acceptBatch } from '../../ingest/batch.ts'
+import { statusOf } from '../../ingest/codes.ts'
+import { boundOf, jsonBytes, parseBody } from '../../ingest/json.ts'
+import { judge } from '../../ingest/judge.ts'
+import type { Event } from '../../schemas/event.ts'
+import { codecs } from './fake.ts'
+
+const facts: Facts = {
+  sourceId: 'shop',
+  receivedAt: 1_767_323_045_678,
+  ip: '203.0.113.9',
+  newId: () => 'made',
+}
+const known = { ...facts, sourceByWriteKey: () => ({ id: 'shop', enabled: true }) }
+
+/** What JSON.parse can return, `__proto__` keys among it. */
+const anyJson = fc.json({ maxDepth: 6 }).map((text): unknown => JSON.parse(text))
+const anyId = fc.oneof(fc.string(), fc.constant(null), fc.integer(), anyJson)
+const anyTime = fc.oneof(
+  fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
+  fc.string(),
+  fc.integer(),
+  fc.constant(null),
+)
+const anyObject = fc.oneof(fc.dictionary(fc.string(), anyJson), anyJson)
+
+const anyCall = fc.record(
+  {
+    type: fc.constantFrom(...CALL_TYPES, 'delete', null),
+    userId: anyId,
+    anonymousId: anyId,
+    groupId: anyId,
+    previousId: anyId,
+    messageId: anyId,
+    event: anyId,
+    name: anyJson,
+    timestamp: anyTime,
+    sentAt: anyTime,
+    properties: anyObject,
+    traits: anyObject,
+    context: anyObject,
+    integrations: anyObject,
+  },
+  { requiredKeys: [] },
+)
+
+const columns = ['properties', 'traits', 'context', 'integrations'] as const
+
+/** An event is one that Kafka's readers get back as it is. */
+function expectKept(event: Event): void {
+  const wellFormed = Object.fromEntries(
+    Object.entries(event).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value.toWellFormed() : value,
+    ]),
+  )
+  expect(codecs.event.decode(codecs.event.encode(event))).toEqual({ ok: true, value: wellFormed })
+  for (const column of columns) {
+    const text = event[column]
+    if (text !== null) expect(JSON.stringify(JSON.parse(text))).toBe(text)
+  }
+}
+
+test('any JSON value is accepted or has a code, on every route', () => {
+  fc.assert(
+    fc.property(fc.oneof(anyJson, anyCall), fc.constantFrom(...CALL_TYPES), (call, type) => {
+      const verdict = accept(call, facts, type)
+      if (verdict.ok) expectKept(verdict.event)
+      else expect(statusOf(verdict.code)).toBeGreaterThanOrEqual(400)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('of any batch each call is either accepted or rejected', () => {
+  const anyBatch = fc.record(
+    {
+      batch: fc.array(fc.oneof(anyJson, anyCall), { minLength: 1 }),
+      context: anyObject,
+      integrations: anyObject,
+      sentAt: anyTime,
+    },
+    { requiredKeys: ['batch'] },
+  )
+  fc.assert(
+    fc.property(anyBatch, (body) => {
+      const verdict = acceptBatch(body, facts)
+      if (!verdict.ok) throw new Error(verdict.code)
+      expect(verdict.events.length + verdict.rejected.length).toBe(body.batch.length)
+      verdict.events.forEach(expectKept)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('any bytes at all come to a coded answer', () => {
+  const bytes = fc.oneof(
+    fc.uint8Array(),
+    fc.string().map((text) => new TextEncoder().encode(text)),
+  )
+  fc.assert(
+    fc.property(bytes, fc.constantFrom('batch' as const, 'track' as const), (body, type) => {
+      const { answer } = judge(
+        { type, authorization: 'Basic a2V5Og==', query: {}, body: Buffer.from(body) },
+        known,
+      )
+      expect(JSON.parse(answer.body)).toHaveProperty(answer.status === 200 ? 'success' : 'code')
+    }),
+  )
+})
+
+test('the bound of a value is never below what it takes as JSON', () => {
+  fc.assert(fc.property(anyJson, (value) => boundOf(value, 64) >= jsonBytes(value)))
+})
+
+test('a body is read as it is, or said to be no UTF-8', () => {
+  fc.assert(
+    fc.property(fc.uint8Array(), (bytes) => {
+      const parsed = parseBody(Buffer.from(bytes))
+      if (parsed.ok || parsed.code === 'invalid_json')
+        expect(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes)).not.toThrow()
+    }),
+  )
+})

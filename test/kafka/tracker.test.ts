@@ -1,0 +1,116 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createTracker, MAX_SPAN, packAhead, unpackAhead } from '../../kafka/tracker.ts'
+
+const fresh = (offset = 0) => createTracker({ offset, ahead: '' })
+
+describe('commit position', () => {
+  test('stays at the lowest unsettled offset, however much behind it is settled', () => {
+    const tracker = fresh()
+    for (const offset of [0, 1, 2, 3]) tracker.take(offset)
+    tracker.settle(1)
+    tracker.settle(3)
+    expect(tracker.position().offset).toBe(0)
+    tracker.settle(0)
+    expect(tracker.position().offset).toBe(2)
+  })
+
+  test('passes gaps that compaction and transaction markers leave', () => {
+    const tracker = fresh(10)
+    for (const offset of [10, 15, 40]) tracker.take(offset)
+    tracker.settle(10)
+    expect(tracker.position().offset).toBe(15)
+    tracker.settle(15)
+    tracker.settle(40)
+    expect(tracker.position().offset).toBe(41)
+  })
+
+  test('never passes an unsettled offset and reaches the end when all are settled, in any order', () => {
+    const offsets = fc.uniqueArray(fc.nat(400), { minLength: 1 }).map((list) => list.sort((a, b) => a - b))
+    fc.assert(
+      fc.property(
+        offsets.chain((list) =>
+          fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })),
+        ),
+        ([seen, order]) => {
+          const tracker = fresh()
+          for (const offset of seen) expect(tracker.take(offset)).toBe(true)
+          const open = new Set(seen)
+          for (const offset of order) {
+            tracker.settle(offset)
+            open.delete(offset)
+            const lowest = Math.min(...open, (seen.at(-1) ?? 0) + 1)
+            expect(tracker.position().offset).toBe(lowest)
+            expect(tracker.unsettled()).toBe(open.size)
+          }
+        },
+      ),
+    )
+  })
+
+  test('counts a record that is settled twice once', () => {
+    const tracker = fresh()
+    tracker.take(0)
+    tracker.take(1)
+    tracker.settle(1)
+    tracker.settle(1)
+    expect(tracker.unsettled()).toBe(1)
+  })
+})
+
+describe('what is settled ahead of the commit', () => {
+  test('is skipped after a restart, and nothing else is', () => {
+    const numbers = fc.uniqueArray(fc.nat(300), { minLength: 1 })
+    fc.assert(
+      fc.property(numbers, fc.nat(50), (settled, base) => {
+        const before = fresh(base)
+        for (let offset = base; offset <= base + 300; offset++) before.take(offset)
+        for (const offset of settled) before.settle(base + offset)
+        const after = createTracker(before.position())
+        for (let offset = before.position().offset; offset <= base + 300; offset++)
+          expect(after.take(offset)).toBe(!settled.includes(offset - base))
+      }),
+    )
+  })
+
+  test('fits into the metadata that Kafka takes, at the widest span', () => {
+    const all = Array.from({ length: MAX_SPAN + 10 }, (_, index) => 7 + index)
+    const packed = packAhead(7, all)
+    expect(packed.length).toBeLessThanOrEqual(4_096)
+    expect(unpackAhead(7, packed)).toHaveLength(MAX_SPAN)
+  })
+
+  test('of another tool reads as nothing', () => {
+    expect(unpackAhead(0, 'committed by hand')).toEqual([])
+  })
+})
+
+describe('a record fetched again', () => {
+  test('is not taken a second time while it is in flight or settled', () => {
+    const tracker = fresh()
+    tracker.take(0)
+    tracker.take(1)
+    tracker.settle(1)
+    expect([tracker.take(0), tracker.take(1), tracker.take(2)]).toEqual([false, false, true])
+  })
+
+  test('is taken again when it was released untouched, and holds the commit until then', () => {
+    const tracker = fresh()
+    tracker.take(0)
+    tracker.take(1)
+    tracker.release(0)
+    tracker.settle(1)
+    expect(tracker.inFlight()).toBe(0)
+    expect(tracker.position().offset).toBe(0)
+    expect([tracker.take(0), tracker.take(1)]).toEqual([true, false])
+  })
+
+  test('is taken when the log has begun anew below where it was read from', () => {
+    const tracker = fresh(100)
+    tracker.take(100)
+    expect([tracker.take(0), tracker.take(1)]).toEqual([true, true])
+    tracker.settle(0)
+    tracker.settle(1)
+    expect(tracker.position().offset).toBe(2)
+  })
+})

@@ -1,0 +1,77 @@
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { type Broker, startBroker } from '../../local/broker.ts'
+import { freePort } from '../../local/free-port.ts'
+import { connection, readAll } from '../helpers/cluster.ts'
+import { temporaryFolder } from './folders.ts'
+import { javaTools } from './java-tools.ts'
+
+const { forBroker } = await javaTools()
+
+async function keepOneRecord(broker: Broker) {
+  const client = await connection([{ name: 'work' }], broker.brokers)
+  const producer = client.kafka.producer()
+  await producer.connect()
+  await producer.send({ topic: client.named('work'), acks: -1, messages: [{ key: 'a', value: 'kept' }] })
+  await producer.disconnect()
+  return async () => (await readAll(client, 'work')).map(({ value }) => value.toString())
+}
+
+test('a broker killed with -9 comes back on its port with its data; a stale .lock does not matter', async () => {
+  const directory = await temporaryFolder()
+  const broker = await startBroker({ directory, ...forBroker })
+  const read = await keepOneRecord(broker)
+  await broker.kill()
+  expect(await readdir(join(directory, 'data'))).toContain('.lock')
+  const second = await broker.again()
+  expect(second.brokers).toBe(broker.brokers)
+  expect(await read()).toEqual(['kept'])
+  expect(await second.stop()).toEqual({ code: 143, signal: null }) // in order, by SIGTERM
+})
+
+test('a format that was cut off is made anew', async () => {
+  const directory = await temporaryFolder()
+  await mkdir(join(directory, 'data.formatting'))
+  await writeFile(join(directory, 'data.formatting', 'bootstrap.checkpoint'), 'half')
+  await mkdir(join(directory, 'data'))
+  await writeFile(join(directory, 'data', 'meta.properties'), 'version=1\n')
+  await startBroker({ directory, ...forBroker })
+  expect((await readdir(directory)).sort()).toEqual(['data', 'logs', 'owner.json', 'server.properties'])
+})
+
+test('data without its meta.properties is refused and left as it is', async () => {
+  const directory = await temporaryFolder()
+  await mkdir(join(directory, 'data', 'events-0'), { recursive: true })
+  await expect(startBroker({ directory, ...forBroker })).rejects.toMatchObject({
+    code: 'data_damaged',
+    message: expect.stringContaining(join(directory, 'data')),
+  })
+  expect(await readdir(join(directory, 'data'))).toEqual(['events-0'])
+})
+
+test('a folder on which a broker still runs is refused with its pid', async () => {
+  const directory = await temporaryFolder()
+  const broker = await startBroker({ directory, ...forBroker })
+  await expect(startBroker({ directory, ...forBroker })).rejects.toMatchObject({
+    code: 'already_running',
+    message: expect.stringContaining(String(broker.pid)),
+  })
+  // the same without our own record of it: Kafka's lock, in Kafka's words
+  await rm(join(directory, 'owner.json'))
+  await expect(startBroker({ directory, ...forBroker })).rejects.toMatchObject({
+    code: 'kafka_start_failed',
+    message: expect.stringMatching(/lock/i),
+  })
+})
+
+test('a port that is taken is told in the words of Kafka', async () => {
+  const directory = await temporaryFolder()
+  const port = await freePort()
+  const first = await startBroker({ directory: join(directory, 'first'), ...forBroker, port })
+  const second = startBroker({ directory: join(directory, 'second'), ...forBroker, port: first.port })
+  await expect(second).rejects.toMatchObject({
+    code: 'kafka_start_failed',
+    message: expect.stringContaining('Address already in use'),
+  })
+})

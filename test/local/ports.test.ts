@@ -1,0 +1,76 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { freePort, isFree } from '../../local/free-port.ts'
+import { findKeptPorts } from '../../local/kept-ports.ts'
+import { choosePorts } from '../../local/ports.ts'
+import { temporaryFolder } from './folders.ts'
+
+const HOST = '127.0.0.1'
+const silent = () => {}
+
+/** Listens until the end of the test; a port that somebody else has is as good. */
+async function occupy(port: number): Promise<void> {
+  if (!(await isFree(port, HOST))) return
+  const server = createServer().listen(port, HOST)
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+}
+
+test('a port that was asked for and is taken is refused, with its name and 0 as a way out', async () => {
+  const port = await freePort()
+  await occupy(port)
+  const refusal = await choosePorts({ CONTROL_PORT: String(port) }, HOST, silent).catch((error) => error)
+  expect(refusal).toMatchObject({ code: 'port_taken' })
+  for (const part of ['CONTROL_PORT', String(port), ' 0 ']) expect(refusal.message).toContain(part)
+})
+
+test('a default that is taken gives way to the next free one, and that is said', async () => {
+  await occupy(8080)
+  const said: string[] = []
+  const ports = await choosePorts({}, HOST, (line) => said.push(line))
+  expect(ports.INGEST_PORT).toBeGreaterThan(8084)
+  expect(said).toContain(`INGEST_PORT: 8080 is taken, using ${ports.INGEST_PORT}`)
+  expect(new Set(Object.values(ports)).size).toBe(5)
+})
+
+test('0 is any free port, and no two processes get the same', async () => {
+  const env = {
+    INGEST_PORT: '0',
+    CONTROL_PORT: '0',
+    ROUTER_PORT: '0',
+    DELIVERER_PORT: '0',
+    INGEST_METRICS_PORT: '0',
+  }
+  const ports = Object.values(await choosePorts(env, HOST, silent))
+  expect(new Set(ports).size).toBe(5)
+  expect(ports).not.toContain(0)
+})
+
+test('no default takes the port that another process was asked to have', async () => {
+  const ports = await choosePorts({ ROUTER_PORT: String(await freePort()), CONTROL_PORT: '0' }, HOST, silent)
+  expect(new Set(Object.values(ports)).size).toBe(5)
+})
+
+test('the same port for two, and what is no port, are refused by name', async () => {
+  const port = String(await freePort())
+  await expect(choosePorts({ INGEST_PORT: port, ROUTER_PORT: port }, HOST, silent)).rejects.toMatchObject({
+    code: 'port_taken',
+    message: expect.stringContaining('ROUTER_PORT'),
+  })
+  for (const wrong of ['eighty', '65536', '-1', '8080x'])
+    await expect(choosePorts({ INGEST_PORT: wrong }, HOST, silent)).rejects.toMatchObject({
+      code: 'setting_invalid',
+      message: expect.stringContaining('INGEST_PORT'),
+    })
+})
+
+test("Kafka's and the registry's ports are kept, and given up only when somebody else has them", async () => {
+  const folder = await temporaryFolder()
+  const first = await findKeptPorts(folder, [])
+  expect(await findKeptPorts(folder, [])).toEqual(first)
+  await occupy(first.kafka)
+  const third = await findKeptPorts(folder, [])
+  expect(third).toMatchObject({ registry: first.registry })
+  expect(third.kafka).not.toBe(first.kafka)
+})

@@ -1,0 +1,85 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { nextDelay } from '../../local/backoff.ts'
+import { supervise } from '../../local/supervise.ts'
+import { until } from '../helpers/until.ts'
+import { temporaryFolder } from './folders.ts'
+import { anyLives } from './living.ts'
+
+const FOREVER = 'process.on("SIGTERM", () => process.exit(0)); setInterval(() => {}, 1000);'
+
+/** Programs that append their pid to a file, then do what their source says. */
+async function superviseAll(sources: Record<string, string>) {
+  const root = await temporaryFolder()
+  const append = 'require("node:fs").appendFileSync(process.env.PIDS, process.pid + "\\n");'
+  const programs: Record<string, string> = {}
+  for (const [name, source] of Object.entries(sources)) {
+    programs[name] = `${name}.cjs`
+    await writeFile(join(root, `${name}.cjs`), append + source)
+  }
+  const pidFile = join(root, 'pids')
+  await writeFile(pidFile, '')
+  const said: string[] = []
+  const refused: string[] = []
+  const log = { warn: (_fields: object, text: string) => void said.push(text) }
+  const env = { ...process.env, PIDS: pidFile }
+  const { signal: ending } = new AbortController()
+  const supervised = supervise({ programs, root, env, log, ending, onRefused: (name) => refused.push(name) })
+  onTestFinished(() => supervised.stop(0))
+  const pids = async () => (await readFile(pidFile, 'utf8')).trim().split('\n').filter(Boolean).map(Number)
+  return { supervised, said, refused, pids }
+}
+
+test('a process that is killed is started again, and that is said in one line', async () => {
+  const { said, pids, supervised } = await superviseAll({ router: FOREVER })
+  const [first] = await until(async () => (await pids()).length === 1 && (await pids()))
+  process.kill(first ?? 0, 'SIGKILL')
+  await until(async () => (await pids()).length === 2)
+  expect(said).toEqual(['router ended (SIGKILL), starting it again in 250 ms'])
+  await supervised.stop(2_000)
+  expect(anyLives(await pids())).toBe(false)
+})
+
+test('a process that keeps dying is started again at growing intervals', async () => {
+  const { said, supervised } = await superviseAll({ router: 'process.exit(1)' })
+  await until(() => said.length === 3)
+  await supervised.stop(1_000)
+  expect(said.map((line) => /\d+ ms/.exec(line)?.[0])).toEqual(['250 ms', '500 ms', '1000 ms'])
+})
+
+test('a process that refuses its settings is not started again, and whoever waits is told', async () => {
+  const { refused, said, pids } = await superviseAll({ control: 'process.exit(2)', router: FOREVER })
+  await until(() => refused.length > 0)
+  expect(refused).toEqual(['control'])
+  expect(said).toEqual([])
+  expect(await pids()).toHaveLength(2)
+})
+
+test('once all were ready, exit code 2 is an end like any other', async () => {
+  const { refused, said, supervised } = await superviseAll({
+    control: 'setTimeout(() => process.exit(2), 300)',
+  })
+  supervised.accepted()
+  await until(() => said.length === 2)
+  expect(refused).toEqual([])
+})
+
+test('all are asked to end at once, and those that do not are killed', async () => {
+  const slow =
+    'process.on("SIGTERM", () => setTimeout(() => process.exit(0), 400)); setInterval(() => {}, 1000);'
+  const deaf = 'process.on("SIGTERM", () => {}); setInterval(() => {}, 1000);'
+  const { pids, supervised } = await superviseAll({ one: slow, two: slow, three: deaf })
+  await until(async () => (await pids()).length === 3)
+  const begin = performance.now()
+  await supervised.stop(700)
+  expect(performance.now() - begin).toBeLessThan(1_500)
+  expect(anyLives(await pids())).toBe(false)
+})
+
+test('the wait before a restart doubles to ten seconds and begins anew after half a minute of work', () => {
+  const waits = [1, 2, 3, 4, 5, 6, 7].reduce<number[]>((all) => [...all, nextDelay(all.at(-1), 10)], [])
+  expect(waits).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 10_000])
+  expect(nextDelay(10_000, 29_999)).toBe(10_000)
+  expect(nextDelay(10_000, 30_000)).toBe(250)
+})

@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest'
+import { matching, wanted } from '../../router/match.ts'
+import { deliveryId, route } from '../../router/route.ts'
+import { aDestination, anEvent } from '../helpers/events.ts'
+
+describe('the Integrations object', () => {
+  test.each([
+    [null, true],
+    ['{}', true],
+    ['{"All":true}', true],
+    ['{"All":false}', false],
+    ['{"all":false}', false],
+    ['{"All":false,"Webhooks":true}', true],
+    ['{"All":false,"Webhooks":{"option":1}}', true],
+    ['{"All":false,"webhooks":true}', false],
+    ['{"Webhooks":false}', false],
+    ['{"Webhooks":{}}', true],
+    ['{"All":false,"Other":true}', false],
+    ['{"__proto__":{"Webhooks":false}}', true],
+  ])('%s leaves Webhooks on: %s', (integrations, on) => {
+    expect(wanted(integrations)).toBe(on)
+  })
+})
+
+describe('destinations of an event', () => {
+  test('are those that are on and accept its type', () => {
+    const all = aDestination({ id: 'all' })
+    const off = aDestination({ id: 'off', enabled: false })
+    const pages = aDestination({ id: 'pages', eventTypes: ['page'] })
+    const tracks = aDestination({ id: 'tracks', eventTypes: ['page', 'track'] })
+    expect(matching(anEvent({ type: 'track' }), [all, off, pages, tracks]).map(({ id }) => id)).toEqual([
+      'all',
+      'tracks',
+    ])
+  })
+
+  test('get one delivery each, with the same body and an id of their own', () => {
+    const [a, b] = route(anEvent(), [aDestination({ id: 'a' }), aDestination({ id: 'b' })], 5)
+    expect(a?.body).toBe(b?.body)
+    expect(a?.deliveryId).not.toBe(b?.deliveryId)
+    expect(a).toMatchObject({ destinationId: 'a', attempt: 0, routedAt: 5, firstAttemptAt: null })
+  })
+})
+
+test('the delivery id is the first 128 bits of SHA-256 over destination, source and message', () => {
+  // printf 'crm\0shop\0m1' | sha256sum
+  expect(deliveryId('crm', { sourceId: 'shop', messageId: 'm1' })).toBe('c3bb0c0a8e062cb1f420df0a04399c53')
+})

@@ -1,0 +1,102 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { render } from '../../router/render.ts'
+import { anEvent } from '../helpers/events.ts'
+
+const at = Date.UTC(2026, 0, 2, 3, 4, 5, 6)
+const context = '{"device":{"model":"iPhone7,2","type":"ios"},"ip":"203.0.113.9"}'
+
+describe('bodies, byte for byte, keys in the order of the contract', () => {
+  const rows = [
+    [
+      'page',
+      {
+        type: 'page',
+        userId: 'u1',
+        properties: '{"path":"/a","referrer":"","title":"A","url":"https://x.example/a"}',
+        context,
+      },
+      `{"version":1,"type":"page","userId":"u1","properties":{"path":"/a","referrer":"","title":"A","url":"https://x.example/a"},"timestamp":"2026-01-02T03:04:05.006Z","context":${context}}`,
+    ],
+    [
+      'screen',
+      { type: 'screen', userId: 'u1', name: 'Home', context },
+      `{"version":1,"type":"screen","userId":"u1","name":"Home","timestamp":"2026-01-02T03:04:05.006Z","context":${context}}`,
+    ],
+    [
+      'screen with properties and without name',
+      { type: 'screen', userId: 'u1', properties: '{"a":1}' },
+      '{"version":1,"type":"screen","userId":"u1","properties":{"a":1},"timestamp":"2026-01-02T03:04:05.006Z","context":{}}',
+    ],
+    [
+      'identify',
+      { type: 'identify', userId: 'u1', traits: '{"name":"Ann","age":41}', context },
+      `{"version":1,"type":"identify","userId":"u1","traits":{"name":"Ann","age":41},"timestamp":"2026-01-02T03:04:05.006Z","context":${context}}`,
+    ],
+    [
+      'track',
+      { type: 'track', userId: 'u1', event: 'Order "Paid"', properties: '{"total":"12.50"}', context },
+      `{"version":1,"type":"track","userId":"u1","event":"Order \\"Paid\\"","properties":{"total":"12.50"},"timestamp":"2026-01-02T03:04:05.006Z","context":${context}}`,
+    ],
+    [
+      'alias',
+      { type: 'alias', userId: 'new', previousId: 'old', context },
+      `{"version":1,"type":"alias","Previous ID":"old","User ID":"new","timestamp":"2026-01-02T03:04:05.006Z","context":${context}}`,
+    ],
+    [
+      'group',
+      { type: 'group', userId: 'u1', groupId: 'g1', traits: '{"Company Name":"Acme"}', context },
+      `{"version":1,"type":"group","groupId":"g1","userId":"u1","traits":{"Company Name":"Acme"},"timestamp":"2026-01-02T03:04:05.006Z","context":${context}}`,
+    ],
+    [
+      'delete',
+      { type: 'delete', userId: 'u1', context },
+      '{"type":"delete","userId":"u1","timestamp":"2026-01-02T03:04:05.006Z"}',
+    ],
+    [
+      'track of a user who is not known, with nothing given',
+      { type: 'track', userId: null, anonymousId: 'anon', event: 'X' },
+      '{"version":1,"type":"track","anonymousId":"anon","event":"X","properties":{},"timestamp":"2026-01-02T03:04:05.006Z","context":{}}',
+    ],
+  ] as const
+
+  test.each(rows)('%s', (_, event, body) => {
+    expect(render(anEvent({ ...event, timestamp: at }))).toBe(body)
+  })
+})
+
+test('a userId is sent without the anonymousId', () => {
+  expect(JSON.parse(render(anEvent({ userId: 'u', anonymousId: 'a' })))).not.toHaveProperty('anonymousId')
+})
+
+test("a page's name and category go into its properties, unless the same key is there", () => {
+  const page = anEvent({ type: 'page', name: 'Home', category: 'Docs', properties: '{"name":"own"}' })
+  expect(JSON.parse(render(page)).properties).toEqual({ name: 'own', category: 'Docs' })
+})
+
+test('every body is exactly what JSON.stringify prints of it', () => {
+  const json = fc
+    .dictionary(fc.string(), fc.jsonValue())
+    .map((value) => JSON.stringify(JSON.parse(JSON.stringify(value))))
+  const text = fc.option(fc.string({ unit: 'binary' }).map((value) => value.toWellFormed()))
+  const type = fc.constantFrom('identify', 'track', 'page', 'screen', 'group', 'alias', 'delete')
+  const event = fc.record({
+    type,
+    userId: text,
+    anonymousId: text,
+    event: text,
+    name: text,
+    category: text,
+    groupId: text,
+    previousId: text,
+    properties: fc.option(json),
+    traits: fc.option(json),
+    context: fc.option(json),
+  })
+  fc.assert(
+    fc.property(event, (fields) => {
+      const body = render(anEvent(fields))
+      expect(JSON.stringify(JSON.parse(body))).toBe(body)
+    }),
+  )
+})

@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs'
+import avro from 'avsc'
+import { describe, expect, test } from 'vitest'
+import { codec, schemaText } from '../../schemas/codec.ts'
+import { modules, schemaNames } from '../../schemas/generate.ts'
+import { topics } from '../../schemas/topics.ts'
+import { aDelivery, anEvent } from '../helpers/events.ts'
+
+const registry = { getSchema: () => Promise.reject(Object.assign(new Error('no such id'), { status: 404 })) }
+
+describe.each(schemaNames)('schema %s', (name) => {
+  test('documents every field and record', () => {
+    const undocumented: string[] = []
+    JSON.parse(schemaText(name), (_, value) => {
+      const named = value?.name !== undefined
+      if (named && !value.doc) undocumented.push(value.name)
+      return value
+    })
+    expect(undocumented).toEqual([])
+  })
+})
+
+test('the TypeScript types are those of the schemas (npm run schemas)', () => {
+  for (const { path, text } of modules()) expect(readFileSync(path, 'utf8')).toBe(text)
+})
+
+describe('a value in wire format', () => {
+  const events = codec('event', 7, registry)
+
+  test('begins with a zero byte and the schema id, and is read back as it was', async () => {
+    const bytes = events.encode(anEvent())
+    expect([...bytes.subarray(0, 5)]).toEqual([0, 0, 0, 0, 7])
+    expect(await events.decode(bytes)).toEqual({ ok: true, value: anEvent() })
+  })
+
+  test('that is cut, not Avro at all, or null is undecodable', async () => {
+    const bytes = events.encode(anEvent())
+    for (const bad of [bytes.subarray(0, bytes.length - 3), Buffer.from('{"a":1}'), Buffer.alloc(0), null])
+      expect(await events.decode(bad)).toMatchObject({ ok: false, reason: 'undecodable' })
+  })
+
+  test('of a schema that the registry does not know says so, and of one that it cannot be asked for says that', async () => {
+    const bytes = events.encode(anEvent())
+    bytes.writeUInt32BE(99, 1)
+    expect(await events.decode(bytes)).toMatchObject({ reason: 'unknown_schema' })
+    const away = codec('event', 7, {
+      getSchema: () => Promise.reject(Object.assign(new Error('refused'), { status: 400 })),
+    })
+    expect(await away.decode(bytes)).toMatchObject({ reason: 'registry_unreachable' })
+  })
+
+  test('of an older schema is read into the present one', async () => {
+    const { fields, ...rest } = JSON.parse(schemaText('delivery'))
+    const older = avro.Type.forSchema({
+      ...rest,
+      fields: fields.filter((field: { name: string }) => field.name !== 'deadAt'),
+    })
+    const writer = { getSchema: () => Promise.resolve(older as never) }
+    const bytes = Buffer.concat([Buffer.from([0, 0, 0, 0, 3]), older.toBuffer(aDelivery())])
+    expect(await codec('delivery', 7, writer).decode(bytes)).toEqual({ ok: true, value: aDelivery() })
+  })
+})
+
+describe('the table of topics', () => {
+  const ladder = ['5s', '30s', '60m', '60m'].map((name) => ({ name, delayMs: 1 }))
+  const table = topics({ ladder, dedupWindowMs: 3_600_000 })
+
+  test('has one topic per distinct delay of the ladder', () => {
+    const rungs = table.map(({ name }) => name).filter((name) => name.startsWith('deliveries.retry.'))
+    expect(rungs).toEqual(['deliveries.retry.5s', 'deliveries.retry.30s', 'deliveries.retry.60m'])
+  })
+
+  test('deletes by age everything but the two compacted ones', () => {
+    expect(table.filter(({ kept }) => kept === 'compact').map(({ name }) => name)).toEqual([
+      'config',
+      'audience-members',
+    ])
+  })
+})

@@ -1,0 +1,22 @@
+import { defineConfig } from 'vitest/config'
+
+const real = ['test/flow/**/*.test.ts', 'test/local/**/*.test.ts']
+
+export default defineConfig({
+  test: {
+    reporters: ['default', './test/helpers/count.ts'],
+    projects: [
+      { test: { name: 'pure', include: ['test/**/*.test.ts'], exclude: real } },
+      {
+        test: {
+          name: 'real',
+          include: real,
+          globalSetup: ['test/helpers/kafka.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          maxWorkers: 2,
+        },
+      },
+    ],
+  },
+})
