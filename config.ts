@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js'
 import ms, { type StringValue } from 'ms'
 import { z } from 'zod'
+import { DELIVERIES_KEPT, OUTAGE } from './schemas/topics.ts'
 
 /**
  * The only place where the environment becomes settings: one pure function of env to a typed tree.
@@ -182,5 +183,9 @@ function rules(env: z.infer<typeof environment>, role: Role): string[] {
     faults.push('CONTROL_VIEW_TOKEN: is the same as CONTROL_TOKEN, so it would not be read-only')
   if (env.KAFKA_SASL_MECHANISM && !(env.KAFKA_SASL_USERNAME && env.KAFKA_SASL_PASSWORD))
     faults.push('KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD: both are needed with KAFKA_SASL_MECHANISM')
+  if (env.RETRY_WINDOW + OUTAGE > DELIVERIES_KEPT)
+    faults.push(
+      `RETRY_WINDOW: at most ${ms(DELIVERIES_KEPT - OUTAGE)}: deliveries are kept for ${ms(DELIVERIES_KEPT)}, which leaves ${ms(OUTAGE)} for an outage`,
+    )
   return faults
 }

@@ -53,7 +53,7 @@ export async function bench(): Promise<string> {
       sluice: await measure('sluice', pids.sluice, sink),
     })
   process.kill(pids.sluice, 'SIGCONT')
-  await sluice.kill()
+  await sluice.stop(15_000)
   for (const child of [bare, sink]) child.kill('SIGKILL')
   return report(rounds)
 }

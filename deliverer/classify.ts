@@ -36,7 +36,7 @@ export function classifyError(code: string): Outcome {
   if (tls) return { outcome: 'refused', code: tls }
   if (code === 'address_forbidden') return { outcome: 'refused', code }
   if (code === 'timeout' || TIMEOUTS.has(code)) return { outcome: 'retry', code: 'timeout' }
-  if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW')
+  if (/^HPE_|^HTTPParserError$|^UND_ERR_HEADERS_OVERFLOW$/.test(code))
     return { outcome: 'retry', code: 'protocol_error' }
   return { outcome: 'retry', code }
 }

@@ -17,31 +17,43 @@ export function createLane({
   slots: number
   attempt: (record: Taken<Delivery>) => Promise<void>
 }): Lane {
-  const queue = new Set<Taken<Delivery>>()
+  let queue: Taken<Delivery>[] = []
+  let head = 0
   let running = 0
 
-  function pump(): void {
-    for (const record of queue) {
-      if (running >= slots) return
-      queue.delete(record)
-      if (!record.owned()) {
-        record.release()
-        continue
-      }
-      running += 1
-      void attempt(record).finally(() => {
-        running -= 1
-        pump()
-      })
+  function take(): Taken<Delivery> | undefined {
+    const record = queue[head]
+    head += 1
+    // now and then, so that taking costs the same however long the queue is
+    if (head * 2 > queue.length) {
+      queue = queue.slice(head)
+      head = 0
     }
+    return record
+  }
+
+  function pump(): void {
+    while (running < slots && queue.length > head) {
+      const record = take()
+      if (record?.owned()) begin(record)
+      else record?.release()
+    }
+  }
+
+  function begin(record: Taken<Delivery>): void {
+    running += 1
+    void attempt(record).finally(() => {
+      running -= 1
+      pump()
+    })
   }
 
   return {
     add(record) {
-      queue.add(record)
+      queue.push(record)
       pump()
     },
-    waiting: () => queue.size,
+    waiting: () => queue.length - head,
     running: () => running,
   }
 }

@@ -21,6 +21,7 @@ describe('no response', () => {
     ['ENOTFOUND', 'retry', 'ENOTFOUND'],
     ['EHOSTUNREACH', 'retry', 'EHOSTUNREACH'],
     ['HPE_INVALID_CONSTANT', 'retry', 'protocol_error'],
+    ['HTTPParserError', 'retry', 'protocol_error'],
     ['UND_ERR_HEADERS_OVERFLOW', 'retry', 'protocol_error'],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'refused', 'tls_self_signed'],
     ['SELF_SIGNED_CERT_IN_CHAIN', 'refused', 'tls_self_signed'],

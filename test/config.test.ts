@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest'
+import { ConfigError, readConfig } from '../config.ts'
+
+const least = {
+  KAFKA_BROKERS: 'a:9092, b:9092',
+  SCHEMA_REGISTRY_URL: 'http://me:pa%40ss@registry:8081/apis/ccompat/v7',
+  CONFIG_KEY: Buffer.alloc(32, 1).toString('base64'),
+}
+
+function faults(env: Record<string, string | undefined>, role: Parameters<typeof readConfig>[1] = 'ingest') {
+  try {
+    readConfig(env, role)
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults
+    throw error
+  }
+}
+
+describe('settings', () => {
+  test('have defaults for all that need not be given', () => {
+    const config = readConfig(least, 'deliverer')
+    expect(config.kafka).toMatchObject({
+      brokers: ['a:9092', 'b:9092'],
+      partitions: 12,
+      replication: 1,
+      topicPrefix: '',
+    })
+    expect(config.delivery.ladder.map(({ name, delayMs }) => [name, delayMs])).toEqual([
+      ['5s', 5_000],
+      ['30s', 30_000],
+      ['2m', 120_000],
+      ['5m', 300_000],
+      ['15m', 900_000],
+      ['30m', 1_800_000],
+      ['60m', 3_600_000],
+      ['60m', 3_600_000],
+      ['60m', 3_600_000],
+    ])
+    expect(config.delivery).toMatchObject({
+      windowMs: 14_400_000,
+      responseTimeoutMs: 5_000,
+      slots: 512,
+      egressAllow: [],
+    })
+  })
+
+  test("take the registry's user and password out of its URL", () => {
+    expect(readConfig(least, 'ingest').registry).toEqual({
+      url: 'http://registry:8081/apis/ccompat/v7',
+      auth: { username: 'me', password: 'pa@ss' },
+    })
+  })
+
+  test('that are empty count as not given', () => {
+    expect(readConfig({ ...least, INGEST_PORT: '', EGRESS_ALLOW: '' }, 'ingest')).toMatchObject({
+      port: 8080,
+    })
+  })
+})
+
+describe('faults', () => {
+  test('are reported together, each with its name', () => {
+    const wrong = {
+      INGEST_PORT: '99999',
+      EGRESS_ALLOW: '10.0.0.0',
+      RETRY_LADDER: '5s,soon',
+      CONFIG_KEY: 'short',
+      LOG_LEVEL: 'loud',
+    }
+    expect(
+      faults(wrong)
+        .map((fault) => fault.slice(0, fault.indexOf(':')))
+        .toSorted(),
+    ).toEqual([
+      'CONFIG_KEY',
+      'EGRESS_ALLOW',
+      'INGEST_PORT',
+      'KAFKA_BROKERS',
+      'LOG_LEVEL',
+      'RETRY_LADDER',
+      'SCHEMA_REGISTRY_URL',
+    ])
+  })
+
+  test.each(['5', '5 s', '1d', '-1s', 's', '1e3ms', '5s30m'])('%j is no duration', (duration) => {
+    expect(faults({ ...least, RESPONSE_TIMEOUT: duration })).toHaveLength(1)
+  })
+
+  test('control needs its token, and one that differs from the read-only one', () => {
+    expect(faults(least, 'control')).toEqual(['CONTROL_TOKEN: not set'])
+    const same = 'a-token-of-20-letters'
+    expect(faults({ ...least, CONTROL_TOKEN: same, CONTROL_VIEW_TOKEN: same }, 'control')).toHaveLength(1)
+  })
+
+  test('a window that leaves no time for an outage within what topics keep is refused', () => {
+    expect(faults({ ...least, RETRY_WINDOW: '48h' })).toEqual([])
+    expect(faults({ ...least, RETRY_WINDOW: '49h' })).toEqual([
+      'RETRY_WINDOW: at most 2d: deliveries are kept for 3d, which leaves 1d for an outage',
+    ])
+  })
+
+  test('no secret is repeated in a fault', () => {
+    expect(faults({ ...least, CONFIG_KEY: 'c2VjcmV0LWtleQ==' }).join()).not.toContain('c2VjcmV0')
+  })
+})

@@ -1,0 +1,122 @@
+import { createServer, type Server, type Socket } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { allowed } from '../../deliverer/address.ts'
+import { createPoster } from '../../deliverer/post.ts'
+import { closing } from '../helpers/cluster.ts'
+import { aReceiver } from '../helpers/system.ts'
+import { until } from '../helpers/until.ts'
+
+const LIMIT_MS = 400
+const poster = (allow = ['127.0.0.0/8', '::1/128']) =>
+  closing(createPoster({ timeoutMs: LIMIT_MS, allow: allowed(allow) }))
+const to = (url: string) => ({ urlIndex: 0, url, headers: { 'X-A': 'b' }, body: '{"a":1}' })
+
+/** A receiver that speaks bytes, not HTTP. */
+async function raw(onConnection: (socket: Socket) => void): Promise<string> {
+  const sockets = new Set<Socket>()
+  const server: Server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    onConnection(socket)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const address = server.address()
+  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/`
+}
+
+const afterRequest = (answer: (socket: Socket) => void) =>
+  raw((socket) => socket.once('data', () => answer(socket)))
+
+describe('a POST', () => {
+  test('is delivered by an answer below 500, with the head of what it said', async () => {
+    const receiver = await aReceiver()
+    const { outcome, response } = await poster().post(to(`${receiver.url}/status/404`))
+    expect([outcome, await response]).toEqual([{ outcome: 'delivered', status: 404 }, 'answered 404'])
+    expect(receiver.arrivals).toMatchObject([{ body: '{"a":1}', headers: { 'x-a': 'b' } }])
+  })
+
+  test('is never redirected', async () => {
+    const elsewhere = await aReceiver()
+    const url = await afterRequest((socket) =>
+      socket.end(`HTTP/1.1 302 Found\r\nLocation: ${elsewhere.url}/\r\nContent-Length: 0\r\n\r\n`),
+    )
+    expect((await poster().post(to(url))).outcome).toEqual({ outcome: 'delivered', status: 302 })
+    expect(elsewhere.arrivals).toEqual([])
+  })
+
+  test('ends at the limit when nothing is answered, when only a part of the headers is, and when only hints are', async () => {
+    const silent = await raw(() => undefined)
+    const half = await afterRequest((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Le'))
+    const informational = await afterRequest((socket) => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'))
+    for (const url of [silent, half, informational]) {
+      const { outcome, durationMs } = await poster().post(to(url))
+      expect(outcome).toEqual({ outcome: 'retry', code: 'timeout' })
+      expect(durationMs).toBeGreaterThanOrEqual(LIMIT_MS - 5)
+      expect(durationMs).toBeLessThan(LIMIT_MS * 3)
+    }
+  })
+
+  test('is delivered by the headers of an answer whose body drips for ever, and lets go of it', async () => {
+    let closed = false
+    const url = await afterRequest((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
+      const drops = setInterval(() => socket.write('1\r\n.\r\n'), 20)
+      socket.on('close', () => {
+        closed = true
+        clearInterval(drops)
+      })
+    })
+    const { outcome, response, durationMs } = await poster().post(to(url))
+    expect(outcome).toEqual({ outcome: 'delivered', status: 200 })
+    expect(durationMs).toBeLessThan(LIMIT_MS)
+    expect(await response).toMatch(/^\.+$/)
+    await until(() => closed)
+  })
+
+  test('reads no more than it must of a huge answer', async () => {
+    let closed = false
+    const url = await afterRequest((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n${'x'.repeat(100_000)}`)
+      socket.on('close', () => {
+        closed = true
+      })
+    })
+    const { response } = await poster().post(to(url))
+    expect(await response).toBe('x'.repeat(1_024))
+    await until(() => closed)
+  })
+
+  test.each([
+    ['what is not HTTP', 'SSH-2.0-OpenSSH_9.2\r\n', 'protocol_error'],
+    ['headers without end', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(40_000)}`, 'protocol_error'],
+  ])('that is answered with %s is tried again', async (_, answer, code) => {
+    const url = await afterRequest((socket) => socket.write(answer))
+    expect((await poster().post(to(url))).outcome).toEqual({ outcome: 'retry', code })
+  })
+
+  test('that is reset, cut off or refused is tried again', async () => {
+    const reset = await afterRequest((socket) => socket.resetAndDestroy())
+    const cut = await afterRequest((socket) => socket.end())
+    const outcomes = await Promise.all(
+      [reset, cut, 'http://127.0.0.1:1/'].map(async (url) => (await poster().post(to(url))).outcome),
+    )
+    expect(outcomes).toEqual(
+      ['ECONNRESET', 'connection_closed', 'ECONNREFUSED'].map((code) => ({ outcome: 'retry', code })),
+    )
+  })
+
+  test('to an address that is not allowed is refused, by number and by name', async () => {
+    const receiver = await aReceiver()
+    const { port } = new URL(receiver.url)
+    for (const host of ['127.0.0.1', 'localhost', '[::1]', '2130706433', '0x7f.1', '[::ffff:127.0.0.1]'])
+      expect((await poster([]).post(to(`http://${host}:${port}/`))).outcome).toEqual({
+        outcome: 'refused',
+        code: 'address_forbidden',
+      })
+    expect(receiver.arrivals).toEqual([])
+  })
+})
