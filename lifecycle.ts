@@ -14,8 +14,8 @@ export type Context = {
   closing: AsyncDisposableStack
 }
 
-/** Longer than the 10 s that what is in flight may take. */
-const SHUTDOWN_MS = 15_000
+/** Longer than the 10 s that what is in flight may take; whoever supervises waits longer than this. */
+const SHUTDOWN_MS = 12_000
 
 /**
  * Runs one of the four processes: settings from the environment, SIGTERM and SIGINT end it in order (design: running,

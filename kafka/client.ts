@@ -45,12 +45,24 @@ export function connect(
 // one mechanism of a union, as kafkajs types it: the setting's validation allows no other
 const sasl = (given: NonNullable<KafkaConfig['sasl']>) => given as SASLOptions
 
-/** kafkajs retries what it logs as errors: they are warnings for operators; its notices of each pause are noise. */
+const REPEAT_MS = 10_000
+
+/**
+ * kafkajs retries what it logs as errors: they are warnings for operators, each kind once in ten seconds, as an outage
+ * makes dozens a second of them; the others, and its notices of each pause, are for debugging.
+ */
 function forwardTo(log: Logger): logCreator {
+  const lastAt = new Map<string, number>()
+  function isNews(kind: string, now: number): boolean {
+    if (now - (lastAt.get(kind) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return false
+    lastAt.set(kind, now)
+    return true
+  }
   return () =>
     ({ namespace, level, log: { message, timestamp: _, ...fields } }) => {
       const text = `${namespace}: ${message}`
-      if (level === logLevel.ERROR && !expectedOnce.test(message)) log.warn(fields, text)
+      const isWarning = level === logLevel.ERROR && !expectedOnce.test(message)
+      if (isWarning && isNews(namespace, performance.now())) log.warn(fields, text)
       else log.debug(fields, text)
     }
 }

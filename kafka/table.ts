@@ -80,7 +80,10 @@ export async function openTable({ connection, topic, onChange, onFatal }: TableO
   await consumer.run({
     autoCommit: false,
     eachBatch: async ({ batch }) => {
-      for (const { key, value } of batch.messages) if (key) apply(key.toString(), value)
+      // a group without commits begins anew after each join; what was applied before would turn the table back for a while
+      const next = positions.get(batch.partition) ?? 0
+      for (const { key, value, offset } of batch.messages)
+        if (key && Number(offset) >= next) apply(key.toString(), value)
     },
   })
 

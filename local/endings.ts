@@ -1,8 +1,8 @@
 import { watchAncestors } from './ancestors.ts'
 import { killAllTied } from './tied.ts'
 
-/** Why `npm start` ends, and with what exit code; `atOnce` leaves no time to anybody. */
-export type Ending = { code: number; message?: string; atOnce?: boolean }
+/** Why `npm start` ends, and with what exit code. */
+export type Ending = { code: number; message?: string }
 
 export type Endings = {
   readonly requested: Promise<Ending>
@@ -14,6 +14,8 @@ export type Endings = {
 
 /** npm passes a Ctrl-C on that has reached us already: what follows within this time is the same key press. */
 const SAME_PRESS_MS = 500
+
+const ORPHAN_GRACE_MS = 3_000
 
 /** Waits for Ctrl-C, SIGTERM, the end of the terminal, and the death of npm. */
 export function watchEndings(env: NodeJS.ProcessEnv): Endings {
@@ -32,6 +34,10 @@ export function watchEndings(env: NodeJS.ProcessEnv): Endings {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
   // a terminal or npm that is gone takes what we print with it
   for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
-  watchAncestors(env, () => request({ code: 1, atOnce: true }))
+  watchAncestors(env, () => {
+    // a terminal that is closed ends npm, too: what is in order then may go on for a moment
+    setTimeout(killAllTied, controller.signal.aborted ? ORPHAN_GRACE_MS : 0)
+    request({ code: 1 })
+  })
   return { requested: promise, signal: controller.signal, request }
 }

@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { whole } from './cache.ts'
 import { LocalFault } from './fault.ts'
@@ -16,7 +15,7 @@ export type Progress = (text: string) => void
 /** Folder with Kafka's jars; fetched once, afterwards found without a network. */
 export function kafkaJars(cache: string, progress: Progress): Promise<string> {
   return whole(join(cache, `kafka-${KAFKA}`), (folder) =>
-    maven('copy-dependencies', [`-DoutputDirectory=${folder}`], counted(`Kafka ${KAFKA}`, 44, progress)),
+    maven('copy-dependencies', folder, [], counted(`Kafka ${KAFKA}`, 44, progress)),
   )
 }
 
@@ -26,7 +25,7 @@ export async function registryApp(cache: string, progress: Progress): Promise<st
   const artifact = `-Dartifact=io.apicurio:apicurio-registry-app:${REGISTRY}:tar.gz:all`
   const onProgress = counted(`schema registry ${REGISTRY}`, 109, progress)
   const app = await whole(join(cache, `apicurio-registry-${REGISTRY}`), async (folder) => {
-    await maven('copy', [artifact, `-DoutputDirectory=${folder}`], onProgress)
+    await maven('copy', folder, [artifact], onProgress)
     await unpack(`${name}-all.tar.gz`, folder)
   })
   return join(app, `${name}-runner.jar`)
@@ -42,17 +41,16 @@ async function unpack(archive: string, cwd: string): Promise<void> {
 /** Maven reads the pom in its working directory and leaves marks there. */
 async function maven(
   goal: MavenRun['goal'],
+  folder: string,
   args: string[],
   onProgress: MavenRun['onProgress'],
 ): Promise<void> {
-  const cwd = await mkdtemp(join(tmpdir(), 'sluice-maven-'))
+  const cwd = join(folder, 'maven')
   onProgress(0)
-  try {
-    await writeFile(join(cwd, 'pom.xml'), POM)
-    await runMaven({ goal, args, cwd, onProgress })
-  } finally {
-    await rm(cwd, { recursive: true, force: true })
-  }
+  await mkdir(cwd)
+  await writeFile(join(cwd, 'pom.xml'), POM)
+  await runMaven({ goal, args: [`-DoutputDirectory=${folder}`, ...args], cwd, onProgress })
+  await rm(cwd, { recursive: true })
 }
 
 function counted(what: string, expected: number, progress: Progress): MavenRun['onProgress'] {

@@ -6,7 +6,6 @@ import { LocalFault } from './fault.ts'
 import { sayTo } from './say.ts'
 import { readSettings } from './settings.ts'
 import { start } from './start.ts'
-import { killAllTied } from './tied.ts'
 
 const endings = watchEndings(process.env)
 const settings = readSettings(process.env, process.argv.slice(2))
@@ -18,9 +17,8 @@ start({ settings, closing, log, say, endings })
   .then((addresses) => (settings.demo ? demo(addresses, say) : undefined))
   .catch((error) => endings.request(failure(error)))
 
-const { code, message, atOnce } = await endings.requested
+const { code, message } = await endings.requested
 if (message) process.stderr.write(`${message}\n`)
-if (atOnce) await killAllTied()
 await closing.disposeAsync().catch((err) => log.error({ err }, 'not everything could be ended in order'))
 log.flush()
 process.exit(code)

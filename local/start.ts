@@ -65,8 +65,8 @@ const PROGRAMS = {
   deliverer: 'deliverer/main.ts',
   control: 'control/main.ts',
 }
-/** What is in flight may take 10 s; then the offsets are committed. */
-const GRACE_MS = 12_000
+/** A process ends by itself after at most 12 s (lifecycle.ts). */
+const GRACE_MS = 13_000
 
 async function startProcesses(
   { closing, log, say, endings }: StartOptions,

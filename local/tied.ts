@@ -43,7 +43,7 @@ export function spawnTied(program: string, { args, cwd, env, onLine = () => {} }
   tie.on('error', () => {}) // the watcher is gone: 'close' follows
   tie.on('close', () => void tied.kill()) // without a watcher the child would outlive us
   tie.resume()
-  void tied.exited.then(() => tie.end('\n'))
+  child.once('exit', () => tie.end('\n'))
   return tied
 }
 
@@ -59,6 +59,9 @@ export function spawnTiedNode(script: string, { args, cwd, env }: Omit<SpawnOpti
   })
   return hold(child)
 }
+
+/** Long enough for what is in a pipe; another process may hold the pipe open for longer. */
+const LAST_LINES_MS = 500
 
 const living = new Set<Tied>()
 
@@ -80,7 +83,12 @@ function hold(child: ChildProcess): Tied {
     child.once('exit', (code, signal) => {
       running = false
       living.delete(tied)
-      resolve({ code, signal })
+      const timer = setTimeout(resolve, LAST_LINES_MS, { code, signal })
+      // all that it printed has been read
+      child.once('close', () => {
+        clearTimeout(timer)
+        resolve({ code, signal })
+      })
     })
   })
   const signal = (name: NodeJS.Signals, target: number) => {

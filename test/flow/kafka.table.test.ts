@@ -75,3 +75,35 @@ test('of instances that write at once on the same condition one wins each time, 
     message: () => `${instances.map(({ count }) => count())} of ${written}`,
   })
 })
+
+test('a table never goes back to an older value, though its consumer begins anew after each rebalance', async () => {
+  const kafka = await connection([compacted])
+  const producer = closing(await createProducer(kafka))
+  const put = (value: number) => producer.produce([{ topic: 'settings', key: 'a', value: String(value) }])
+  const seen: number[] = []
+  const onChange = (_: string, value: Buffer | undefined) => void seen.push(Number(value))
+  const table = closing(await openTable({ connection: kafka, topic: 'settings', onFatal, onChange }))
+  await table.loaded
+  for (const value of [1, 2, 3]) await put(value)
+  await until(() => seen.length === 3)
+  await joinAndLeave(kafka)
+  await put(4)
+  await until(() => seen.includes(4), { timeout: 40_000 })
+  expect(seen).toEqual([1, 2, 3, 4])
+})
+
+/** Makes the table's group rebalance twice. */
+async function joinAndLeave(kafka: Connection): Promise<void> {
+  const admin = kafka.kafka.admin()
+  await admin.connect()
+  const { groups } = await admin.listGroups()
+  await admin.disconnect()
+  const groupId = groups.find((group) => group.groupId.startsWith(kafka.named('table.settings')))?.groupId ?? ''
+  const intruder = kafka.kafka.consumer({ groupId })
+  const joined = new Promise((resolve) => intruder.on(intruder.events.GROUP_JOIN, resolve))
+  await intruder.connect()
+  await intruder.subscribe({ topics: [kafka.named('settings')] })
+  await intruder.run({ eachMessage: async () => undefined, autoCommit: false })
+  await joined
+  await intruder.disconnect()
+}

@@ -9,7 +9,7 @@ export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
   onTestFinished(async () => {
     await killAllTied()
-    await rm(folder, { recursive: true, force: true })
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 })
   })
   return folder
 }

@@ -1,0 +1,101 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { until } from '../helpers/until.ts'
+import { temporaryFolder } from './folders.ts'
+import { anyLives, childrenOf } from './living.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const FREE = {
+  INGEST_PORT: '0',
+  CONTROL_PORT: '0',
+  ROUTER_PORT: '0',
+  DELIVERER_PORT: '0',
+  INGEST_METRICS_PORT: '0',
+}
+const MAIN = [process.execPath, '--disable-warning=TimeoutNegativeWarning', 'local/main.ts'] as const
+
+type Started = { child: ChildProcess; pid: number; output: () => string; pids: () => number[] }
+
+/** What `npm start` starts, on free ports and with nothing of this run's environment. */
+function run(
+  [program, ...args]: readonly [string, ...string[]],
+  folder: string,
+  env: NodeJS.ProcessEnv = {},
+): Started {
+  const { KAFKA_BROKERS: _, SCHEMA_REGISTRY_URL: __, npm_lifecycle_event: ___, ...own } = process.env
+  const child = spawn(program, args, { cwd: ROOT, env: { ...own, ...FREE, ...env, SLUICE_DATA: folder } })
+  const { pid = 0 } = child
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
+  return { child, pid, output: () => output, pids: () => descendantsOf(pid) }
+}
+
+const descendantsOf = (pid: number): number[] =>
+  childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)])
+
+/** @returns what `sluice ready` told */
+async function ready({ output }: Started) {
+  await until(() => output().includes('Ctrl-C ends all of it.'), { timeout: 55_000, message: output })
+  const find = (pattern: RegExp) => pattern.exec(output())?.[1] ?? ''
+  return {
+    control: find(/^ +control +(\S+)/m),
+    ingest: find(/^ +ingest +(\S+)/m),
+    token: find(/^ +token +(\S+)/m),
+  }
+}
+
+type Told = Awaited<ReturnType<typeof ready>>
+
+async function sources({ control, token }: Told, body?: object): Promise<string> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const init = body ? { method: 'POST', body: JSON.stringify(body), headers } : { headers }
+  return (await fetch(`${control}/api/sources`, init)).text()
+}
+
+test('npm start serves until Ctrl-C, leaves nothing running, and finds its data again', {
+  timeout: 120_000,
+}, async () => {
+  const folder = await temporaryFolder()
+  const first = run(MAIN, folder)
+  const told = await ready(first)
+  expect(await sources(told, { id: 'shop', name: 'Shop' })).toContain('"shop"')
+
+  const second = run(MAIN, folder)
+  expect(await once(second.child, 'close')).toEqual([2, null])
+  expect(second.output()).toContain(`already runs on ${folder} (pid ${first.pid})`)
+
+  const pids = first.pids()
+  expect(pids).toHaveLength(8) // two of Java, each with its watcher, and four of Node
+  first.child.kill('SIGINT')
+  first.child.kill('SIGINT') // npm passes on what the terminal has sent already
+  expect(await once(first.child, 'close')).toEqual([0, null])
+  expect(anyLives(pids)).toBe(false)
+
+  const third = run(['npm', 'start'], folder)
+  const again = await ready(third)
+  expect(again.token).toBe(told.token)
+  expect(await sources(again)).toContain('"shop"')
+  const rest = third.pids()
+  third.child.kill('SIGKILL') // npm alone
+  await until(() => !anyLives(rest), { timeout: 3_000, message: 'npm is gone, and all that it started' })
+})
+
+test('a setting that is wrong, and a port that is taken, end it with 2 before anything runs', async () => {
+  const folder = await temporaryFolder()
+  const wrong = run(MAIN, folder, { RETRY_WINDOW: 'long', DELIVERY_SLOTS: '-1' })
+  expect(await once(wrong.child, 'close')).toEqual([2, null])
+  for (const name of ['RETRY_WINDOW', 'DELIVERY_SLOTS']) expect(wrong.output()).toContain(name)
+  const taken = run(MAIN, folder, { CONTROL_PORT: '99999' })
+  expect(await once(taken.child, 'close')).toEqual([2, null])
+  expect(taken.output()).toContain('CONTROL_PORT')
+})
+
+test('without Java it says how to go on, and ends with 2', async () => {
+  const empty = await temporaryFolder()
+  const bare = run(MAIN, await temporaryFolder(), { PATH: empty, JAVA_HOME: '' })
+  expect(await once(bare.child, 'close')).toEqual([2, null])
+  expect(bare.output()).toContain('docker compose up')
+})
