@@ -15,6 +15,9 @@ import { createPoster } from './post.ts'
 import { deliverer } from './run.ts'
 import { bytes, rungs } from './rungs.ts'
 
+/** Of each partition: enough to keep every slot busy, few enough to be young when they go. */
+const HIGH_WATER = 400
+
 await run('deliverer', async ({ config, log, connection, onFatal, closing }) => {
   const { ladder, windowMs, responseTimeoutMs, slots, egressAllow, egressCaFile } = config.delivery
   let joined = false
@@ -63,7 +66,7 @@ await run('deliverer', async ({ config, log, connection, onFatal, closing }) => 
   watchLanes({ first, retry })
 
   const rungTopics = [...new Set(ladder.map(({ name }) => rungTopic(name)))]
-  const common = { connection, producer, onFatal }
+  const common = { connection, producer, onFatal, highWater: HIGH_WATER, maxBytesPerPartition: 128 * 1024 }
   const consumers = await Promise.all([
     consume({
       ...common,

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   Kafka,
   type KafkaConfig as KafkaJsConfig,
@@ -44,6 +45,14 @@ export function connect(
 
 // one mechanism of a union, as kafkajs types it: the setting's validation allows no other
 const sasl = (given: NonNullable<KafkaConfig['sasl']>) => given as SASLOptions
+
+/** While Kafka is away kafkajs's disconnects take half a minute; a process that ends has not that long. */
+export const CLOSE_MS = 2_000
+
+/** Waits for something that may fail, at most so long. */
+export async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
+  await Promise.race([work.catch(() => undefined), sleep(limitMs, undefined, { ref: false })])
+}
 
 const REPEAT_MS = 10_000
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { EachBatchPayload, KafkaMessage as Message } from 'kafkajs'
 import type { Codec } from '../schemas/codec.ts'
 import { createAssignment, type Held } from './assignment.ts'
-import type { Connection } from './client.ts'
+import { CLOSE_MS, type Connection, within } from './client.ts'
 import { drainBeforeJoin } from './drain.ts'
 import { parked } from './parked.ts'
 import type { OutRecord, Producer } from './produce.ts'
@@ -186,9 +186,8 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
       const end = Date.now() + drainMs
       while (assignment.inFlight() > 0 && Date.now() < end) await sleep(20)
       clearInterval(commits)
-      await assignment.commit()
-      await assignment.close()
-      await consumer.disconnect()
+      await within(CLOSE_MS, assignment.commit())
+      await within(CLOSE_MS, Promise.all([assignment.close(), consumer.disconnect()]))
     },
   }
 }

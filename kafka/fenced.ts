@@ -1,5 +1,5 @@
 import type { Producer } from 'kafkajs'
-import type { Connection } from './client.ts'
+import { CLOSE_MS, type Connection, within } from './client.ts'
 import type { OutRecord } from './produce.ts'
 import type { Table } from './table.ts'
 
@@ -94,8 +94,8 @@ export function createFencedWriter(options: {
       return result
     },
     async close() {
-      await last
-      await discard()
+      await within(CLOSE_MS, last)
+      await within(CLOSE_MS, discard())
     },
   }
 }

@@ -1,5 +1,5 @@
 import type { IHeaders, Message } from 'kafkajs'
-import type { Connection } from './client.ts'
+import { type Connection, within } from './client.ts'
 import { createSender } from './send.ts'
 
 /** One record to write. `topic` without prefix; `key` decides the partition (murmur2, as in Java). */
@@ -12,7 +12,7 @@ export type OutRecord = {
 
 /**
  * What came of producing a group of records.
- * `unknown`: not acknowledged within the deadline; it may still be written later.
+ * `unknown`: not acknowledged within the deadline, or before the producer was closed; it may still be written later.
  * `full`: too many bytes wait already; nothing was taken.
  * `too_large`: one of them is above what the broker takes; none was taken.
  * `refused`: the broker refuses one of them for good.
@@ -55,46 +55,48 @@ export async function createProducer(
 ): Promise<Producer> {
   const { maxQueuedBytes = 64 * 1024 * 1024, onAck } = options
   const queue: Queued[] = []
-  const deadlines = new Set<Group>()
+  /** Groups that nobody has been told of yet, in the order of their deadlines but for a few. */
+  const open = new Set<Group>()
   const sender = await createSender(connection)
-  const sweep = setInterval(() => expire(deadlines, Date.now()), 250).unref()
+  const sweep = setInterval(() => expire(open, Date.now()), 250).unref()
   let queuedBytes = 0
   let sendingSince = 0
   let running: Promise<void> | undefined
+  let closed = false
 
   async function run(): Promise<void> {
     await new Promise(setImmediate)
     while (queue.length > 0) {
       const batch = queue.splice(0, batchLength(queue))
       sendingSince = performance.now()
-      const refused = await sender.send(batch)
-      onAck?.({ records: batch.length - refused.size, seconds: (performance.now() - sendingSince) / 1000 })
+      await sender.send(batch, settle)
+      onAck?.({ records: batch.length, seconds: (performance.now() - sendingSince) / 1000 })
       sendingSince = 0
-      for (const item of batch) settle(item, refused.has(item))
     }
-    running = undefined
   }
 
-  function settle({ group, bytes }: Queued, refused: boolean): void {
+  function settle({ group, bytes }: Queued, outcome: 'acked' | 'refused'): void {
     queuedBytes -= bytes
     group.left -= 1
-    if (refused) group.settle('refused')
-    else if (group.left === 0) group.settle('acked')
+    if (outcome === 'refused' || group.left === 0) group.settle(outcome)
   }
 
   function enqueue(records: readonly OutRecord[], group: Group): void {
-    if (group.deadline < Number.POSITIVE_INFINITY) deadlines.add(group)
+    open.add(group)
     for (const { topic, ...message } of records) {
       const bytes = sizeOf(message)
       queuedBytes += bytes
       queue.push({ topic: connection.named(topic), message, bytes, group })
     }
-    running ??= run()
+    running ??= run().finally(() => {
+      running = undefined
+    })
   }
 
   return {
     produce(records, { deadlineMs = Number.POSITIVE_INFINITY } = {}) {
       if (records.length === 0) return Promise.resolve('acked')
+      if (closed) return Promise.resolve('unknown')
       if (records.some((record) => sizeOf(record) > MAX_RECORD_BYTES)) return Promise.resolve('too_large')
       if (queuedBytes > maxQueuedBytes) return Promise.resolve('full')
       return new Promise((resolve) => {
@@ -102,7 +104,7 @@ export async function createProducer(
           left: records.length,
           deadline: Date.now() + deadlineMs,
           settle(outcome) {
-            deadlines.delete(group)
+            open.delete(group)
             resolve(outcome)
           },
         }
@@ -112,10 +114,12 @@ export async function createProducer(
     queuedBytes: () => queuedBytes,
     stalledMs: () => (sendingSince === 0 ? 0 : performance.now() - sendingSince),
     async close(drainMs = 10_000) {
-      await Promise.race([running, new Promise((resolve) => setTimeout(resolve, drainMs).unref())])
+      if (running) await within(drainMs, running)
+      closed = true
       clearInterval(sweep)
-      for (const { group } of queue.splice(0)) group.settle('unknown')
+      queue.length = 0
       await sender.close()
+      for (const group of open) group.settle('unknown')
     },
   }
 }
@@ -132,9 +136,8 @@ function batchLength(queue: readonly Queued[]): number {
   return count
 }
 
-/** Groups have one deadline per producer's use, so the set is in their order but for a few. */
-function expire(deadlines: Set<Group>, now: number): void {
-  for (const group of deadlines) if (group.deadline <= now) group.settle('unknown')
+function expire(open: ReadonlySet<Group>, now: number): void {
+  for (const group of open) if (group.deadline <= now) group.settle('unknown')
 }
 
 function sizeOf({ key, value }: { key?: string | Buffer | null; value: string | Buffer | null }): number {

@@ -6,15 +6,20 @@ import {
   Partitioners,
   type RecordMetadata,
 } from 'kafkajs'
-import type { Connection } from './client.ts'
+import { CLOSE_MS, type Connection, within } from './client.ts'
 
 type Sendable = { topic: string; message: Message }
 
 export type Sender = {
-  /** Sends until every record is acknowledged by all in-sync replicas; @returns those that the broker refuses for good. */
-  send<T extends Sendable>(records: readonly T[]): Promise<Set<T>>
+  /**
+   * Sends until each record is acknowledged by all in-sync replicas, or refused by the broker for good, and tells `settle` of
+   * each. Ends before that only when it is closed: what was not told of then is unknown.
+   */
+  send<T extends Sendable>(records: readonly T[], settle: Settle<T>): Promise<void>
   close(): Promise<void>
 }
+
+type Settle<T> = (record: T, outcome: 'acked' | 'refused') => void
 
 const RETRY_MS = 250
 
@@ -59,47 +64,47 @@ export async function createSender({ kafka, log }: Connection): Promise<Sender> 
   }
 
   /** @returns the records that are not acknowledged yet, in their order. */
-  async function attempt<T extends Sendable>(records: readonly T[]): Promise<T[]> {
+  async function attempt<T extends Sendable>(records: readonly T[], settle: Settle<T>): Promise<T[]> {
     partitioned = new Map()
-    const acks = await producer.sendBatch({
-      acks: -1,
-      compression: CompressionTypes.None,
-      topicMessages: byTopic(records),
-    })
+    const topicMessages = byTopic(records)
+    const acks = await producer.sendBatch({ acks: -1, compression: CompressionTypes.None, topicMessages })
     const acked = new Set(acks.map(({ topicName, partition }: RecordMetadata) => `${topicName}/${partition}`))
-    // when a partition's leader moves to a broker that has answered already, kafkajs forgets the partition
-    return records.filter(({ topic, message }) => !acked.has(`${topic}/${partitioned.get(message)}`))
+    const left: T[] = []
+    for (const record of records) {
+      const { topic, message } = record
+      // when a partition's leader moves to a broker that has answered already, kafkajs forgets the partition
+      if (acked.has(`${topic}/${partitioned.get(message)}`)) settle(record, 'acked')
+      else left.push(record)
+    }
+    return left
   }
 
-  async function send<T extends Sendable>(records: readonly T[]): Promise<Set<T>> {
-    const refused = new Set<T>()
-    let left: readonly T[] = records
+  async function send<T extends Sendable>(records: readonly T[], settle: Settle<T>): Promise<void> {
+    let left = records
     while (left.length > 0 && !closed) {
       try {
-        left = await attempt(left)
+        left = await attempt(left, settle)
       } catch (error) {
-        if (closed) break
+        if (closed) return
         log.warn({ err: error, records: left.length }, 'a send failed; going on with a new producer')
         await replace()
         const [only] = left
         if (!isRecordFault(error) || !only) await sleep(RETRY_MS)
-        else if (left.length === 1) return refused.add(only)
-        else left = await oneByOne(left, refused)
+        else if (left.length === 1) return settle(only, 'refused')
+        else return oneByOne(left, settle)
       }
     }
-    return refused
   }
 
-  async function oneByOne<T extends Sendable>(records: readonly T[], refused: Set<T>): Promise<T[]> {
-    for (const record of records) for (const bad of await send([record])) refused.add(bad)
-    return []
+  async function oneByOne<T extends Sendable>(records: readonly T[], settle: Settle<T>): Promise<void> {
+    for (const record of records) await send([record], settle)
   }
 
   return {
     send,
     async close() {
       closed = true
-      await producer.disconnect().catch(() => undefined)
+      await within(CLOSE_MS, producer.disconnect())
     },
   }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Connection } from './client.ts'
+import { CLOSE_MS, type Connection, within } from './client.ts'
 
 /** A compacted topic held in memory. */
 export type Table = {
@@ -39,6 +39,9 @@ export async function openTable({ connection, topic, onChange, onFatal }: TableO
   const consumer = connection.kafka.consumer({
     groupId,
     maxWaitTimeInMs: FETCH_WAIT_MS,
+    // the shortest that brokers allow: after an outage the table may be read again only when its old session has ended
+    sessionTimeout: 6_000,
+    heartbeatInterval: 1_500,
     retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 20 },
   })
   // also told of batches that hold nothing but a transaction's marker, which no handler sees
@@ -96,13 +99,15 @@ export async function openTable({ connection, topic, onChange, onFatal }: TableO
     entries: () => values.entries(),
     caughtUp,
     reached,
-    async close() {
-      await consumer.disconnect()
-      // without offsets the broker forgets it by itself as well
-      await admin
-        .deleteGroups([groupId])
-        .catch((err) => connection.log.debug({ err, groupId }, 'table group not deleted'))
-      await admin.disconnect()
-    },
+    close: () => within(CLOSE_MS, leave()),
+  }
+
+  async function leave(): Promise<void> {
+    await consumer.disconnect()
+    // without offsets the broker forgets it by itself as well
+    await admin
+      .deleteGroups([groupId])
+      .catch((err) => connection.log.debug({ err, groupId }, 'table group not deleted'))
+    await admin.disconnect()
   }
 }

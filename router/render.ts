@@ -42,7 +42,7 @@ const object = (members: readonly string[]) => `{${members.join(',')}}`
 const text = (key: string, value: string) => `"${key}":${JSON.stringify(value)}`
 const json = (key: string, value: string | null) => `"${key}":${value ?? '{}'}`
 const timestamp = (event: Event) => `"timestamp":"${new Date(event.timestamp).toISOString()}"`
-const end = (event: Event) => [timestamp(event), json('context', event.context)]
+const end = (event: Event) => [timestamp(event), json('context', passedOn(event.context))]
 const name = (event: Event) => (event.name === null ? [] : [text('name', event.name)])
 const properties = (event: Event) => (event.properties === null ? [] : [json('properties', event.properties)])
 
@@ -64,4 +64,11 @@ function pageProperties({ properties, name, category }: Event): string | null {
     ([key, value]) => value !== null && !Object.hasOwn(own, key),
   )
   return JSON.stringify({ ...own, ...Object.fromEntries(added) })
+}
+
+/** Some libraries put the Integrations object into the context; it speaks to us, and is not passed on. */
+function passedOn(context: string | null): string | null {
+  if (!context?.includes('"integrations":')) return context
+  const { integrations: _, ...rest } = JSON.parse(context)
+  return JSON.stringify(rest)
 }

@@ -89,3 +89,15 @@ test('no acknowledged record is missing when the broker is restarted under two p
   const found = new Set((await readAll(kafka, 'work')).map((record) => String(record.value)))
   expect(acked.filter((name) => !found.has(name))).toEqual([])
 }, 120_000)
+
+test('what was not acknowledged before the producer was closed is unknown, never acked', async () => {
+  const broker = await ownBroker()
+  const kafka = await connection([{}], broker.now.brokers)
+  const producer = await createProducer(kafka)
+  expect(await producer.produce([{ topic: 'work', key: 'a', value: value('1') }])).toBe('acked')
+  await broker.now.kill()
+  const during = producer.produce([{ topic: 'work', key: 'a', value: value('2') }])
+  await producer.close(300)
+  const after = producer.produce([{ topic: 'work', key: 'a', value: value('3') }])
+  expect(await Promise.all([during, after])).toEqual(['unknown', 'unknown'])
+})

@@ -74,6 +74,14 @@ test("a page's name and category go into its properties, unless the same key is 
   expect(JSON.parse(render(page)).properties).toEqual({ name: 'own', category: 'Docs' })
 })
 
+test('the Integrations object is not passed on, wherever the call had it', () => {
+  const integrations = '{"All":false,"Webhooks":true}'
+  const context = `{"ip":"203.0.113.9","integrations":${integrations},"page":{"integrations":1}}`
+  const body = JSON.parse(render(anEvent({ integrations, context })))
+  expect(body).not.toHaveProperty('integrations')
+  expect(body.context).toEqual({ ip: '203.0.113.9', page: { integrations: 1 } })
+})
+
 test('every body is exactly what JSON.stringify prints of it', () => {
   const json = fc
     .dictionary(fc.string(), fc.jsonValue())
