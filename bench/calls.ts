@@ -29,6 +29,8 @@ function call(user: number) {
       userAgent: 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/131.0.0.0 Safari/537.36',
       locale: 'en-US',
       timezone: 'Europe/Berlin',
+      campaign: { name: 'winter-sale', source: 'newsletter', medium: 'email', content: 'header' },
+      screen: { width: 1920, height: 1080 },
     },
     integrations: {},
   }

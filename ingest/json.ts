@@ -44,7 +44,7 @@ export function boundOf(value: unknown, levels: number): number {
     for (const item of value) sum += boundOf(item, levels - 1)
     return sum
   }
-  // what JSON.parse returns inherits nothing that for..in could show
+  // an object of JSON.parse, so indexed by any of its keys; it inherits nothing that for..in could show
   for (const key in value) sum += key.length * CHARACTER + 3 + boundOf((value as JsonObject)[key], levels - 1)
   return sum
 }

@@ -5,6 +5,8 @@ import { type Answer, CORS, errorAnswer } from './answer.ts'
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 export function send(reply: FastifyReply, { status, body, headers }: Answer): FastifyReply {
+  // a connection kept after its answer would hold up the end of the process
+  if (!reply.server.server.listening) reply.header('connection', 'close')
   reply.code(status).header('content-type', JSON_TYPE).headers(CORS)
   if (headers) reply.headers(headers)
   return reply.send(body)

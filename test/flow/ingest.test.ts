@@ -1,7 +1,8 @@
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry'
 import { Analytics } from '@segment/analytics-node'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { EVENTS, REJECTED } from '../../schemas/topics.ts'
+import { ownBroker } from '../helpers/broker.ts'
 import { readAll } from '../helpers/cluster.ts'
 import { until } from '../helpers/until.ts'
 import {
@@ -191,4 +192,28 @@ describe('the process', () => {
     })
     expect(answers).toContain(200)
   })
+
+  test('answers 503 and is not ready while Kafka is away, and takes calls again when it is back', async () => {
+    const broker = await ownBroker()
+    const sources = [{ id: 'shop', writeKey: 'shop-write-key', enabled: true }]
+    const away = await prepareSystem({
+      brokers: broker.now.brokers,
+      registryUrl: inject('registryUrl'),
+      sources,
+    })
+    const own = await startIngest(away)
+    onTestFinished(async () => void (await own.kill()))
+    const call = { writeKey: 'shop-write-key', userId: 'u' }
+    expect((await post('/v1/identify', call, own.url)).status).toBe(200)
+    await broker.now.kill()
+    const answer = await post('/v1/identify', call, own.url)
+    expect(answer.status).toBe(503)
+    expect(await answer.json()).toMatchObject({ code: 'unavailable' })
+    expect(answer.headers.get('retry-after')).toBe('2')
+    expect((await fetch(`${own.url}/readyz`)).status).toBe(503)
+    await broker.restart('kill')
+    const taken = async () => (await post('/v1/identify', call, own.url)).status === 200
+    await until(taken, { timeout: 30_000, message: 'calls are taken again' })
+    await until(async () => (await fetch(`${own.url}/readyz`)).ok, { message: 'ready again' })
+  }, 120_000)
 })

@@ -188,6 +188,7 @@ describe('success is answered only when Kafka has acknowledged', () => {
       expect(answer.json().code).toBe('unavailable')
       expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/)
     }
+    expect(ingest.deadlines).toEqual([10_000, 10_000, 10_000])
   })
 
   test.each(['too_large', 'refused'] as const)('%s is not worth sending again', async (outcome) => {

@@ -24,6 +24,8 @@ export type FakeIngest = {
   metrics: Registry
   /** The groups of records that were produced. */
   produced: (readonly OutRecord[])[]
+  /** How long each of them had, in milliseconds. */
+  deadlines: (number | undefined)[]
   events(): Event[]
   rejected(): Rejected[]
   /** Whether the process may get work; undefined when it may. */
@@ -31,18 +33,24 @@ export type FakeIngest = {
 }
 
 /** The whole HTTP side with a Kafka that always answers the same. */
-export function fakeIngest({ outcome = 'acked' }: { outcome?: Produced } = {}): FakeIngest {
+export function fakeIngest({
+  outcome = 'acked',
+}: {
+  outcome?: Produced | Promise<Produced>
+} = {}): FakeIngest {
   const metrics = new Registry()
   const meter = createMeter(metrics)
   const produced: (readonly OutRecord[])[] = []
+  const deadlines: (number | undefined)[] = []
   const state: FakeIngest['state'] = {}
   let ids = 0
   const take = createTake({
     sourceByWriteKey: (key) => sources.find(({ writeKey }) => writeKey === key),
     now: () => RECEIVED_AT,
     newId: () => `made-${++ids}`,
-    produce: async (records) => {
+    produce: async (records, options) => {
       produced.push(records)
+      deadlines.push(options?.deadlineMs)
       return outcome
     },
     encoders: { event: codecs.event.encode, rejected: codecs.rejected.encode },
@@ -59,6 +67,7 @@ export function fakeIngest({ outcome = 'acked' }: { outcome?: Produced } = {}): 
     app,
     metrics,
     produced,
+    deadlines,
     events: () => values(EVENTS).map((value) => decoded(codecs.event.decode(bytes(value)))),
     rejected: () => values(REJECTED).map((value) => decoded(codecs.rejected.decode(bytes(value)))),
     state,

@@ -1,15 +1,16 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { basic, fakeIngest } from './fake.ts'
+import type { Produced } from '../../kafka/produce.ts'
+import { until } from '../helpers/until.ts'
+import { basic, type FakeIngest, fakeIngest } from './fake.ts'
 
 const closing: (() => Promise<unknown> | unknown)[] = []
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-async function open(): Promise<Socket> {
-  const { app } = fakeIngest()
+async function open({ app }: FakeIngest = fakeIngest()): Promise<Socket> {
   await app.listen({ host: '127.0.0.1', port: 0 })
   // a TCP server's address is an object
   const { port } = app.server.address() as AddressInfo
@@ -67,4 +68,18 @@ test('what is no HTTP is answered in JSON, for browsers too', async () => {
   expect(await readAll(socket)).toMatch(
     /^HTTP\/1\.1 400 [\s\S]*access-control-allow-origin: \*[\s\S]*"code":"bad_request"/i,
   )
+})
+
+test('a request under way when the process ends is answered, and its connection closed', async () => {
+  const kafka = Promise.withResolvers<Produced>()
+  const ingest = fakeIngest({ outcome: kafka.promise })
+  const socket = await open(ingest)
+  const body = '{"userId":"u","event":"x"}'
+  socket.write(head(`Content-Length: ${body.length}`) + body)
+  await until(() => ingest.produced.length === 1)
+  const closed = ingest.app.close()
+  await until(() => !ingest.app.server.listening)
+  kafka.resolve('acked')
+  expect(await readAll(socket)).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: close[\s\S]*\{"success":true\}$/i)
+  await closed
 })
