@@ -13,6 +13,8 @@ export type WriteParts = {
   writer: Pick<FencedWriter, 'write'>
   keys: Keys
   log: Logger
+  /** So long a client waits for its answer. */
+  patienceMs?: number
 }
 
 /** What a decision needs of the clock and of randomness. */
@@ -21,7 +23,6 @@ export type Moment = { now: string; made: Made }
 /** `unavailable`: Kafka did not answer in time; the write may or may not have happened. */
 export type Outcome<T> = Decided<T> | 'unavailable'
 
-/** So long a client waits for its answer. */
 const PATIENCE_MS = 10_000
 
 export type Decide<T> = (facts: Facts, moment: Moment) => Decided<T>
@@ -32,7 +33,7 @@ export async function write<T extends object>(
   kind: Kind,
   decide: Decide<T>,
 ): Promise<Outcome<T>> {
-  const late = AbortSignal.timeout(PATIENCE_MS)
+  const late = AbortSignal.timeout(parts.patienceMs ?? PATIENCE_MS)
   const gaveUp = new Promise<'unavailable'>((resolve) =>
     late.addEventListener('abort', () => resolve('unavailable')),
   )

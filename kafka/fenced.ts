@@ -26,7 +26,7 @@ export type FencedWriter = {
 export function createFencedWriter(options: {
   connection: Connection
   transactionalId: string
-  table: Pick<Table, 'caughtUp' | 'reached'>
+  table: Pick<Table, 'caughtUp' | 'reached' | 'get'>
 }): FencedWriter {
   const { connection, table } = options
   const transactionalId = connection.named(options.transactionalId)
@@ -55,14 +55,11 @@ export function createFencedWriter(options: {
     await old?.disconnect().catch(() => undefined)
   }
 
-  async function attempt<R>(decide: () => Decision<R>): Promise<Written<R>> {
-    const current = await owner()
-    const decision = decide()
-    if ('refusal' in decision) return { ok: false, refusal: decision.refusal }
+  async function commit(current: Producer, records: readonly OutRecord[]): Promise<void> {
     const transaction = await current.transaction()
     const written = await transaction.sendBatch({
       acks: -1,
-      topicMessages: decision.records.map(({ topic, ...message }) => ({
+      topicMessages: records.map(({ topic, ...message }) => ({
         topic: connection.named(topic),
         messages: [message],
       })),
@@ -71,20 +68,44 @@ export function createFencedWriter(options: {
     // the commit is answered before its marker is in the topic: until then the end of the topic is still before our records
     for (const { partition, baseOffset } of written)
       await table.reached({ partition, offset: Number(baseOffset) })
-    return { ok: true }
+  }
+
+  /** Whether a write whose commit failed was made after all; sealed values are never twice the same. */
+  function isThere(records: readonly OutRecord[]): boolean {
+    return records.every(({ key, value }) => {
+      const found = table.get(String(key))
+      return value === null ? found === undefined : found?.equals(Buffer.from(value)) === true
+    })
   }
 
   async function write<R>(decide: () => Decision<R>): Promise<Written<R>> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await attempt(decide)
-      } catch (error) {
+    let inDoubt: readonly OutRecord[] | undefined
+    let failure: unknown
+    try {
+      for (let tries = 1; tries <= TRIES; tries++) {
+        // after a failure: takes over, which ends what was under way, and reads the table to its end
+        const current = await owner()
+        if (inDoubt && isThere(inDoubt)) return { ok: true }
+        const decision = decide()
+        if ('refusal' in decision) return { ok: false, refusal: decision.refusal }
+        inDoubt = decision.records
+        const error = await commit(current, decision.records).then(
+          () => undefined,
+          (reason: unknown) => reason ?? new Error('failed'),
+        )
+        if (!error) return { ok: true }
+        failure = error
+        connection.log.info(
+          { err: error },
+          'another control instance has written, or Kafka failed; deciding anew',
+        )
         await discard()
-        if (!isFenced(error) || tries === 5)
-          return { ok: false, unavailable: error instanceof Error ? error : new Error(String(error)) }
-        connection.log.info('another control instance has written; deciding anew')
       }
+    } catch (error) {
+      failure = error
+      await discard()
     }
+    return { ok: false, unavailable: failure instanceof Error ? failure : new Error(String(failure)) }
   }
 
   return {
@@ -100,9 +121,4 @@ export function createFencedWriter(options: {
   }
 }
 
-function isFenced(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause)
-    if ('type' in cause && (cause.type === 'INVALID_PRODUCER_EPOCH' || cause.type === 'PRODUCER_FENCED'))
-      return true
-  return false
-}
+const TRIES = 5

@@ -20,7 +20,7 @@ export type Settings = {
    * that was written up to now: it may be newer than what this process has followed so far, and its deliveries are not to be cancelled.
    */
   destination(id: string): Promise<Destination | undefined>
-  table: Pick<Table, 'caughtUp' | 'reached'>
+  table: Pick<Table, 'caughtUp' | 'reached' | 'get'>
   close(): Promise<void>
 }
 
@@ -33,17 +33,28 @@ export type FollowOptions = {
 
 export async function followSettings({ connection, keys, onFatal }: FollowOptions): Promise<Settings> {
   const index = createIndex()
+  let isLoaded = false
+
+  function apply(key: string, value: Buffer | undefined): void {
+    try {
+      index.set(key, value && readRecord(key, value, keys))
+    } catch (error) {
+      onFatal(error instanceof Error ? error : new Error(String(error)))
+    }
+  }
+
   const table = await openTable({
     connection,
     topic: CONFIG,
     onFatal,
-    onChange(key, value) {
-      try {
-        index.set(key, value && readRecord(key, value, keys))
-      } catch (error) {
-        onFatal(error instanceof Error ? error : new Error(String(error)))
-      }
+    // what has been replaced since may be sealed with a key that is gone: only the last of each key is judged
+    onChange: (key, value) => {
+      if (isLoaded) apply(key, value)
     },
+  })
+  const loaded = table.loaded.then(() => {
+    for (const [key, value] of table.entries()) apply(key, value)
+    isLoaded = true
   })
   const caughtUp = shared(() => caughtUpSurely(table))
 
@@ -54,7 +65,7 @@ export async function followSettings({ connection, keys, onFatal }: FollowOption
     return index.destinations.get(id)
   }
 
-  return { ...index, destination, table, loaded: table.loaded, isLoaded: table.isLoaded, close: table.close }
+  return { ...index, destination, table, loaded, isLoaded: () => isLoaded, close: table.close }
 }
 
 /** While Kafka is away nothing can be said of a setting, so nothing is. */

@@ -6,6 +6,8 @@ import { idShape } from '../../schemas/settings.ts'
 test.each([
   ['Shop', 'shop-a1b2'],
   ['Café Nord (EU)', 'cafe-nord-eu-a1b2'],
+  ['Crème Brûlée', 'creme-brulee-a1b2'],
+  ['x'.repeat(200), `${'x'.repeat(59)}-a1b2`],
   ['  --  ', 'a1b2'],
   ['東京', 'a1b2'],
 ])('%j is named %j', (name, id) => {

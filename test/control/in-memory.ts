@@ -1,3 +1,4 @@
+import type { Decided } from '../../control/decide.ts'
 import type { Facts } from '../../control/noun.ts'
 import type { WriteParts } from '../../control/write.ts'
 import { mapSecrets, unseal } from '../../schemas/seal.ts'
@@ -67,3 +68,13 @@ export function opened(key: string, value: string): object {
     (sealed) => unseal(sealed, { keys, owner: key }) ?? `not opened: ${sealed}`,
   )
 }
+
+/** All that a decision finds faulty, as `pointer code`. */
+export function faults(decided: Decided<unknown>): string[] {
+  if (!('refusal' in decided) || !('faults' in decided.refusal))
+    throw new Error(`not faulty: ${JSON.stringify(decided)}`)
+  return decided.refusal.faults.map(({ pointer, code }) => `${pointer} ${code}`)
+}
+
+/** What a client sends at least for a destination. */
+export const given = { name: 'CRM', webhooks: [{ url: 'https://crm.example/hook' }] }

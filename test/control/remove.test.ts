@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { remove } from '../../control/decide.ts'
+import { destinations } from '../../control/destinations.ts'
+import { sources } from '../../control/sources.ts'
+import { crm, factsOf, shop } from './in-memory.ts'
+
+const facts = factsOf({ sources: [shop], destinations: [crm] })
+
+test('goes by the version, where one is given', () => {
+  expect(remove(destinations, { id: 'crm', version: undefined }, facts)).toEqual({
+    id: 'crm',
+    record: null,
+  })
+  expect(remove(destinations, { id: 'crm', version: 2 }, facts)).toEqual({ id: 'crm', record: null })
+  expect(remove(destinations, { id: 'crm', version: 1 }, facts)).toMatchObject({
+    refusal: { code: 'version_mismatch' },
+  })
+})
+
+test('what is not there cannot be removed', () => {
+  expect(remove(sources, { id: 'nope', version: undefined }, facts)).toMatchObject({
+    refusal: { code: 'not_found' },
+  })
+})
+
+test('a source that destinations are connected to stays, and they are named', () => {
+  const two = factsOf({ sources: [shop], destinations: [crm, { ...crm, id: 'erp', enabled: false }] })
+  expect(remove(sources, { id: 'shop', version: undefined }, two)).toMatchObject({
+    refusal: {
+      code: 'in_use',
+      faults: [
+        { code: 'source_in_use', message: expect.stringContaining('crm') },
+        { code: 'source_in_use', message: expect.stringContaining('erp') },
+      ],
+    },
+  })
+})

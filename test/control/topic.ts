@@ -1,0 +1,30 @@
+import type { Connection } from '../../kafka/client.ts'
+import { openTable } from '../../kafka/table.ts'
+import { CONFIG } from '../../schemas/topics.ts'
+
+/** What topic `config` holds, as it is on the broker; removed keys are left out. */
+export async function rawTopic(connection: Connection): Promise<Map<string, string>> {
+  const fatal = Promise.withResolvers<never>()
+  const table = await openTable({ connection, topic: CONFIG, onFatal: fatal.reject })
+  await Promise.race([table.loaded, fatal.promise])
+  const records = new Map([...table.entries()].map(([name, value]) => [name, value.toString()]))
+  await table.close()
+  return records
+}
+
+/** All topics under the connection's prefix, which is this test file's own. */
+export async function removeTopics({ kafka, named }: Connection): Promise<void> {
+  const admin = kafka.admin()
+  await admin.connect()
+  const topics = (await admin.listTopics()).filter((name) => name.startsWith(named('')))
+  await admin.deleteTopics({ topics })
+  await admin.disconnect()
+}
+
+/** All that the processes have registered under that prefix. */
+export async function removeSubjects({ named }: Connection, registryUrl: string): Promise<void> {
+  // the registry's own API answers a list of names
+  const subjects = (await (await fetch(`${registryUrl}/subjects`)).json()) as string[]
+  for (const subject of subjects.filter((name) => name.startsWith(named(''))))
+    await fetch(`${registryUrl}/subjects/${encodeURIComponent(subject)}`, { method: 'DELETE' })
+}
