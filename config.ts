@@ -14,8 +14,14 @@ const list = z.string().transform((text) =>
     .map((part) => part.trim())
     .filter(Boolean),
 )
-const port = z.coerce.number().int().min(0).max(65_535)
-const flag = z.enum(['true', 'false', '1', '0', '']).transform((text) => text === 'true' || text === '1')
+const port = z.coerce
+  .number('a port from 0 to 65535')
+  .int()
+  .min(0, 'a port from 0 to 65535')
+  .max(65_535, 'a port from 0 to 65535')
+const flag = z
+  .enum(['true', 'false', '1', '0'], 'true or false')
+  .transform((text) => text === 'true' || text === '1')
 
 const durationMs = z.string().transform((text, ctx) => {
   // `ms` takes words too ("2 days"); settings keep to the four units that topic names can carry
@@ -53,7 +59,10 @@ const environment = z.object({
   KAFKA_SASL_USERNAME: z.string().optional(),
   KAFKA_SASL_PASSWORD: z.string().optional(),
   /** Confluent-compatible; user and password in the URL are sent as basic auth. */
-  SCHEMA_REGISTRY_URL: z.url(),
+  SCHEMA_REGISTRY_URL: z.url({
+    protocol: /^https?$/,
+    error: 'a URL beginning with http:// or https:// is needed',
+  }),
   /** Put before every topic and group name: several systems on one cluster. */
   TOPIC_PREFIX: z
     .string()
@@ -78,7 +87,7 @@ const environment = z.object({
   EGRESS_CA: z.string().optional(),
   RETRY_LADDER: ladder.prefault('5s,30s,2m,5m,15m,30m,60m,60m,60m'),
   RETRY_WINDOW: durationMs.prefault('4h'),
-  RESPONSE_TIMEOUT: durationMs.prefault('5s'),
+  RESPONSE_TIMEOUT: durationMs.refine((ms) => ms > 0, 'more than nothing').prefault('5s'),
   DEDUP_WINDOW: durationMs.prefault('1h'),
   /** POSTs under way at once, per lane and process. */
   DELIVERY_SLOTS: z.coerce.number().int().min(1).max(65_536).default(512),

@@ -15,7 +15,7 @@ export type Context = {
 }
 
 /** Longer than the 10 s that what is in flight may take; whoever supervises waits longer than this. */
-const SHUTDOWN_MS = 12_000
+const SHUTDOWN_MS = 15_000
 
 /**
  * Runs one of the four processes: settings from the environment, SIGTERM and SIGINT end it in order (design: running,

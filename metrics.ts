@@ -31,7 +31,7 @@ export async function serveOps(options: {
   probe: Probe
 }): Promise<{ port: number; close(): Promise<void> }> {
   const server = createServer((request, response) => {
-    const path = new URL(request.url ?? '/', 'http://ops').pathname
+    const [path = '/'] = (request.url ?? '/').split('?')
     answerOps(path, options.probe).then(
       ({ status, type, body }) => response.writeHead(status, { 'content-type': type }).end(body),
       () => response.writeHead(500).end(),

@@ -19,5 +19,13 @@ export function forbidden(address: string, allow: Allowed): string | undefined {
     return undefined
   const range = parsed.range()
   if (range !== 'unicast') return range
+  if (parsed instanceof ipaddr.IPv6) return forbiddenV6(parsed)
   return METADATA.has(parsed.toString()) ? 'metadata' : undefined
+}
+
+/** Of IPv6 only 2000::/3 is given out; ISATAP's interface ids (RFC 5214) hold an IPv4 address. */
+function forbiddenV6({ parts }: ipaddr.IPv6): string | undefined {
+  const [first = 0, , , , scope = 0, isatap = 0] = parts
+  if (first >> 13 !== 1) return 'reserved'
+  return (scope & 0xfdff) === 0 && isatap === 0x5efe ? 'isatap' : undefined
 }

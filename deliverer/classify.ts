@@ -23,6 +23,9 @@ const TLS: Record<string, string> = {
 }
 const TLS_UNTRUSTED = /^(UNABLE_TO_|CERT_|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED)/
 
+/** The client does not send such a request at all, today or later. */
+const NEVER_SENT = new Set(['UND_ERR_INVALID_ARG', 'UND_ERR_NOT_SUPPORTED', 'ERR_INVALID_URL'])
+
 const TIMEOUTS = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
   'UND_ERR_HEADERS_TIMEOUT',
@@ -34,6 +37,7 @@ const TIMEOUTS = new Set([
 export function classifyError(code: string): Outcome {
   const tls = TLS[code] ?? (TLS_UNTRUSTED.test(code) ? 'tls_untrusted' : undefined)
   if (tls) return { outcome: 'refused', code: tls }
+  if (NEVER_SENT.has(code)) return { outcome: 'refused', code: 'invalid_request' }
   if (code === 'address_forbidden') return { outcome: 'refused', code }
   if (code === 'timeout' || TIMEOUTS.has(code)) return { outcome: 'retry', code: 'timeout' }
   if (/^HPE_|^HTTPParserError$|^UND_ERR_HEADERS_OVERFLOW$/.test(code))

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { rootCertificates } from 'node:tls'
+import { listTopics } from '../kafka/admin.ts'
 import { consume } from '../kafka/consume.ts'
 import { createProducer } from '../kafka/produce.ts'
 import { probeUntilClosed, run } from '../lifecycle.ts'
@@ -10,10 +11,11 @@ import { openCodec, openRegistry } from '../schemas/registry.ts'
 import { ATTEMPTS, DELIVERIES, DUE, rungTopic } from '../schemas/topics.ts'
 import { allowed } from './address.ts'
 import { createLane } from './lane.ts'
-import { countPost, countSettled, watchLanes } from './metrics.ts'
+import { countPost, countSettled, countUnlogged, watchLanes } from './metrics.ts'
 import { createPoster } from './post.ts'
-import { deliverer } from './run.ts'
+import { type DelivererParts, deliverer } from './run.ts'
 import { bytes, rungs } from './rungs.ts'
+import { tellOf } from './tell.ts'
 
 /** Of each partition: enough to keep every slot busy, few enough to be young when they go. */
 const HIGH_WATER = 400
@@ -49,7 +51,7 @@ await run('deliverer', async ({ config, log, connection, onFatal, closing }) => 
   )
   await settings.loaded
 
-  const parts = {
+  const parts: DelivererParts = {
     settings,
     poster,
     producer,
@@ -58,14 +60,19 @@ await run('deliverer', async ({ config, log, connection, onFatal, closing }) => 
     ladder: { ladder, windowMs },
     log,
     onPosted: countPost,
-    onSettled: countSettled,
+    onUnlogged: countUnlogged,
+    onSettled: (next, delivery) => {
+      countSettled(next)
+      tellOf(next, delivery, log)
+    },
   }
   const attempt = deliverer(parts)
   const first = createLane({ slots, attempt })
   const retry = createLane({ slots, attempt })
   watchLanes({ first, retry })
 
-  const rungTopics = [...new Set(ladder.map(({ name }) => rungTopic(name)))]
+  // rungs that the ladder no longer has may still hold deliveries
+  const rungTopics = (await listTopics(connection)).filter((name) => name.startsWith(rungTopic('')))
   const common = { connection, producer, onFatal, highWater: HIGH_WATER, maxBytesPerPartition: 128 * 1024 }
   const consumers = await Promise.all([
     consume({
@@ -92,7 +99,7 @@ await run('deliverer', async ({ config, log, connection, onFatal, closing }) => 
       maxBytesPerPartition: 32 * 1024,
     }),
   ])
-  closing.defer(async () => void (await Promise.all(consumers.map((consumer) => consumer.close()))))
+  closing.defer(async () => void (await Promise.allSettled(consumers.map((consumer) => consumer.close()))))
   await Promise.all(consumers.map((consumer) => consumer.joined))
   joined = true
   log.info('deliverer ready')

@@ -28,6 +28,14 @@ export function countPost({ outcome, durationMs }: Posted): void {
   seconds.observe(durationMs / 1000)
 }
 
+const unlogged = new Counter({
+  name: 'sluice_deliverer_attempts_unlogged_total',
+  help: 'POSTs that are not in topic attempts, because Kafka takes no writes.',
+  registers,
+})
+
+export const countUnlogged = () => unlogged.inc()
+
 export const countSettled = (next: Next | { kind: 'cancelled' }) => settled.inc({ next: next.kind })
 
 export function watchLanes(lanes: Record<string, Lane>): void {

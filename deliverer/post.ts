@@ -23,7 +23,13 @@ export type PosterOptions = { timeoutMs: number; allow: Allowed; ca?: string[] |
 /** POSTs over kept connections; no redirects, no proxies. The limit spans name look-up, connect, TLS and headers. */
 export function createPoster({ timeoutMs, allow, ca }: PosterOptions): Poster {
   const agent = new Agent({
-    connect: { lookup: guardedLookup(allow), timeout: timeoutMs, ...(ca && { ca }) },
+    // said here, as a variable in the environment could switch the check off
+    connect: {
+      lookup: guardedLookup(allow),
+      timeout: timeoutMs,
+      rejectUnauthorized: true,
+      ...(ca && { ca }),
+    },
     connections: 256,
     pipelining: 1,
     maxHeaderSize: 16 * 1024,

@@ -1,4 +1,5 @@
 import type { Taken } from '../kafka/consume.ts'
+import { park } from '../kafka/parked.ts'
 import type { OutRecord, Producer } from '../kafka/produce.ts'
 import type { Logger } from '../log.ts'
 import type { Attempt } from '../schemas/attempt.ts'
@@ -14,23 +15,30 @@ import { postRound } from './round.ts'
 export type DelivererParts = {
   settings: Pick<Settings, 'destination'>
   poster: Pick<Poster, 'post'>
-  producer: Pick<Producer, 'produce'>
+  producer: Pick<Producer, 'produce' | 'queuedBytes'>
   deliveries: Pick<Codec<Delivery>, 'encode'>
   attempts: Pick<Codec<Attempt>, 'encode'>
   ladder: Ladder
   log: Logger
   onPosted: (posted: Posted) => void
+  /** An attempt is not in the log. */
+  onUnlogged: () => void
   onSettled: (next: Next | { kind: 'cancelled' }, delivery: Delivery) => void
 }
+
+type Result = Next | { kind: 'cancelled' }
+
+const MAX_QUEUED_BYTES = 16 * 1024 * 1024
 
 /**
  * One attempt of a delivery: look up, post, decide, write what comes next, settle. Settled means delivered, cancelled, or
  * its next record acknowledged by Kafka (design: delivery, "Commit rule"); the attempt log decides nothing.
+ * @returns what resolves when the POSTs are over and their slot is free.
  */
 export function deliverer(parts: DelivererParts): (record: Taken<Delivery>) => Promise<void> {
   const { settings, poster, producer, ladder, log } = parts
 
-  async function attempt(delivery: Delivery): Promise<Next | { kind: 'cancelled' }> {
+  async function attempt(delivery: Delivery): Promise<Result> {
     const planned = plan(delivery, await settings.destination(delivery.destinationId))
     if (planned.kind === 'cancelled') {
       logAttempt(delivery, {
@@ -56,6 +64,11 @@ export function deliverer(parts: DelivererParts): (record: Taken<Delivery>) => P
     delivery: Delivery,
     what: Omit<Attempt, 'deliveryId' | 'messageId' | 'sourceId' | 'destinationId' | 'attempt'>,
   ): void {
+    // it decides nothing, so it is what gives way when Kafka takes no writes
+    if (producer.queuedBytes() > MAX_QUEUED_BYTES) {
+      parts.onUnlogged()
+      return
+    }
     const { deliveryId, messageId, sourceId, destinationId } = delivery
     const value = parts.attempts.encode({
       deliveryId,
@@ -68,46 +81,45 @@ export function deliverer(parts: DelivererParts): (record: Taken<Delivery>) => P
     void producer.produce([{ topic: ATTEMPTS, key: destinationId, value }])
   }
 
-  /** @returns whether Kafka has it, there or in `parked`. */
-  async function write(record: Taken<Delivery>, following: OutRecord): Promise<boolean> {
-    const outcome = await producer.produce([following])
-    if (outcome === 'acked' || outcome === 'unknown') return outcome === 'acked'
-    return (
-      (await producer.produce([parkedDelivery(record, `its next record cannot be written: ${outcome}`)])) ===
-      'acked'
-    )
-  }
-
-  /** A fault of ours, not of the receiver: the delivery is kept for those who mend it. */
-  async function park(record: Taken<Delivery>, reason: string): Promise<void> {
-    const outcome = await producer.produce([parkedDelivery(record, reason)])
-    if (outcome === 'acked') record.settle()
-    else record.release()
-  }
-
-  function parkedDelivery({ topic, key, value }: Taken<Delivery>, reason: string): OutRecord {
-    log.error(
-      { deliveryId: value.deliveryId, topic, reason },
-      'a delivery cannot go on; it is kept in topic parked',
-    )
-    return {
-      topic: PARKED,
-      key,
-      value: parts.deliveries.encode(value),
-      headers: { 'parked-topic': topic, 'parked-reason': reason },
-    }
-  }
-
-  async function carry(record: Taken<Delivery>): Promise<void> {
-    const result = await attempt(record.value)
+  /** Settles when Kafka has the next record, or has the delivery in `parked`; not written it is done again by whoever reads it next. */
+  async function conclude(record: Taken<Delivery>, result: Result): Promise<void> {
     const following = nextRecord(record.key, result, parts.deliveries)
-    // not written only at the end of the process: whoever reads it next does it again
-    if (following && !(await write(record, following))) return record.release()
+    const outcome = following ? await producer.produce([following]) : 'acked'
+    if (outcome === 'unknown') return record.release()
+    if (outcome !== 'acked') return putAside(record, `its next record cannot be written: ${outcome}`)
     parts.onSettled(result, record.value)
     record.settle()
   }
 
-  return (record) => carry(record).catch((error) => park(record, String(error)))
+  /** A fault of ours, not of the receiver: the delivery is kept for those who mend it. */
+  async function putAside(
+    { topic, key, value, settle, release }: Taken<Delivery>,
+    reason: string,
+  ): Promise<void> {
+    log.error(
+      { deliveryId: value.deliveryId, topic, reason },
+      'a delivery cannot go on; it is kept in topic parked',
+    )
+    const headers = { 'parked-topic': topic, 'parked-reason': reason }
+    const outcome = await park(producer, {
+      topic: PARKED,
+      key,
+      value: parts.deliveries.encode(value),
+      headers,
+    })
+    if (outcome === 'acked') settle()
+    else release()
+  }
+
+  return async (record) => {
+    try {
+      const result = await attempt(record.value)
+      // writing what comes next takes no slot: Kafka may be slow where receivers are not
+      conclude(record, result).catch((error) => putAside(record, String(error)))
+    } catch (error) {
+      await putAside(record, String(error))
+    }
+  }
 }
 
 function facts({ urlIndex, startedAt, durationMs, outcome, response }: Posted) {

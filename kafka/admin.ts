@@ -34,6 +34,18 @@ export async function createTopics(
   }
 }
 
+/** @returns the topics that there are, named without prefix. */
+export async function listTopics(connection: Connection): Promise<string[]> {
+  const admin = connection.kafka.admin()
+  try {
+    await admin.connect()
+    const names = await admin.listTopics()
+    return names.filter((name) => name.startsWith(connection.named(''))).map(connection.plain)
+  } finally {
+    await admin.disconnect()
+  }
+}
+
 function topicConfig(
   { name, partitions, kept }: Topic,
   { named }: Connection,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Consumer } from 'kafkajs'
+import type { Admin, Consumer } from 'kafkajs'
 import type { Connection } from './client.ts'
 import { createTracker, MAX_SPAN, type Tracker } from './tracker.ts'
 
@@ -11,13 +11,18 @@ export type Held = {
   owned: boolean
   /** Settled since the last commit. */
   dirty: boolean
+  /** Whether the tracker was held against what the group has committed, in this generation. */
+  checked: boolean
   waiting: 'no' | 'full' | 'held'
   timer?: NodeJS.Timeout
 }
 
 type Position = { offset: number; ahead: string }
 type Options = {
-  connection: Connection
+  connection: {
+    kafka: { admin(): Pick<Admin, 'connect' | 'fetchOffsets' | 'disconnect'> }
+    log: Connection['log']
+  }
   consumer: Pick<Consumer, 'pause' | 'resume' | 'paused' | 'commitOffsets'>
   groupId: string
   topics: string[]
@@ -26,14 +31,16 @@ type Options = {
 
 /** setTimeout fires at once above 2^31 ms; a partition held for longer is looked at again once an hour. */
 const LONGEST_HOLD_MS = 3_600_000
+/** Refused commits are normal in a rebalance; so long they are not. */
+const COMMITS_FAIL_S = 15
 
 /** The partitions of one consumer: which are owned, what is settled in each, which are paused and why. */
 export function createAssignment({ connection, consumer, groupId, topics, highWater }: Options) {
   const admin = connection.kafka.admin()
-  const connected = admin.connect()
   let partitions = new Map<string, Held>()
   let positions: Promise<Map<string, Position>> = Promise.resolve(new Map())
   let committing: Promise<void> | undefined
+  let failingSince: number | undefined
   let closed = false
 
   const id = (topic: string, partition: number) => `${topic}/${partition}`
@@ -43,7 +50,7 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
   async function committed(): Promise<Map<string, Position>> {
     for (;;) {
       try {
-        await connected
+        await admin.connect()
         const offsets = await admin.fetchOffsets({ groupId, topics })
         return new Map(
           offsets.flatMap(({ topic, partitions }) =>
@@ -61,10 +68,40 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
     }
   }
 
+  /** Between a crash of kafkajs's consumer and its restart there is none; the next join resets all pauses. */
+  function tell(act: 'pause' | 'resume', held: Held): void {
+    try {
+      consumer[act](where(held))
+    } catch (error) {
+      connection.log.debug({ err: error, groupId }, `no ${act}: the consumer restarts`)
+    }
+  }
+
   function resume(held: Held): void {
     clearTimeout(held.timer)
     held.waiting = 'no'
-    if (held.owned) consumer.resume(where(held))
+    if (held.owned && !closed) tell('resume', held)
+  }
+
+  /** Another member may have gone on with a partition before it came back: then what is known of it here is past. */
+  function check(committed: Map<string, Position>): void {
+    for (const [key, held] of partitions) {
+      const start = committed.get(key)
+      if (start && start.offset > held.tracker.position().offset) {
+        forget(held)
+        partitions.delete(key)
+      }
+      held.checked = true
+      held.dirty = true
+    }
+  }
+
+  function warnOfCommits(err: unknown): void {
+    failingSince ??= Date.now()
+    const seconds = Math.round((Date.now() - failingSince) / 1000)
+    if (seconds >= COMMITS_FAIL_S)
+      connection.log.warn({ err, groupId, seconds }, 'offsets cannot be committed')
+    else connection.log.debug({ err, groupId }, 'commit refused, the next one will carry it')
   }
 
   function forget(held: Held): void {
@@ -73,7 +110,7 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
   }
 
   async function commitNow(): Promise<void> {
-    const dirty = [...partitions.values()].filter((held) => held.dirty)
+    const dirty = [...partitions.values()].filter((held) => held.dirty && held.checked)
     if (dirty.length === 0) return
     for (const held of dirty) held.dirty = false
     const offsets = dirty.map(({ topic, partition, tracker }) => {
@@ -82,10 +119,11 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
     })
     try {
       await consumer.commitOffsets(offsets)
+      failingSince = undefined
     } catch (error) {
       // refused in a rebalance, or Kafka is away: the next one carries the same
       for (const held of dirty) held.dirty = true
-      connection.log.debug({ err: error, groupId }, 'commit refused, the next one will carry it')
+      warnOfCommits(error)
     }
   }
 
@@ -103,23 +141,29 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
         clearTimeout(held.timer)
         held.owned = true
         held.waiting = 'no'
+        held.checked = false
       }
       partitions = kept
-      positions = committed()
+      const generation = committed()
+      positions = generation
+      void generation.then((offsets) => {
+        if (positions === generation) check(offsets)
+      })
       // pauses outlive a rebalance in kafkajs
       consumer.resume(consumer.paused())
     },
 
     async held(topic: string, partition: number): Promise<Held> {
+      const start = (await positions).get(id(topic, partition)) ?? { offset: 0, ahead: '' }
       const known = partitions.get(id(topic, partition))
       if (known) return known
-      const start = (await positions).get(id(topic, partition)) ?? { offset: 0, ahead: '' }
       const held: Held = {
         topic,
         partition,
         tracker: createTracker(start),
         owned: true,
         dirty: false,
+        checked: true,
         waiting: 'no',
       }
       partitions.set(id(topic, partition), held)
@@ -131,21 +175,21 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
       held.dirty = true
       if (
         held.waiting === 'full' &&
-        held.tracker.unsettled() <= highWater / 2 &&
+        held.tracker.inFlight() <= highWater / 2 &&
         held.tracker.span() < MAX_SPAN / 2
       )
         resume(held)
     },
 
     pauseIfFull(held: Held): void {
-      if (held.tracker.unsettled() < highWater && held.tracker.span() < MAX_SPAN / 2) return
+      if (held.tracker.inFlight() < highWater && held.tracker.span() < MAX_SPAN / 2) return
       held.waiting = 'full'
-      consumer.pause(where(held))
+      tell('pause', held)
     },
 
     hold(held: Held, until: number): void {
       held.waiting = 'held'
-      consumer.pause(where(held))
+      tell('pause', held)
       held.timer = setTimeout(() => resume(held), Math.min(Math.max(0, until - Date.now()), LONGEST_HOLD_MS))
     },
 
@@ -156,10 +200,12 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
       for (const held of partitions.values()) held.owned = false
     },
 
+    /** Nothing more is fetched from here on, and nothing resumed. */
     pauseAll(): void {
+      closed = true
       for (const held of partitions.values()) {
         clearTimeout(held.timer)
-        consumer.pause(where(held))
+        tell('pause', held)
       }
     },
 
@@ -174,8 +220,7 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
 
     async close(): Promise<void> {
       closed = true
-      for (const held of partitions.values()) clearTimeout(held.timer)
-      await connected.then(() => admin.disconnect()).catch(() => undefined)
+      await admin.disconnect().catch(() => undefined)
     },
   }
 }

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
+import { promisify } from 'node:util'
+import { zstdCompress, zstdDecompress } from 'node:zlib'
+import kafkajs, {
   Kafka,
   type KafkaConfig as KafkaJsConfig,
   type logCreator,
@@ -8,6 +10,13 @@ import {
 } from 'kafkajs'
 import type { KafkaConfig } from '../config.ts'
 import type { Logger } from '../log.ts'
+
+// what other writers, or a topic's compression.type, may bring in: kafkajs itself has gzip alone
+const zstd = { compress: promisify(zstdCompress), decompress: promisify(zstdDecompress) }
+kafkajs.CompressionCodecs[kafkajs.CompressionTypes.ZSTD] = () => ({
+  compress: ({ buffer }: { buffer: Buffer }) => zstd.compress(buffer),
+  decompress: (buffer: Buffer) => zstd.decompress(buffer),
+})
 
 /** A client of one cluster; topics and groups are named without the prefix everywhere but here. */
 export type Connection = {

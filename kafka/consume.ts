@@ -4,8 +4,8 @@ import type { Codec } from '../schemas/codec.ts'
 import { createAssignment, type Held } from './assignment.ts'
 import { CLOSE_MS, type Connection, within } from './client.ts'
 import { drainBeforeJoin } from './drain.ts'
-import { parked } from './parked.ts'
-import type { OutRecord, Producer } from './produce.ts'
+import { park, parked } from './parked.ts'
+import type { Producer } from './produce.ts'
 
 export type { Message }
 
@@ -116,18 +116,17 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
       settle: () => assignment.settle(held, offset),
       owned: () => held.owned && !closing,
       release: () => held.tracker.release(offset),
-      park: (original, reason) => park(record, original, reason),
+      park: (original, reason) => putAside(record, original, reason),
     }
     return record
   }
 
-  function park(record: Omit<Taken<T>, 'value'>, message: Message, reason: string): void {
+  function putAside(record: Omit<Taken<T>, 'value'>, message: Message, reason: string): void {
     const { topic, partition, offset } = record
     log.error({ topic, partition, offset, reason }, 'a record cannot be handled; it is kept in topic parked')
-    const copy: OutRecord = parked({ topic, partition, offset, message, reason })
-    producer.produce([copy]).then((outcome) => {
+    park(producer, parked({ topic, partition, offset, message, reason })).then((outcome) => {
       if (outcome === 'acked') record.settle()
-      else onFatal(new Error(`a record could be neither handled nor parked: ${outcome}`))
+      else if (!closing) onFatal(new Error(`a record could be neither handled nor parked: ${outcome}`))
     }, onFatal)
   }
 
@@ -143,7 +142,7 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
     if (!held.tracker.take(Number(message.offset))) return true
     const record = taken(held, message, decoded.ok ? decoded.value : (undefined as T))
     if (!decoded.ok) {
-      park(record, message, `${decoded.reason}: ${decoded.message}`)
+      putAside(record, message, `${decoded.reason}: ${decoded.message}`)
       return true
     }
     const hold = guarded(record, message)
@@ -158,7 +157,7 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
     try {
       return handle(record, message)
     } catch (error) {
-      park(record, message, error instanceof Error ? `${error.name}: ${error.message}` : String(error))
+      putAside(record, message, error instanceof Error ? `${error.name}: ${error.message}` : String(error))
       return undefined
     }
   }

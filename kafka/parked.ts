@@ -1,6 +1,16 @@
 import type { KafkaMessage } from 'kafkajs'
 import { PARKED } from '../schemas/topics.ts'
-import type { OutRecord } from './produce.ts'
+import type { OutRecord, Produced, Producer } from './produce.ts'
+
+/** Keeps records in topic `parked`; one that is too large for it is kept without its value, whose size a header then says. */
+export async function park(producer: Pick<Producer, 'produce'>, record: OutRecord): Promise<Produced> {
+  const outcome = await producer.produce([record])
+  if (outcome !== 'too_large' && outcome !== 'refused') return outcome
+  const bytes = record.value === null ? 0 : Buffer.byteLength(record.value)
+  return producer.produce([
+    { ...record, value: null, headers: { ...record.headers, 'parked-value-bytes': String(bytes) } },
+  ])
+}
 
 /** A record that cannot be handled, as it goes to topic `parked`: key, value and headers as they were, and where from. */
 export function parked(from: {

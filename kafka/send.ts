@@ -45,8 +45,13 @@ export async function createSender({ kafka, log }: Connection): Promise<Sender> 
         return partition
       },
     })
-    await fresh.connect()
-    return fresh
+    try {
+      await fresh.connect()
+      return fresh
+    } catch (error) {
+      await fresh.disconnect().catch(() => undefined)
+      throw error
+    }
   }
 
   async function replace(): Promise<void> {

@@ -7,6 +7,8 @@ export type Table = {
   /** Resolves when all that was in the topic at the start has been read. */
   loaded: Promise<void>
   isLoaded(): boolean
+  /** Whether it has followed the topic up to about a second ago; false while its consumer is out of its group. */
+  isFresh(): boolean
   get(key: string): Buffer | undefined
   entries(): IterableIterator<[string, Buffer]>
   /** Resolves when everything has been read that is in the topic now; rejects after `timeoutMs`. */
@@ -27,6 +29,8 @@ export type TableOptions = {
 
 const FETCH_WAIT_MS = 100
 const LOAD_MS = 60_000
+/** Fetches come ten times a second; without one for so long the table may be behind. */
+const FRESH_MS = 1_500
 
 /** Follows a compacted topic from its beginning, with a group of its own that commits nothing and is deleted at the end. */
 export async function openTable({ connection, topic, onChange, onFatal }: TableOptions): Promise<Table> {
@@ -35,6 +39,8 @@ export async function openTable({ connection, topic, onChange, onFatal }: TableO
   /** The next offset to read of each partition. */
   const positions = new Map<number, number>()
   let loaded = false
+  let behind = true
+  let fetchedAt = 0
   const admin = connection.kafka.admin()
   const consumer = connection.kafka.consumer({
     groupId,
@@ -49,6 +55,18 @@ export async function openTable({ connection, topic, onChange, onFatal }: TableO
     positions.set(
       payload.partition,
       Math.max(positions.get(payload.partition) ?? 0, Number(payload.lastOffset) + 1),
+    )
+  })
+  consumer.on(consumer.events.FETCH, () => {
+    fetchedAt = performance.now()
+  })
+  consumer.on(consumer.events.GROUP_JOIN, () => {
+    behind = true
+    caughtUp().then(
+      () => {
+        behind = false
+      },
+      (err) => connection.log.warn({ err, topic }, 'a table is behind its topic'),
     )
   })
   consumer.on(consumer.events.CRASH, ({ payload }) => {
@@ -95,6 +113,7 @@ export async function openTable({ connection, topic, onChange, onFatal }: TableO
       loaded = true
     }),
     isLoaded: () => loaded,
+    isFresh: () => !behind && performance.now() - fetchedAt < FRESH_MS,
     get: (key) => values.get(key),
     entries: () => values.entries(),
     caughtUp,

@@ -80,7 +80,9 @@ export function createTracker(start: { offset: number; ahead: string }): Tracker
   }
 }
 
-/** Bit i, from the lowest of the first byte, says that offset `base + i` is settled. Base64; empty when none is. */
+const FORMAT = 's1:'
+
+/** Bit i, from the lowest of the first byte, says that offset `base + i` is settled. Base64 behind `s1:`; empty when none is. */
 export function packAhead(base: number, settled: Iterable<number>): string {
   const bits = Buffer.alloc(MAX_SPAN / 8)
   let length = 0
@@ -91,14 +93,14 @@ export function packAhead(base: number, settled: Iterable<number>): string {
     bits[byte] = (bits[byte] ?? 0) | (1 << (index & 7))
     length = Math.max(length, byte + 1)
   }
-  return bits.subarray(0, length).toString('base64')
+  return length === 0 ? '' : FORMAT + bits.subarray(0, length).toString('base64')
 }
 
 /** Metadata that is not ours (another tool's commit) reads as nothing settled ahead. */
 export function unpackAhead(base: number, text: string): number[] {
-  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return []
+  if (!text.startsWith(FORMAT)) return []
   const offsets: number[] = []
-  Buffer.from(text, 'base64').forEach((byte, index) => {
+  Buffer.from(text.slice(FORMAT.length), 'base64').forEach((byte, index) => {
     for (let bit = 0; bit < 8; bit++) if (byte & (1 << bit)) offsets.push(base + index * 8 + bit)
   })
   return offsets

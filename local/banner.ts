@@ -13,11 +13,14 @@ sluice ready
   token      ${at.controlToken}
 
 ${egress(at.egressAllow)}
-Try it: make a source, then send a call with its write key.
+Try it: make a source and a destination, then send a call with the write key. (To see it all at work: npm start -- --demo)
 
-  KEY=$(curl -s ${at.control}/api/sources -H 'Authorization: Bearer ${at.controlToken}' \\
-    -H 'Content-Type: application/json' -d '{"name": "Shop"}' | sed 's/.*"writeKey": *"\\([^"]*\\)".*/\\1/')
-  curl -s ${at.ingest}/v1/track -u "$KEY:" -d '{"userId": "u1", "event": "Signed Up"}'
+  AUTH='Authorization: Bearer ${at.controlToken}'
+  curl -s ${at.control}/api/sources -H "$AUTH" -H 'Content-Type: application/json' \\
+    -d '{"id": "shop", "name": "Shop", "writeKey": "shop-write-key"}'
+  curl -s ${at.control}/api/destinations -H "$AUTH" -H 'Content-Type: application/json' \\
+    -d '{"name": "Mine", "sourceIds": ["shop"], "webhooks": [{"url": "http://localhost:9000/"}]}'
+  curl -s ${at.ingest}/v1/track -u shop-write-key: -d '{"userId": "u1", "event": "Signed Up"}'
 
 Ctrl-C ends all of it.
 `

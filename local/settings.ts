@@ -1,5 +1,8 @@
 import { isAbsolute, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { readConfig } from '../config.ts'
+import { LocalFault } from './fault.ts'
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '')
 
@@ -15,7 +18,9 @@ export type LocalSettings = {
   demo: boolean
 }
 
+/** @throws ConfigError, LocalFault with all that is wrong, before anything is begun */
 export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[]): LocalSettings {
+  checkEnvironment(env)
   const folder = env.SLUICE_DATA || '.sluice'
   return {
     env,
@@ -23,6 +28,29 @@ export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[]): L
     host: env.HOST || '127.0.0.1',
     kafkaBrokers: env.KAFKA_BROKERS || undefined,
     registryUrl: env.SCHEMA_REGISTRY_URL || undefined,
-    demo: args.includes('--demo'),
+    demo: readDemo(args, env),
+  }
+}
+
+/** What `npm start` chooses by itself is filled in, so that all the rest is judged at once, as each process would. */
+function checkEnvironment(env: NodeJS.ProcessEnv): void {
+  const chosenHere = {
+    KAFKA_BROKERS: '127.0.0.1:9092',
+    SCHEMA_REGISTRY_URL: 'http://127.0.0.1',
+    CONFIG_KEY: Buffer.alloc(32).toString('base64'),
+    CONTROL_TOKEN: 'made by npm start',
+  }
+  const given = Object.entries(env).filter(([, value]) => value)
+  readConfig({ ...chosenHere, ...Object.fromEntries(given) }, 'control')
+}
+
+/** `npm start --demo`, without the two dashes in between, arrives as npm's own setting. */
+function readDemo(args: readonly string[], env: NodeJS.ProcessEnv): boolean {
+  try {
+    const { values } = parseArgs({ args: [...args], options: { demo: { type: 'boolean' } } })
+    return values.demo ?? env.npm_config_demo === 'true'
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new LocalFault('setting_invalid', `${why}\nusage: npm start [-- --demo]`)
   }
 }

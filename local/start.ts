@@ -65,8 +65,8 @@ const PROGRAMS = {
   deliverer: 'deliverer/main.ts',
   control: 'control/main.ts',
 }
-/** A process ends by itself after at most 12 s (lifecycle.ts). */
-const GRACE_MS = 13_000
+/** A process ends by itself after at most 15 s (lifecycle.ts). */
+const GRACE_MS = 16_000
 
 async function startProcesses(
   { closing, log, say, endings }: StartOptions,

@@ -10,8 +10,8 @@ import { routed } from './metrics.ts'
 import { router } from './run.ts'
 
 await run('router', async ({ config, log, connection, onFatal, closing }) => {
-  let joined = false
-  const probe = probeUntilClosed(closing, () => (joined ? undefined : 'the consumer group is not joined yet'))
+  let ready: () => string | undefined = () => 'the consumer group is not joined yet'
+  const probe = probeUntilClosed(closing, () => ready())
   const ops = closing.adopt(await serveOps({ host: config.host, port: config.port, probe }), (open) =>
     open.close(),
   )
@@ -46,6 +46,6 @@ await run('router', async ({ config, log, connection, onFatal, closing }) => {
     (open) => open.close(),
   )
   await consumer.joined
-  joined = true
+  ready = () => (settings.isFresh() ? undefined : 'the settings are behind their topic')
   log.info('router ready')
 })

@@ -8,7 +8,7 @@ import { DELIVERIES } from '../schemas/topics.ts'
 import { deliveryKey, route } from './route.ts'
 
 export type RouterParts = {
-  settings: Pick<Settings, 'destinationsOf'>
+  settings: Pick<Settings, 'destinationsOf' | 'isFresh'>
   codec: Pick<Codec<Delivery>, 'encode'>
   producer: Pick<Producer, 'produce' | 'queuedBytes'>
   /** Told of each routed event: how many deliveries it made. */
@@ -17,12 +17,14 @@ export type RouterParts = {
 
 /** Above this much waiting for Kafka, partitions hold: in place of a refusal, which would break the order. */
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024
-const HOLD_MS = 20
+const HOLD_MS = 50
 
 /** Each event becomes its deliveries; its offset may be committed when Kafka has acknowledged all of them. */
 export function router({ settings, codec, producer, onRouted }: RouterParts): Handler<Event> {
   return (record, message) => {
-    if (producer.queuedBytes() > MAX_QUEUED_BYTES) return { holdUntil: Date.now() + HOLD_MS }
+    // by old settings an event could be settled as nobody's whose destination is there already
+    if (!settings.isFresh() || producer.queuedBytes() > MAX_QUEUED_BYTES)
+      return { holdUntil: Date.now() + HOLD_MS }
     const event = record.value
     const deliveries = route(event, settings.destinationsOf(event.sourceId), Date.now())
     onRouted(event, deliveries.length)

@@ -10,6 +10,8 @@ export type Settings = {
   /** Resolves when all settings that were there at the start have been read. */
   loaded: Promise<void>
   isLoaded(): boolean
+  /** Whether what is here is at most about a second old. */
+  isFresh(): boolean
   sources: ReadonlyMap<string, Source>
   destinations: ReadonlyMap<string, Destination>
   sourceByWriteKey(writeKey: string): Source | undefined
@@ -65,7 +67,15 @@ export async function followSettings({ connection, keys, onFatal }: FollowOption
     return index.destinations.get(id)
   }
 
-  return { ...index, destination, table, loaded, isLoaded: () => isLoaded, close: table.close }
+  return {
+    ...index,
+    destination,
+    table,
+    loaded,
+    isLoaded: () => isLoaded,
+    isFresh: table.isFresh,
+    close: table.close,
+  }
 }
 
 /** While Kafka is away nothing can be said of a setting, so nothing is. */

@@ -12,7 +12,7 @@ export const EVENT_TYPES = ['identify', 'track', 'page', 'screen', 'group', 'ali
 export const idShape = z.string().regex(/^[a-z0-9_-]{1,64}$/, '1 to 64 of a-z, 0-9, _ and -')
 const name = z.string().trim().min(1, 'must not be empty').max(200, 'at most 200 characters')
 
-/** Names that we set ourselves on every POST, in lower case. */
+/** Names that we set ourselves on every POST, or that speak of the connection and not of the request; in lower case. */
 const RESERVED_HEADERS = new Set([
   'host',
   'content-length',
@@ -20,6 +20,9 @@ const RESERVED_HEADERS = new Set([
   'user-agent',
   'transfer-encoding',
   'connection',
+  'keep-alive',
+  'upgrade',
+  'expect',
   'x-signature',
   'x-delivery-id',
   'x-message-id',

@@ -25,6 +25,9 @@ describe('addresses that webhooks may not reach', () => {
     '64:ff9b::7f00:1',
     '2002:7f00:1::',
     '2001:db8::1',
+    '4000::1',
+    '2001:4860::5efe:7f00:1',
+    '2001:4860::200:5efe:5db8:d822',
     'not an address',
   ])('%s', (address) => {
     expect(forbidden(address, none)).toBeTypeOf('string')

@@ -49,10 +49,13 @@ describe('a POST', () => {
   })
 })
 
+// tools that a machine may lack; .ci/run installs them
+const has = (command: string, argument: string) => spawnSync(command, [argument]).status === 0
+
 describe('the signature', () => {
   const body = '{"type":"track","event":"Grüße ✓","n":1.5}'
 
-  test('is what Python computes over the received bytes', () => {
+  test.skipIf(!has('python3', '--version'))('is what Python computes over the received bytes', () => {
     const program =
       'import hmac,hashlib,sys; print(hmac.new("sécret".encode(), sys.stdin.buffer.read(), hashlib.sha1).hexdigest())'
     const { stdout } = spawnSync('python3', ['-c', program], {
@@ -63,7 +66,7 @@ describe('the signature', () => {
     expect(signature(body, 'sécret')).toBe(stdout.trim())
   })
 
-  test('is what OpenSSL computes over the received bytes', () => {
+  test.skipIf(!has('openssl', 'version'))('is what OpenSSL computes over the received bytes', () => {
     const { stdout } = spawnSync('openssl', ['dgst', '-sha1', '-hmac', 'sécret'], {
       input: body,
       encoding: 'utf8',

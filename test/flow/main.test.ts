@@ -7,7 +7,8 @@ import { until } from '../helpers/until.ts'
 
 let sluice: System
 beforeAll(async () => {
-  sluice = await startSystem()
+  // the last rung is long enough to change settings while a delivery waits on it
+  sluice = await startSystem({ RETRY_LADDER: '100ms,200ms,2s' })
 })
 afterAll(() => sluice.close())
 

@@ -10,6 +10,8 @@ from confluent_kafka import DeserializingConsumer
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer
 
+if len(sys.argv) != 5:
+    sys.exit(__doc__)
 brokers, registry_url, topic, count = sys.argv[1:5]
 registry = SchemaRegistryClient({"url": registry_url})
 consumer = DeserializingConsumer(

@@ -81,7 +81,7 @@ describe('what is settled ahead of the commit', () => {
   })
 
   test('of another tool reads as nothing', () => {
-    expect(unpackAhead(0, 'committed by hand')).toEqual([])
+    for (const text of ['committed by hand', 'consumer', 'AAAA']) expect(unpackAhead(0, text)).toEqual([])
   })
 })
 

@@ -1,0 +1,39 @@
+import type { Logger } from '../log.ts'
+import type { Delivery } from '../schemas/delivery.ts'
+import type { Next } from './ladder.ts'
+
+const REPEAT_MS = 10_000
+const toldAt = new Map<string, number>()
+
+/**
+ * Says in the log what an operator looks for first: a destination that fails, once in ten seconds, and each delivery that is
+ * given up. All attempts are in topic `attempts`.
+ */
+export function tellOf(
+  next: Next | { kind: 'cancelled' },
+  delivery: Delivery,
+  log: Pick<Logger, 'warn'>,
+): void {
+  const { deliveryId, destinationId } = delivery
+  if (next.kind === 'dead') {
+    const codes = codesOf(next.delivery)
+    log.warn(
+      { deliveryId, destinationId, reason: next.reason, codes },
+      'a delivery is given up: it is in deliveries.dead',
+    )
+  } else if (next.kind === 'retry' && isNews(destinationId, Date.now())) {
+    const { attempt } = next.delivery
+    const fields = { deliveryId, destinationId, attempt, codes: codesOf(next.delivery), next: next.rung.name }
+    log.warn(fields, 'a destination fails: its deliveries are tried again')
+  }
+}
+
+/** Why the last attempt failed, URL by URL. */
+const codesOf = ({ attempt, history }: Delivery) =>
+  history.filter((past) => past.attempt === attempt).map(({ code }) => code)
+
+function isNews(destinationId: string, now: number): boolean {
+  if (now - (toldAt.get(destinationId) ?? 0) < REPEAT_MS) return false
+  toldAt.set(destinationId, now)
+  return true
+}

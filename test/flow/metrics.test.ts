@@ -1,0 +1,29 @@
+import { connect } from 'node:net'
+import got from 'got'
+import { expect, test } from 'vitest'
+import { serveOps } from '../../metrics.ts'
+import { closing } from '../helpers/cluster.ts'
+
+test('probes and metrics are answered, whatever path is asked for', async () => {
+  let reason: string | undefined = 'not joined'
+  const { port } = closing(await serveOps({ host: '127.0.0.1', port: 0, probe: { notReady: () => reason } }))
+  const ask = (path: string) =>
+    got(`http://127.0.0.1:${port}${path}`, { throwHttpErrors: false, retry: { limit: 0 } })
+  expect(await raw(port, 'GET // HTTP/1.1')).toContain('404')
+  expect((await ask('/livez?deep=1')).statusCode).toBe(200)
+  expect(await ask('/readyz')).toMatchObject({ statusCode: 503, body: 'not joined\n' })
+  reason = undefined
+  expect((await ask('/readyz')).statusCode).toBe(200)
+  expect((await ask('/metrics')).body).toContain('process_cpu_seconds_total')
+})
+
+function raw(port: number, line: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(`${line}\r\nHost: a\r\n\r\n`))
+    socket.once('data', (answer) => {
+      resolve(String(answer))
+      socket.destroy()
+    })
+    socket.once('error', reject)
+  })
+}
