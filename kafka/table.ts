@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import pRetry from 'p-retry'
 import { CLOSE_MS, type Connection, within } from './client.ts'
 
 /** A compacted topic held in memory. */
@@ -41,6 +42,8 @@ export async function openTable({ connection, topic, onChange, onFatal }: TableO
   let loaded = false
   let behind = true
   let fetchedAt = 0
+  let joins = 0
+  let closed = false
   const admin = connection.kafka.admin()
   const consumer = connection.kafka.consumer({
     groupId,
@@ -62,12 +65,7 @@ export async function openTable({ connection, topic, onChange, onFatal }: TableO
   })
   consumer.on(consumer.events.GROUP_JOIN, () => {
     behind = true
-    caughtUp().then(
-      () => {
-        behind = false
-      },
-      (err) => connection.log.warn({ err, topic }, 'a table is behind its topic'),
-    )
+    void catchUp(++joins)
   })
   consumer.on(consumer.events.CRASH, ({ payload }) => {
     if (!payload.restart) onFatal(payload.error)
@@ -80,8 +78,25 @@ export async function openTable({ connection, topic, onChange, onFatal }: TableO
     onChange?.(key, values.get(key))
   }
 
+  /** After each join: until it has succeeded once, or another join has taken over. */
+  async function catchUp(join: number): Promise<void> {
+    while (behind && join === joins && !closed) {
+      try {
+        await caughtUp()
+        if (join === joins) behind = false
+      } catch (err) {
+        if (!closed) connection.log.warn({ err, topic }, 'a table is behind its topic')
+      }
+    }
+  }
+
   async function caughtUp(timeoutMs?: number): Promise<void> {
-    const ends = await admin.fetchTopicOffsets(connection.named(topic))
+    // a broker that has just come back answers before it leads its partitions again
+    const ends = await pRetry(() => admin.fetchTopicOffsets(connection.named(topic)), {
+      retries: 8,
+      minTimeout: 50,
+      maxTimeout: 1_000,
+    })
     for (const { partition, high } of ends) await reached({ partition, offset: Number(high) - 1 }, timeoutMs)
   }
 
@@ -122,6 +137,7 @@ export async function openTable({ connection, topic, onChange, onFatal }: TableO
   }
 
   async function leave(): Promise<void> {
+    closed = true
     await consumer.disconnect()
     // without offsets the broker forgets it by itself as well
     await admin

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { type Broker, startBroker } from '../../local/broker.ts'
 import { freePort } from '../../local/free-port.ts'
 import { connection, readAll } from '../helpers/cluster.ts'
+import { until } from '../helpers/until.ts'
 import { temporaryFolder } from './folders.ts'
 import { javaTools } from './java-tools.ts'
 
@@ -26,7 +27,8 @@ test('a broker killed with -9 comes back on its port with its data; a stale .loc
   expect(await readdir(join(directory, 'data'))).toContain('.lock')
   const second = await broker.again()
   expect(second.brokers).toBe(broker.brokers)
-  expect(await read()).toEqual(['kept'])
+  // it serves before it leads its partitions again
+  expect(await until(read)).toEqual(['kept'])
   expect(await second.stop()).toEqual({ code: 143, signal: null }) // in order, by SIGTERM
 })
 
