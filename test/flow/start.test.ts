@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -17,9 +17,12 @@ async function aFolder() {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
   const ports: number[] = []
-  for (let index = 0; index < 5; index++) ports.push(await freePort('127.0.0.1', ports))
+  for (let index = 0; index < 8; index++) ports.push(await freePort('127.0.0.1', ports))
   const names = ['INGEST_PORT', 'CONTROL_PORT', 'ROUTER_PORT', 'DELIVERER_PORT', 'INGEST_METRICS_PORT']
   const env = Object.fromEntries(names.map((name, index) => [name, String(ports[index])]))
+  // ports of its own for Kafka too: other tests start a Sluice at the same moment
+  const [, , , , , kafka, controller, registry] = ports
+  await writeFile(join(folder, 'ports.json'), JSON.stringify({ kafka, controller, registry }))
   const { KAFKA_BROKERS: _, SCHEMA_REGISTRY_URL: __, ...outer } = process.env
   let running: Tied | undefined
   onTestFinished(async () => void (await running?.kill()))
@@ -39,6 +42,7 @@ async function aFolder() {
           ...env,
           SLUICE_DATA: folder,
           CONTROL_TOKEN: token,
+          CONFIG_KEY: Buffer.alloc(32, 3).toString('base64'),
           RETRY_LADDER: '500ms,1s,2s',
           PARTITIONS: '4',
         },
