@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Admin, Consumer } from 'kafkajs'
-import type { Connection } from './client.ts'
+import type { Consumer } from 'kafkajs'
+import { type CommittedOptions, committedBy, type Position, partitionKey } from './committed.ts'
 import { createTracker, MAX_SPAN, type Tracker } from './tracker.ts'
 
 /** A partition that this process owns, or owned: `topic` as named on the broker. */
@@ -17,15 +16,8 @@ export type Held = {
   timer?: NodeJS.Timeout
 }
 
-type Position = { offset: number; ahead: string }
-type Options = {
-  connection: {
-    kafka: { admin(): Pick<Admin, 'connect' | 'fetchOffsets' | 'disconnect'> }
-    log: Connection['log']
-  }
+type Options = CommittedOptions & {
   consumer: Pick<Consumer, 'pause' | 'resume' | 'paused' | 'commitOffsets'>
-  groupId: string
-  topics: string[]
   highWater: number
 }
 
@@ -36,37 +28,14 @@ const COMMITS_FAIL_S = 15
 
 /** The partitions of one consumer: which are owned, what is settled in each, which are paused and why. */
 export function createAssignment({ connection, consumer, groupId, topics, highWater }: Options) {
-  const admin = connection.kafka.admin()
+  const committed = committedBy({ connection, groupId, topics })
   let partitions = new Map<string, Held>()
   let positions: Promise<Map<string, Position>> = Promise.resolve(new Map())
   let committing: Promise<void> | undefined
   let failingSince: number | undefined
   let closed = false
 
-  const id = (topic: string, partition: number) => `${topic}/${partition}`
   const where = ({ topic, partition }: Held) => [{ topic, partitions: [partition] }]
-
-  /** Where the group has committed, with what is settled ahead of it; asked once per generation. */
-  async function committed(): Promise<Map<string, Position>> {
-    for (;;) {
-      try {
-        await admin.connect()
-        const offsets = await admin.fetchOffsets({ groupId, topics })
-        return new Map(
-          offsets.flatMap(({ topic, partitions }) =>
-            partitions.map(({ partition, offset, metadata }) => [
-              id(topic, partition),
-              { offset: Math.max(0, Number(offset)), ahead: metadata ?? '' },
-            ]),
-          ),
-        )
-      } catch (error) {
-        if (closed) return new Map()
-        connection.log.debug({ err: error, groupId }, 'committed offsets cannot be read yet')
-        await sleep(250)
-      }
-    }
-  }
 
   /** Between a crash of kafkajs's consumer and its restart there is none; the next join resets all pauses. */
   function tell(act: 'pause' | 'resume', held: Held): void {
@@ -84,9 +53,9 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
   }
 
   /** Another member may have gone on with a partition before it came back: then what is known of it here is past. */
-  function check(committed: Map<string, Position>): void {
+  function check(starts: Map<string, Position>): void {
     for (const [key, held] of partitions) {
-      const start = committed.get(key)
+      const start = starts.get(key)
       if (start && start.offset > held.tracker.position().offset) {
         forget(held)
         partitions.delete(key)
@@ -133,8 +102,8 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
       const kept = new Map<string, Held>()
       for (const [topic, numbers] of Object.entries(assigned))
         for (const partition of numbers) {
-          const held = partitions.get(id(topic, partition))
-          if (held) kept.set(id(topic, partition), held)
+          const held = partitions.get(partitionKey(topic, partition))
+          if (held) kept.set(partitionKey(topic, partition), held)
         }
       for (const [key, held] of partitions) if (!kept.has(key)) forget(held)
       for (const held of kept.values()) {
@@ -144,7 +113,7 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
         held.checked = false
       }
       partitions = kept
-      const generation = committed()
+      const generation = committed.positions()
       positions = generation
       void generation.then((offsets) => {
         if (positions === generation) check(offsets)
@@ -154,8 +123,8 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
     },
 
     async held(topic: string, partition: number): Promise<Held> {
-      const start = (await positions).get(id(topic, partition)) ?? { offset: 0, ahead: '' }
-      const known = partitions.get(id(topic, partition))
+      const start = (await positions).get(partitionKey(topic, partition)) ?? { offset: 0, ahead: '' }
+      const known = partitions.get(partitionKey(topic, partition))
       if (known) return known
       const held: Held = {
         topic,
@@ -166,7 +135,7 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
         checked: true,
         waiting: 'no',
       }
-      partitions.set(id(topic, partition), held)
+      partitions.set(partitionKey(topic, partition), held)
       return held
     },
 
@@ -220,7 +189,7 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
 
     async close(): Promise<void> {
       closed = true
-      await admin.disconnect().catch(() => undefined)
+      await committed.close()
     },
   }
 }

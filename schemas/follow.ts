@@ -2,7 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Connection } from '../kafka/client.ts'
 import { openTable, type Table } from '../kafka/table.ts'
 import { type Keys, mapSecrets, unseal } from './seal.ts'
-import { type Destination, type Kind, type Source, storedDestination, storedSource } from './settings.ts'
+import { type Destination, type Source, storedDestination, storedSource } from './settings.ts'
+import { createIndex, type Setting } from './settings-index.ts'
+import { shared } from './shared.ts'
 import { CONFIG } from './topics.ts'
 
 /** The settings as this process knows them; a write through control is here within a second. */
@@ -90,28 +92,6 @@ async function caughtUpSurely(table: Table): Promise<void> {
   }
 }
 
-/** @returns `work` for any number of callers: one that calls while it runs gets the next run, which begins after its call. */
-function shared(work: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | undefined
-  let following: Promise<void> | undefined
-  function start(): Promise<void> {
-    running = work().finally(() => {
-      running = undefined
-    })
-    return running
-  }
-  return () => {
-    if (!running) return start()
-    following ??= running.then(() => {
-      following = undefined
-      return start()
-    })
-    return following
-  }
-}
-
-type Setting = { kind: 'source'; value: Source } | { kind: 'destination'; value: Destination }
-
 const shapes = { source: storedSource, destination: storedDestination }
 
 /** @returns undefined for kinds that this process does not know. @throws when the record cannot be opened or read. */
@@ -127,46 +107,4 @@ function readRecord(key: string, value: Buffer, keys: Keys): Setting | undefined
   const parsed = shapes[kind].safeParse(opened)
   if (!parsed.success) throw new Error(`setting ${key} has not its shape: ${parsed.error.message}`)
   return { kind, value: parsed.data } as Setting
-}
-
-/** Look-ups are made anew at the first use after a change: a start with many settings stays linear. */
-function createIndex() {
-  const sources = new Map<string, Source>()
-  const destinations = new Map<string, Destination>()
-  let byWriteKey: Map<string, Source> | undefined
-  let bySource: Map<string, Destination[]> | undefined
-
-  function set(key: string, setting: Setting | undefined): void {
-    const kind = key.slice(0, key.indexOf('/')) as Kind
-    const id = key.slice(kind.length + 1)
-    if (kind === 'source') byWriteKey = undefined
-    if (kind === 'destination') bySource = undefined
-    if (setting?.kind === 'source') sources.set(id, setting.value)
-    else if (setting?.kind === 'destination') destinations.set(id, setting.value)
-    else if (kind === 'source') sources.delete(id)
-    else if (kind === 'destination') destinations.delete(id)
-  }
-
-  function sourceByWriteKey(writeKey: string): Source | undefined {
-    byWriteKey ??= new Map([...sources.values()].map((source) => [source.writeKey, source]))
-    return byWriteKey.get(writeKey)
-  }
-
-  function destinationsOf(sourceId: string): readonly Destination[] {
-    bySource ??= grouped(destinations.values())
-    return bySource.get(sourceId) ?? []
-  }
-
-  return { set, sources, destinations, sourceByWriteKey, destinationsOf }
-}
-
-function grouped(destinations: Iterable<Destination>): Map<string, Destination[]> {
-  const groups = new Map<string, Destination[]>()
-  for (const destination of destinations)
-    for (const sourceId of new Set(destination.sourceIds)) {
-      const group = groups.get(sourceId)
-      if (group) group.push(destination)
-      else groups.set(sourceId, [destination])
-    }
-  return groups
 }
