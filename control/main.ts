@@ -23,6 +23,5 @@ await run('control', async ({ config, log, connection, onFatal, closing }) => {
   const url = await app.listen({ host: config.host, port: config.port })
   log.info({ url }, 'control starting')
   await settings.loaded
-  // also loaded when a setting could not be read; the process is ending then
-  if (!closing.disposed) log.info({ url }, 'control ready')
+  log.info({ url }, 'control ready')
 })

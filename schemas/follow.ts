@@ -9,7 +9,7 @@ import { CONFIG } from './topics.ts'
 
 /** The settings as this process knows them; a write through control is here within a second. */
 export type Settings = {
-  /** Resolves when all settings that were there at the start have been read. */
+  /** Resolves when all settings that were there at the start have been read; rejects when one of them cannot be. */
   loaded: Promise<void>
   isLoaded(): boolean
   /** Whether what is here is at most about a second old. */
@@ -38,11 +38,16 @@ export type FollowOptions = {
 export async function followSettings({ connection, keys, onFatal }: FollowOptions): Promise<Settings> {
   const index = createIndex()
   let isLoaded = false
+  let isWhole = true
 
-  function apply(key: string, value: Buffer | undefined): void {
+  const apply = (key: string, value: Buffer | undefined) =>
+    index.set(key, value && readRecord(key, value, keys))
+
+  function follow(key: string, value: Buffer | undefined): void {
     try {
-      index.set(key, value && readRecord(key, value, keys))
+      apply(key, value)
     } catch (error) {
+      isWhole = false
       onFatal(error instanceof Error ? error : new Error(String(error)))
     }
   }
@@ -53,7 +58,7 @@ export async function followSettings({ connection, keys, onFatal }: FollowOption
     onFatal,
     // what has been replaced since may be sealed with a key that is gone: only the last of each key is judged
     onChange: (key, value) => {
-      if (isLoaded) apply(key, value)
+      if (isLoaded) follow(key, value)
     },
   })
   const loaded = table.loaded.then(() => {
@@ -66,6 +71,8 @@ export async function followSettings({ connection, keys, onFatal }: FollowOption
     const known = index.destinations.get(id)
     if (known?.enabled) return known
     await caughtUp()
+    // until the process ends nothing is decided by settings with a gap
+    if (!isWhole) await new Promise<never>(() => undefined)
     return index.destinations.get(id)
   }
 
@@ -75,7 +82,7 @@ export async function followSettings({ connection, keys, onFatal }: FollowOption
     table,
     loaded,
     isLoaded: () => isLoaded,
-    isFresh: table.isFresh,
+    isFresh: () => isWhole && table.isFresh(),
     close: table.close,
   }
 }

@@ -42,13 +42,15 @@ test('after a rotation the new key alone is enough, though old records of the to
 test('a record that no key opens is fatal, at the start and later, and is named without its secret', async () => {
   const kafka = await connection(topics)
   await write(kafka, old, { sharedSecret: 's3cret' })
-  const { faults } = await follow(kafka, [fresh])
-  expect(faults).toEqual([expect.stringContaining('destination/crm')])
-  expect(faults.join()).not.toContain('s3cret')
+  // nobody goes on from here with a destination that seems not to be there
+  const error = await follow(kafka, [fresh]).catch((reason: Error) => reason)
+  expect(String(error)).toContain('destination/crm')
+  expect(String(error)).not.toContain('s3cret')
 
   const late = await follow(kafka, [old])
   await write(kafka, fresh, { sharedSecret: 's3cret' })
   await until(() => late.faults.length === 1)
+  expect(late.settings.isFresh()).toBe(false)
 })
 
 test('a destination that this process has not read yet is not taken for a deleted one', async () => {
