@@ -6,7 +6,7 @@ import { followSettings } from '../schemas/follow.ts'
 import { prepare } from '../schemas/prepare.ts'
 import { openCodec, openRegistry } from '../schemas/registry.ts'
 import { DELIVERIES, EVENTS } from '../schemas/topics.ts'
-import { routed } from './metrics.ts'
+import { routed, watchSettings } from './metrics.ts'
 import { router } from './run.ts'
 
 await run('router', async ({ config, log, connection, onFatal, closing }) => {
@@ -31,6 +31,7 @@ await run('router', async ({ config, log, connection, onFatal, closing }) => {
   )
   // what is routed without the settings would be routed to nobody
   await settings.loaded
+  watchSettings(settings)
 
   const handle = router({ settings, codec: deliveries, producer, onRouted: routed })
   const consumer = closing.adopt(

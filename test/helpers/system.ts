@@ -97,6 +97,10 @@ export async function startSystem(settings: Record<string, string> = {}): Promis
       const json = { id, name: id, sourceIds: ['shop'], webhooks: webhooks.map((url) => ({ url })), ...more }
       const { status, body } = await api('post', 'destinations', json)
       if (status !== 201) throw new Error(`destination ${id}: ${JSON.stringify(body)}`)
+      // other processes follow within a second; what is sent before that is not for it
+      const { items } = (await api('get', 'destinations?limit=1000')).body as { items: unknown[] }
+      const metrics = () => got(`http://127.0.0.1:${env.ROUTER_PORT}/metrics`, { retry: { limit: 0 } }).text()
+      await until(async () => (await metrics()).includes(`sluice_router_destinations ${items.length}\n`))
     },
     async send(calls, writeKey = 'shop-write-key') {
       const post = () =>
