@@ -10,6 +10,7 @@ import kafkajs, {
 } from 'kafkajs'
 import type { KafkaConfig } from '../config.ts'
 import type { Logger } from '../log.ts'
+import { encodeOurselves } from './produce-request.ts'
 
 // what other writers, or a topic's compression.type, may bring in: kafkajs itself has gzip alone
 const zstd = { compress: promisify(zstdCompress), decompress: promisify(zstdDecompress) }
@@ -17,6 +18,8 @@ kafkajs.CompressionCodecs[kafkajs.CompressionTypes.ZSTD] = () => ({
   compress: ({ buffer }: { buffer: Buffer }) => zstd.compress(buffer),
   decompress: (buffer: Buffer) => zstd.decompress(buffer),
 })
+
+encodeOurselves()
 
 /** A client of one cluster; topics and groups are named without the prefix everywhere but here. */
 export type Connection = {

@@ -1,11 +1,12 @@
-import type { IHeaders, Message } from 'kafkajs'
+import type { IHeaders } from 'kafkajs'
 import { type Connection, within } from './client.ts'
-import { createSender } from './send.ts'
+import { createSender, type Keyed } from './send.ts'
 
-/** One record to write. `topic` without prefix; `key` decides the partition (murmur2, as in Java). */
+/** One record to write. `topic` without prefix; `key` decides the partition (murmur2, as in Java) unless it is given. */
 export type OutRecord = {
   topic: string
   key: string | Buffer
+  partition?: number
   value: Buffer | string | null
   headers?: IHeaders
 }
@@ -43,7 +44,7 @@ const MAX_BYTES = 512 * 1024
 const MAX_RECORD_BYTES = 1_000_000
 
 type Group = { left: number; deadline: number; settle(outcome: Produced): void }
-type Queued = { topic: string; message: Message; bytes: number; group: Group }
+type Queued = { topic: string; message: Keyed; bytes: number; group: Group }
 
 /**
  * Collects records into sends, one under way at a time (see send.ts). Batches form by load, not by timer: when idle a
@@ -81,23 +82,26 @@ export async function createProducer(
     if (outcome === 'refused' || group.left === 0) group.settle(outcome)
   }
 
-  function enqueue(records: readonly OutRecord[], group: Group): void {
+  function enqueue(records: readonly Queued[], group: Group): void {
     open.add(group)
-    for (const { topic, ...message } of records) {
-      const bytes = sizeOf(message)
-      queuedBytes += bytes
-      queue.push({ topic: connection.named(topic), message, bytes, group })
+    for (const record of records) {
+      queuedBytes += record.bytes
+      queue.push(record)
     }
     running ??= run().finally(() => {
       running = undefined
     })
   }
 
+  function toQueue({ topic, key, ...rest }: OutRecord, group: Group): Queued {
+    const message = { ...rest, key: typeof key === 'string' ? Buffer.from(key) : key }
+    return { topic: connection.named(topic), message, bytes: sizeOf(message), group }
+  }
+
   return {
     produce(records, { deadlineMs = Number.POSITIVE_INFINITY } = {}) {
       if (records.length === 0) return Promise.resolve('acked')
       if (closed) return Promise.resolve('unknown')
-      if (records.some((record) => sizeOf(record) > MAX_RECORD_BYTES)) return Promise.resolve('too_large')
       if (queuedBytes > maxQueuedBytes) return Promise.resolve('full')
       return new Promise((resolve) => {
         const group: Group = {
@@ -108,7 +112,9 @@ export async function createProducer(
             resolve(outcome)
           },
         }
-        enqueue(records, group)
+        const queued = records.map((record) => toQueue(record, group))
+        if (queued.some(({ bytes }) => bytes > MAX_RECORD_BYTES)) resolve('too_large')
+        else enqueue(queued, group)
       })
     },
     queuedBytes: () => queuedBytes,
@@ -140,6 +146,6 @@ function expire(open: ReadonlySet<Group>, now: number): void {
   for (const group of open) if (group.deadline <= now) group.settle('unknown')
 }
 
-function sizeOf({ key, value }: { key?: string | Buffer | null; value: string | Buffer | null }): number {
-  return (key ? Buffer.byteLength(key) : 0) + (value === null ? 0 : Buffer.byteLength(value))
+function sizeOf({ key, value }: Pick<Keyed, 'key' | 'value'>): number {
+  return key.length + (value === null ? 0 : Buffer.byteLength(value))
 }

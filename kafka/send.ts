@@ -3,12 +3,15 @@ import {
   CompressionTypes,
   type Producer as KafkaJsProducer,
   type Message,
-  Partitioners,
+  type PartitionerArgs,
   type RecordMetadata,
 } from 'kafkajs'
 import { CLOSE_MS, type Connection, within } from './client.ts'
+import { partitionOf } from './partition.ts'
 
-type Sendable = { topic: string; message: Message }
+/** A message with its key in bytes. */
+export type Keyed = Message & { key: Buffer }
+type Sendable = { topic: string; message: Keyed }
 
 export type Sender = {
   /**
@@ -34,16 +37,11 @@ export async function createSender({ kafka, log }: Connection): Promise<Sender> 
   let producer = await open()
 
   async function open(): Promise<KafkaJsProducer> {
-    const murmur2 = Partitioners.DefaultPartitioner()
     const fresh = kafka.producer({
       idempotent: true,
       maxInFlightRequests: 1,
       retry: { initialRetryTime: 100, maxRetryTime: 2_000, retries: Number.MAX_SAFE_INTEGER },
-      createPartitioner: () => (args) => {
-        const partition = murmur2(args)
-        partitioned.set(args.message, partition)
-        return partition
-      },
+      createPartitioner: () => place,
     })
     try {
       await fresh.connect()
@@ -52,6 +50,13 @@ export async function createSender({ kafka, log }: Connection): Promise<Sender> 
       await fresh.disconnect().catch(() => undefined)
       throw error
     }
+  }
+
+  function place({ message, partitionMetadata }: PartitionerArgs): number {
+    // only what `send` was given comes here
+    const { key, partition = partitionOf(key, partitionMetadata.length) } = message as Keyed
+    partitioned.set(message, partition)
+    return partition
   }
 
   async function replace(): Promise<void> {

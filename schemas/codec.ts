@@ -58,7 +58,11 @@ export function codec<N extends SchemaName>(
   }
 
   return {
-    encode: (value) => Buffer.concat([header, type.toBuffer(value)]),
+    encode(value) {
+      const end = writeInto(type, value)
+      header.copy(scratch)
+      return Buffer.from(scratch.subarray(0, end))
+    },
     decode(value) {
       if (value === null || value.length <= HEADER_BYTES || value[0] !== 0)
         return { ok: false, reason: 'undecodable', message: 'the value is not in Confluent wire format' }
@@ -67,6 +71,17 @@ export function codec<N extends SchemaName>(
       return resolver ? read(value, resolver) : learn(value, writerId)
     },
   }
+}
+
+/** Values are made here, behind room for their header, and copied out: in one piece, of their size. */
+let scratch = Buffer.allocUnsafe(64 * 1024)
+
+/** @returns where the value ends in `scratch`, which grows until it fits. */
+function writeInto(type: avro.Type, value: unknown): number {
+  const end = type.encode(value, scratch, HEADER_BYTES)
+  if (end >= 0) return end
+  scratch = Buffer.allocUnsafe(2 * (scratch.length - end))
+  return writeInto(type, value)
 }
 
 async function fetchResolver(

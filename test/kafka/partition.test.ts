@@ -1,0 +1,35 @@
+import fc from 'fast-check'
+import { Partitioners } from 'kafkajs'
+import { expect, test } from 'vitest'
+import { murmur2, partitionOf } from '../../kafka/partition.ts'
+
+// those that Kafka's own tests name for its Java client
+test.each([
+  ['21', -973932308],
+  ['foobar', -790332482],
+  ['a-little-bit-long-string', -985981536],
+  ['a-little-bit-longer-string', -1486304829],
+  ['lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8', -58897971],
+  ['abc', 479470107],
+])('murmur2 of %j is what the Java client computes', (key, hash) => {
+  expect(murmur2(Buffer.from(key))).toBe(hash)
+})
+
+test('any key comes to the partition in which other clients put it', () => {
+  const theirs = Partitioners.DefaultPartitioner()
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), fc.integer({ min: 1, max: 100 }), (bytes, count) => {
+      const key = Buffer.from(bytes)
+      const partitionMetadata = Array.from({ length: count }, (_, partitionId) => ({
+        partitionId,
+        partitionErrorCode: 0,
+        leader: 0,
+        replicas: [],
+        isr: [],
+      }))
+      expect(partitionOf(key, count)).toBe(
+        theirs({ topic: '', partitionMetadata, message: { key, value: '' } }),
+      )
+    }),
+  )
+})
