@@ -1,4 +1,5 @@
 import type { Consumer } from 'kafkajs'
+import { committer } from './commits.ts'
 import { type CommittedOptions, committedBy, type Position, partitionKey } from './committed.ts'
 import { createTracker, MAX_SPAN, type Tracker } from './tracker.ts'
 
@@ -16,23 +17,30 @@ export type Held = {
   timer?: NodeJS.Timeout
 }
 
+/** Whoever keeps something of its own per partition. */
+export type PartitionWatch = {
+  /** They are owned anew: whatever was known of them is past. Told before the first record of them is handed over. */
+  gained(partitions: readonly Partition[]): void
+  /** Another member has it or, before `gained`, had it meanwhile. */
+  lost(partition: Partition): void
+}
+
+type Partition = Pick<Held, 'topic' | 'partition'>
+
 type Options = CommittedOptions & {
   consumer: Pick<Consumer, 'pause' | 'resume' | 'paused' | 'commitOffsets'>
   highWater: number
+  watch?: PartitionWatch | undefined
 }
 
 /** setTimeout fires at once above 2^31 ms; a partition held for longer is looked at again once an hour. */
 const LONGEST_HOLD_MS = 3_600_000
-/** Refused commits are normal in a rebalance; so long they are not. */
-const COMMITS_FAIL_S = 15
 
 /** The partitions of one consumer: which are owned, what is settled in each, which are paused and why. */
-export function createAssignment({ connection, consumer, groupId, topics, highWater }: Options) {
+export function createAssignment({ connection, consumer, groupId, topics, highWater, watch }: Options) {
   const committed = committedBy({ connection, groupId, topics })
   let partitions = new Map<string, Held>()
   let positions: Promise<Map<string, Position>> = Promise.resolve(new Map())
-  let committing: Promise<void> | undefined
-  let failingSince: number | undefined
   let closed = false
 
   const where = ({ topic, partition }: Held) => [{ topic, partitions: [partition] }]
@@ -65,46 +73,45 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
     }
   }
 
-  function warnOfCommits(err: unknown): void {
-    failingSince ??= Date.now()
-    const seconds = Math.round((Date.now() - failingSince) / 1000)
-    if (seconds >= COMMITS_FAIL_S)
-      connection.log.warn({ err, groupId, seconds }, 'offsets cannot be committed')
-    else connection.log.debug({ err, groupId }, 'commit refused, the next one will carry it')
+  function begin(topic: string, partition: number, starts: Map<string, Position>): Held {
+    const start = starts.get(partitionKey(topic, partition)) ?? { offset: 0, ahead: '' }
+    const tracker = createTracker(start)
+    const held: Held = { topic, partition, tracker, owned: true, dirty: false, checked: true, waiting: 'no' }
+    partitions.set(partitionKey(topic, partition), held)
+    return held
+  }
+
+  function gain(assigned: readonly Partition[], starts: Map<string, Position>): void {
+    if (closed) return
+    const gained = assigned.filter(({ topic, partition }) => !partitions.has(partitionKey(topic, partition)))
+    for (const { topic, partition } of gained) begin(topic, partition, starts)
+    if (gained.length > 0) watch?.gained(gained)
   }
 
   function forget(held: Held): void {
     clearTimeout(held.timer)
     held.owned = false
+    watch?.lost(held)
   }
 
-  async function commitNow(): Promise<void> {
-    const dirty = [...partitions.values()].filter((held) => held.dirty && held.checked)
-    if (dirty.length === 0) return
-    for (const held of dirty) held.dirty = false
-    const offsets = dirty.map(({ topic, partition, tracker }) => {
-      const { offset, ahead } = tracker.position()
-      return { topic, partition, offset: String(offset), metadata: ahead }
-    })
-    try {
-      await consumer.commitOffsets(offsets)
-      failingSince = undefined
-    } catch (error) {
-      // refused in a rebalance, or Kafka is away: the next one carries the same
-      for (const held of dirty) held.dirty = true
-      warnOfCommits(error)
-    }
-  }
+  const commit = committer({
+    connection,
+    groupId,
+    consumer,
+    dirty: () => [...partitions.values()].filter(({ dirty, checked }) => dirty && checked),
+  })
 
   return {
     /** A new generation: kept partitions go on with what is known of them, lost ones are forgotten. */
-    assign(assigned: Record<string, number[]>): void {
+    assign(assignment: Record<string, number[]>): void {
+      const assigned = Object.entries(assignment).flatMap(([topic, numbers]) =>
+        numbers.map((partition) => ({ topic, partition })),
+      )
       const kept = new Map<string, Held>()
-      for (const [topic, numbers] of Object.entries(assigned))
-        for (const partition of numbers) {
-          const held = partitions.get(partitionKey(topic, partition))
-          if (held) kept.set(partitionKey(topic, partition), held)
-        }
+      for (const { topic, partition } of assigned) {
+        const held = partitions.get(partitionKey(topic, partition))
+        if (held) kept.set(partitionKey(topic, partition), held)
+      }
       for (const [key, held] of partitions) if (!kept.has(key)) forget(held)
       for (const held of kept.values()) {
         clearTimeout(held.timer)
@@ -116,27 +123,22 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
       const generation = committed.positions()
       positions = generation
       void generation.then((offsets) => {
-        if (positions === generation) check(offsets)
+        if (positions !== generation) return
+        check(offsets)
+        gain(assigned, offsets)
       })
       // pauses outlive a rebalance in kafkajs
       consumer.resume(consumer.paused())
     },
 
     async held(topic: string, partition: number): Promise<Held> {
-      const start = (await positions).get(partitionKey(topic, partition)) ?? { offset: 0, ahead: '' }
-      const known = partitions.get(partitionKey(topic, partition))
-      if (known) return known
-      const held: Held = {
-        topic,
-        partition,
-        tracker: createTracker(start),
-        owned: true,
-        dirty: false,
-        checked: true,
-        waiting: 'no',
-      }
-      partitions.set(partitionKey(topic, partition), held)
-      return held
+      let generation: typeof positions
+      let starts: Map<string, Position>
+      do {
+        generation = positions
+        starts = await generation
+      } while (generation !== positions)
+      return partitions.get(partitionKey(topic, partition)) ?? begin(topic, partition, starts)
     },
 
     settle(held: Held, offset: number): void {
@@ -178,14 +180,7 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
       }
     },
 
-    /** One commit at a time; a call during one waits for the next. */
-    async commit(): Promise<void> {
-      while (committing) await committing
-      committing = commitNow().finally(() => {
-        committing = undefined
-      })
-      await committing
-    },
+    commit,
 
     async close(): Promise<void> {
       closed = true

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EachBatchPayload, KafkaMessage as Message } from 'kafkajs'
 import type { Codec } from '../schemas/codec.ts'
-import { createAssignment, type Held } from './assignment.ts'
+import { createAssignment, type Held, type PartitionWatch } from './assignment.ts'
 import { CLOSE_MS, type Connection, within } from './client.ts'
 import { drainBeforeJoin } from './drain.ts'
 import { park, parked } from './parked.ts'
@@ -53,6 +53,7 @@ export type ConsumeOptions<T> = {
   /** Longest wait of a fetch; also how late a paused partition notices that it may go on. */
   maxWaitMs?: number
   maxBytesPerPartition?: number
+  watch?: PartitionWatch
 }
 
 export type Consumer = {
@@ -90,7 +91,8 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
     heartbeatInterval: 2_000,
     retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 20 },
   })
-  const assignment = createAssignment({ connection, consumer, groupId, topics, highWater })
+  const { watch } = options
+  const assignment = createAssignment({ connection, consumer, groupId, topics, highWater, watch })
   let closing = false
 
   const joined = new Promise<void>((resolve) => {

@@ -1,12 +1,14 @@
 import { consume } from '../kafka/consume.ts'
 import { createProducer } from '../kafka/produce.ts'
+import { openReader } from '../kafka/reader.ts'
 import { probeUntilClosed, run } from '../lifecycle.ts'
 import { serveOps } from '../metrics.ts'
 import { followSettings } from '../schemas/follow.ts'
 import { prepare } from '../schemas/prepare.ts'
 import { openCodec, openRegistry } from '../schemas/registry.ts'
-import { DELIVERIES, EVENTS } from '../schemas/topics.ts'
-import { routed, watchSettings } from './metrics.ts'
+import { DELIVERIES, EVENTS, SEEN } from '../schemas/topics.ts'
+import { createDuplicates } from './duplicates.ts'
+import { duplicate, routed, watchDuplicates, watchSettings, windowLoaded } from './metrics.ts'
 import { router } from './run.ts'
 
 await run('router', async ({ config, log, connection, onFatal, closing }) => {
@@ -29,11 +31,24 @@ await run('router', async ({ config, log, connection, onFatal, closing }) => {
     await createProducer(connection, { maxQueuedBytes: Number.POSITIVE_INFINITY }),
     (open) => open.close(),
   )
+  const reader = closing.adopt(await openReader({ connection, topic: SEEN, onFatal }), (open) => open.close())
+  const duplicates = closing.adopt(
+    createDuplicates({ reader, producer, windowMs: config.dedupWindowMs, onLoad: windowLoaded, log }),
+    (open) => open.forget(),
+  )
+  watchDuplicates(duplicates)
   // what is routed without the settings would be routed to nobody
   await settings.loaded
   watchSettings(settings)
 
-  const handle = router({ settings, codec: deliveries, producer, onRouted: routed })
+  const handle = router({
+    settings,
+    codec: deliveries,
+    producer,
+    duplicates,
+    onRouted: routed,
+    onDuplicate: duplicate,
+  })
   const consumer = closing.adopt(
     await consume({
       connection,
@@ -43,6 +58,7 @@ await run('router', async ({ config, log, connection, onFatal, closing }) => {
       handle,
       producer,
       onFatal,
+      watch: duplicates.watch,
     }),
     (open) => open.close(),
   )

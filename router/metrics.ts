@@ -2,6 +2,7 @@ import { Counter, Gauge } from 'prom-client'
 import { registry } from '../metrics.ts'
 import type { Event } from '../schemas/event.ts'
 import type { Settings } from '../schemas/follow.ts'
+import type { Duplicates } from './duplicates.ts'
 
 const registers = [registry]
 const events = new Counter({
@@ -16,6 +17,21 @@ const deliveries = new Counter({
   registers,
 })
 
+const duplicates = new Counter({
+  name: 'sluice_router_duplicates_total',
+  help: 'Events dropped as duplicates: the same messageId from the same source and user within the window.',
+  registers,
+})
+const windows = new Counter({
+  name: 'sluice_router_windows_total',
+  help: 'Partitions taken over: their remembered ids loaded before routing began, or late, when duplicates may have passed.',
+  labelNames: ['outcome'],
+  registers,
+})
+
+export const duplicate = () => duplicates.inc()
+export const windowLoaded = (outcome: 'loaded' | 'late') => windows.inc({ outcome })
+
 export function routed({ type }: Event, count: number): void {
   events.inc({ type })
   deliveries.inc(count)
@@ -29,6 +45,25 @@ export function watchSettings({ destinations }: Pick<Settings, 'destinations'>):
     registers,
     collect() {
       this.set(destinations.size)
+    },
+  })
+}
+
+export function watchDuplicates({ size }: Pick<Duplicates, 'size'>): void {
+  new Gauge({
+    name: 'sluice_router_ids',
+    help: 'Ids remembered against duplicates, in all partitions of this process.',
+    registers,
+    collect() {
+      this.set(size().ids)
+    },
+  })
+  new Gauge({
+    name: 'sluice_router_ids_bytes',
+    help: 'Memory that they take.',
+    registers,
+    collect() {
+      this.set(size().bytes)
     },
   })
 }

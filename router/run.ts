@@ -5,43 +5,63 @@ import type { Delivery } from '../schemas/delivery.ts'
 import type { Event } from '../schemas/event.ts'
 import type { Settings } from '../schemas/follow.ts'
 import { DELIVERIES } from '../schemas/topics.ts'
+import type { Duplicates } from './duplicates.ts'
+import { hashOf } from './hash.ts'
 import { deliveryKey, route } from './route.ts'
 
 export type RouterParts = {
   settings: Pick<Settings, 'destinationsOf' | 'isFresh'>
   codec: Pick<Codec<Delivery>, 'encode'>
   producer: Pick<Producer, 'produce' | 'queuedBytes'>
+  duplicates: Pick<Duplicates, 'of'>
   /** Told of each routed event: how many deliveries it made. */
   onRouted: (event: Event, deliveries: number) => void
+  onDuplicate: (event: Event) => void
 }
 
 /** Above this much waiting for Kafka, partitions hold: in place of a refusal, which would break the order. */
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024
 const HOLD_MS = 50
 
-/** Each event becomes its deliveries; its offset may be committed when Kafka has acknowledged all of them. */
-export function router({ settings, codec, producer, onRouted }: RouterParts): Handler<Event> {
+/**
+ * Each event becomes its deliveries; its offset may be committed when Kafka has acknowledged all of them, and that its id
+ * is remembered: else a duplicate behind the commit would pass after a restart.
+ */
+export function router(parts: RouterParts): Handler<Event> {
+  const { settings, producer, duplicates, onRouted, onDuplicate } = parts
   return (record, message) => {
+    const remembered = duplicates.of(record.partition)
     // by old settings an event could be settled as nobody's whose destination is there already
-    if (!settings.isFresh() || producer.queuedBytes() > MAX_QUEUED_BYTES)
+    if (!remembered || !settings.isFresh() || producer.queuedBytes() > MAX_QUEUED_BYTES)
       return { holdUntil: Date.now() + HOLD_MS }
     const event = record.value
-    const deliveries = route(event, settings.destinationsOf(event.sourceId), Date.now())
-    onRouted(event, deliveries.length)
-    if (deliveries.length === 0) {
+    const entry = { ...hashOf(event), offset: record.offset, time: record.timestamp }
+    if (!remembered.admit(entry)) {
+      // its first may still be in flight: the commit waits for that one
+      onDuplicate(event)
       record.settle()
       return
     }
-    const records = deliveries.map((delivery): OutRecord => {
-      return {
-        topic: DELIVERIES,
-        key: deliveryKey(delivery.destinationId, event),
-        value: codec.encode(delivery),
-      }
-    })
-    void producer.produce(records).then((outcome) => conclude(record, message, outcome))
+    const records = deliveriesOf(event, parts)
+    onRouted(event, records.length)
+    const writing = [producer.produce(records), remembered.write(entry)] as const
+    void Promise.all(writing).then(([made, written]) =>
+      conclude(record, message, made === 'acked' ? written : made),
+    )
     return
   }
+}
+
+function deliveriesOf(
+  event: Event,
+  { settings, codec }: Pick<RouterParts, 'settings' | 'codec'>,
+): OutRecord[] {
+  const deliveries = route(event, settings.destinationsOf(event.sourceId), Date.now())
+  return deliveries.map((delivery) => ({
+    topic: DELIVERIES,
+    key: deliveryKey(delivery.destinationId, event),
+    value: codec.encode(delivery),
+  }))
 }
 
 /** `unknown` comes only at the end of the process: unsettled, the event is routed again by whoever reads it next. */

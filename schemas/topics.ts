@@ -49,7 +49,7 @@ export function topics({
     ...[DELIVERIES, DUE, ...rungs].map((name) => delivery(name, DELIVERIES_KEPT)),
     delivery(DEAD, 14 * DAY),
     { name: ATTEMPTS, partitions: 'many', kept: 3 * DAY, schema: 'attempt' },
-    { name: SEEN, partitions: 'many', kept: Math.max(dedupWindowMs, HOUR) },
+    { name: SEEN, partitions: 'many', kept: Math.max(dedupWindowMs, HOUR) + OUTAGE },
     { name: PARKED, partitions: 1, kept: 14 * DAY },
   ]
 }

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { createAssignment, type Held } from '../../kafka/assignment.ts'
+import { createAssignment, type Held, type PartitionWatch } from '../../kafka/assignment.ts'
 
 /** The bookkeeping alone: what it asks of a consumer is written down, what the group has committed is given. */
 function bookkeeping({ highWater = 400 } = {}) {
@@ -31,9 +31,15 @@ function bookkeeping({ highWater = 400 } = {}) {
     ],
   }
   const connection = { kafka: { admin: () => admin }, log: pino({ level: 'silent' }) }
-  const assignment = createAssignment({ connection, consumer, groupId: 'work', topics: ['work'], highWater })
+  const told: string[] = []
+  const watch: PartitionWatch = {
+    gained: (partitions) => void told.push(...partitions.map(({ partition }) => `gained ${partition}`)),
+    lost: ({ partition }) => void told.push(`lost ${partition}`),
+  }
+  const options = { connection, consumer, groupId: 'work', topics: ['work'], highWater, watch }
+  const assignment = createAssignment(options)
   assignment.assign({ work: [0] })
-  return { assignment, paused, commits, state }
+  return { assignment, paused, commits, state, told }
 }
 
 const take = (held: Held, from: number, to: number) => {
@@ -91,4 +97,17 @@ test('nothing is thrown while the consumer restarts and can be neither paused no
   for (const offset of [0, 1, 2]) assignment.settle(held, offset)
   assignment.hold(held, Date.now() + 60_000)
   expect(() => assignment.pauseAll()).not.toThrow()
+})
+
+test('who keeps something per partition is told when it comes, goes, or comes back from others, and not when it stays', async () => {
+  const { assignment, state, told } = bookkeeping()
+  await assignment.held('work', 0)
+  expect(told.splice(0)).toEqual(['gained 0'])
+  assignment.assign({ work: [0, 1] })
+  await assignment.held('work', 1)
+  expect(told.splice(0)).toEqual(['gained 1'])
+  state.committed = '1000'
+  assignment.assign({ work: [0] })
+  await assignment.held('work', 0)
+  expect(told.splice(0)).toEqual(['lost 1', 'lost 0', 'gained 0'])
 })

@@ -1,0 +1,56 @@
+import type { Consumer } from 'kafkajs'
+import type { Held } from './assignment.ts'
+import type { Connection } from './client.ts'
+
+/** Refused commits are normal in a rebalance; so long they are not. */
+const FAIL_S = 15
+
+/** @returns commits what is dirty; one commit at a time: a call during one waits for the next. */
+export function committer({
+  connection,
+  groupId,
+  consumer,
+  dirty,
+}: {
+  connection: Pick<Connection, 'log'>
+  groupId: string
+  consumer: Pick<Consumer, 'commitOffsets'>
+  /** What there is to commit now. */
+  dirty: () => Held[]
+}): () => Promise<void> {
+  let committing: Promise<void> | undefined
+  let failingSince: number | undefined
+
+  function warn(err: unknown): void {
+    failingSince ??= Date.now()
+    const seconds = Math.round((Date.now() - failingSince) / 1000)
+    if (seconds >= FAIL_S) connection.log.warn({ err, groupId, seconds }, 'offsets cannot be committed')
+    else connection.log.debug({ err, groupId }, 'commit refused, the next one will carry it')
+  }
+
+  async function commitNow(): Promise<void> {
+    const held = dirty()
+    if (held.length === 0) return
+    for (const one of held) one.dirty = false
+    const offsets = held.map(({ topic, partition, tracker }) => {
+      const { offset, ahead } = tracker.position()
+      return { topic, partition, offset: String(offset), metadata: ahead }
+    })
+    try {
+      await consumer.commitOffsets(offsets)
+      failingSince = undefined
+    } catch (error) {
+      // refused in a rebalance, or Kafka is away: the next one carries the same
+      for (const one of held) one.dirty = true
+      warn(error)
+    }
+  }
+
+  return async () => {
+    while (committing) await committing
+    committing = commitNow().finally(() => {
+      committing = undefined
+    })
+    await committing
+  }
+}

@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto'
+import { CLOSE_MS, type Connection, within } from './client.ts'
+
+export type Range = {
+  partition: number
+  from: number
+  /** The first offset that is not read any more. */
+  to: number
+}
+
+/** Reads parts of a topic that are asked for. */
+export type Reader = {
+  /** How many the topic had when this was opened. */
+  partitions: number
+  /** Of each partition: its first offset, and the one behind the last record that is there now. */
+  bounds(): Promise<Map<number, { low: number; high: number }>>
+  /**
+   * Resolves when the range has been read; rejects after half a minute, or when another range of the
+   * partition is asked for meanwhile.
+   * `onValue` must not throw, nor keep the value: it would pin its whole fetch.
+   */
+  read(range: Range, onValue: (value: Buffer | null, offset: number) => void): Promise<void>
+  close(): Promise<void>
+}
+
+type Job = Range & {
+  onValue(value: Buffer | null, offset: number): void
+  done(): void
+  fail(error: Error): void
+}
+
+const READ_MS = 30_000
+/** How late a range begins to be read. */
+const FETCH_WAIT_MS = 50
+
+/**
+ * A consumer with a group of its own in which every partition is paused but while a range of it is read. It joins once,
+ * here: a group for each reading would wait for the broker's initial rebalance delay each time (3 s by default).
+ */
+export async function openReader({
+  connection,
+  topic,
+  onFatal,
+}: {
+  connection: Connection
+  topic: string
+  /** The consumer has stopped for good. */
+  onFatal: (error: Error) => void
+}): Promise<Reader> {
+  const named = connection.named(topic)
+  const groupId = connection.named(`reader.${topic}.${randomUUID()}`)
+  const jobs = new Map<number, Job>()
+  const admin = connection.kafka.admin()
+  const consumer = connection.kafka.consumer({
+    groupId,
+    maxWaitTimeInMs: FETCH_WAIT_MS,
+    retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 20 },
+  })
+  const joined = new Promise<void>((resolve) => {
+    consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+      // what a join takes back to the beginning must not be read on from there
+      for (const partition of payload.memberAssignment[named] ?? []) turn(partition)
+      resolve()
+    })
+  })
+  consumer.on(consumer.events.CRASH, ({ payload }) => {
+    if (!payload.restart) onFatal(payload.error)
+  })
+
+  function turn(partition: number): void {
+    const where = [{ topic: named, partitions: [partition] }]
+    const job = jobs.get(partition)
+    try {
+      if (job) consumer.seek({ topic: named, partition, offset: String(job.from) })
+      consumer[job ? 'resume' : 'pause'](where)
+    } catch (err) {
+      connection.log.debug({ err, topic, partition }, 'the consumer restarts; its join sees to it')
+    }
+  }
+
+  await Promise.all([admin.connect(), consumer.connect()])
+  await consumer.subscribe({ topics: [named], fromBeginning: true })
+  await consumer.run({
+    autoCommit: false,
+    eachBatch: async ({ batch, isStale }) => {
+      const job = jobs.get(batch.partition)
+      if (!job || isStale()) return
+      for (const { value, offset } of batch.messages) {
+        if (Number(offset) >= job.to) break
+        if (Number(offset) < job.from) continue
+        job.onValue(value, Number(offset))
+        job.from = Number(offset) + 1
+      }
+      job.from = Math.max(job.from, Number(batch.lastOffset()) + 1)
+      if (job.from >= job.to) job.done()
+    },
+  })
+  await joined
+
+  async function bounds(): ReturnType<Reader['bounds']> {
+    const offsets = await admin.fetchTopicOffsets(named)
+    return new Map(
+      offsets.map(({ partition, low, high }) => [partition, { low: Number(low), high: Number(high) }]),
+    )
+  }
+
+  return {
+    partitions: (await bounds()).size,
+    bounds,
+    async read(range, onValue) {
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      const job: Job = { ...range, onValue, done: resolve, fail: reject }
+      const limit = setTimeout(
+        () => reject(new Error(`${topic} cannot be read within ${READ_MS} ms`)),
+        READ_MS,
+      )
+      jobs.get(range.partition)?.fail(new Error(`another range of ${topic} is read now`))
+      jobs.set(range.partition, job)
+      turn(range.partition)
+      try {
+        if (job.from < job.to) await promise
+      } finally {
+        clearTimeout(limit)
+        if (jobs.get(range.partition) === job) {
+          jobs.delete(range.partition)
+          turn(range.partition)
+        }
+      }
+    },
+    close: () => within(CLOSE_MS, leave()),
+  }
+
+  async function leave(): Promise<void> {
+    await consumer.disconnect()
+    // without offsets the broker forgets it by itself as well
+    await admin
+      .deleteGroups([groupId])
+      .catch((err) => connection.log.debug({ err, groupId }, 'reader group not deleted'))
+    await admin.disconnect()
+  }
+}

@@ -1,0 +1,116 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { PartitionWatch } from '../kafka/assignment.ts'
+import type { Producer } from '../kafka/produce.ts'
+import type { Reader } from '../kafka/reader.ts'
+import type { Logger } from '../log.ts'
+import { SEEN } from '../schemas/topics.ts'
+import { type LoadOptions, load } from './load.ts'
+import { type SeenWriter, seenWriter } from './seen.ts'
+import { createWindow, type Window } from './window.ts'
+
+/** A partition's window and where it is written. */
+export type Remembered = Pick<Window, 'admit'> & SeenWriter
+
+export type Duplicates = {
+  /** @returns undefined while the window is loaded: the partition waits. */
+  of(partition: number): Remembered | undefined
+  /** To be told by the consumer. */
+  watch: PartitionWatch
+  /** How many ids are remembered, and how many bytes they take. */
+  size(): { ids: number; bytes: number }
+  /** At the end: nothing more is loaded. */
+  forget(): void
+}
+
+export type DuplicatesOptions = {
+  /** Of topic `router.seen`. */
+  reader: Pick<Reader, 'partitions' | 'bounds' | 'read'>
+  producer: Pick<Producer, 'produce'>
+  windowMs: number
+  /** Told when a partition's window is loaded, or has not been within the time that routing waits for it. */
+  onLoad: (outcome: 'loaded' | 'late') => void
+  log: Logger
+}
+
+/** Routing waits at most so long for a window; events wait longer than a duplicate is worth. */
+const WAIT_MS = 2_000
+const RETRY_MS = 250
+
+type Kept = Remembered & { window: Window; mayRoute: boolean }
+
+/** The windows of the partitions that this process routes. They survive it in `router.seen` (design: delivery, "Duplicates"). */
+export function createDuplicates(options: DuplicatesOptions): Duplicates {
+  const { reader, producer, windowMs, onLoad, log } = options
+  const kept = new Map<number, Kept>()
+
+  function remember(partition: number): Kept {
+    const window = createWindow({ windowMs })
+    const isWritable = partition < reader.partitions
+    if (!isWritable)
+      log.error(
+        { partition },
+        `${SEEN} has too few partitions: duplicates pass after a restart; add some, restart`,
+      )
+    const { write } = isWritable ? seenWriter(producer, partition) : unwritten
+    const mine: Kept = { window, admit: window.admit, write, mayRoute: false }
+    kept.set(partition, mine)
+    return mine
+  }
+
+  /** Tries until it has succeeded or the partition is gone. */
+  async function recall(partition: number, mine: Kept, bounds: ReturnType<Reader['bounds']>): Promise<void> {
+    const { window } = mine
+    const isWanted = () => kept.get(partition) === mine
+    const read: LoadOptions['read'] = (from, to, onValue) => reader.read({ partition, from, to }, onValue)
+    const onUnreadable = (offset: number) =>
+      log.warn({ topic: SEEN, partition, offset }, 'a record of ids cannot be read; it is skipped')
+    for (let range = bounds; isWanted(); range = reader.bounds()) {
+      try {
+        const { low, high } = (await range).get(partition) ?? { low: 0, high: 0 }
+        return await load({ low, high, read, isWanted, window, windowMs, onUnreadable })
+      } catch (err) {
+        if (isWanted()) log.warn({ err, partition }, 'the ids routed before cannot be loaded yet')
+        await sleep(RETRY_MS)
+      }
+    }
+  }
+
+  async function loaded(partition: number, mine: Kept, bounds: ReturnType<Reader['bounds']>): Promise<void> {
+    const from = performance.now()
+    const limit = setTimeout(() => {
+      mine.mayRoute = true
+      onLoad('late')
+      log.warn({ partition }, 'routing goes on before the ids routed before are loaded: duplicates may pass')
+    }, WAIT_MS)
+    await recall(partition, mine, bounds)
+    clearTimeout(limit)
+    if (kept.get(partition) !== mine) return
+    if (!mine.mayRoute) onLoad('loaded')
+    mine.mayRoute = true
+    const ms = Math.round(performance.now() - from)
+    log.debug({ partition, ids: mine.window.size(), ms }, 'ids routed before are loaded')
+  }
+
+  return {
+    of(partition) {
+      const mine = kept.get(partition)
+      return mine?.mayRoute ? mine : undefined
+    },
+    watch: {
+      gained(partitions) {
+        // read after the group has been joined: what the partitions' last owners have committed lies before
+        const bounds = reader.bounds()
+        for (const { partition } of partitions) void loaded(partition, remember(partition), bounds)
+      },
+      lost: ({ partition }) => void kept.delete(partition),
+    },
+    size() {
+      const windows = [...kept.values()].map(({ window }) => window)
+      const sum = (of: (window: Window) => number) => windows.reduce((total, window) => total + of(window), 0)
+      return { ids: sum((window) => window.size()), bytes: sum((window) => window.bytes()) }
+    },
+    forget: () => kept.clear(),
+  }
+}
+
+const unwritten: SeenWriter = { write: async () => 'acked' }

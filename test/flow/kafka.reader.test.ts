@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest'
+import type { Connection } from '../../kafka/client.ts'
+import { createProducer, type Producer } from '../../kafka/produce.ts'
+import { openReader, type Range, type Reader } from '../../kafka/reader.ts'
+import { closing, connection } from '../helpers/cluster.ts'
+
+const onFatal = (error: Error) => {
+  throw error
+}
+
+const open = async (kafka: Connection) =>
+  closing(await openReader({ connection: kafka, topic: 'work', onFatal }))
+
+/** `count` records in each of the four partitions, whose values are their offsets. */
+async function fill(kafka: Connection, count: number, from = 0): Promise<void> {
+  const producer: Producer = closing(await createProducer(kafka))
+  const records = [0, 1, 2, 3].flatMap((partition) =>
+    Array.from({ length: count }, (_, index) => ({
+      topic: 'work',
+      partition,
+      key: 'k',
+      value: String(from + index),
+    })),
+  )
+  expect(await producer.produce(records)).toBe('acked')
+}
+
+async function read(reader: Reader, range: Range): Promise<number[]> {
+  const offsets: number[] = []
+  await reader.read(range, (value, offset) => {
+    expect(String(value)).toBe(String(offset))
+    offsets.push(offset)
+  })
+  return offsets
+}
+
+test('reads just the ranges that are asked for, in any order and several partitions at once', async () => {
+  const kafka = await connection([{}])
+  await fill(kafka, 100)
+  const reader = await open(kafka)
+  expect(reader.partitions).toBe(4)
+  expect((await reader.bounds()).get(2)).toEqual({ low: 0, high: 100 })
+  expect(await read(reader, { partition: 2, from: 90, to: 93 })).toEqual([90, 91, 92])
+  expect(await read(reader, { partition: 2, from: 3, to: 5 })).toEqual([3, 4])
+  expect(await read(reader, { partition: 2, from: 7, to: 7 })).toEqual([])
+  const several = [0, 1, 3].map((partition) => read(reader, { partition, from: 98, to: 100 }))
+  expect(await Promise.all(several)).toEqual(Array(3).fill([98, 99]))
+})
+
+test('what comes after it was opened is within the bounds and can be read', async () => {
+  const kafka = await connection([{}])
+  const reader = await open(kafka)
+  expect((await reader.bounds()).get(0)).toEqual({ low: 0, high: 0 })
+  await fill(kafka, 5)
+  await fill(kafka, 5, 5)
+  expect((await reader.bounds()).get(0)).toEqual({ low: 0, high: 10 })
+  expect(await read(reader, { partition: 0, from: 4, to: 10 })).toEqual([4, 5, 6, 7, 8, 9])
+})
+
+test('of a range whose beginning has been deleted meanwhile the rest is read', async () => {
+  const kafka = await connection([{}])
+  await fill(kafka, 10)
+  const reader = await open(kafka)
+  const admin = kafka.kafka.admin()
+  await admin.connect()
+  await admin.fetchTopicOffsets(kafka.named('work')) // else kafkajs does not know the leaders
+  await admin.deleteTopicRecords({ topic: kafka.named('work'), partitions: [{ partition: 1, offset: '6' }] })
+  await admin.disconnect()
+  expect(await read(reader, { partition: 1, from: 2, to: 8 })).toEqual([6, 7])
+  expect(await read(reader, { partition: 1, from: 0, to: 4 })).toEqual([])
+})
+
+test('a range gives way to another one of its partition', async () => {
+  const kafka = await connection([{}])
+  await fill(kafka, 10)
+  const reader = await open(kafka)
+  // there will be no such offset
+  const first = read(reader, { partition: 0, from: 5, to: 1_000 })
+  const second = read(reader, { partition: 0, from: 8, to: 10 })
+  await expect(first).rejects.toThrow('another range')
+  expect(await second).toEqual([8, 9])
+})

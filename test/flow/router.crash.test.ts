@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest'
+import { DELIVERIES, SEEN } from '../../schemas/topics.ts'
+import { readAll } from '../helpers/cluster.ts'
+import { until } from '../helpers/until.ts'
+import { aWorld } from '../router/router-parts.ts'
+
+const once = { messageId: 'once' }
+/** Of the same user, so behind all that was sent before: when it is routed that was decided. */
+const last = { messageId: 'last' }
+
+/** A first router meets its end with `once` in its hands; a second one gets the rest. @returns what was made of it. */
+async function afterACrash(
+  world: Awaited<ReturnType<typeof aWorld>>,
+  { first, crashWhen }: { first: Parameters<typeof world.route>[0]; crashWhen: () => Promise<boolean> },
+) {
+  const doomed = await world.route(first)
+  await world.send(once)
+  await until(crashWhen)
+  await doomed.crash()
+  const next = await world.route()
+  await world.send(once, last)
+  await until(async () => (await world.delivered()).includes('last'))
+  return { delivered: await world.delivered(), duplicates: next.duplicates, loads: next.loads }
+}
+
+test('killed with the deliveries written and the id not: routed again with the same ids, and its duplicate is dropped', async () => {
+  const world = await aWorld()
+  const crashWhen = async () => (await world.delivered()).length === 1
+  const after = await afterACrash(world, { first: { withheld: SEEN }, crashWhen })
+  expect(after).toMatchObject({ delivered: ['once', 'once', 'last'], duplicates: ['once'] })
+})
+
+test('killed with the id written and the deliveries not: no duplicate of itself', async () => {
+  const world = await aWorld()
+  const crashWhen = async () => (await readAll(world.kafka, SEEN)).length === 1
+  const after = await afterACrash(world, { first: { withheld: DELIVERIES }, crashWhen })
+  expect(after).toMatchObject({ delivered: ['once', 'last'], duplicates: ['once'] })
+})
+
+test('killed with both written and nothing committed: routed again, no duplicate of itself', async () => {
+  const world = await aWorld()
+  const crashWhen = async () =>
+    (await readAll(world.kafka, SEEN)).length === 1 && (await world.delivered()).length === 1
+  const after = await afterACrash(world, { first: { settlesNothing: true }, crashWhen })
+  expect(after).toMatchObject({ delivered: ['once', 'once', 'last'], duplicates: ['once'] })
+})
+
+test('killed after the commit: the id is known to the next', async () => {
+  const world = await aWorld()
+  const crashWhen = async () => (await committed(world.kafka)) === 1
+  const after = await afterACrash(world, { first: {}, crashWhen })
+  expect(after).toMatchObject({ delivered: ['once', 'last'], duplicates: ['once'] })
+  expect(new Set(after.loads)).toEqual(new Set(['loaded']))
+})
+
+test('what is no record of ids in router.seen is passed over', async () => {
+  const world = await aWorld()
+  const crashWhen = async () => {
+    if ((await committed(world.kafka)) < 1) return false
+    const foreign = [0, 1, 2, 3].map((partition) => ({
+      topic: SEEN,
+      partition,
+      key: '',
+      value: 'not packed',
+    }))
+    return (await world.producer.produce(foreign)) === 'acked'
+  }
+  const after = await afterACrash(world, { first: {}, crashWhen })
+  expect(after).toMatchObject({ delivered: ['once', 'last'], duplicates: ['once'] })
+})
+
+test('each partition writes to the one of its number', async () => {
+  const world = await aWorld()
+  await world.route()
+  const users = Array.from({ length: 40 }, (_, index) => ({ userId: `u${index}`, messageId: `m${index}` }))
+  await world.send(...users)
+  await until(async () => (await committed(world.kafka)) === 40)
+  const partitions = (await readAll(world.kafka, SEEN)).map(({ partition, key }) => [partition, key])
+  expect(new Set(partitions.map(([partition]) => partition)).size).toBe(4)
+  for (const [partition, key] of partitions) expect(key).toBe(String(partition))
+})
+
+test('when ids cannot be loaded routing waits for two seconds and no longer, and knows them as soon as they are', async () => {
+  const world = await aWorld()
+  const before = await world.route()
+  await world.send(once, { messageId: 'twice' })
+  await until(async () => (await committed(world.kafka)) === 2)
+  await before.crash()
+
+  const readable = Promise.withResolvers<void>()
+  const from = performance.now()
+  const next = await world.route({ readsAfter: readable.promise })
+  await world.send(once, { messageId: 'other' })
+  await until(async () => (await world.delivered()).includes('other'))
+  expect(performance.now() - from).toBeGreaterThanOrEqual(2_000)
+  expect(next.loads).toContain('late')
+  expect(await world.delivered()).toEqual(['once', 'twice', 'once', 'other'])
+
+  readable.resolve()
+  await until(() => next.remembered() === 4)
+  await world.send({ messageId: 'twice' }, last)
+  await until(async () => (await world.delivered()).includes('last'))
+  expect(next.duplicates).toEqual(['twice'])
+})
+
+async function committed(kafka: Awaited<ReturnType<typeof aWorld>>['kafka']): Promise<number> {
+  const admin = kafka.kafka.admin()
+  await admin.connect()
+  const [topic] = await admin.fetchOffsets({
+    groupId: kafka.named('router'),
+    topics: [kafka.named('events')],
+  })
+  await admin.disconnect()
+  return topic?.partitions.reduce((sum, { offset }) => sum + Math.max(0, Number(offset)), 0) ?? 0
+}

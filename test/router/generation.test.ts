@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { createGeneration, isBefore, MAX_IDS } from '../../router/generation.ts'
+
+/** The n-th of many well-spread hashes, without the price of SHA-256. */
+const spread = (n: number) => ({ high: Math.imul(n, 0x9e3779b1) >>> 0, low: Math.imul(n, 0x85ebca77) >>> 0 })
+
+test('two of a million ids stay within 32 MB, also while one of them grows, and all are found with their offsets', () => {
+  const generation = createGeneration()
+  let refused = 0
+  for (let n = 1; n <= MAX_IDS; n++) if (!generation.put(spread(n), n)) refused += 1
+  expect(refused).toBe(0)
+  expect(generation.isFull()).toBe(true)
+  expect(generation.put(spread(MAX_IDS + 1), 1)).toBe(false)
+  for (let n = 1; n <= MAX_IDS; n += 997) expect(generation.find(spread(n))).toBe(n)
+  expect(generation.find(spread(MAX_IDS + 1))).toBeUndefined()
+  // while one of the 64 segments grows for the last time, its table of 2^14 slots is still there
+  expect(2 * generation.bytes() + 2 ** 14 * 12).toBeLessThanOrEqual(32 * 2 ** 20)
+})
+
+test('a quiet partition takes kilobytes', () => {
+  const generation = createGeneration()
+  expect(generation.bytes()).toBe(0)
+  for (let n = 1; n <= 100; n++) generation.put(spread(n), n)
+  expect(generation.bytes()).toBeLessThan(10_000)
+})
+
+test('ids picked to fall into one segment make it full early, and nothing endless', () => {
+  const generation = createGeneration()
+  let fitted = 0
+  while (generation.put({ high: 0, low: spread(fitted + 1).low }, fitted)) fitted += 1
+  expect(fitted).toBeGreaterThan(19_000)
+  expect(fitted).toBeLessThan(21_700)
+  expect(generation.isFull()).toBe(true)
+  expect(generation.find({ high: 0, low: 5 })).toBeUndefined()
+})
+
+test('of two offsets of one id the lower stays', () => {
+  const generation = createGeneration()
+  for (const offset of [7, 5, 9]) generation.put(spread(1), offset)
+  expect(generation.find(spread(1))).toBe(5)
+  expect(generation.size()).toBe(1)
+})
+
+test('offsets are compared across the end of 32 bits', () => {
+  expect(isBefore(2 ** 32 - 1, 2 ** 32 + 3)).toBe(true)
+  expect(isBefore(2, 2 ** 32 - 1)).toBe(false)
+  expect(isBefore(5, 5)).toBe(false)
+  expect(isBefore(undefined, 5)).toBe(false)
+})

@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest'
+import { load } from '../../router/load.ts'
+import { pack } from '../../router/packing.ts'
+import { createWindow, type Entry, type Window } from '../../router/window.ts'
+
+const windowMs = 1_000
+
+/** Ids 0 to `count` - 1, `each` a record, one millisecond apart. */
+function topic(count: number, each: number): Buffer[] {
+  const ids = Array.from(
+    { length: count },
+    (_, id): Entry => ({ high: 1, low: id + 1, offset: id, time: id }),
+  )
+  const records: Buffer[] = []
+  for (let from = 0; from < count; from += each) records.push(pack(ids.slice(from, from + each)))
+  return records
+}
+
+async function loaded(records: (Buffer | null)[], { low = 0, maxIds = 1_000_000, steps = 100 } = {}) {
+  const window = createWindow({ windowMs, maxIds })
+  const reads: [number, number][] = []
+  const unreadable: number[] = []
+  await load({
+    low,
+    high: records.length,
+    async read(from, to, onValue) {
+      reads.push([from, to])
+      for (let offset = from; offset < to; offset++) onValue(records[offset] ?? null, offset)
+    },
+    isWanted: () => reads.length < steps,
+    window,
+    windowMs,
+    onUnreadable: (offset) => void unreadable.push(offset),
+  })
+  return { window, reads, unreadable }
+}
+
+/** An event of later with the id `id`. */
+const isKnown = (window: Window, id: number, time: number) =>
+  !window.admit({ high: 1, low: id + 1, offset: 1_000_000, time })
+
+test('all of the window before the newest id is recalled and nothing older, in ever larger steps from the end', async () => {
+  const { window, reads } = await loaded(topic(50_000, 10))
+  expect(window.size()).toBe(windowMs + 1)
+  expect(isKnown(window, 48_999, 49_999)).toBe(true)
+  expect(isKnown(window, 48_998, 49_999)).toBe(false)
+  expect(isKnown(window, 49_999, 49_999)).toBe(true)
+  expect(reads).toEqual([
+    [4_999, 5_000],
+    [4_991, 4_999],
+    [4_927, 4_991],
+    [4_415, 4_927],
+    // all of it is older than the window: the last
+    [319, 4_415],
+  ])
+})
+
+test('one record of many days gives what is in the window of its end', async () => {
+  const { window } = await loaded(topic(5_000, 500).slice(-1))
+  expect(window.size()).toBe(500)
+  const days = [0, 86_400_000].map((time, id): Entry => ({ high: 1, low: id + 1, offset: id, time }))
+  const sparse = await loaded([pack(days)])
+  expect(isKnown(sparse.window, 1, 86_400_001)).toBe(true)
+  expect(isKnown(sparse.window, 0, 86_400_001)).toBe(false)
+})
+
+test('of more than fits the newest are recalled', async () => {
+  const { window } = await loaded(topic(900, 1), { maxIds: 20 })
+  expect(window.size()).toBe(20)
+  expect(isKnown(window, 899, 899)).toBe(true)
+  expect(isKnown(window, 880, 899)).toBe(true)
+  expect(isKnown(window, 879, 899)).toBe(false)
+})
+
+test('records that are gone or cannot be read are passed over', async () => {
+  const records: (Buffer | null)[] = topic(300, 10)
+  records[29] = Buffer.from('no such thing')
+  records[15] = null
+  const { window, unreadable } = await loaded(records, { low: 5 })
+  expect(unreadable).toEqual([29, 15])
+  expect(window.size()).toBe(300 - 50 - 20)
+})
+
+test('an empty topic is loaded at once', async () => {
+  const { reads } = await loaded([])
+  expect(reads).toEqual([])
+})
+
+test('no more is read when the partition has gone', async () => {
+  const { reads } = await loaded(topic(5_000, 10), { steps: 2 })
+  expect(reads).toHaveLength(2)
+})

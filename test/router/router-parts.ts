@@ -1,0 +1,130 @@
+import { inject, onTestFinished } from 'vitest'
+import type { Connection } from '../../kafka/client.ts'
+import { consume, type Handler } from '../../kafka/consume.ts'
+import { createProducer, type OutRecord, type Producer } from '../../kafka/produce.ts'
+import { openReader } from '../../kafka/reader.ts'
+import { createDuplicates } from '../../router/duplicates.ts'
+import { router } from '../../router/run.ts'
+import type { Codec } from '../../schemas/codec.ts'
+import type { Delivery } from '../../schemas/delivery.ts'
+import type { Event } from '../../schemas/event.ts'
+import { openCodec, openRegistry } from '../../schemas/registry.ts'
+import { DELIVERIES, EVENTS, SEEN } from '../../schemas/topics.ts'
+import { closing, connection, readAll } from '../helpers/cluster.ts'
+import { aDestination, anEvent } from '../helpers/events.ts'
+
+/** What befalls a router. */
+export type Fate = {
+  /** A topic to which nothing of it comes: what its producer says then at the end of the process. */
+  withheld?: string
+  settlesNothing?: boolean
+  /** `router.seen` is not read before. */
+  readsAfter?: Promise<void>
+}
+
+export type Routing = {
+  duplicates: string[]
+  loads: string[]
+  /** How many ids. */
+  remembered(): number
+  crash(): Promise<void>
+}
+
+/** Topics of its own with routers in this process, so that one can be ended at a chosen point. */
+export async function aWorld() {
+  const kafka = await connection([{ name: EVENTS }, { name: DELIVERIES }, { name: SEEN }])
+  const registry = openRegistry({ url: inject('registryUrl'), auth: undefined })
+  const events = await openCodec(registry, 'event', kafka.named(`${EVENTS}-value`))
+  const deliveries = await openCodec(registry, 'delivery', kafka.named(`${DELIVERIES}-value`))
+  const producer = closing(await createProducer(kafka))
+  return {
+    kafka,
+    producer,
+    /** As ingest writes them. */
+    async send(...given: Partial<Event>[]): Promise<void> {
+      const records = given.map(anEvent).map(
+        (event): OutRecord => ({
+          topic: EVENTS,
+          key: `${event.sourceId}/${event.userId ?? event.anonymousId}`,
+          value: events.encode(event),
+        }),
+      )
+      await producer.produce(records)
+    },
+    /** @returns the ids of the events that deliveries were made of, in the order of each partition. */
+    async delivered(): Promise<string[]> {
+      const decoded = (await readAll(kafka, DELIVERIES)).map(({ value }) => deliveries.decode(value))
+      const each = await Promise.all(decoded)
+      return each.map((one) => (one.ok ? one.value.messageId : 'undecodable'))
+    },
+    route: (fate: Fate = {}) => aRouter({ kafka, producer, events, deliveries }, fate),
+  }
+}
+
+type Parts = { kafka: Connection; producer: Producer; events: Codec<Event>; deliveries: Codec<Delivery> }
+
+async function aRouter(
+  parts: Parts,
+  { withheld, settlesNothing = false, readsAfter }: Fate,
+): Promise<Routing> {
+  const { kafka, events, deliveries } = parts
+  const producer: Producer = {
+    ...parts.producer,
+    produce: (records) =>
+      records.some(({ topic }) => topic === withheld)
+        ? Promise.resolve('unknown' as const)
+        : parts.producer.produce(records),
+  }
+  const onFatal = (error: Error) => {
+    throw error
+  }
+  const routing: Routing = {
+    duplicates: [],
+    loads: [],
+    remembered: () => duplicates.size().ids,
+    crash: async () => undefined,
+  }
+  const reader = closing(await openReader({ connection: kafka, topic: SEEN, onFatal }))
+  const duplicates = createDuplicates({
+    reader: {
+      ...reader,
+      async read(range, onValue) {
+        await readsAfter
+        return reader.read(range, onValue)
+      },
+    },
+    producer,
+    windowMs: 3_600_000,
+    onLoad: (outcome) => void routing.loads.push(outcome),
+    log: kafka.log,
+  })
+  onTestFinished(duplicates.forget)
+  const handle = router({
+    settings: { isFresh: () => true, destinationsOf: () => [aDestination()] },
+    codec: deliveries,
+    producer,
+    duplicates,
+    onRouted: () => undefined,
+    onDuplicate: ({ messageId }) => void routing.duplicates.push(messageId),
+  })
+  const deaf: Handler<Event> = (record, message) => handle({ ...record, settle: () => undefined }, message)
+  const consumer = await consume({
+    connection: kafka,
+    group: 'router',
+    topics: [EVENTS],
+    codec: events,
+    handle: settlesNothing ? deaf : handle,
+    producer,
+    onFatal,
+    watch: duplicates.watch,
+  })
+  let ended: Promise<void> | undefined
+  // what is in flight is not waited for: nobody will know of it
+  routing.crash = () => {
+    ended ??= consumer.close(0)
+    return ended
+  }
+  closing({ close: routing.crash })
+  await consumer.joined
+  return routing
+}

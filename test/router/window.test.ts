@@ -1,0 +1,124 @@
+import { array, assert, integer, property, record } from 'fast-check'
+import { expect, test } from 'vitest'
+import { createWindow, type Entry } from '../../router/window.ts'
+
+const windowMs = 1_000
+const maxIds = 20
+
+const entry = (id: number, offset: number, time = 0): Entry => ({ high: id, low: id + 1, offset, time })
+
+/** What was admitted, in order, with the time that the partition had then. */
+type Admitted = { id: number; offset: number; time: number }
+
+/** What the rule says of an event: `undefined` between the window and twice the window. */
+function expected(
+  admitted: readonly Admitted[],
+  { high: id, offset }: Entry,
+  now: number,
+): boolean | undefined {
+  const known = admitted
+    .map((one, index) => ({ ...one, after: admitted.length - 1 - index }))
+    .filter((one) => one.id === id && one.offset < offset)
+  if (known.some(({ time, after }) => now - time <= windowMs && after < maxIds)) return false
+  if (known.some(({ time, after }) => now - time <= 2 * windowMs && after <= 2 * maxIds)) return undefined
+  return true
+}
+
+const step = record({
+  id: integer({ min: 1, max: 40 }),
+  // also back to what was routed already, as after a crash
+  by: integer({ min: -5, max: 5 }),
+  // also clocks that are behind
+  later: integer({ min: -100, max: 300 }),
+})
+
+test('an id is a duplicate within the window, may be one up to twice that, and never of itself', () => {
+  assert(
+    property(array(step, { maxLength: 400, size: 'max' }), (steps) => {
+      const window = createWindow({ windowMs, maxIds })
+      const admitted: Admitted[] = []
+      let offset = 2 ** 32 - 100
+      let now = Number.NEGATIVE_INFINITY
+      let time = 0
+      for (const { id, by, later } of steps) {
+        offset += by
+        time += later
+        now = Math.max(now, time)
+        const given = entry(id, offset, time)
+        const rule = expected(admitted, given, now)
+        const isAdmitted = window.admit(given)
+        if (rule !== undefined && isAdmitted !== rule) return false
+        if (isAdmitted) admitted.push({ id, offset, time: now })
+      }
+      return window.size() <= 2 * maxIds
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('the second of two is a duplicate right behind the first, and at the end of the window', () => {
+  const window = createWindow({ windowMs })
+  expect(window.admit(entry(1, 10))).toBe(true)
+  expect(window.admit(entry(1, 11))).toBe(false)
+  expect(window.admit(entry(1, 12, windowMs))).toBe(false)
+  expect(window.admit(entry(2, 13, windowMs + 1))).toBe(true)
+  expect(window.admit(entry(1, 14, 2 * windowMs))).toBe(false)
+})
+
+test('an id is forgotten after twice the window, however quiet the partition was', () => {
+  const window = createWindow({ windowMs })
+  window.admit(entry(1, 10))
+  expect(window.admit(entry(1, 11, 2 * windowMs + 1))).toBe(true)
+})
+
+test('an event that is routed again is not a duplicate of itself, and the one behind it still is', () => {
+  const window = createWindow({ windowMs })
+  window.recall(entry(1, 10))
+  expect(window.admit(entry(1, 10))).toBe(true)
+  expect(window.admit(entry(1, 20))).toBe(false)
+  expect(window.admit(entry(1, 10))).toBe(true)
+  expect(window.admit(entry(1, 20))).toBe(false)
+})
+
+test('what was remembered of the later of two never hides the earlier', () => {
+  const window = createWindow({ windowMs })
+  window.recall(entry(1, 20))
+  expect(window.admit(entry(1, 10))).toBe(true)
+  expect(window.admit(entry(1, 20))).toBe(false)
+})
+
+test('an event behind maxIds others is still known, and not behind twice as many', () => {
+  const window = createWindow({ windowMs, maxIds })
+  window.admit(entry(1, 1))
+  for (let id = 2; id <= maxIds; id++) window.admit(entry(id, id))
+  expect(window.admit(entry(1, 100))).toBe(false)
+  for (let id = 100; id < 101 + 2 * maxIds; id++) window.admit(entry(id, id))
+  expect(window.admit(entry(1, 1_000))).toBe(true)
+})
+
+test('an event whose clock is behind makes nothing forgotten', () => {
+  const window = createWindow({ windowMs, maxIds: 2 })
+  window.admit(entry(1, 10, 5_000))
+  window.admit(entry(2, 11, 5_000))
+  window.admit(entry(3, 12, 0))
+  expect(window.admit(entry(2, 13, 5_001))).toBe(false)
+})
+
+test('what is recalled late is known from then on, until it is too old', () => {
+  const window = createWindow({ windowMs })
+  expect(window.admit(entry(1, 20, 500))).toBe(true)
+  window.recall(entry(2, 10, 100))
+  expect(window.admit(entry(2, 21, 600))).toBe(false)
+  window.admit(entry(3, 22, 100 + 2 * windowMs + 1))
+  expect(window.admit(entry(2, 23, 100 + 2 * windowMs + 1))).toBe(true)
+  window.recall(entry(4, 11, 100))
+  expect(window.admit(entry(4, 24, 100 + 2 * windowMs + 1))).toBe(true)
+  expect(window.room()).toBe(0)
+})
+
+test('no more is recalled than there is room for', () => {
+  const window = createWindow({ windowMs, maxIds })
+  for (let id = 1; id <= maxIds + 5; id++) window.recall(entry(id, id))
+  expect(window.size()).toBe(maxIds)
+  expect(window.room()).toBe(0)
+})
