@@ -7,6 +7,7 @@ import { send } from './http.ts'
 import { answerBrokenRequest, errorAnswerer, notFound } from './http-errors.ts'
 import { nounRoutes } from './routes.ts'
 import { sources } from './sources.ts'
+import { suppressions } from './suppressions.ts'
 import type { WriteParts } from './write.ts'
 
 declare module 'fastify' {
@@ -54,6 +55,7 @@ function apiRoutes(api: FastifyInstance, parts: AppParts): void {
   api.setNotFoundHandler((_, reply) => send(reply, notFound))
   nounRoutes(api, sources, parts)
   nounRoutes(api, destinations, parts)
+  nounRoutes(api, suppressions, parts)
 }
 
 function takeOnlyJson(app: FastifyInstance): void {

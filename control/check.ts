@@ -3,14 +3,17 @@ import type { Fault } from './answer.ts'
 import { faultsOf } from './faults.ts'
 import { keepMasked } from './keep.ts'
 import { isObject } from './members.ts'
-import type { Facts, Given, Noun, Stamp } from './noun.ts'
+import type { Facts, Noun, Stamp } from './noun.ts'
 
 export type Checked<G> = { given: G } | { faults: readonly Fault[] }
 
 export type Checking<G, T> = { shape: z.ZodType<G>; body: unknown; old: T | undefined; facts: Facts }
 
 /** A body with its masks replaced, in its shape and by the rules between records; or everything that is wrong with it. */
-export function check<G extends Given, T extends Stamp>(noun: Noun<G, T>, asked: Checking<G, T>): Checked<G> {
+export function check<G extends object, T extends Stamp>(
+  noun: Noun<G, T>,
+  asked: Checking<G, T>,
+): Checked<G> {
   const { shape, old, facts } = asked
   const { body, faults: masks } = keepMasked(asked.body, old)
   const parsed = shape.safeParse(body, { reportInput: true })
@@ -25,7 +28,7 @@ export function check<G extends Given, T extends Stamp>(noun: Noun<G, T>, asked:
 }
 
 /** A new record's id is free; an old one's stays. */
-function idFaults<G extends Given, T extends Stamp>(
+function idFaults<G extends object, T extends Stamp>(
   noun: Noun<G, T>,
   id: unknown,
   { old, facts }: Checking<G, T>,
@@ -42,7 +45,7 @@ function idFaults<G extends Given, T extends Stamp>(
   return old ? [] : idTaken(noun, id, facts)
 }
 
-export function idTaken<G extends Given, T extends Stamp>(
+export function idTaken<G extends object, T extends Stamp>(
   noun: Noun<G, T>,
   id: string,
   facts: Facts,

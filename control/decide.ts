@@ -1,6 +1,5 @@
 import { check, idTaken } from './check.ts'
-import { idFor } from './id.ts'
-import type { Facts, Given, Made, Noun, Stamp } from './noun.ts'
+import type { Facts, Made, Noun, Replaceable, Stamp } from './noun.ts'
 import type { Refusal } from './refusal.ts'
 
 /** What a write comes to: the record to write, `null` to remove it, or why not. */
@@ -12,7 +11,7 @@ export type Replace = Create & { id: string; version: number }
 /** Without `version`: whichever it is at. */
 export type Remove = { id: string; version: number | undefined }
 
-export function create<G extends Given, T extends Stamp>(
+export function create<G extends object, T extends Stamp>(
   noun: Noun<G, T>,
   asked: Create,
   facts: Facts,
@@ -20,7 +19,7 @@ export function create<G extends Given, T extends Stamp>(
   const { body, now, made } = asked
   const checked = check(noun, { shape: noun.create, body, old: undefined, facts })
   if ('faults' in checked) return { refusal: { code: 'faulty', faults: checked.faults } }
-  const id = checked.given.id ?? idFor(checked.given.name, made.idSuffix)
+  const id = noun.newId(checked.given, made)
   const taken = idTaken(noun, id, facts)
   if (taken.length > 0) return { refusal: { code: 'faulty', faults: taken } }
   return {
@@ -29,8 +28,8 @@ export function create<G extends Given, T extends Stamp>(
   }
 }
 
-export function replace<G extends Given, T extends Stamp>(
-  noun: Noun<G, T>,
+export function replace<G extends object, T extends Stamp>(
+  noun: Replaceable<G, T>,
   asked: Replace,
   facts: Facts,
 ): Decided<T> {
@@ -43,7 +42,7 @@ export function replace<G extends Given, T extends Stamp>(
   return { id, record: noun.build(checked.given, { stamp, made, old: found.old }) }
 }
 
-export function remove<G extends Given, T extends Stamp>(
+export function remove<G extends object, T extends Stamp>(
   noun: Noun<G, T>,
   asked: Remove,
   facts: Facts,
@@ -54,7 +53,7 @@ export function remove<G extends Given, T extends Stamp>(
   return faults.length > 0 ? { refusal: { code: 'in_use', faults } } : { id: asked.id, record: null }
 }
 
-function current<G extends Given, T extends Stamp>(
+function current<G extends object, T extends Stamp>(
   noun: Noun<G, T>,
   { id, version }: Remove,
   facts: Facts,

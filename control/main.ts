@@ -2,12 +2,13 @@ import { createFencedWriter } from '../kafka/fenced.ts'
 import { probeUntilClosed, run } from '../lifecycle.ts'
 import { followSettings } from '../schemas/follow.ts'
 import { prepare } from '../schemas/prepare.ts'
+import { KINDS } from '../schemas/settings.ts'
 import { createApp } from './app.ts'
 
 await run('control', async ({ config, log, connection, onFatal, closing }) => {
   await prepare(connection, config)
   const settings = closing.adopt(
-    await followSettings({ connection, keys: config.configKeys, onFatal }),
+    await followSettings({ connection, keys: config.configKeys, kinds: KINDS, onFatal }),
     (open) => open.close(),
   )
   const { table } = settings

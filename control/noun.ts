@@ -5,7 +5,7 @@ import type { Fault } from './answer.ts'
 import type { Members } from './members.ts'
 
 /** What is known when a write is decided. */
-export type Facts = Pick<Settings, 'sources' | 'destinations' | 'sourceByWriteKey'>
+export type Facts = Pick<Settings, 'sources' | 'destinations' | 'suppressions' | 'sourceByWriteKey'>
 
 /** What every record has. `updatedAt`: ISO 8601 UTC. */
 export type Stamp = { id: string; version: number; updatedAt: string }
@@ -13,16 +13,19 @@ export type Stamp = { id: string; version: number; updatedAt: string }
 /** Made of randomness beforehand, for a record that does not bring its own. */
 export type Made = { idSuffix: string; writeKey: string }
 
-/** What a client gives; more than a name depends on the kind. */
-export type Given = { id?: string | undefined; name: string }
-
-/** One kind of setting, as the API offers it under `/api/<path>`. A further kind is one more value of this type. */
-export type Noun<G extends Given, T extends Stamp> = {
+/**
+ * One kind of setting, as the API offers it under `/api/<path>`: `G` is what a client gives of it, `T` the record. A further
+ * kind is one more value of this type.
+ */
+export type Noun<G extends object, T extends Stamp> = {
   kind: Kind
   path: string
   create: z.ZodType<G>
-  replace: z.ZodType<G>
+  /** Without it a record stays as it was created, until it is removed. */
+  replace?: z.ZodType<G>
   all(facts: Facts): ReadonlyMap<string, T>
+  /** The id of a new record. */
+  newId(given: G, made: Made): string
   /** The record that comes of what was given; `old` is the one it replaces. */
   build(given: G, by: { stamp: Stamp; made: Made; old: T | undefined }): T
   /** Rules between records. The body's shape may be faulty as well: all faults are told at once. */
@@ -30,6 +33,12 @@ export type Noun<G extends Given, T extends Stamp> = {
   /** What stands against removing it. */
   uses(id: string, facts: Facts): Fault[]
 }
+
+export type Replaceable<G extends object, T extends Stamp> = Noun<G, T> & { replace: z.ZodType<G> }
+
+export const isReplaceable = <G extends object, T extends Stamp>(
+  noun: Noun<G, T>,
+): noun is Replaceable<G, T> => noun.replace !== undefined
 
 export const createFields = { id: idShape.optional() }
 

@@ -9,12 +9,32 @@ export const pageShape = z.strictObject({
 
 export type Page<T> = { items: T[]; next: string | null }
 
-/** A page of records in the order of their ids. What is created or removed between two pages moves nothing else. */
+/**
+ * A page of records in the order of their ids. What is created or removed between two pages moves nothing else. One pass
+ * over all, of which only a page is held: of suppressions there may be hundreds of thousands.
+ */
 export function page<T extends { id: string }>(
   all: Iterable<T>,
   { limit, cursor = '' }: z.infer<typeof pageShape>,
 ): Page<T> {
-  const rest = [...all].filter(({ id }) => id > cursor).sort((a, b) => (a.id < b.id ? -1 : 1))
-  const items = rest.slice(0, limit)
-  return { items, next: rest.length > limit ? (items.at(-1)?.id ?? null) : null }
+  const first: T[] = []
+  for (const record of all) {
+    const last = first.at(-1)
+    if (record.id <= cursor || (first.length > limit && last && record.id > last.id)) continue
+    first.splice(placeOf(record.id, first), 0, record)
+    if (first.length > limit + 1) first.pop()
+  }
+  const items = first.slice(0, limit)
+  return { items, next: first.length > limit ? (items.at(-1)?.id ?? null) : null }
+}
+
+/** @returns how many of `sorted` come before `id`. */
+function placeOf(id: string, sorted: readonly { id: string }[]): number {
+  let [low, high] = [0, sorted.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((sorted[middle]?.id ?? id) < id) low = middle + 1
+    else high = middle
+  }
+  return low
 }

@@ -8,7 +8,7 @@ export type Refusal =
   | { code: 'in_use'; faults: readonly Fault[] }
 
 /** Faults of no request by itself: another record stands in the way. */
-const CONFLICTS = new Set(['id_taken', 'write_key_taken'])
+const CONFLICTS = new Set(['id_taken', 'write_key_taken', 'already_suppressed'])
 
 export function answerTo(refusal: Refusal): Answer {
   switch (refusal.code) {

@@ -3,15 +3,15 @@ import { type Answer, etag, invalid } from './answer.ts'
 import { create, remove, replace } from './decide.ts'
 import { faultsOf } from './faults.ts'
 import { type Asked, path } from './http.ts'
-import type { Given, Noun, Stamp } from './noun.ts'
+import { isReplaceable, type Noun, type Replaceable, type Stamp } from './noun.ts'
 import { answerToWrite, logWrite, shown } from './outcome.ts'
 import { page, pageShape } from './page.ts'
 import { versionAsked, versionNeeded } from './precondition.ts'
 import { answerTo } from './refusal.ts'
 import { type Decide, type WriteParts, write } from './write.ts'
 
-/** `/<noun>`: list, create. `/<noun>/:id`: get, replace, remove. */
-export function nounRoutes<G extends Given, T extends Stamp>(
+/** `/<noun>`: list, create. `/<noun>/:id`: get, replace where that can be, remove. */
+export function nounRoutes<G extends object, T extends Stamp>(
   api: FastifyInstance,
   noun: Noun<G, T>,
   parts: WriteParts,
@@ -22,6 +22,17 @@ export function nounRoutes<G extends Given, T extends Stamp>(
     const outcome = await write(parts, noun.kind, decide)
     logWrite(parts.log, { who, noun: noun.kind, id: params.id }, outcome)
     return answerToWrite(outcome, { who, at: `/api/${noun.path}` })
+  }
+
+  function put(replaceable: Replaceable<G, T>, request: Asked): Answer | Promise<Answer> {
+    const asked = versionAsked(request.headers['if-match'])
+    if ('refused' in asked) return asked.refused
+    const { version } = asked
+    if (version === undefined) return versionNeeded
+    const { body, params } = request
+    return change(request, (facts, moment) =>
+      replace(replaceable, { ...moment, id: params.id, version, body }, facts),
+    )
   }
 
   path(api, `/${noun.path}`, {
@@ -41,16 +52,7 @@ export function nounRoutes<G extends Given, T extends Stamp>(
       if (!record) return answerTo({ code: 'not_found', what: `${noun.kind} ${params.id}` })
       return { status: 200, headers: { etag: etag(record.version) }, body: shown(record, who) }
     },
-    PUT: (request) => {
-      const asked = versionAsked(request.headers['if-match'])
-      if ('refused' in asked) return asked.refused
-      const { version } = asked
-      if (version === undefined) return versionNeeded
-      const { body, params } = request
-      return change(request, (facts, moment) =>
-        replace(noun, { ...moment, id: params.id, version, body }, facts),
-      )
-    },
+    ...(isReplaceable(noun) && { PUT: (request: Asked) => put(noun, request) }),
     DELETE: (request) => {
       const asked = versionAsked(request.headers['if-match'])
       if ('refused' in asked) return asked.refused

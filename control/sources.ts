@@ -1,16 +1,18 @@
 import type { z } from 'zod'
 import { type Source, sourceShape } from '../schemas/settings.ts'
 import type { Fault } from './answer.ts'
-import { createFields, type Given, type Noun, replaceFields } from './noun.ts'
+import { namedId } from './id.ts'
+import { createFields, type Replaceable, replaceFields } from './noun.ts'
 
-type GivenSource = z.infer<typeof sourceShape> & Given
+type GivenSource = z.infer<typeof sourceShape> & { id?: string | undefined }
 
-export const sources: Noun<GivenSource, Source> = {
+export const sources: Replaceable<GivenSource, Source> = {
   kind: 'source',
   path: 'sources',
   create: sourceShape.extend(createFields),
   replace: sourceShape.extend(replaceFields),
   all: (facts) => facts.sources,
+  newId: namedId,
 
   // a replacement that names no write key keeps it: a new one would lock out every client that sends with the old
   build: (given, { stamp, made, old }) => ({
@@ -26,6 +28,7 @@ export const sources: Noun<GivenSource, Source> = {
     return [{ pointer: '/writeKey', code: 'write_key_taken', message }]
   },
 
+  // suppressions of it stay: they are the users' wish, and hold again when a source of this id is made again
   uses(id, facts) {
     const users = [...facts.destinations.values()].filter(({ sourceIds }) => sourceIds.includes(id))
     return users.map((user): Fault => {

@@ -22,6 +22,8 @@ export type Table = {
 export type TableOptions = {
   connection: Connection
   topic: string
+  /** The keys to hold; all unless told. Others are passed over. */
+  wanted?: (key: string) => boolean
   /** Called for each record in the order of the topic; `undefined`: removed. Must not throw. */
   onChange?: (key: string, value: Buffer | undefined) => void
   /** The consumer has stopped for good. */
@@ -34,7 +36,8 @@ const LOAD_MS = 60_000
 const FRESH_MS = 1_500
 
 /** Follows a compacted topic from its beginning, with a group of its own that commits nothing and is deleted at the end. */
-export async function openTable({ connection, topic, onChange, onFatal }: TableOptions): Promise<Table> {
+export async function openTable(options: TableOptions): Promise<Table> {
+  const { connection, topic, wanted = () => true, onChange, onFatal } = options
   const groupId = connection.named(`table.${topic}.${randomUUID()}`)
   const values = new Map<string, Buffer>()
   /** The next offset to read of each partition. */
@@ -72,6 +75,7 @@ export async function openTable({ connection, topic, onChange, onFatal }: TableO
   })
 
   function apply(key: string, value: Buffer | null): void {
+    if (!wanted(key)) return
     // a copy: a slice would pin the whole fetch for as long as the key lives
     if (value === null) values.delete(key)
     else values.set(key, Buffer.from(value))

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Connection } from '../kafka/client.ts'
 import { openTable, type Table } from '../kafka/table.ts'
-import { type Keys, mapSecrets, unseal } from './seal.ts'
-import { type Destination, type Source, storedDestination, storedSource } from './settings.ts'
-import { createIndex, type Setting } from './settings-index.ts'
+import { readSetting } from './read-setting.ts'
+import type { Keys } from './seal.ts'
+import type { Destination, Kind, Source, Suppression } from './settings.ts'
+import { createIndex } from './settings-index.ts'
 import { shared } from './shared.ts'
+import type { Users } from './suppressed.ts'
 import { CONFIG } from './topics.ts'
 
 /** The settings as this process knows them; a write through control is here within a second. */
@@ -16,9 +18,12 @@ export type Settings = {
   isFresh(): boolean
   sources: ReadonlyMap<string, Source>
   destinations: ReadonlyMap<string, Destination>
+  suppressions: ReadonlyMap<string, Suppression>
   sourceByWriteKey(writeKey: string): Source | undefined
   /** Destinations connected to a source, switched off ones too. */
   destinationsOf(sourceId: string): readonly Destination[]
+  /** The users whose calls are dropped when this source sends them; undefined when there are none. */
+  suppressedUsers(sourceId: string): Users | undefined
   /**
    * The destination as it is now. One that seems deleted or switched off is looked up again once this process has read all
    * that was written up to now: it may be newer than what this process has followed so far, and its deliveries are not to be cancelled.
@@ -31,17 +36,24 @@ export type Settings = {
 export type FollowOptions = {
   connection: Connection
   keys: Keys
+  /** Those that this process goes by: of suppressions there may be very many. Sources and destinations unless told. */
+  kinds?: readonly Kind[]
   /** A record that no key opens, or that has not its shape: going on would take its destination for deleted. */
   onFatal: (error: Error) => void
 }
 
-export async function followSettings({ connection, keys, onFatal }: FollowOptions): Promise<Settings> {
+export async function followSettings({
+  connection,
+  keys,
+  kinds = ['source', 'destination'],
+  onFatal,
+}: FollowOptions): Promise<Settings> {
   const index = createIndex()
   let isLoaded = false
   let isWhole = true
 
   const apply = (key: string, value: Buffer | undefined) =>
-    index.set(key, value && readRecord(key, value, keys))
+    index.set(key, value && readSetting(key, value, { keys, kinds }))
 
   function follow(key: string, value: Buffer | undefined): void {
     try {
@@ -55,6 +67,7 @@ export async function followSettings({ connection, keys, onFatal }: FollowOption
   const table = await openTable({
     connection,
     topic: CONFIG,
+    wanted: (key) => kinds.some((kind) => key.startsWith(`${kind}/`)),
     onFatal,
     // what has been replaced since may be sealed with a key that is gone: only the last of each key is judged
     onChange: (key, value) => {
@@ -97,21 +110,4 @@ async function caughtUpSurely(table: Table): Promise<void> {
     if (done) return
     await sleep(250)
   }
-}
-
-const shapes = { source: storedSource, destination: storedDestination }
-
-/** @returns undefined for kinds that this process does not know. @throws when the record cannot be opened or read. */
-function readRecord(key: string, value: Buffer, keys: Keys): Setting | undefined {
-  const kind = key.slice(0, key.indexOf('/'))
-  if (kind !== 'source' && kind !== 'destination') return undefined
-  const opened = mapSecrets(JSON.parse(value.toString()), (sealed) => {
-    const text = unseal(sealed, { keys, owner: key })
-    if (text === undefined)
-      throw new Error(`CONFIG_KEY does not open the secrets of ${key}: set the key that sealed them, too`)
-    return text
-  })
-  const parsed = shapes[kind].safeParse(opened)
-  if (!parsed.success) throw new Error(`setting ${key} has not its shape: ${parsed.error.message}`)
-  return { kind, value: parsed.data } as Setting
 }

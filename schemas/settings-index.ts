@@ -1,11 +1,16 @@
-import type { Destination, Kind, Source } from './settings.ts'
+import type { Destination, Kind, Source, Suppression } from './settings.ts'
+import { createSuppressed } from './suppressed.ts'
 
-export type Setting = { kind: 'source'; value: Source } | { kind: 'destination'; value: Destination }
+export type Setting =
+  | { kind: 'source'; value: Source }
+  | { kind: 'destination'; value: Destination }
+  | { kind: 'suppression'; value: Suppression }
 
 /** Look-ups are made anew at the first use after a change: a start with many settings stays linear. */
 export function createIndex() {
   const sources = new Map<string, Source>()
   const destinations = new Map<string, Destination>()
+  const suppressed = createSuppressed()
   let byWriteKey: Map<string, Source> | undefined
   let bySource: Map<string, Destination[]> | undefined
 
@@ -14,7 +19,9 @@ export function createIndex() {
     const id = key.slice(kind.length + 1)
     if (kind === 'source') byWriteKey = undefined
     if (kind === 'destination') bySource = undefined
-    if (setting?.kind === 'source') sources.set(id, setting.value)
+    if (kind === 'suppression')
+      suppressed.set(id, setting?.kind === 'suppression' ? setting.value : undefined)
+    else if (setting?.kind === 'source') sources.set(id, setting.value)
     else if (setting?.kind === 'destination') destinations.set(id, setting.value)
     else if (kind === 'source') sources.delete(id)
     else if (kind === 'destination') destinations.delete(id)
@@ -30,7 +37,8 @@ export function createIndex() {
     return bySource.get(sourceId) ?? []
   }
 
-  return { set, sources, destinations, sourceByWriteKey, destinationsOf }
+  const { suppressions, suppressedUsers } = suppressed
+  return { set, sources, destinations, suppressions, sourceByWriteKey, destinationsOf, suppressedUsers }
 }
 
 function grouped(destinations: Iterable<Destination>): Map<string, Destination[]> {

@@ -100,13 +100,25 @@ export const destinationShape = z.strictObject({
   standardWebhooks: z.boolean().optional(),
 })
 
+/** As the source of a suppression: all of them. */
+export const EVERY_SOURCE = '*'
+
+/** A user whose calls are dropped. `userId` is compared as it is; it may be as long as a whole call. */
+export const suppressionShape = z.strictObject({
+  sourceId: z.string().regex(/^(\*|[a-z0-9_-]{1,64})$/, 'the id of a source, or * for all of them'),
+  userId: z.string().min(1, 'must not be empty').max(32_768, 'at most 32,768 characters'),
+})
+
 /** `version` counts up with each write; `updatedAt` is ISO 8601 UTC. */
 const stored = { id: idShape, version: z.number().int().positive(), updatedAt: z.string() }
 
 export const storedSource = sourceShape.extend({ ...stored, writeKey: z.string() })
 export const storedDestination = destinationShape.extend(stored)
+export const storedSuppression = suppressionShape.extend(stored)
 
 export type Webhook = z.infer<typeof webhookShape>
 export type Source = z.infer<typeof storedSource>
 export type Destination = z.infer<typeof storedDestination>
-export type Kind = 'source' | 'destination'
+export type Suppression = z.infer<typeof storedSuppression>
+export const KINDS = ['source', 'destination', 'suppression'] as const
+export type Kind = (typeof KINDS)[number]

@@ -2,7 +2,14 @@ import type { Decided } from '../../control/decide.ts'
 import type { Facts } from '../../control/noun.ts'
 import type { WriteParts } from '../../control/write.ts'
 import { mapSecrets, unseal } from '../../schemas/seal.ts'
-import { type Destination, type Source, storedDestination, storedSource } from '../../schemas/settings.ts'
+import {
+  type Destination,
+  type Source,
+  type Suppression,
+  storedDestination,
+  storedSource,
+  storedSuppression,
+} from '../../schemas/settings.ts'
 
 export const keys = [Buffer.alloc(32, 7)]
 export const made = { idSuffix: 'a1b2c3d4e5', writeKey: 'made-write-key' }
@@ -28,18 +35,25 @@ export const crm: Destination = {
   updatedAt: now,
 }
 
-export function factsOf(records: { sources?: Source[]; destinations?: Destination[] }): Facts & {
+type Records = { sources?: Source[]; destinations?: Destination[]; suppressions?: Suppression[] }
+
+export function factsOf(records: Records): Facts & {
   sources: Map<string, Source>
   destinations: Map<string, Destination>
+  suppressions: Map<string, Suppression>
 } {
-  const sources = new Map(records.sources?.map((source) => [source.id, source]))
-  const destinations = new Map(records.destinations?.map((destination) => [destination.id, destination]))
+  const sources = byId(records.sources)
+  const destinations = byId(records.destinations)
+  const suppressions = byId(records.suppressions)
   const sourceByWriteKey = (key: string) => [...sources.values()].find(({ writeKey }) => writeKey === key)
-  return { sources, destinations, sourceByWriteKey }
+  return { sources, destinations, suppressions, sourceByWriteKey }
 }
 
+const byId = <T extends { id: string }>(records: readonly T[] = []) =>
+  new Map(records.map((record) => [record.id, record]))
+
 /** The settings and their writer without Kafka; `topic` is what would be in it. */
-export function inMemory(records: Parameters<typeof factsOf>[0] = {}) {
+export function inMemory(records: Records = {}) {
   const facts = factsOf(records)
   const topic = new Map<string, string | null>()
   const writer: WriteParts['writer'] = {
@@ -54,12 +68,19 @@ export function inMemory(records: Parameters<typeof factsOf>[0] = {}) {
   function apply(key: string, value: string | null): void {
     const [kind, id = ''] = key.split('/')
     topic.set(key, value)
-    if (value === null) (kind === 'source' ? facts.sources : facts.destinations).delete(id)
-    else if (kind === 'source') facts.sources.set(id, storedSource.parse(opened(key, value)))
-    else facts.destinations.set(id, storedDestination.parse(opened(key, value)))
+    if (kind === 'source') put(facts.sources, id, value && storedSource.parse(opened(key, value)))
+    if (kind === 'destination')
+      put(facts.destinations, id, value && storedDestination.parse(opened(key, value)))
+    if (kind === 'suppression')
+      put(facts.suppressions, id, value && storedSuppression.parse(opened(key, value)))
   }
 
   return { settings: { ...facts, table: { caughtUp: async () => {} } }, writer, topic }
+}
+
+function put<T>(records: Map<string, T>, id: string, record: T | null | ''): void {
+  if (record) records.set(id, record)
+  else records.delete(id)
 }
 
 export function opened(key: string, value: string): object {

@@ -42,6 +42,25 @@ test('a table is loaded with all that was there, follows what comes, and forgets
   expect(changes.at(-1)).toBe('b=undefined')
 })
 
+test('a table holds only the keys that are wanted', async () => {
+  const kafka = await connection([compacted])
+  const producer = closing(await createProducer(kafka))
+  await producer.produce(['a/1', 'b/1', 'a/2'].map((key) => ({ topic: 'settings', key, value: key })))
+  const changed: string[] = []
+  const table = closing(
+    await openTable({
+      connection: kafka,
+      topic: 'settings',
+      onFatal,
+      wanted: (key) => key.startsWith('a/'),
+      onChange: (key) => void changed.push(key),
+    }),
+  )
+  await table.loaded
+  expect([...table.entries()].map(([key]) => key)).toEqual(['a/1', 'a/2'])
+  expect(changed).toEqual(['a/1', 'a/2'])
+})
+
 test('a table of an empty topic is loaded, and one whose last record is a transaction marker too', async () => {
   const kafka = await connection([compacted])
   const { writer } = await instance(kafka)

@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { readSetting } from '../../schemas/read-setting.ts'
+import { seal } from '../../schemas/seal.ts'
+import { KINDS } from '../../schemas/settings.ts'
+
+const keys = [Buffer.alloc(32, 1)]
+const stamp = { version: 1, updatedAt: '2026-01-02T03:04:05.678Z' }
+const suppression = { id: 's1', sourceId: '*', userId: 'jane@example.com', ...stamp }
+const source = { id: 'shop', name: 'Shop', enabled: true, ...stamp }
+
+const bytes = (record: object) => Buffer.from(JSON.stringify(record))
+const sealed = (text: string) => seal(text, { keys, nonce: randomBytes(12), owner: 'source/shop' })
+
+test('a record is read by its kind, what is sealed in clear', () => {
+  const read = (key: string, record: object) => readSetting(key, bytes(record), { keys, kinds: KINDS })
+  expect(read('suppression/s1', suppression)).toEqual({ kind: 'suppression', value: suppression })
+  expect(read('source/shop', { ...source, writeKey: sealed('shop-write-key') })).toEqual({
+    kind: 'source',
+    value: { ...source, writeKey: 'shop-write-key' },
+  })
+})
+
+test('kinds that are not asked for are not even parsed', () => {
+  const asked = { keys, kinds: ['source'] as const }
+  expect(readSetting('suppression/s1', Buffer.from('{'), asked)).toBeUndefined()
+  expect(readSetting('sources/shop', Buffer.from('{'), asked)).toBeUndefined()
+  expect(readSetting('', Buffer.from('{'), asked)).toBeUndefined()
+})
+
+test('what has not its shape is named, without its user', () => {
+  const broken = bytes({ ...suppression, sourceId: 'jane@example.com' })
+  const read = () => readSetting('suppression/s1', broken, { keys, kinds: KINDS })
+  expect(read).toThrow('suppression/s1')
+  expect(read).not.toThrow('jane')
+})
