@@ -1,7 +1,14 @@
 import { type Code, refusal, statusOf } from './codes.ts'
 
 /** What goes back over HTTP; bodies are JSON, always. */
-export type Answer = { status: number; body: string; headers?: Readonly<Record<string, string>> }
+export type Answer = {
+  code: Code | 'ok'
+  status: number
+  body: string
+  headers?: Readonly<Record<string, string>>
+}
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** Without this header browsers hide the answer from the client library, which sends again. */
 export const CORS = { 'access-control-allow-origin': '*' } as const
@@ -14,17 +21,17 @@ export const PREFLIGHT = {
 } as const
 
 /** Status 200 and this body are what client libraries take for success, and nothing else. */
-export const SUCCESS: Answer = { status: 200, body: '{"success":true}' }
+export const SUCCESS: Answer = { code: 'ok', status: 200, body: '{"success":true}' }
 
 /** A rejected item of a batch, by its place in it. */
 export type RejectedItem = { index: number; code: Code; message: string }
 
 export function batchAnswer(rejected: readonly RejectedItem[]): Answer {
-  return rejected.length === 0 ? SUCCESS : { status: 200, body: JSON.stringify({ success: true, rejected }) }
+  return rejected.length === 0 ? SUCCESS : { ...SUCCESS, body: JSON.stringify({ success: true, rejected }) }
 }
 
 export function errorAnswer(code: Code, headers?: Answer['headers']): Answer {
-  const answer = { status: statusOf(code), body: JSON.stringify(refusal(code)) }
+  const answer = { code, status: statusOf(code), body: JSON.stringify(refusal(code)) }
   return headers ? { ...answer, headers } : answer
 }
 

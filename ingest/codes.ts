@@ -1,7 +1,7 @@
 /** Every code that an answer or a rejection can carry: its status, and what it says to people. */
 const table = {
   invalid_json: [400, 'The body is not JSON.'],
-  invalid_encoding: [400, 'The body is not UTF-8.'],
+  invalid_encoding: [400, 'The body is not UTF-8, or not the gzip that its Content-Encoding says.'],
   call_not_object: [400, 'A call must be a JSON object.'],
   batch_not_array: [400, 'The body must be an object whose "batch" is an array of calls.'],
   empty_batch: [400, 'The batch holds no calls.'],
@@ -28,15 +28,24 @@ const table = {
     'No source has this write key. It is the user name of basic auth, or writeKey in the body or the query.',
   ],
   source_disabled: [403, 'The source is switched off.'],
-  not_found: [404, 'Calls go to POST /v1/{identify,track,page,screen,group,alias} and /v1/batch.'],
+  not_found: [
+    404,
+    'Calls go to POST /v1/{identify,track,page,screen,group,alias} and /v1/batch; GET /openapi.json describes it all.',
+  ],
   method_not_allowed: [405, 'This path does not take this method; see the header Allow.'],
+  request_timeout: [408, 'The request did not come in full in time: send it again.'],
   call_too_large: [413, 'A call may have at most 32 KB (32,768 bytes).'],
   batch_too_large: [
     413,
     'A batch may have at most 500 KB (512,000 bytes); its context and integrations count once for each call, up to 8 MB.',
   ],
   too_many_calls: [413, 'A batch may hold at most 2,500 calls.'],
-  unsupported_encoding: [415, 'This Content-Encoding is not supported: send the body as it is.'],
+  unsupported_encoding: [415, 'This Content-Encoding is not supported: gzip is, and none (identity).'],
+  rate_limited: [
+    429,
+    'The source sends more calls than its rate limit allows: send again after Retry-After.',
+  ],
+  headers_too_large: [431, 'The URL and the headers may have at most 64 KB (65,536 bytes) together.'],
   internal_error: [500, 'Something went wrong here.'],
   unavailable: [503, 'The call could not be stored in time: send it again.'],
 } as const satisfies Record<string, readonly [status: number, message: string]>
@@ -45,6 +54,8 @@ export type Code = keyof typeof table
 
 /** Why a call, or a whole request, is not taken. */
 export type Refusal = { code: Code; message: string }
+
+export const CODES = Object.keys(table) as Code[] // its keys are the codes
 
 export const statusOf = (code: Code): number => table[code][0]
 

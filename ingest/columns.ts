@@ -20,10 +20,10 @@ export function readColumns(call: JsonObject, shared: Shared): Columns | Code {
   if (properties !== null && !isObject(properties)) return 'properties_not_object'
   if (traits !== null && !isObject(traits)) return 'traits_not_object'
   if (context !== null && !isObject(context)) return 'context_not_object'
-  const integrations = under(shared.integrations, call.integrations ?? ownIntegrations(call.context))
+  const integrations = under(shared.integrations, withAll(call.integrations ?? ownIntegrations(call.context)))
   if (integrations !== null && !isObject(integrations)) return 'integrations_not_object'
   if (integrations && !allIsBoolean(integrations)) return 'integrations_all_not_boolean'
-  return { properties, traits, context, integrations: integrations && withAll(integrations) }
+  return { properties, traits, context, integrations }
 }
 
 export const ownIntegrations = (context: unknown): unknown =>
@@ -41,9 +41,9 @@ function allIsBoolean({ All, all }: JsonObject): boolean {
   return typeof value === 'boolean'
 }
 
-/** One version of the Go library writes `all`. */
-function withAll(integrations: JsonObject): JsonObject {
-  if (typeof integrations.all !== 'boolean' || typeof integrations.All === 'boolean') return integrations
-  const { all, ...others } = integrations
-  return { All: all, ...others }
+/** One version of the Go library writes `all`; renamed before it is merged, it is the same key there. */
+export function withAll(integrations: unknown): unknown {
+  if (!isObject(integrations) || typeof integrations.all !== 'boolean') return integrations
+  const { all, All, ...others } = integrations
+  return All === undefined || All === null ? { All: all, ...others } : integrations
 }

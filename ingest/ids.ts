@@ -18,8 +18,8 @@ export function readIds(call: JsonObject): Ids | undefined {
   return { userId, anonymousId, groupId, previousId }
 }
 
-/** Whole numbers above 2^53 - 1 have lost digits when they were parsed: taken, they would make one user of two. */
-function readId(value: unknown): string | null | undefined {
+/** @returns null where there is none, undefined for what is no id. Whole numbers above 2^53 - 1 have lost digits when they were parsed: taken, they would make one user of two. */
+export function readId(value: unknown): string | null | undefined {
   if (value === undefined || value === null || value === '') return null
   if (typeof value === 'string') return value
   if (typeof value !== 'number' || Math.abs(value) > Number.MAX_SAFE_INTEGER) return undefined

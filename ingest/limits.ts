@@ -14,3 +14,47 @@ export const SHARED_BYTES = 8 * 1024 * 1024
 
 /** Characters of a rejected call that are kept; at most three bytes each, so that the record stays below Kafka's 1 MB. */
 export const REJECTED_CHARS = 256 * 1024
+
+/** Bytes that a body in gzip may have above its limit on the way: what gzip adds to something that does not shrink. */
+export const GZIP_EXTRA = 1024
+
+/** Bytes of a request's URL and headers together: a pixel that carries 32 KB as base64 is within it. */
+export const HEADER_BYTES = 64 * 1024
+
+/** Open connections of one process; more are refused at once. */
+export const CONNECTIONS = 10_000
+
+/**
+ * Bytes that requests may hold; past it more get 503 at once. A body is held until it is judged, and REQUEST_BYTES until
+ * the answer: about so much Node keeps of a request, however small it is (measured: 9 KB). All connections may have one.
+ */
+export const HELD_BYTES = 96 * 1024 * 1024
+export const REQUEST_BYTES = 8 * 1024
+
+/** How long clients may take, in milliseconds. */
+export type Patience = {
+  /** From the opening of a connection, or the first byte of a request, to the end of its headers. */
+  headersMs: number
+  /** The same, to the end of its body. */
+  requestMs: number
+  /** Between two requests: above the 60 s of common load balancers, so that it is they who close. */
+  keepAliveMs: number
+  /** Without taking a byte of the answers that wait for it; at most twice as long. */
+  idleMs: number
+  /** To write on what is not wanted, after its answer. */
+  lingerMs: number
+  /** At the end of the process; above the 10 s that Kafka may take. */
+  closingMs: number
+  /** How often the first two are looked at. */
+  checkMs: number
+}
+
+export const PATIENCE: Patience = {
+  headersMs: 15_000,
+  requestMs: 60_000,
+  keepAliveMs: 75_000,
+  idleMs: 60_000,
+  lingerMs: 10_000,
+  closingMs: 10_500,
+  checkMs: 1_000,
+}

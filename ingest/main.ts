@@ -10,12 +10,13 @@ import { notReady } from './ready.ts'
 import { openEncoders } from './record.ts'
 import { createTake } from './take.ts'
 
-const MAX_QUEUED_BYTES = 64 * 1024 * 1024
+/** Half a second of calls at full speed; past it a client had better hear so than wait. */
+const MAX_QUEUED_BYTES = 32 * 1024 * 1024
 
 await run('ingest', async ({ config, log, connection, onFatal, closing }) => {
   await prepare(connection, config)
   const settings = closing.adopt(
-    await followSettings({ connection, keys: config.configKeys, onFatal }),
+    await followSettings({ connection, keys: config.configKeys, kinds: ['source', 'suppression'], onFatal }),
     (it) => it.close(),
   )
   const meter = createMeter(registry)
@@ -28,7 +29,9 @@ await run('ingest', async ({ config, log, connection, onFatal, closing }) => {
   closing.adopt(await serveOps({ host: config.host, port: config.metricsPort, probe }), (it) => it.close())
   const take = createTake({
     sourceByWriteKey: settings.sourceByWriteKey,
+    suppressedUsers: settings.suppressedUsers,
     now: Date.now,
+    clock: () => performance.now(),
     newId: randomUUIDv7,
     produce: producer.produce,
     encoders: await openEncoders(config.registry, connection.named),

@@ -1,18 +1,21 @@
-import { Gauge, Histogram, type Registry } from 'prom-client'
+import { Histogram, type Registry } from 'prom-client'
 import type { Producer } from '../kafka/produce.ts'
+import { createDoorMeter, type DoorMeter } from './door.ts'
+import { gauge } from './gauge.ts'
 import type { RouteType } from './judge.ts'
 import { createTally, type Tally } from './tally.ts'
 
 /** What ingest tells operators. On the way of a call it only adds up numbers; labels are made when Prometheus asks. */
-export type Meter = Tally & {
-  /** A request has come in. */
-  began(): void
-  /** It has been answered, after `seconds`. */
-  ended(type: RouteType, seconds: number): void
-  /** Kafka has acknowledged a send. */
-  acked(ack: { seconds: number }): void
-  watchQueue(producer: Pick<Producer, 'queuedBytes'>): void
-}
+export type Meter = Tally &
+  DoorMeter & {
+    /** A request has come in. */
+    began(): void
+    /** It has been answered, after `seconds`. */
+    ended(type: RouteType, seconds: number): void
+    /** Kafka has acknowledged a send. */
+    acked(ack: { seconds: number }): void
+    watchQueue(producer: Pick<Producer, 'queuedBytes'>): void
+  }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
@@ -28,6 +31,7 @@ export function createMeter(register: Registry): Meter {
   gauge(register, ['sluice_ingest_requests_in_flight', 'Requests that are not answered yet.'], () => inFlight)
   return {
     ...createTally(register),
+    ...createDoorMeter(register),
     began() {
       inFlight += 1
     },
@@ -56,15 +60,4 @@ function requestTimes(register: Registry) {
     registers: [register],
   })
   return [request.labels('call'), request.labels('batch')] as const
-}
-
-function gauge(register: Registry, [name, help]: [string, string], value: () => number): void {
-  new Gauge({
-    name,
-    help,
-    registers: [register],
-    collect() {
-      this.set(value())
-    },
-  })
 }

@@ -1,73 +1,63 @@
-import type { FastifyError, FastifyReply, FastifyRequest, RouteShorthandOptionsWithHandler } from 'fastify'
-import type { Logger } from '../log.ts'
-import { errorAnswer } from './answer.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Answer, errorAnswer, SUCCESS, UNAVAILABLE } from './answer.ts'
+import { type BodyLimit, consume, dropped, type End, readBody } from './body.ts'
 import type { Code } from './codes.ts'
+import type { Handler } from './handlers.ts'
+import type { Hold } from './hold.ts'
 import type { RouteType } from './judge.ts'
-import { BATCH_BYTES, CALL_BYTES } from './limits.ts'
+import { BATCH_BYTES, CALL_BYTES, REQUEST_BYTES } from './limits.ts'
 import type { Meter } from './metrics.ts'
-import { send, sendAndLinger } from './reply.ts'
+import type { Respond } from './reply.ts'
 import type { Take } from './take.ts'
 
 export type ReceiveOptions = {
   take: Take
-  meter: Pick<Meter, 'began' | 'ended' | 'refused'>
-  log: Pick<Logger, 'error'>
+  hold: Hold
+  respond: Respond
+  meter: Pick<Meter, 'refused'>
 }
 
-const NO_BODY = Buffer.alloc(0)
+const CALL: BodyLimit = { bytes: CALL_BYTES, code: 'call_too_large' }
+const BATCH: BodyLimit = { bytes: BATCH_BYTES, code: 'batch_too_large' }
 
-/** What one route does: hands the bytes of a request to `take`, and sends what that answers. */
-export function receive(
-  type: RouteType,
-  { take, meter, log }: ReceiveOptions,
-): RouteShorthandOptionsWithHandler {
-  const tooLarge = type === 'batch' ? 'batch_too_large' : 'call_too_large'
+/** What a route for calls does: reads a request, hands its bytes to `take`, and sends what that answers. */
+export function receive(type: RouteType, { take, hold, respond, meter }: ReceiveOptions): Handler {
+  const limit = type === 'batch' ? BATCH : CALL
 
-  function refuse(code: Code, reply: FastifyReply): FastifyReply {
+  function refuse(code: Code, reply: FastifyReply): void {
     meter.refused(type, code)
-    return send(reply, errorAnswer(code))
+    respond(reply, code === 'unavailable' ? UNAVAILABLE : errorAnswer(code))
   }
 
-  return {
-    bodyLimit: type === 'batch' ? BATCH_BYTES : CALL_BYTES,
-    async handler({ headers, query, body, ip }, reply) {
-      const encoding = headers['content-encoding']
-      if (encoding !== undefined && encoding !== 'identity') return refuse('unsupported_encoding', reply)
-      const start = performance.now()
-      meter.began()
-      try {
-        const bytes = Buffer.isBuffer(body) ? body : NO_BODY
-        return send(reply, await take({ type, authorization: headers.authorization, query, body: bytes }, ip))
-      } finally {
-        meter.ended(type, (performance.now() - start) / 1000)
-      }
-    },
-    errorHandler(error, request, reply) {
-      if (error.statusCode === 413) {
-        meter.refused(type, tooLarge)
-        sendAndLinger(request, reply, errorAnswer(tooLarge))
-      } else fail({ error, reply, log })
-    },
+  /** Its answer is on the way. */
+  type Taken = { taken: Promise<Answer> }
+
+  async function begin(
+    request: FastifyRequest,
+    { raw: response }: FastifyReply,
+  ): Promise<Taken | Code | 'gone'> {
+    const { raw, headers, query, ip } = request
+    using lease = hold.open()
+    const body = await readBody({ request: raw, response }, limit, lease)
+    if (!body.ok) return body.code
+    return { taken: take({ type, authorization: headers.authorization, query, body: body.bytes }, ip) }
+  }
+
+  return async (request, reply) => {
+    using lease = hold.open()
+    if (!lease.add(REQUEST_BYTES)) return refuse('unavailable', reply)
+    // judged, a request no longer needs its body: what it comes to waits for Kafka in the queue, which has a bound of its own
+    const begun = await begin(request, reply)
+    if (typeof begun === 'object') respond(reply, await begun.taken)
+    else if (begun !== 'gone') refuse(begun, reply)
   }
 }
 
-/** For what no route has answered: a request that HTTP does not allow, or a fault of ours. */
-export function fail({
-  error,
-  reply,
-  log,
-}: {
-  error: FastifyError
-  reply: FastifyReply
-  log: ReceiveOptions['log']
-}): void {
-  const isOurs = (error.statusCode ?? 500) >= 500
-  if (isOurs) log.error({ err: error }, 'a request has failed')
-  send(reply, errorAnswer(isOurs ? 'internal_error' : 'bad_request'))
-}
-
-/** Clients send JSON as `text/plain`, as a form, with a type that is none, or without one. */
-export function ignoreContentType({ raw }: FastifyRequest, _reply: FastifyReply, done: () => void): void {
-  raw.headers['content-type'] = undefined
-  done()
+/** Client libraries report on themselves here, which nobody reads: it is taken, and dropped as it comes. */
+export function receiveMetrics(respond: Respond): Handler {
+  return async ({ raw: request }, reply) => {
+    const exchange = { request, response: reply.raw }
+    const end = await new Promise<End>((resolve) => consume(exchange, dropped, resolve))
+    if (end !== 'gone') respond(reply, end === 'end' ? SUCCESS : errorAnswer(end))
+  }
 }

@@ -1,51 +1,65 @@
-import type { Socket } from 'node:net'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Answer, CORS, errorAnswer } from './answer.ts'
+import type { IncomingMessage } from 'node:http'
+import type { FastifyReply } from 'fastify'
+import { type Answer, CORS, JSON_TYPE } from './answer.ts'
+import { CUT } from './body.ts'
 
-const JSON_TYPE = 'application/json; charset=utf-8'
+export type Respond = (reply: FastifyReply, answer: Answer) => void
 
-export function send(reply: FastifyReply, { status, body, headers }: Answer): FastifyReply {
-  // a connection kept after its answer would hold up the end of the process
-  if (!reply.server.server.listening) reply.header('connection', 'close')
-  reply.code(status).header('content-type', JSON_TYPE).headers(CORS)
-  if (headers) reply.headers(headers)
-  return reply.send(body)
+type RespondOptions = {
+  /** Told of each answer. */
+  answered: (code: Answer['code']) => void
+  /** How long a client may go on writing what is not wanted, in milliseconds. */
+  lingerMs: number
 }
 
-/** How long a client may go on writing what is not wanted. */
-const LINGER_MS = 10_000
+/** The one way in which a request is answered in JSON. */
+export function createRespond({ answered, lingerMs }: RespondOptions): Respond {
+  return (reply, answer) => {
+    answered(answer.code)
+    if (isUnread(reply.request.raw)) sendAndLinger(reply, answer, lingerMs)
+    else send(reply, answer)
+  }
+}
+
+function send(reply: FastifyReply, { status, body, headers }: Answer): void {
+  closeAtEnd(reply)
+  reply.code(status).header('content-type', JSON_TYPE).headers(CORS)
+  if (headers) reply.headers(headers)
+  reply.send(body)
+}
+
+/** A connection kept after its answer would hold up the end of the process. */
+export function closeAtEnd(reply: FastifyReply): void {
+  if (!reply.server.server.listening) reply.header('connection', 'close')
+}
+
+/** More of its body may come. */
+export function isUnread({ readableEnded, headers }: IncomingMessage): boolean {
+  if (readableEnded) return false
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
 
 /**
  * Answers a request whose body is not read to its end, then closes the connection: but only when the client has written
  * all of it, or has had its time. Closed earlier, the system would reset the connection and the answer be lost.
  */
-export function sendAndLinger(
-  { raw: request }: FastifyRequest,
-  reply: FastifyReply,
-  { status, body }: Answer,
-): void {
+function sendAndLinger(reply: FastifyReply, { status, body, headers }: Answer, lingerMs: number): void {
   reply.hijack()
-  const response = reply.raw
-  const length = Buffer.byteLength(body)
+  const { raw: response } = reply
+  const { raw: request } = reply.request
   response.writeHead(status, {
     'content-type': JSON_TYPE,
-    'content-length': length,
+    'content-length': Buffer.byteLength(body),
     connection: 'close',
     ...CORS,
+    ...headers,
   })
   response.write(body)
-  const timer = setTimeout(close, LINGER_MS)
+  const timer = setTimeout(close, lingerMs)
   function close(): void {
     clearTimeout(timer)
     response.end()
   }
-  request.once('end', close).once('close', close).resume()
-}
-
-/** For what is no HTTP, or too slow: Node's parser has given up, so the answer is written by hand. */
-export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-  const { status, body } = errorAnswer('bad_request')
-  const head = `HTTP/1.1 ${status} Bad Request\r\nContent-Type: ${JSON_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}`
-  socket.end(`${head}\r\nAccess-Control-Allow-Origin: *\r\nConnection: close\r\n\r\n${body}`)
+  request.once('end', close).once('close', close).once(CUT, close).resume()
+  if (request.socket.readableEnded) close()
 }

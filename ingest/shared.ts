@@ -1,4 +1,4 @@
-import { ownIntegrations } from './columns.ts'
+import { ownIntegrations, withAll } from './columns.ts'
 import { type JsonObject, jsonBytes } from './json.ts'
 import { parseTime } from './time.ts'
 
@@ -16,5 +16,10 @@ export const NOTHING_SHARED: Shared = { context: null, integrations: null, sentA
 export function readShared({ context = null, integrations = null, sentAt }: JsonObject): Shared {
   const bytes =
     (context === null ? 0 : jsonBytes(context)) + (integrations === null ? 0 : jsonBytes(integrations))
-  return { context, integrations: integrations ?? ownIntegrations(context), sentAt: parseTime(sentAt), bytes }
+  return {
+    context,
+    integrations: withAll(integrations ?? ownIntegrations(context)),
+    sentAt: parseTime(sentAt),
+    bytes,
+  }
 }

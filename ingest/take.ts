@@ -1,18 +1,24 @@
 import type { OutRecord, Produced, Producer } from '../kafka/produce.ts'
 import type { Logger } from '../log.ts'
 import { type Answer, errorAnswer, UNAVAILABLE } from './answer.ts'
-import { type Judgement, judge, type Known, type Received, type RouteType } from './judge.ts'
+import { type Judgement, judge, type Known, type Received, type RouteType, refuse } from './judge.ts'
 import type { Meter } from './metrics.ts'
 import { type Encoders, eventRecord, rejectedRecord } from './record.ts'
+import { callsIn, readSender, type SourceByWriteKey } from './sender.ts'
+import { createThrottle, tooFast } from './throttle.ts'
+import { type Upshot, upshotOf } from './upshot.ts'
 
 /** Past it Kafka's answer is unknown and the client had better send again; the router drops what is then there twice. */
 const DEADLINE_MS = 10_000
 
 export type TakeOptions = {
-  sourceByWriteKey: Known['sourceByWriteKey']
+  sourceByWriteKey: SourceByWriteKey
+  suppressedUsers: (sourceId: string) => Known['suppressed']
   newId: Known['newId']
   /** Milliseconds since 1970. */
   now: () => number
+  /** Milliseconds that never go back. */
+  clock: () => number
   produce: Producer['produce']
   encoders: Encoders
   meter: Pick<Meter, 'count'>
@@ -23,16 +29,37 @@ export type Take = (received: Received, ip: string) => Promise<Answer>
 
 /** Takes a request: judges it, writes all that is in it to Kafka as one group, and answers when all of that is acknowledged. */
 export function createTake({ produce, encoders, meter, log, ...known }: TakeOptions): Take {
-  return async (received, ip) => {
-    const judgement = judge(received, { ...known, ip, receivedAt: known.now() })
-    const produced = await write(recordsOf(judgement, encoders), produce)
-    meter.count(received.type, judgement, produced)
+  const decide = createDecide(known)
+
+  async function conclude(type: RouteType, upshot: Upshot, producing: Promise<Produced>): Promise<Answer> {
+    const produced = await producing
+    meter.count(type, upshot, produced)
     if (produced === 'too_large' || produced === 'refused')
       log.error(
-        { sourceId: judgement.sourceId, code: produced },
+        { sourceId: upshot.sourceId, code: produced },
         'Kafka takes no records of this size: is max.message.bytes below 1 MB?',
       )
-    return answerTo(produced, judgement, received.type)
+    return answerTo(produced, upshot.answer, type)
+  }
+
+  // while it waits for Kafka a request holds its records alone, not what they were made of
+  return (received, ip) => {
+    const judgement = decide(received, ip)
+    return conclude(received.type, upshotOf(judgement), write(recordsOf(judgement, encoders), produce))
+  }
+}
+
+type DecideOptions = Omit<TakeOptions, 'produce' | 'encoders' | 'meter' | 'log'>
+
+function createDecide({ sourceByWriteKey, suppressedUsers, newId, now, clock }: DecideOptions) {
+  const throttle = createThrottle(clock)
+  return (received: Received, ip: string): Judgement => {
+    const sent = readSender(received, sourceByWriteKey)
+    if ('refused' in sent) return refuse(sent.refused, sent.sourceId)
+    const { id, rateLimit } = sent.source
+    const retryAfter = rateLimit && throttle(rateLimit, callsIn(sent))
+    if (retryAfter) return refuse('rate_limited', id, tooFast(rateLimit, retryAfter))
+    return judge(sent, { receivedAt: now(), ip, newId, suppressed: suppressedUsers(id) })
   }
 }
 
@@ -46,10 +73,10 @@ async function write(records: readonly OutRecord[], produce: Producer['produce']
   return records.length === 0 ? 'acked' : produce(records, { deadlineMs: DEADLINE_MS })
 }
 
-function answerTo(produced: Produced, judgement: Judgement, type: RouteType): Answer {
+function answerTo(produced: Produced, answer: Answer, type: RouteType): Answer {
   switch (produced) {
     case 'acked':
-      return judgement.answer
+      return answer
     case 'full':
     case 'unknown':
       return UNAVAILABLE

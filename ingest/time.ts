@@ -7,7 +7,7 @@ export type EventTimes = {
 }
 
 const DATE = String.raw`(\d{4})-?(\d\d)-?(\d\d)`
-const CLOCK = String.raw`(\d\d):?(\d\d)(?::?(\d\d)(?:[.,](\d{1,9}))?)?`
+const CLOCK = String.raw`(\d\d):?(\d\d)(?::?(\d\d)(?:[.,](\d+))?)?`
 const OFFSET = String.raw`(?:[Zz]|([+-])(\d\d):?(\d\d)?)`
 const ISO = new RegExp(`^${DATE}(?:[Tt ]${CLOCK} ?${OFFSET}?)?$`)
 
@@ -46,8 +46,8 @@ function parseAny(value: string): number | null {
   const local = Date.parse(
     `${year}-${month}-${day}T${hour}:${minute}:${second}.${decimals.slice(0, 3).padEnd(3, '0')}Z`,
   )
-  // Date.parse takes 30 February for 2 March
-  if (Number(day) > 28 && new Date(local).getUTCDate() !== Number(day) && hour !== '24') return null
+  // Date.parse takes 30 February for 2 March; the hour 24 is on the next day
+  if (Number(day) > 28 && new Date(`${year}-${month}-${day}`).getUTCDate() !== Number(day)) return null
   if (Number(offsetHour) > 23 || Number(offsetMinute) > 59) return null
   const offset = (Number(offsetHour) * 60 + Number(offsetMinute)) * 60_000
   return inRange(sign === '-' ? local + offset : local - offset)

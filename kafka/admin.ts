@@ -25,6 +25,13 @@ export async function createTopics(
         retries: 5,
         minTimeout: 250,
       })
+    // one that has just been made, here or by another process, has no leader yet for a while, and readers of it fail
+    const names = wanted.map(({ topic }) => topic)
+    await pRetry(() => admin.fetchTopicMetadata({ topics: names }), {
+      retries: 12,
+      minTimeout: 100,
+      maxTimeout: 2_000,
+    })
     return await differences(
       admin,
       wanted.filter(({ topic }) => existing.has(topic)),

@@ -32,7 +32,7 @@ export type Producer = {
 }
 
 export type ProducerOptions = {
-  /** Bound of what waits, in bytes of keys and values. */
+  /** Bound of what waits, in bytes of memory. */
   maxQueuedBytes?: number
   /** Told after each acknowledged send. */
   onAck?: (ack: { records: number; seconds: number }) => void
@@ -43,7 +43,11 @@ const MAX_BYTES = 512 * 1024
 /** Below the broker's `max.message.bytes` (1,048,588) with room for headers and framing. */
 const MAX_RECORD_BYTES = 1_000_000
 
-type Group = { left: number; deadline: number; settle(outcome: Produced): void }
+/** What a record takes in memory besides its key and value, or nearly: many small ones must not pass for few. */
+const RECORD_OVERHEAD = 512
+
+/** The records that were produced together. */
+type Group = { left: number; deadline: number; outcome: Promise<Produced>; settle(outcome: Produced): void }
 type Queued = { topic: string; message: Keyed; bytes: number; group: Group }
 
 /**
@@ -77,15 +81,29 @@ export async function createProducer(
   }
 
   function settle({ group, bytes }: Queued, outcome: 'acked' | 'refused'): void {
-    queuedBytes -= bytes
+    queuedBytes -= bytes + RECORD_OVERHEAD
     group.left -= 1
     if (outcome === 'refused' || group.left === 0) group.settle(outcome)
   }
 
-  function enqueue(records: readonly Queued[], group: Group): void {
+  function openGroup(left: number, deadline: number): Group {
+    const { promise: outcome, resolve } = Promise.withResolvers<Produced>()
+    const group: Group = {
+      left,
+      deadline,
+      outcome,
+      settle(produced) {
+        open.delete(group)
+        resolve(produced)
+      },
+    }
     open.add(group)
+    return group
+  }
+
+  function enqueue(records: readonly Queued[]): void {
     for (const record of records) {
-      queuedBytes += record.bytes
+      queuedBytes += record.bytes + RECORD_OVERHEAD
       queue.push(record)
     }
     running ??= run().finally(() => {
@@ -103,19 +121,11 @@ export async function createProducer(
       if (records.length === 0) return Promise.resolve('acked')
       if (closed) return Promise.resolve('unknown')
       if (queuedBytes > maxQueuedBytes) return Promise.resolve('full')
-      return new Promise((resolve) => {
-        const group: Group = {
-          left: records.length,
-          deadline: Date.now() + deadlineMs,
-          settle(outcome) {
-            open.delete(group)
-            resolve(outcome)
-          },
-        }
-        const queued = records.map((record) => toQueue(record, group))
-        if (queued.some(({ bytes }) => bytes > MAX_RECORD_BYTES)) resolve('too_large')
-        else enqueue(queued, group)
-      })
+      const group = openGroup(records.length, Date.now() + deadlineMs)
+      const queued = records.map((record) => toQueue(record, group))
+      if (queued.some(({ bytes }) => bytes > MAX_RECORD_BYTES)) group.settle('too_large')
+      else enqueue(queued)
+      return group.outcome
     },
     queuedBytes: () => queuedBytes,
     stalledMs: () => (sendingSince === 0 ? 0 : performance.now() - sendingSince),

@@ -9,8 +9,8 @@ import {
 import { CLOSE_MS, type Connection, within } from './client.ts'
 import { partitionOf } from './partition.ts'
 
-/** A message with its key in bytes. */
-export type Keyed = Message & { key: Buffer }
+/** A message with its key in bytes; `placed`: the partition that it was last sent to. */
+export type Keyed = Message & { key: Buffer; placed?: number }
 type Sendable = { topic: string; message: Keyed }
 
 export type Sender = {
@@ -32,7 +32,6 @@ const RETRY_MS = 250
  * send has thrown is replaced: kafkajs has rolled its sequence numbers back, whether or not the broker wrote them.
  */
 export async function createSender({ kafka, log }: Connection): Promise<Sender> {
-  let partitioned = new Map<Message, number>()
   let closed = false
   let producer = await open()
 
@@ -41,7 +40,7 @@ export async function createSender({ kafka, log }: Connection): Promise<Sender> 
       idempotent: true,
       maxInFlightRequests: 1,
       retry: { initialRetryTime: 100, maxRetryTime: 2_000, retries: Number.MAX_SAFE_INTEGER },
-      createPartitioner: () => place,
+      createPartitioner: () => placeOf,
     })
     try {
       await fresh.connect()
@@ -50,13 +49,6 @@ export async function createSender({ kafka, log }: Connection): Promise<Sender> 
       await fresh.disconnect().catch(() => undefined)
       throw error
     }
-  }
-
-  function place({ message, partitionMetadata }: PartitionerArgs): number {
-    // only what `send` was given comes here
-    const { key, partition = partitionOf(key, partitionMetadata.length) } = message as Keyed
-    partitioned.set(message, partition)
-    return partition
   }
 
   async function replace(): Promise<void> {
@@ -75,15 +67,13 @@ export async function createSender({ kafka, log }: Connection): Promise<Sender> 
 
   /** @returns the records that are not acknowledged yet, in their order. */
   async function attempt<T extends Sendable>(records: readonly T[], settle: Settle<T>): Promise<T[]> {
-    partitioned = new Map()
     const topicMessages = byTopic(records)
     const acks = await producer.sendBatch({ acks: -1, compression: CompressionTypes.None, topicMessages })
-    const acked = new Set(acks.map(({ topicName, partition }: RecordMetadata) => `${topicName}/${partition}`))
+    const acked = partitionsOf(acks)
     const left: T[] = []
     for (const record of records) {
-      const { topic, message } = record
       // when a partition's leader moves to a broker that has answered already, kafkajs forgets the partition
-      if (acked.has(`${topic}/${partitioned.get(message)}`)) settle(record, 'acked')
+      if (acked.get(record.topic)?.has(record.message.placed)) settle(record, 'acked')
       else left.push(record)
     }
     return left
@@ -117,6 +107,22 @@ export async function createSender({ kafka, log }: Connection): Promise<Sender> 
       await within(CLOSE_MS, producer.disconnect())
     },
   }
+}
+
+function placeOf({ message, partitionMetadata }: PartitionerArgs): number {
+  const keyed = message as Keyed // only what `send` was given comes here
+  keyed.placed = keyed.partition ?? partitionOf(keyed.key, partitionMetadata.length)
+  return keyed.placed
+}
+
+/** @returns by topic the partitions that have answered. */
+function partitionsOf(acks: readonly RecordMetadata[]): Map<string, Set<number | undefined>> {
+  const topics = new Map<string, Set<number | undefined>>()
+  for (const { topicName, partition } of acks) {
+    const partitions = topics.get(topicName) ?? new Set()
+    topics.set(topicName, partitions.add(partition))
+  }
+  return topics
 }
 
 function byTopic(records: readonly Sendable[]): { topic: string; messages: Message[] }[] {

@@ -1,9 +1,7 @@
-import { SchemaRegistry } from '@kafkajs/confluent-schema-registry'
-import { Analytics } from '@segment/analytics-node'
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { EVENTS, REJECTED } from '../../schemas/topics.ts'
 import { ownBroker } from '../helpers/broker.ts'
-import { readAll } from '../helpers/cluster.ts'
+import { readDecoded } from '../helpers/decoded.ts'
 import { until } from '../helpers/until.ts'
 import {
   type IngestProcess,
@@ -31,21 +29,7 @@ afterAll(async () => void (await ingest?.stop()))
 const post = (path: string, body: unknown, url = ingest.url) =>
   fetch(url + path, { method: 'POST', body: JSON.stringify(body) })
 
-type Read = {
-  key: string
-  partition: number
-  headers: Record<string, string>
-  value: Record<string, unknown>
-}
-
-/** What is in a topic now, decoded as any other consumer would: by the ids in the records, with the registry's schemas. */
-async function read(topic: string): Promise<Read[]> {
-  const registry = new SchemaRegistry({ host: inject('registryUrl') })
-  const records = await readAll(system.connection, topic)
-  return Promise.all(
-    records.map(async (record) => ({ ...record, value: await registry.decode(record.value) })),
-  )
-}
+const read = (topic: string) => readDecoded(system.connection, topic)
 
 describe('a call answered with success', () => {
   test('is in events when the answer comes', async () => {
@@ -109,36 +93,6 @@ test('rejected calls are in events.rejected when the answer comes', async () => 
     ['shop', 'group_id_required', '{"writeKey":"shop-write-key","userId":"u2"}'],
   ])
   expect((await read(EVENTS)).map(({ key }) => key)).toContain('shop/kept')
-})
-
-test('the client library for Node gets all six types of calls across', async () => {
-  const analytics = new Analytics({ writeKey: 'shop-write-key', host: ingest.url, maxRetries: 0 })
-  const errors: unknown[] = []
-  analytics.on('error', (error) => errors.push(error))
-  const userId = 'library-user'
-  analytics.identify({ userId, traits: { plan: 'pro' } })
-  analytics.track({ userId, event: 'Bought', properties: { total: 5 }, integrations: { All: false } })
-  analytics.page({ userId, name: 'Home', category: 'Shop', properties: { url: '/' } })
-  analytics.screen({ userId, name: 'Cart' })
-  analytics.group({ userId, groupId: 'acme', traits: { size: 3 } })
-  analytics.alias({ userId, previousId: 'anonymous' })
-  await analytics.closeAndFlush()
-  expect(errors).toEqual([])
-  const found = (await read(EVENTS)).filter(({ key }) => key === `shop/${userId}`).map(({ value }) => value)
-  expect(found).toMatchObject([
-    {
-      type: 'identify',
-      traits: '{"plan":"pro"}',
-      context: expect.stringContaining('@segment/analytics-node'),
-    },
-    { type: 'track', event: 'Bought', properties: '{"total":5}', integrations: '{"All":false}' },
-    { type: 'page', name: 'Home', category: 'Shop' },
-    { type: 'screen', name: 'Cart' },
-    { type: 'group', groupId: 'acme', traits: '{"size":3}' },
-    { type: 'alias', previousId: 'anonymous' },
-  ])
-  for (const { timestamp, receivedAt } of found)
-    expect(Math.abs(Number(receivedAt) - Number(timestamp))).toBeLessThan(60_000)
 })
 
 test('a source that control switches off or on is followed', async () => {

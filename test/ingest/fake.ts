@@ -1,12 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
-import { createApp } from '../../ingest/app.ts'
+import { type AppOptions, createApp } from '../../ingest/app.ts'
 import { createMeter } from '../../ingest/metrics.ts'
+import type { Sender } from '../../ingest/sender.ts'
 import { createTake } from '../../ingest/take.ts'
 import type { OutRecord, Produced } from '../../kafka/produce.ts'
 import { codec, type Decoded } from '../../schemas/codec.ts'
 import type { Event } from '../../schemas/event.ts'
 import type { Rejected } from '../../schemas/rejected.ts'
+import type { Users } from '../../schemas/suppressed.ts'
 import { EVENTS, REJECTED } from '../../schemas/topics.ts'
 
 export const RECEIVED_AT = Date.parse('2026-01-02T03:04:05.678Z')
@@ -19,6 +21,16 @@ export const sources = [
   { id: 'closed', writeKey: 'closed-key', enabled: false },
 ] as const
 
+type FakeOptions = {
+  outcome?: Produced | Promise<Produced>
+  sources?: readonly (Sender & { writeKey: string })[]
+  /** Milliseconds. */
+  clock?: () => number
+  suppressedUsers?: (sourceId: string) => Users | undefined
+  /** The door's times and bounds. */
+  door?: Pick<AppOptions, 'patience' | 'heldBytes' | 'connections'>
+}
+
 export type FakeIngest = {
   app: FastifyInstance
   metrics: Registry
@@ -30,23 +42,30 @@ export type FakeIngest = {
   rejected(): Rejected[]
   /** Whether the process may get work; undefined when it may. */
   state: { notReady?: string }
+  /** What was logged as a fault of ours. */
+  errors: unknown[]
 }
 
 /** The whole HTTP side with a Kafka that always answers the same. */
 export function fakeIngest({
   outcome = 'acked',
-}: {
-  outcome?: Produced | Promise<Produced>
-} = {}): FakeIngest {
+  sources: known = sources,
+  clock = () => 0,
+  suppressedUsers = () => undefined,
+  door = {},
+}: FakeOptions = {}): FakeIngest {
   const metrics = new Registry()
   const meter = createMeter(metrics)
   const produced: (readonly OutRecord[])[] = []
   const deadlines: (number | undefined)[] = []
   const state: FakeIngest['state'] = {}
+  const errors: unknown[] = []
   let ids = 0
   const take = createTake({
-    sourceByWriteKey: (key) => sources.find(({ writeKey }) => writeKey === key),
+    sourceByWriteKey: (key) => known.find(({ writeKey }) => writeKey === key),
+    suppressedUsers,
     now: () => RECEIVED_AT,
+    clock,
     newId: () => `made-${++ids}`,
     produce: async (records, options) => {
       produced.push(records)
@@ -57,7 +76,9 @@ export function fakeIngest({
     meter,
     log: { error: () => {} },
   })
-  const app = createApp({ take, meter, probe: { notReady: () => state.notReady }, log: { error: () => {} } })
+  const probe = { notReady: () => state.notReady }
+  const log = { error: (...error: unknown[]) => void errors.push(error) }
+  const app = createApp({ ...door, take, meter, probe, log })
   const values = (topic: string) =>
     produced
       .flat()
@@ -71,6 +92,7 @@ export function fakeIngest({
     events: () => values(EVENTS).map((value) => decoded(codecs.event.decode(bytes(value)))),
     rejected: () => values(REJECTED).map((value) => decoded(codecs.rejected.decode(bytes(value)))),
     state,
+    errors,
   }
 }
 

@@ -10,6 +10,7 @@ import { prepare } from '../../schemas/prepare.ts'
 import { mapSecrets, seal } from '../../schemas/seal.ts'
 import type { Source } from '../../schemas/settings.ts'
 import { CONFIG } from '../../schemas/topics.ts'
+import { NODE_FLAGS } from '../helpers/node-flags.ts'
 
 /** A system of its own on a shared broker: topics and schemas are there, with the sources given. */
 export type System = { config: Config; connection: Connection; env: Record<string, string> }
@@ -65,15 +66,12 @@ export type IngestProcess = Tied & { url: string; opsUrl: string; output: readon
 const MAIN = fileURLToPath(new URL('../../ingest/main.ts', import.meta.url))
 
 /** `node ingest/main.ts` as a process; @returns when it says that it is ready. */
-export async function startIngest(
-  { env }: Pick<System, 'env'>,
-  nodeFlags: readonly string[] = [],
-): Promise<IngestProcess> {
+export async function startIngest({ env }: Pick<System, 'env'>): Promise<IngestProcess> {
   const output: string[] = []
   const address = Promise.withResolvers<string>()
   const INGEST_METRICS_PORT = String(await freePort()) // of each process its own
   const tied = spawnTied(process.execPath, {
-    args: [...nodeFlags, MAIN],
+    args: [...NODE_FLAGS, MAIN],
     env: { PATH: process.env.PATH, ...env, INGEST_METRICS_PORT },
     onLine(line) {
       output.push(line)

@@ -23,6 +23,13 @@ test('calls are counted by source and type, rejected ones by code too', async ()
     'sluice_ingest_calls_rejected_total{source="",type="track",code="unknown_source"} 1',
     'sluice_ingest_calls_rejected_total{source="",type="track",code="call_too_large"} 1',
   ])
+  expect(await lines(ingest, 'sluice_ingest_requests_total')).toEqual([
+    'sluice_ingest_requests_total{code="ok"} 2',
+    'sluice_ingest_requests_total{code="no_user_or_anonymous_id"} 1',
+    'sluice_ingest_requests_total{code="empty_batch"} 1',
+    'sluice_ingest_requests_total{code="unknown_source"} 1',
+    'sluice_ingest_requests_total{code="call_too_large"} 1',
+  ])
   expect(await lines(ingest, 'sluice_ingest_requests_in_flight')).toEqual([
     'sluice_ingest_requests_in_flight 0',
   ])

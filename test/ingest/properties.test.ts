@@ -4,7 +4,8 @@ import { accept, CALL_TYPES, type Facts } from '../../ingest/accept.ts'
 import { acceptBatch } from '../../ingest/batch.ts'
 import { statusOf } from '../../ingest/codes.ts'
 import { boundOf, jsonBytes, parseBody } from '../../ingest/json.ts'
-import { judge } from '../../ingest/judge.ts'
+import { judge, refuse } from '../../ingest/judge.ts'
+import { readSender } from '../../ingest/sender.ts'
 import type { Event } from '../../schemas/event.ts'
 import { codecs } from './fake.ts'
 
@@ -14,7 +15,7 @@ const facts: Facts = {
   ip: '203.0.113.9',
   newId: () => 'made',
 }
-const known = { ...facts, sourceByWriteKey: () => ({ id: 'shop', enabled: true }) }
+const known = { ...facts, suppressed: undefined }
 
 /** What JSON.parse can return, `__proto__` keys among it. */
 const anyJson = fc.json({ maxDepth: 6 }).map((text): unknown => JSON.parse(text))
@@ -103,10 +104,9 @@ test('any bytes at all come to a coded answer', () => {
   )
   fc.assert(
     fc.property(bytes, fc.constantFrom('batch' as const, 'track' as const), (body, type) => {
-      const { answer } = judge(
-        { type, authorization: 'Basic a2V5Og==', query: {}, body: Buffer.from(body) },
-        known,
-      )
+      const received = { type, authorization: 'Basic a2V5Og==', query: {}, body: Buffer.from(body) }
+      const sent = readSender(received, () => ({ id: 'shop', enabled: true }))
+      const { answer } = 'refused' in sent ? refuse(sent.refused, sent.sourceId) : judge(sent, known)
       expect(JSON.parse(answer.body)).toHaveProperty(answer.status === 200 ? 'success' : 'code')
     }),
   )

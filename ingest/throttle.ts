@@ -1,0 +1,33 @@
+import type { Answer } from './answer.ts'
+import { refusal, statusOf } from './codes.ts'
+import { type Bucket, draw, type RateLimit } from './rate.ts'
+
+/** @returns undefined when so many calls pass, else the whole seconds until a request does. */
+export type Throttle = (limit: RateLimit, calls: number) => number | undefined
+
+/**
+ * Holds a bucket for each limit of the settings as they are now: a source that is written anew begins with a full one,
+ * and the bucket of a limit or a source that is gone goes with it.
+ * @param clock milliseconds, monotonic.
+ */
+export function createThrottle(clock: () => number): Throttle {
+  const buckets = new WeakMap<RateLimit, Bucket>()
+  return (limit, calls) => {
+    const drawn = draw(buckets.get(limit), { limit, calls, now: clock() })
+    if (!drawn.passed) return drawn.retryAfter
+    buckets.set(limit, drawn.bucket)
+    return undefined
+  }
+}
+
+/** The answer to a request over the limit, which it names. Browsers show a page only the headers that are exposed to it. */
+export function tooFast({ perSecond, burst }: RateLimit, retryAfter: number): Answer {
+  const { code, message } = refusal('rate_limited')
+  const limit = `At most ${perSecond} a second, and ${burst} at once.`
+  return {
+    code,
+    status: statusOf(code),
+    headers: { 'retry-after': String(retryAfter), 'access-control-expose-headers': 'Retry-After' },
+    body: JSON.stringify({ code, message: `${message} ${limit}` }),
+  }
+}

@@ -1,0 +1,29 @@
+import type { CallType } from './accept.ts'
+import type { Answer } from './answer.ts'
+import type { SaidType } from './batch.ts'
+import type { Code } from './codes.ts'
+import type { Judgement } from './judge.ts'
+
+/** What is still to be known of a request when its records are under way. */
+export type Upshot = {
+  answer: Answer
+  /** Undefined when its write key belongs to none. */
+  sourceId: string | undefined
+  /** The types of its calls, by what has become of them. */
+  accepted: readonly CallType[]
+  rejected: readonly { type: SaidType; code: Code }[]
+  suppressed: readonly SaidType[]
+  /** Why the whole request is refused. */
+  refused: Code | undefined
+}
+
+export function upshotOf({ answer, sourceId, events, rejected, suppressed, refused }: Judgement): Upshot {
+  return {
+    answer,
+    sourceId,
+    accepted: events.flatMap(({ type }) => (type === 'delete' ? [] : [type])),
+    rejected: rejected.map(({ type, code }) => ({ type, code })),
+    suppressed,
+    refused,
+  }
+}
