@@ -1,26 +1,19 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import got from 'got'
-import { createProducer } from '../kafka/produce.ts'
 import { freePort } from '../local/free-port.ts'
 import { spawnTied } from '../local/tied.ts'
-import { deliveryId, deliveryKey } from '../router/route.ts'
-import { openCodec, openRegistry } from '../schemas/registry.ts'
-import { mapSecrets, seal } from '../schemas/seal.ts'
-import { CONFIG, DELIVERIES } from '../schemas/topics.ts'
 import { until } from '../test/helpers/until.ts'
 import { prepareSystem, type System } from '../test/ingest/ingest-process.ts'
-import { deliveryBodies } from './calls.ts'
+import { fillBacklog } from './deliver-backlog.ts'
 import { cpuSeconds, pin } from './process.ts'
 import { startStack } from './stack.ts'
 import { markdownTable, median, spread, spreadOfCounts } from './stats.ts'
 
 const ROUNDS = 4
 const MEASURE_MS = 3_000
-const BACKLOG = 300_000
 const CONCURRENCY = 512
 const SECRET = 'bench-secret'
 const MEASURED_CORE = 0
@@ -37,7 +30,7 @@ export async function bench(): Promise<string> {
   await pin(sink.pid ?? 0, OTHER_CORE)
   const url = `http://127.0.0.1:${port}/webhook`
   const system = await prepareSystem({ ...stack, sources: [] })
-  await fillBacklog(system, url)
+  await fillBacklog(system, { url, secret: SECRET })
 
   const bare = script('bare-post.ts', url, String(CONCURRENCY), SECRET)
   const sluice = await startDeliverer(system)
@@ -83,58 +76,6 @@ async function count(sink: ChildProcess): Promise<number> {
   sink.send('report')
   const [requests] = (await once(sink, 'message')) as [number]
   return requests
-}
-
-async function fillBacklog({ connection, config }: System, url: string): Promise<void> {
-  const producer = await createProducer(connection, { maxQueuedBytes: Number.POSITIVE_INFINITY })
-  const codec = await openCodec(
-    openRegistry(config.registry),
-    'delivery',
-    `${connection.named(DELIVERIES)}-value`,
-  )
-  const destination = {
-    id: 'bench',
-    type: 'Webhooks',
-    name: 'bench',
-    enabled: true,
-    sourceIds: ['bench'],
-    webhooks: [{ url, headers: {} }],
-    sharedSecret: SECRET,
-    version: 1,
-    updatedAt: '2026-01-01T00:00:00.000Z',
-  }
-  const owner = 'destination/bench'
-  const sealed = mapSecrets(destination, (secret) =>
-    seal(secret, { keys: config.configKeys, nonce: randomBytes(12), owner }),
-  )
-  await producer.produce([{ topic: CONFIG, key: owner, value: JSON.stringify(sealed) }])
-  const bodies = deliveryBodies()
-  for (let from = 0; from < BACKLOG; from += 5_000) {
-    const records = Array.from({ length: 5_000 }, (_, index) => {
-      const messageId = `m${from + index}`
-      const userId = `user-${(from + index) % bodies.length}`
-      const value = codec.encode({
-        deliveryId: deliveryId('bench', { sourceId: 'bench', messageId }),
-        messageId,
-        sourceId: 'bench',
-        destinationId: 'bench',
-        type: 'track',
-        body: bodies[(from + index) % bodies.length] ?? '',
-        routedAt: Date.now(),
-        firstAttemptAt: null,
-        attempt: 0,
-        deferrals: 0,
-        refusedUrls: [],
-        replay: false,
-        history: [],
-        deadReason: null,
-        deadAt: null,
-      })
-      return { topic: DELIVERIES, key: deliveryKey('bench', { userId, anonymousId: null }), value }
-    })
-    await producer.produce(records)
-  }
-  await producer.close()
 }
 
 async function startDeliverer({ env }: System) {

@@ -1,47 +1,81 @@
 import { connect } from 'node:net'
 import { bodies } from './calls.ts'
+import type { LoadOptions, LoadReport } from './process.ts'
 
 /**
- * Sends calls on kept connections, one request under way on each, as fast as they are answered. To be forked with
- * `[url, path, writeKey, calls in a batch, connections]`; answers each message with what came since the last one.
- * It writes prepared bytes and reads only the status: it must cost less than what it measures.
+ * Sends calls on kept connections, one request under way on each. To be forked with its options as JSON; answers each message
+ * with what came since the last one. It writes prepared bytes and reads only the status: it must cost less than what it measures.
  */
-const [url = '', path = '', writeKey = '', batch = '1', connections = '1'] = process.argv.slice(2)
+// our own parent's
+const { url, path, writeKey, batch, connections, perSecond } = JSON.parse(
+  process.argv[2] ?? '',
+) as LoadOptions
 const { hostname, port } = new URL(url)
 const authorization = `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`
-const requests = bodies(Number(batch)).map((body) => {
+const requests = bodies(batch).map((body) => {
   const head = `POST ${path} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: ${authorization}\r\nContent-Type: application/json`
   return Buffer.from(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
 })
 
-export type LoadReport = { requests: number; errors: number; p50Ms: number; p99Ms: number }
+/** Sends one request that was due at that time. */
+type Send = (dueAt: number) => void
 
 let next = 0
 let errors = 0
 let latencies: number[] = []
 
-function open(): void {
-  const socket = connect(Number(port), hostname)
+/** @param onFree told when the connection can take a request. */
+function open(onFree: (send: Send) => void): void {
+  const socket = connect(port ? Number(port) : 80, hostname)
   socket.setNoDelay(true)
-  let sentAt = 0
-  function send(): void {
-    sentAt = performance.now()
+  let dueAt = 0
+  function send(at: number): void {
+    dueAt = at
     const request = requests[next++ % requests.length]
     if (request) socket.write(request)
   }
-  socket.on('connect', send)
+  socket.on('connect', () => onFree(send))
   socket.on('data', (answer) => {
-    latencies.push(performance.now() - sentAt)
+    latencies.push(performance.now() - dueAt)
     // answers are small enough to come in one piece
     if (answer.toString('latin1', 9, 12) !== '200') errors += 1
-    send()
+    onFree(send)
   })
-  socket.on('error', () => {
+  socket.on('error', () => {}) // 'close' follows
+  socket.on('close', () => {
     errors += 1
   })
 }
 
-for (let i = 0; i < Number(connections); i++) open()
+/** As fast as they are answered. */
+const closedLoop = (send: Send) => send(performance.now())
+
+/**
+ * At a rate that does not give way to slow answers: what finds no free connection waits for one, and its latency counts from
+ * the time at which it was due.
+ */
+function openLoop(rate: number): (send: Send) => void {
+  const free: Send[] = []
+  const due: number[] = []
+  const start = performance.now()
+  let planned = 0
+  setInterval(() => {
+    for (const now = performance.now(); start + (planned * 1_000) / rate <= now; planned++) {
+      const at = start + (planned * 1_000) / rate
+      const send = free.shift()
+      if (send) send(at)
+      else due.push(at)
+    }
+  }, 1)
+  return (send) => {
+    const at = due.shift()
+    if (at === undefined) free.push(send)
+    else send(at)
+  }
+}
+
+const onFree = perSecond === undefined ? closedLoop : openLoop(perSecond)
+for (let i = 0; i < connections; i++) open(onFree)
 
 process.on('message', () => {
   const sorted = latencies.sort((a, b) => a - b)

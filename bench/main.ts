@@ -1,19 +1,27 @@
 import { writeSection } from './results.ts'
 
-/** `npm run bench` runs all, `npm run bench -- ingest` one; each writes its section of RESULTS.md. */
-const benches: Readonly<Record<string, () => Promise<{ bench(): Promise<string> }>>> = {
-  deliver: () => import('./deliver.ts'),
-  ingest: () => import('./ingest.ts'),
+type Bench = { load: () => Promise<{ bench(): Promise<string> }>; onlyByName?: true }
+
+const benches: Readonly<Record<string, Bench>> = {
+  deliver: { load: () => import('./deliver.ts') },
+  ingest: { load: () => import('./ingest.ts') },
+  'ingest-memory': { load: () => import('./ingest-memory.ts'), onlyByName: true },
 }
+
+const USAGE = `npm run bench            all of them, but those that take long
+npm run bench -- NAME... these: ${Object.keys(benches).join(', ')}
+
+Each writes its section of bench/RESULTS.md. ingest-memory takes 12 minutes and runs only when it is named.
+`
 
 const asked = process.argv.slice(2)
 const unknown = asked.filter((name) => !Object.hasOwn(benches, name))
 if (unknown.length > 0) {
-  process.stderr.write(`no such bench: ${unknown.join(', ')}; there are ${Object.keys(benches).join(', ')}\n`)
+  process.stderr.write(`no such bench: ${unknown.join(', ')}\n\n${USAGE}`)
   process.exit(2)
 }
-for (const [name, load] of Object.entries(benches)) {
-  if (asked.length > 0 && !asked.includes(name)) continue
+for (const [name, { load, onlyByName }] of Object.entries(benches)) {
+  if (asked.length > 0 ? !asked.includes(name) : onlyByName) continue
   const { bench } = await load()
   const text = await bench()
   await writeSection(name, text)

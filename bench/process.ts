@@ -2,7 +2,6 @@ import { execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import type { LoadReport } from './load.ts'
 
 /** Linux counts a process's time in hundredths of a second. */
 const TICK_SECONDS = 0.01
@@ -22,14 +21,31 @@ export async function pin(pid: number, core: number): Promise<void> {
   })
 }
 
+/** Bytes of a process's memory that are resident. */
+export async function rssBytes(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024
+}
+
+export type LoadOptions = {
+  url: string
+  path: string
+  writeKey: string
+  /** Calls in a request. */
+  batch: number
+  connections: number
+  /** Requests, whatever the answers do; as fast as they are answered when absent. */
+  perSecond?: number
+}
+
+export type LoadReport = { requests: number; errors: number; p50Ms: number; p99Ms: number }
+
 export type Load = { pid: number; since(): Promise<LoadReport>; stop(): Promise<void> }
 
-export type LoadOptions = { url: string; path: string; writeKey: string; batch: number; connections: number }
-
 /** Starts the load generator in a process of its own; it ends with this one. */
-export function startLoad({ url, path, writeKey, batch, connections }: LoadOptions): Load {
+export function startLoad(options: LoadOptions): Load {
   const script = fileURLToPath(new URL('./load.ts', import.meta.url))
-  const child = fork(script, [url, path, writeKey, String(batch), String(connections)])
+  const child = fork(script, [JSON.stringify(options)])
   if (child.pid === undefined) throw new Error('the load generator does not start')
   return {
     pid: child.pid,

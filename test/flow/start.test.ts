@@ -6,6 +6,7 @@ import got from 'got'
 import { expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../local/free-port.ts'
 import { spawnTied, type Tied } from '../../local/tied.ts'
+import { NODE_FLAGS } from '../helpers/node-flags.ts'
 import { aReceiver } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
@@ -35,7 +36,7 @@ async function aFolder() {
     async start(): Promise<Tied> {
       const said: string[] = []
       running = spawnTied(process.execPath, {
-        args: ['--disable-warning=TimeoutNegativeWarning', 'local/main.ts'],
+        args: [...NODE_FLAGS, 'local/main.ts'],
         cwd: root,
         env: {
           ...outer,

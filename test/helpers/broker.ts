@@ -1,28 +1,37 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
 import { type Broker, startBroker } from '../../local/broker.ts'
 import { cacheFolder } from '../../local/cache.ts'
 import { kafkaJars } from '../../local/jars.ts'
 import { findJava } from '../../local/java.ts'
+import { closing } from './cluster.ts'
 
-/** A broker that a test may kill and start again; gone with its folder at the end of the test. */
-export async function ownBroker(): Promise<{ now: Broker; restart(how: 'kill' | 'stop'): Promise<void> }> {
+/** A broker that a test may kill and start again, on the same port with the same data. */
+export type OwnBroker = {
+  now: Broker
+  restart(how: 'kill' | 'stop'): Promise<void>
+  /** Its folder goes with it. */
+  close(): Promise<void>
+}
+
+/** One that is gone at the end of the test. */
+export const ownBroker = async (): Promise<OwnBroker> => closing(await startOwnBroker())
+
+export async function startOwnBroker(): Promise<OwnBroker> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const jars = await kafkaJars(await cacheFolder(process.env), () => undefined)
+  const java = (await findJava(process.env)).program
   const own = {
-    now: await startBroker({
-      directory: join(folder, 'kafka'),
-      java: (await findJava(process.env)).program,
-      jars,
-    }),
+    now: await startBroker({ directory: join(folder, 'kafka'), java, jars }),
     async restart(how: 'kill' | 'stop') {
       await own.now[how]()
       own.now = await own.now.again()
     },
+    async close() {
+      await own.now.kill()
+      await rm(folder, { recursive: true, force: true })
+    },
   }
-  onTestFinished(async () => void (await own.now.kill()))
   return own
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { KafkaMessage } from 'kafkajs'
 import { inject, onTestFinished } from 'vitest'
 import type { KafkaConfig } from '../../config.ts'
 import { createTopics } from '../../kafka/admin.ts'
@@ -33,18 +34,21 @@ export async function connection(
   return made
 }
 
+export type ReadRecord = {
+  key: string
+  value: Buffer
+  partition: number
+  offset: number
+  headers: Record<string, string>
+}
+
 /** @returns every record of a topic up to its present end, by partition and offset. */
-export async function readAll(
-  from: Connection,
-  topic: string,
-): Promise<
-  { key: string; value: Buffer; partition: number; offset: number; headers: Record<string, string> }[]
-> {
+export async function readAll(from: Connection, topic: string): Promise<ReadRecord[]> {
   const admin = from.kafka.admin()
   await admin.connect()
   const ends = await admin.fetchTopicOffsets(from.named(topic))
   await admin.disconnect()
-  const found: Awaited<ReturnType<typeof readAll>> = []
+  const found: ReadRecord[] = []
   const consumer = from.kafka.consumer({ groupId: from.named(`read.${randomUUID()}`), maxWaitTimeInMs: 50 })
   const left = new Set(
     ends.filter(({ low, high }) => Number(high) > Number(low)).map(({ partition }) => partition),
@@ -55,19 +59,10 @@ export async function readAll(
   await new Promise<void>((resolve, reject) => {
     consumer
       .run({
-        eachMessage: async ({ partition, message }) => {
-          const headers = Object.fromEntries(
-            Object.entries(message.headers ?? {}).map(([name, value]) => [name, String(value)]),
-          )
-          const offset = Number(message.offset)
-          found.push({
-            key: String(message.key),
-            value: message.value ?? Buffer.alloc(0),
-            partition,
-            offset,
-            headers,
-          })
-          if (offset + 1 >= Number(ends.find((end) => end.partition === partition)?.high))
+        eachBatch: async ({ batch: { partition, messages } }) => {
+          found.push(...messages.map((message) => recordOf(message, partition)))
+          const last = Number(messages.at(-1)?.offset)
+          if (last + 1 >= Number(ends.find((end) => end.partition === partition)?.high))
             left.delete(partition)
           if (left.size === 0) resolve()
         },
@@ -76,6 +71,30 @@ export async function readAll(
   })
   await consumer.disconnect()
   return found
+}
+
+function recordOf({ key, value, headers, offset }: KafkaMessage, partition: number): ReadRecord {
+  return {
+    key: String(key),
+    value: value ?? Buffer.alloc(0),
+    partition,
+    offset: Number(offset),
+    headers: Object.fromEntries(Object.entries(headers ?? {}).map(([name, text]) => [name, String(text)])),
+  }
+}
+
+/** @returns how many records a group has not committed. */
+export async function lag(
+  { kafka, named }: Connection,
+  of: { group: string; topic: string },
+): Promise<number> {
+  const admin = kafka.admin()
+  await admin.connect()
+  const ends = await admin.fetchTopicOffsets(named(of.topic))
+  const committed = await admin.fetchOffsets({ groupId: named(of.group), topics: [named(of.topic)] })
+  await admin.disconnect()
+  const done = new Map(committed[0]?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
+  return ends.reduce((sum, { partition, high }) => sum + Number(high) - (done.get(partition) ?? 0), 0)
 }
 
 /** Closes at the end of the test, also of a failed one. */

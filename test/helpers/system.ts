@@ -8,6 +8,7 @@ import { freePort } from '../../local/free-port.ts'
 import { spawnTied, type Tied } from '../../local/tied.ts'
 import { createLog } from '../../log.ts'
 import { closing } from './cluster.ts'
+import { NODE_FLAGS } from './node-flags.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { until } from './until.ts'
 
@@ -43,7 +44,7 @@ export async function startSystem(settings: Record<string, string> = {}): Promis
 
   async function start(role: Role): Promise<void> {
     const said: string[] = []
-    const args = ['--disable-warning=TimeoutNegativeWarning', `${role}/main.ts`]
+    const args = [...NODE_FLAGS, `${role}/main.ts`]
     const child = spawnTied(process.execPath, {
       args,
       cwd: root,

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { NODE_FLAGS } from '../helpers/node-flags.ts'
 import { until } from '../helpers/until.ts'
 import { temporaryFolder } from './folders.ts'
 import { anyLives, childrenOf } from './living.ts'
@@ -14,7 +15,7 @@ const FREE = {
   DELIVERER_PORT: '0',
   INGEST_METRICS_PORT: '0',
 }
-const MAIN = [process.execPath, '--disable-warning=TimeoutNegativeWarning', 'local/main.ts'] as const
+const MAIN = [process.execPath, ...NODE_FLAGS, 'local/main.ts'] as const
 
 type Started = { child: ChildProcess; pid: number; output: () => string; pids: () => number[] }
 
@@ -68,7 +69,8 @@ test('npm start serves until Ctrl-C, leaves nothing running, and finds its data 
   expect(second.output()).toContain(`already runs on ${folder} (pid ${first.pid})`)
 
   const pids = first.pids()
-  expect(pids).toHaveLength(8) // two of Java, each with its watcher, and four of Node
+  // two of Java, each with its watcher, and four of Node; on a machine's first start also those that make class archives
+  expect(pids.length).toBeGreaterThanOrEqual(8)
   first.child.kill('SIGINT')
   first.child.kill('SIGINT') // npm passes on what the terminal has sent already
   expect(await once(first.child, 'close')).toEqual([0, null])

@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { EVENTS } from '../schemas/topics.ts'
+import type { System } from '../test/ingest/ingest-process.ts'
+import { type Load, measure, startBench, startLoadOn } from './ingest-measure.ts'
+import { type LoadReport, rssBytes } from './process.ts'
+import { markdownTable } from './stats.ts'
+
+const MB = 1024 * 1024
+/** Of the rate that it manages, in all: half of it as singles, half in batches. */
+const LOAD = 0.8
+const loads: readonly Load[] = [
+  { name: 'singles', path: '/v1/track', batch: 1, connections: 200 },
+  { name: 'batches', path: '/v1/batch', batch: 20, connections: 50 },
+]
+
+type Minute = { rss: number; reports: LoadReport[] }
+
+/** @returns the section of RESULTS.md: what ingest's memory comes to in ten minutes of load. */
+export async function bench({ minutes = 10, minuteMs = 60_000, measureMs = 10_000 } = {}): Promise<string> {
+  await using started = await startBench()
+  const { sluice, system } = started
+  await keepLittle(system)
+  const running = []
+  const paced: Load[] = []
+  for (const load of loads) {
+    await measure(sluice, load, measureMs) // what the compilers take is not counted
+    const { perSecond } = await measure(sluice, load, measureMs)
+    paced.push({ ...load, perSecond: (perSecond / load.batch) * (LOAD / loads.length) })
+  }
+  for (const load of paced) running.push(await startLoadOn(sluice, load))
+  const seen: Minute[] = []
+  for (let minute = 0; minute < minutes; minute++) {
+    const rss = await highestRss(sluice.pid, minuteMs)
+    seen.push({ rss, reports: await Promise.all(running.map((load) => load.since())) })
+    process.stderr.write(`minute ${minute + 1}: ${Math.round(rss / MB)} MB\n`)
+  }
+  await Promise.all(running.map((load) => load.stop()))
+  return report(seen, minuteMs)
+}
+
+async function highestRss(pid: number, forMs: number): Promise<number> {
+  let highest = 0
+  for (
+    const end = performance.now() + forMs;
+    performance.now() < end;
+    await sleep(Math.min(1_000, forMs / 10))
+  )
+    highest = Math.max(highest, await rssBytes(pid))
+  return highest
+}
+
+/** Ten minutes of events are 10 GB: the broker need not keep them. */
+async function keepLittle({ connection }: System): Promise<void> {
+  const admin = connection.kafka.admin()
+  await admin.connect()
+  const configEntries = [
+    { name: 'retention.ms', value: '60000' },
+    { name: 'segment.bytes', value: String(64 * MB) },
+  ]
+  // 2: a topic
+  await admin.alterConfigs({
+    validateOnly: false,
+    resources: [{ type: 2, name: connection.named(EVENTS), configEntries }],
+  })
+  await admin.disconnect()
+}
+
+function report(minutes: readonly Minute[], minuteMs: number): string {
+  const rows = minutes.map(({ rss, reports }, index) => {
+    const events = reports.reduce((sum, { requests }, load) => sum + requests * (loads[load]?.batch ?? 0), 0)
+    const errors = reports.reduce((sum, load) => sum + load.errors, 0)
+    return [
+      String(index + 1),
+      (rss / MB).toFixed(0),
+      `${Math.round((events / minuteMs) * 1_000).toLocaleString('en-US')}${errors > 0 ? ` **${errors} errors**` : ''}`,
+      ...reports.map(({ p99Ms }) => p99Ms.toFixed(1)),
+    ]
+  })
+  const highest = Math.max(...minutes.slice(2).map(({ rss }) => rss))
+  const growth = highest / (minutes[1]?.rss ?? Number.NaN)
+  return `Singles on ${loads[0]?.connections} connections and batches of 20 on ${loads[1]?.connections}, together ${LOAD * 100} % of what ingest manages, at a rate that does not give way (open loop).
+The highest resident memory of each minute.
+
+${markdownTable(['minute', 'RSS, MB', 'events/s', 'p99 ms, singles', 'p99 ms, batches'], rows)}
+
+From minute 3 on **${growth.toFixed(2)}** times that of minute 2 (goal <= 1.10), at most **${(highest / MB).toFixed(0)} MB** (goal <= 256).`
+}

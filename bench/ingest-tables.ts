@@ -1,0 +1,62 @@
+import type { Scenario } from './ingest.ts'
+import type { Figures } from './ingest-measure.ts'
+import { markdownTable, median, spread, spreadOfCounts } from './stats.ts'
+
+export type Round = { bare: Figures; sluice: Figures }
+
+const HEAD = [
+  ...[
+    '',
+    'events/s',
+    'events per CPU-second',
+    'us of CPU per event',
+    "Kafka's us per event",
+    'p50 ms',
+    'p99 ms',
+  ],
+  ...['ratio per core', 'goal', 'peer'],
+]
+
+export function comparison(compared: readonly { scenario: Scenario; rounds: readonly Round[] }[]): string {
+  const rows = compared.flatMap(({ scenario: { name, goal, peer }, rounds }) => {
+    const ratios = rounds.map(({ bare, sluice }) => sluice.perCpuSecond / bare.perCpuSecond)
+    const of = (which: keyof Round) => cells(rounds.map((round) => round[which]))
+    return [
+      [`${name}, bare`, ...of('bare'), '', '', ''],
+      [`${name}, **ingest**`, ...of('sluice'), `**${spread(ratios)}**`, goal, peer],
+    ]
+  })
+  return markdownTable(HEAD, rows)
+}
+
+export function halfLoad(halves: readonly { name: string; rounds: readonly Figures[] }[]): string {
+  const rows = halves.map(({ name, rounds }) => [
+    name,
+    rate(rounds),
+    spread(pick(rounds, 'p50Ms'), 1),
+    `**${spread(pick(rounds, 'p99Ms'), 1)}**`,
+    '<= 25',
+  ])
+  return markdownTable(['', 'events/s', 'p50 ms', 'p99 ms', 'goal'], rows)
+}
+
+function cells(rounds: readonly Figures[]): string[] {
+  const perCpuSecond = pick(rounds, 'perCpuSecond')
+  const storeUs = median(pick(rounds, 'storeUs'))
+  return [
+    rate(rounds),
+    spreadOfCounts(perCpuSecond),
+    (1e6 / median(perCpuSecond)).toFixed(1),
+    storeUs === 0 ? '' : storeUs.toFixed(1),
+    median(pick(rounds, 'p50Ms')).toFixed(1),
+    median(pick(rounds, 'p99Ms')).toFixed(1),
+  ]
+}
+
+/** Errors are told beside the rate: with any, the figures are not what they seem. */
+function rate(rounds: readonly Figures[]): string {
+  const errors = pick(rounds, 'errors').reduce((sum, count) => sum + count, 0)
+  return `${spreadOfCounts(pick(rounds, 'perSecond'))}${errors > 0 ? ` **${errors} errors**` : ''}`
+}
+
+const pick = (rounds: readonly Figures[], figure: keyof Figures) => rounds.map((round) => round[figure])

@@ -1,0 +1,41 @@
+import { SchemaRegistry } from '@kafkajs/confluent-schema-registry'
+import { inject } from 'vitest'
+import { readConfig } from '../../config.ts'
+import type { Connection } from '../../kafka/client.ts'
+import type { Delivery } from '../../schemas/delivery.ts'
+import { openCodec, openRegistry } from '../../schemas/registry.ts'
+import { DELIVERIES } from '../../schemas/topics.ts'
+import { readAll } from './cluster.ts'
+import type { System } from './system.ts'
+
+export type Decoded = {
+  key: string
+  partition: number
+  headers: Record<string, string>
+  value: Record<string, unknown>
+}
+
+/** What is in a topic now, decoded as any other consumer would: by the ids in the records, with the registry's schemas. */
+export async function readDecoded(connection: Connection, topic: string): Promise<Decoded[]> {
+  const registry = new SchemaRegistry({ host: inject('registryUrl') })
+  const records = await readAll(connection, topic)
+  return Promise.all(
+    records.map(async (record) => ({ ...record, value: await registry.decode(record.value) })),
+  )
+}
+
+/** All deliveries that were made, as the deliverer reads them: many of them in little time. */
+export async function readDeliveries({
+  connection,
+  env,
+}: Pick<System, 'connection' | 'env'>): Promise<Delivery[]> {
+  const registry = openRegistry(readConfig(env, 'deliverer').registry)
+  const codec = await openCodec(registry, 'delivery', `${connection.named(DELIVERIES)}-value`)
+  const deliveries: Delivery[] = []
+  for (const { value } of await readAll(connection, DELIVERIES)) {
+    const decoded = await codec.decode(value)
+    if (!decoded.ok) throw new Error('a delivery cannot be decoded')
+    deliveries.push(decoded.value)
+  }
+  return deliveries
+}

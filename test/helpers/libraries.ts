@@ -1,0 +1,66 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { Analytics } from '@segment/analytics-node'
+import type { Call } from './calls.ts'
+
+/** A client library as an application uses it. */
+export type Library = {
+  /** As it names itself in `context.library`. */
+  name: string
+  /** Why it cannot be used on this machine. */
+  missing: string | undefined
+  /** Resolves when the library is done with every call; @returns how many it has given up. */
+  send(calls: readonly Call[], to: { url: string; writeKey: string }): Promise<number>
+}
+
+const folder = fileURLToPath(new URL('../foreign', import.meta.url))
+const run = promisify(execFile)
+
+function unless(says: string, command: string, ...args: string[]): string | undefined {
+  return spawnSync(command, args, { cwd: folder }).status === 0 ? undefined : says
+}
+
+/** A program in `test/foreign` that reads calls from its input and prints how many it has given up. */
+async function outside(command: string, args: string[], calls: readonly Call[]): Promise<number> {
+  const running = run(command, args, { cwd: folder, timeout: 50_000 })
+  running.child.stdin?.end(JSON.stringify(calls))
+  return Number((await running).stdout)
+}
+
+export const node: Library = {
+  name: '@segment/analytics-node',
+  missing: undefined,
+  async send(calls, { url, writeKey }) {
+    const analytics = new Analytics({ writeKey, host: url })
+    let givenUp = 0
+    analytics.on('error', () => {
+      givenUp += 1
+    })
+    for (const { type, ...call } of calls) {
+      // its types want to know which call it is; the library itself checks what each needs
+      const send = analytics[type] as (call: object) => void
+      send(structuredClone(call)) // it writes its own name into the context that it is given
+    }
+    await analytics.closeAndFlush()
+    return givenUp
+  },
+}
+
+const needsPython = unless(
+  'segment-analytics-python is not installed: pip install -r test/foreign/requirements.txt',
+  'python3',
+  ...['-c', 'import segment.analytics'],
+)
+
+export const python = (...options: ('sync_mode' | 'gzip')[]): Library => ({
+  name: 'analytics-python',
+  missing: needsPython,
+  send: (calls, { url, writeKey }) => outside('python3', ['send_calls.py', url, writeKey, ...options], calls),
+})
+
+export const go: Library = {
+  name: 'analytics-go',
+  missing: unless('Go or the modules of test/foreign/go.mod are missing', 'go', 'mod', 'download'),
+  send: (calls, { url, writeKey }) => outside('go', ['run', 'send_calls.go', url, writeKey], calls),
+}
