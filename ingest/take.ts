@@ -1,10 +1,10 @@
 import type { OutRecord, Produced, Producer } from '../kafka/produce.ts'
 import type { Logger } from '../log.ts'
 import { type Answer, errorAnswer, UNAVAILABLE } from './answer.ts'
-import { type Judgement, judge, type Known, type Received, type RouteType, refuse } from './judge.ts'
-import type { Meter } from './metrics.ts'
+import { type Judgement, judge, type Known, type Received, type RouteType, refuse } from './call/judge.ts'
+import { callsIn, readSender, type SourceByWriteKey } from './call/sender.ts'
+import type { Meter } from './meter/metrics.ts'
 import { type Encoders, eventRecord, rejectedRecord } from './record.ts'
-import { callsIn, readSender, type SourceByWriteKey } from './sender.ts'
 import { createThrottle, tooFast } from './throttle.ts'
 import { type Upshot, upshotOf } from './upshot.ts'
 

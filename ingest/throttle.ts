@@ -1,6 +1,6 @@
 import type { Answer } from './answer.ts'
+import { type Bucket, draw, type RateLimit } from './call/rate.ts'
 import { refusal, statusOf } from './codes.ts'
-import { type Bucket, draw, type RateLimit } from './rate.ts'
 
 /** @returns undefined when so many calls pass, else the whole seconds until a request does. */
 export type Throttle = (limit: RateLimit, calls: number) => number | undefined

@@ -1,8 +1,8 @@
-import type { CallType } from './accept.ts'
 import type { Answer } from './answer.ts'
-import type { SaidType } from './batch.ts'
+import type { CallType } from './call/accept.ts'
+import type { SaidType } from './call/batch.ts'
+import type { Judgement } from './call/judge.ts'
 import type { Code } from './codes.ts'
-import type { Judgement } from './judge.ts'
 
 /** What is still to be known of a request when its records are under way. */
 export type Upshot = {

@@ -1,0 +1,103 @@
+import type { Event } from '../../schemas/event.ts'
+import type { Rejected } from '../../schemas/rejected.ts'
+import type { Users } from '../../schemas/suppressed.ts'
+import { type Answer, batchAnswer, errorAnswer, SUCCESS } from '../answer.ts'
+import { type Code, refusal } from '../codes.ts'
+import { REJECTED_CHARS } from '../limits.ts'
+import { accept, type CallType, type Facts } from './accept.ts'
+import { acceptBatch, type SaidType } from './batch.ts'
+import type { Parsed } from './json.ts'
+import type { Sent } from './sender.ts'
+import { isSuppressed } from './suppression.ts'
+
+/** The calls' type, or `batch`, as the route says. */
+export type RouteType = CallType | 'batch'
+
+/** A request as it came. */
+export type Received = {
+  type: RouteType
+  authorization: string | undefined
+  query: unknown
+  body: Buffer
+}
+
+export type Known = Omit<Facts, 'sourceId' | 'shared'> & {
+  /** The users whose calls are dropped; undefined when there are none. */
+  suppressed: Users | undefined
+}
+
+/** A call that is not taken but kept. */
+export type Rejection = { type: SaidType; code: Code; record: Rejected }
+
+/** What a request comes to. Its answer holds once Kafka has what is in `events` and `rejected`. */
+export type Judgement = {
+  answer: Answer
+  /** Undefined when its write key belongs to none. */
+  sourceId: string | undefined
+  events: readonly Event[]
+  rejected: readonly Rejection[]
+  /** The types of the calls that were taken and dropped. */
+  suppressed: readonly SaidType[]
+  /** Why the whole request is refused. */
+  refused?: Code
+}
+
+/** Decides which calls of a request are taken, and what to answer. Never throws. */
+export function judge({ type, source, parsed }: Sent, known: Known): Judgement {
+  const facts = { sourceId: source.id, receivedAt: known.receivedAt, ip: known.ip, newId: known.newId }
+  if (type === 'batch') return judgeBatch(parsed, facts, known.suppressed)
+  if (known.suppressed && parsed.ok && isSuppressed(parsed.value, known.suppressed, type))
+    return { ...took(source.id), suppressed: [type] }
+  return judgeCall(parsed, type, facts)
+}
+
+function judgeCall(parsed: Parsed, type: CallType, facts: Facts): Judgement {
+  const verdict = parsed.ok ? accept(parsed.value, facts, type) : parsed
+  if ('event' in verdict) return { ...took(facts.sourceId), events: [verdict.event] }
+  return {
+    ...refuse(verdict.code, facts.sourceId),
+    rejected: [{ type, code: verdict.code, record: toRecord(verdict.code, parsed.text, facts) }],
+  }
+}
+
+/** A batch that is refused as a whole holds no call that could be kept. */
+function judgeBatch(parsed: Parsed, facts: Facts, suppressed: Users | undefined): Judgement {
+  const verdict = parsed.ok ? acceptBatch(parsed.value, facts, suppressed) : parsed
+  if (!verdict.ok) return refuse(verdict.code, facts.sourceId)
+  return {
+    answer: batchAnswer(verdict.rejected.map(({ index, code }) => ({ index, ...refusal(code) }))),
+    sourceId: facts.sourceId,
+    events: verdict.events,
+    rejected: verdict.rejected.map(({ code, type, call }) => ({
+      type,
+      code,
+      record: toRecord(code, printed(call), facts),
+    })),
+    suppressed: verdict.suppressed,
+  }
+}
+
+function took(sourceId: string): Judgement {
+  return { answer: SUCCESS, sourceId, events: [], rejected: [], suppressed: [] }
+}
+
+/** The whole request. */
+export function refuse(
+  refused: Code,
+  sourceId: string | undefined,
+  answer: Answer = errorAnswer(refused),
+): Judgement {
+  return { answer, sourceId, events: [], rejected: [], suppressed: [], refused }
+}
+
+function toRecord(code: Code, raw: string, { sourceId, receivedAt }: Facts): Rejected {
+  return { sourceId, ...refusal(code), raw: raw.slice(0, REJECTED_CHARS), receivedAt }
+}
+
+function printed(call: unknown): string {
+  try {
+    return JSON.stringify(call)
+  } catch {
+    return '' // thousands of levels deep
+  }
+}

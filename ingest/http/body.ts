@@ -1,0 +1,88 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Code } from '../codes.ts'
+import { GZIP_EXTRA } from '../limits.ts'
+import { encodingOf, inflate } from './encoding.ts'
+import type { Lease } from './hold.ts'
+
+/** Why a body is not there to be judged; `gone` when nobody is left to answer. */
+export type Unread = { ok: false; code: Code | 'gone' }
+export type Body = { ok: true; bytes: Buffer } | Unread
+
+/** `code` is that of a body with more than `bytes`. */
+export type BodyLimit = { bytes: number; code: 'call_too_large' | 'batch_too_large' }
+
+/** Emitted on a request whose body ends before it is whole, with the code of the answer to it. */
+export const CUT = 'cut'
+
+/** A request, and where its answer goes. */
+export type Exchange = { request: IncomingMessage; response: ServerResponse }
+
+/** Reads a body, inflated; what it holds is on the lease until its owner disposes of that. */
+export function readBody(exchange: Exchange, limit: BodyLimit, lease: Lease): Promise<Body> {
+  switch (encodingOf(exchange.request.headers['content-encoding'])) {
+    case 'none':
+      return collect(exchange, limit, lease)
+    case 'gzip':
+      return readGzip(exchange, limit, lease)
+    case undefined:
+      return Promise.resolve({ ok: false, code: 'unsupported_encoding' })
+  }
+}
+
+async function readGzip(exchange: Exchange, { bytes: most, code }: BodyLimit, lease: Lease): Promise<Body> {
+  const wire = await collect(exchange, { bytes: most + GZIP_EXTRA, code }, lease)
+  if (!wire.ok) return wire
+  const bytes = inflate(wire.bytes, most)
+  if (bytes === 'too_large') return { ok: false, code }
+  if (bytes === 'broken') return { ok: false, code: 'invalid_encoding' }
+  return lease.add(bytes.length) ? { ok: true, bytes } : { ok: false, code: 'unavailable' }
+}
+
+function collect(exchange: Exchange, limit: BodyLimit, lease: Lease): Promise<Body> {
+  if (Number(exchange.request.headers['content-length']) > limit.bytes)
+    return Promise.resolve({ ok: false, code: limit.code })
+  const chunks: Buffer[] = []
+  let size = 0
+  function take(chunk: Buffer): Code | undefined {
+    size += chunk.length
+    if (size > limit.bytes) return limit.code
+    if (!lease.add(chunk.length)) return 'unavailable'
+    chunks.push(chunk)
+    return undefined
+  }
+  return new Promise((resolve) =>
+    consume(exchange, take, (end) => {
+      // copied also when it came in one piece, which may be a view of a larger buffer
+      resolve(end === 'end' ? { ok: true, bytes: Buffer.concat(chunks, size) } : { ok: false, code: end })
+      chunks.length = 0 // or the pieces would stay until the answer
+    }),
+  )
+}
+
+export type End = Code | 'gone' | 'end'
+
+/** Reads a body to its end, or until `take` has had enough of it: what comes after that is left. `ended` is told once. */
+export function consume(
+  { request, response }: Exchange,
+  take: (chunk: Buffer) => Code | undefined,
+  ended: (end: End) => void,
+): void {
+  // a client that asks first whether to send its body, is told so now
+  if (request.headers.expect !== undefined && request.httpVersion === '1.1') response.writeContinue()
+  let isOver = false
+  function stop(end: End): void {
+    if (isOver) return
+    isOver = true
+    ended(end)
+  }
+  request.on('data', (chunk: Buffer) => {
+    const code = isOver ? undefined : take(chunk)
+    if (code) stop(code)
+  })
+  request.on('end', () => stop('end'))
+  request.on(CUT, stop)
+  request.on('close', () => stop('gone'))
+}
+
+/** What `consume` does with a body that nobody wants. */
+export const dropped = (): undefined => undefined

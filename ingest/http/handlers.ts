@@ -1,0 +1,54 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from '../../log.ts'
+import { answerOps, type Probe } from '../../metrics.ts'
+import { type Answer, CORS } from '../answer.ts'
+import type { Code } from '../codes.ts'
+import type { Meter } from '../meter/metrics.ts'
+import { describe } from '../openapi/document.ts'
+import { sendPixel, takePixel } from './pixel.ts'
+import { type ReceiveOptions, receive, receiveMetrics } from './receive.ts'
+import type { Route } from './routes.ts'
+
+export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
+
+/** What the handlers are made of. */
+export type Parts = ReceiveOptions & {
+  meter: Pick<Meter, 'refused' | 'answered'>
+  probe: Probe
+  log: Pick<Logger, 'error'>
+}
+
+const DESCRIBED: Answer = { code: 'ok', status: 200, body: JSON.stringify(describe()) }
+
+/** What is done at a route. */
+export function handlerOf(route: Route, parts: Parts): Handler {
+  switch (route.serves) {
+    case 'calls':
+      return receive(route.type, parts)
+    case 'metrics':
+      return receiveMetrics(parts.respond)
+    case 'pixel':
+      return receivePixel(parts)
+    case 'probe':
+      return (_request, reply) => answerProbe(route.path, parts.probe, reply)
+    case 'description':
+      return async (_request, reply) => parts.respond(reply, DESCRIBED)
+  }
+}
+
+/** The page that shows the image gets one, whatever comes of the call in it. */
+function receivePixel({ log, ...parts }: Parts): Handler {
+  return async (request, reply) => {
+    const code = await takePixel(request, parts).catch((err): Code => {
+      log.error({ err }, 'a request has failed')
+      return 'internal_error'
+    })
+    parts.meter.answered(code)
+    sendPixel(reply)
+  }
+}
+
+async function answerProbe(path: string, probe: Probe, reply: FastifyReply): Promise<void> {
+  const { status, type, body } = await answerOps(path, probe)
+  reply.code(status).type(type).headers(CORS).send(body)
+}

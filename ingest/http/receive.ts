@@ -1,0 +1,63 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Answer, errorAnswer, SUCCESS, UNAVAILABLE } from '../answer.ts'
+import type { RouteType } from '../call/judge.ts'
+import type { Code } from '../codes.ts'
+import { BATCH_BYTES, CALL_BYTES, REQUEST_BYTES } from '../limits.ts'
+import type { Meter } from '../meter/metrics.ts'
+import type { Take } from '../take.ts'
+import { type BodyLimit, consume, dropped, type End, readBody } from './body.ts'
+import type { Handler } from './handlers.ts'
+import type { Hold } from './hold.ts'
+import type { Respond } from './reply.ts'
+
+export type ReceiveOptions = {
+  take: Take
+  hold: Hold
+  respond: Respond
+  meter: Pick<Meter, 'refused'>
+}
+
+const CALL: BodyLimit = { bytes: CALL_BYTES, code: 'call_too_large' }
+const BATCH: BodyLimit = { bytes: BATCH_BYTES, code: 'batch_too_large' }
+
+/** What a route for calls does: reads a request, hands its bytes to `take`, and sends what that answers. */
+export function receive(type: RouteType, { take, hold, respond, meter }: ReceiveOptions): Handler {
+  const limit = type === 'batch' ? BATCH : CALL
+
+  function refuse(code: Code, reply: FastifyReply): void {
+    meter.refused(type, code)
+    respond(reply, code === 'unavailable' ? UNAVAILABLE : errorAnswer(code))
+  }
+
+  /** Its answer is on the way. */
+  type Taken = { taken: Promise<Answer> }
+
+  async function begin(
+    request: FastifyRequest,
+    { raw: response }: FastifyReply,
+  ): Promise<Taken | Code | 'gone'> {
+    const { raw, headers, query, ip } = request
+    using lease = hold.open()
+    const body = await readBody({ request: raw, response }, limit, lease)
+    if (!body.ok) return body.code
+    return { taken: take({ type, authorization: headers.authorization, query, body: body.bytes }, ip) }
+  }
+
+  return async (request, reply) => {
+    using lease = hold.open()
+    if (!lease.add(REQUEST_BYTES)) return refuse('unavailable', reply)
+    // judged, a request no longer needs its body: what it comes to waits for Kafka in the queue, which has a bound of its own
+    const begun = await begin(request, reply)
+    if (typeof begun === 'object') respond(reply, await begun.taken)
+    else if (begun !== 'gone') refuse(begun, reply)
+  }
+}
+
+/** Client libraries report on themselves here, which nobody reads: it is taken, and dropped as it comes. */
+export function receiveMetrics(respond: Respond): Handler {
+  return async ({ raw: request }, reply) => {
+    const exchange = { request, response: reply.raw }
+    const end = await new Promise<End>((resolve) => consume(exchange, dropped, resolve))
+    if (end !== 'gone') respond(reply, end === 'end' ? SUCCESS : errorAnswer(end))
+  }
+}

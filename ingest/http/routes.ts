@@ -1,0 +1,45 @@
+import { CALL_TYPES } from '../call/accept.ts'
+import type { RouteType } from '../call/judge.ts'
+
+/** What is at a path, and for calls which type comes there. */
+export type Route = { path: string } & (
+  | { serves: 'calls'; type: RouteType }
+  | { serves: 'metrics' | 'pixel' | 'probe' | 'description' }
+)
+
+/** Some libraries send to the first letter alone. */
+const single = CALL_TYPES.flatMap((type) =>
+  [type, type.charAt(0)].map((name) => ({ path: `/v1/${name}`, serves: 'calls', type }) as const),
+)
+
+const many = ['batch', 'import', 'b'].map(
+  (name) => ({ path: `/v1/${name}`, serves: 'calls', type: 'batch' }) as const,
+)
+
+export const PIXEL_PATH = '/v1/pixel/{type}'
+
+/** Every route, each also with a slash at its end (a Java default). A path's `{type}` is any one segment. */
+export const ROUTES: readonly Route[] = [
+  ...single,
+  ...many,
+  { path: '/v1/m', serves: 'metrics' },
+  { path: PIXEL_PATH, serves: 'pixel' },
+  { path: '/openapi.json', serves: 'description' },
+  { path: '/livez', serves: 'probe' },
+  { path: '/readyz', serves: 'probe' },
+]
+
+export const methodOf = ({ serves }: Route): 'GET' | 'POST' =>
+  serves === 'calls' || serves === 'metrics' ? 'POST' : 'GET'
+
+const PIXEL = /^\/v1\/pixel\/[^/]+\/?$/
+
+export const isPixel = (path: string): boolean => PIXEL.test(path)
+
+/** @returns the methods that a path takes, or undefined when nothing is there. */
+export function allowed(path: string): string | undefined {
+  const plain = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
+  const route = ROUTES.find((it) => (it.serves === 'pixel' ? isPixel(path) : it.path === plain))
+  if (!route) return undefined
+  return methodOf(route) === 'POST' ? 'POST, OPTIONS' : 'GET, HEAD, OPTIONS'
+}

@@ -1,0 +1,88 @@
+import type { Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { CONNECTIONS, HEADER_BYTES, type Patience } from '../limits.ts'
+import type { Meter } from '../meter/metrics.ts'
+import { CUT } from './body.ts'
+import { createAnswerBroken } from './broken.ts'
+import { endUnread } from './unread.ts'
+
+export type ServerOptions = {
+  patience: Patience
+  meter: Pick<Meter, 'answered' | 'refusedConnection' | 'watchConnections'>
+  /** Open ones at most. */
+  connections?: number | undefined
+  notFound: (request: FastifyRequest, reply: FastifyReply) => void
+}
+
+/** An HTTP server without routes, guarded against clients that are slow, too many, or speak no HTTP. */
+export function createServer({ patience, meter, ...options }: ServerOptions): FastifyInstance {
+  const responses = new WeakMap<Socket, ServerResponse>()
+  const answerBroken = createAnswerBroken({
+    lastResponse: (socket) => responses.get(socket),
+    answered: meter.answered,
+    lingerMs: patience.lingerMs,
+  })
+  const app = fastify({
+    ...fastifyOptions(patience),
+    clientErrorHandler: (error, socket) => answerBroken({ error, socket }),
+    frameworkErrors: (_error, request, reply) => options.notFound(request, reply),
+  })
+  // routes read bodies themselves: see body.ts
+  for (const method of app.supportedMethods) app.addHttpMethod(method, { overrideExisting: true })
+  const { server } = app
+  server.prependListener('request', ({ socket }, response) => responses.set(socket, response))
+  const open = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+    // nothing more comes of a body that is not whole
+    socket.once('end', () => responses.get(socket)?.req.emit(CUT, 'bad_request'))
+  })
+  server.maxConnections = options.connections ?? CONNECTIONS
+  server.on('drop', meter.refusedConnection)
+  meter.watchConnections(server)
+  takeAll(server)
+  endUnread(server, open, patience.idleMs)
+  endInTime(app, patience.closingMs, () => {
+    // Node lets go only of those between two requests
+    for (const socket of open) if (responses.get(socket)?.writableFinished ?? true) socket.destroy()
+  })
+  return app
+}
+
+const fastifyOptions = (patience: Patience) => ({
+  http: {
+    maxHeaderSize: HEADER_BYTES,
+    headersTimeout: patience.headersMs,
+    connectionsCheckingInterval: patience.checkMs,
+    // Node's own answer to a request without Host has no body
+    requireHostHeader: false,
+  },
+  requestTimeout: patience.requestMs,
+  keepAliveTimeout: patience.keepAliveMs,
+  routerOptions: { ignoreTrailingSlash: true },
+  // what comes on an open connection while this process ends is still taken
+  return503OnClosing: false,
+})
+
+/** What Node would else answer by itself, or lose. */
+function takeAll(server: Server): void {
+  // routes say when they want the body; other expectations are ignored, which HTTP allows
+  for (const event of ['checkContinue', 'checkExpectation'])
+    server.on(event, (request, response) => server.emit('request', request, response))
+  // CONNECT: this is no proxy
+  server.on('connect', (_request, socket) => server.emit('clientError', new Error('CONNECT'), socket))
+  // a client that writes its request, then closes its side, waits for an answer: Node's own switch, not in its manual
+  Object.assign(server, { httpAllowHalfOpen: true })
+}
+
+/** Node stops looking at slow clients when a server closes: one of them must not hold up the end of the process. */
+function endInTime(app: FastifyInstance, closingMs: number, endWaiting: () => void): void {
+  let timer: NodeJS.Timeout | undefined
+  app.addHook('preClose', async () => {
+    endWaiting()
+    timer = setTimeout(() => app.server.closeAllConnections(), closingMs)
+  })
+  app.addHook('onClose', async () => clearTimeout(timer))
+}

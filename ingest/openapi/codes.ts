@@ -1,0 +1,41 @@
+import { CODES, type Code } from '../codes.ts'
+import type { Route } from '../http/routes.ts'
+
+/** Of what is broken or too slow, wherever it was to go. */
+const ANYWHERE: readonly Code[] = ['bad_request', 'request_timeout', 'headers_too_large', 'internal_error']
+
+/** No single call, and no single route, has these. */
+const NOT_SINGLE: readonly Code[] = [
+  'not_found',
+  'method_not_allowed',
+  'unknown_type',
+  'batch_not_array',
+  'empty_batch',
+  'batch_too_large',
+  'too_many_calls',
+]
+
+/** Of a batch as a whole; its calls have theirs in the list of what was rejected. */
+const BATCH: readonly Code[] = [
+  ...ANYWHERE,
+  'invalid_json',
+  'invalid_encoding',
+  'unsupported_encoding',
+  'unknown_source',
+  'source_disabled',
+  'rate_limited',
+  'batch_not_array',
+  'empty_batch',
+  'too_deep',
+  'batch_too_large',
+  'too_many_calls',
+  'unavailable',
+]
+
+const SINGLE: readonly Code[] = CODES.filter((code) => !NOT_SINGLE.includes(code))
+
+/** The codes that a request to a route may be answered with. */
+export function codesAt(route: Route): readonly Code[] {
+  if (route.serves === 'calls') return route.type === 'batch' ? BATCH : SINGLE
+  return ANYWHERE
+}

@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest'
+import type { Facts } from '../../../ingest/call/accept.ts'
+import { acceptBatch } from '../../../ingest/call/batch.ts'
+
+const NOW = Date.parse('2026-01-02T03:04:05.678Z')
+const facts: Facts = { sourceId: 'shop', receivedAt: NOW, ip: '203.0.113.9', newId: () => 'made' }
+const call = (fields: object = {}) => ({ type: 'identify', userId: 'u', ...fields })
+
+function taken(body: unknown) {
+  const verdict = acceptBatch(body, facts)
+  if (!verdict.ok) throw new Error(`refused: ${verdict.code}`)
+  return verdict
+}
+
+function refused(body: unknown) {
+  const verdict = acceptBatch(body, facts)
+  return verdict.ok ? 'taken' : verdict.code
+}
+
+const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) })
+
+describe('a batch', () => {
+  test('takes the good calls, and names the others by their place', () => {
+    const { events, rejected } = taken({
+      batch: [
+        call({ messageId: 'a' }),
+        { type: 'track', userId: 'u' },
+        5,
+        call({ messageId: 'd' }),
+        { type: 'x' },
+      ],
+    })
+    expect(events.map(({ messageId }) => messageId)).toEqual(['a', 'd'])
+    expect(rejected.map(({ index, code }) => [index, code])).toEqual([
+      [1, 'event_not_defined'],
+      [2, 'call_not_object'],
+      [4, 'unknown_type'],
+    ])
+  })
+
+  test.each([[null], [5], [[call()]], [{}], [{ batch: null }], [{ batch: {} }], [{ batch: 'x' }]])(
+    'of %j is batch_not_array',
+    (body) => {
+      expect(refused(body)).toBe('batch_not_array')
+    },
+  )
+
+  test('of no calls is empty_batch', () => {
+    expect(refused({ batch: [] })).toBe('empty_batch')
+  })
+
+  test('of 2,500 calls is taken, of one more is too_many_calls', () => {
+    expect(refused({ batch: Array(2_500).fill(call()) })).toBe('taken')
+    expect(refused({ batch: Array(2_501).fill(call()) })).toBe('too_many_calls')
+  })
+
+  test('with an item above 32 KB rejects that item alone', () => {
+    const big = call({ traits: { a: 'x'.repeat(33_000) } })
+    expect(taken({ batch: [call(), big] })).toMatchObject({
+      events: [{}],
+      rejected: [{ index: 1, code: 'call_too_large' }],
+    })
+  })
+})
+
+describe("a batch's own fields", () => {
+  test.each<[string, object, object, object]>([
+    ['context is that of calls without one', { context: { library: 1 } }, {}, { context: '{"library":1}' }],
+    [
+      "context is under the call's, key by key",
+      { context: { library: 1, ip: 'b' } },
+      { context: { ip: 'c' } },
+      { context: '{"library":1,"ip":"c"}' },
+    ],
+    [
+      'context is merged at the first level only',
+      { context: { app: { a: 1 } } },
+      { context: { app: { b: 2 } } },
+      { context: '{"app":{"b":2}}' },
+    ],
+    [
+      'integrations are under the call’s',
+      { integrations: { All: false } },
+      { integrations: { Webhooks: true } },
+      { integrations: '{"All":false,"Webhooks":true}' },
+    ],
+    [
+      "integrations are under those in the call's context",
+      { integrations: { All: false } },
+      { context: { integrations: { All: true } } },
+      { integrations: '{"All":true}' },
+    ],
+    [
+      'integrations may be in its context',
+      { context: { integrations: { All: false } } },
+      {},
+      { integrations: '{"All":false}' },
+    ],
+    ['context of null is none', { context: null }, {}, { context: null }],
+    [
+      'sentAt corrects the times of its calls',
+      { sentAt: '2026-01-02T03:04:04.678Z' },
+      { timestamp: '2026-01-02T00:00:00Z' },
+      { timestamp: Date.parse('2026-01-02T00:00:01Z') },
+    ],
+    [
+      'sentAt gives way to that of a call',
+      { sentAt: '2026-01-02T00:00:00Z' },
+      { sentAt: '2026-01-02T03:04:05.678Z', timestamp: '2026-01-02T00:00:00Z' },
+      { timestamp: Date.parse('2026-01-02T00:00:00Z') },
+    ],
+  ])('%s', (_rule, own, fields, expected) => {
+    expect(taken({ ...own, batch: [call(fields)] }).events[0]).toMatchObject(expected)
+  })
+
+  test('that are no objects reject the calls that have none of their own', () => {
+    expect(taken({ context: 'x', batch: [call(), call({ context: {} })] })).toMatchObject({
+      events: [{ context: '{}' }],
+      rejected: [{ index: 0, code: 'context_not_object' }],
+    })
+  })
+
+  test('that are too deep refuse it', () => {
+    expect(refused({ context: nested(63), batch: [call()] })).toBe('taken')
+    expect(refused({ context: nested(64), batch: [call()] })).toBe('too_deep')
+    expect(refused({ integrations: nested(64), batch: [call()] })).toBe('too_deep')
+  })
+
+  test('may come to 32 KB for each call and 8 MB for all: a small body must not become a flood', () => {
+    const ofBytes = (bytes: number) => ({ a: 'x'.repeat(bytes - JSON.stringify({ a: '' }).length) })
+    const calls = (count: number) => Array(count).fill(call())
+    expect(refused({ context: ofBytes(32_768), batch: calls(256) })).toBe('taken')
+    expect(refused({ context: ofBytes(32_768), batch: calls(257) })).toBe('batch_too_large')
+    expect(refused({ context: ofBytes(32_769), batch: calls(1) })).toBe('batch_too_large')
+    expect(refused({ context: ofBytes(3_000), batch: calls(2_500) })).toBe('taken')
+  })
+})

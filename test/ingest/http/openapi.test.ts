@@ -1,0 +1,100 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { expect, test } from 'vitest'
+import { CODES, type Code, statusOf } from '../../../ingest/codes.ts'
+import { ROUTES } from '../../../ingest/http/routes.ts'
+import { basic, fakeIngest, post } from '../fake.ts'
+
+type Schema = { allOf?: [unknown, { properties: { code: { enum: string[] } } }] }
+type Response = { content?: { 'application/json'?: { schema?: Schema } } }
+type Operation = { responses: Record<string, Response> }
+type Document = { openapi: string; paths: Record<string, Record<string, Operation>> }
+
+async function served(): Promise<Document> {
+  const answer = await fakeIngest().app.inject('/openapi.json')
+  expect(answer.headers['access-control-allow-origin']).toBe('*')
+  return answer.json()
+}
+
+const operations = ({ paths }: Document) =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, ...operation })),
+  )
+const codesOf = (response: Response | undefined) =>
+  response?.content?.['application/json']?.schema?.allOf?.[1].properties.code.enum ?? []
+
+/** Fastify prints them as a tree, each branch with what its path goes on with. */
+function routesIn(tree: string): string[] {
+  const above: string[] = []
+  const branches = tree.replace('(empty root node)', '').split('\n')
+  return branches.flatMap((line) => {
+    const [, indent = '', piece = '', methods = ''] = /^([│├└─ ]*)(\S*)(?: \(([^)]+)\))?$/.exec(line) ?? []
+    above.splice(indent.length / 4 - 1, above.length, piece)
+    const path = above.join('').replace(':type', '{type}')
+    const own = methods.split(', ').filter((method) => method === 'GET' || method === 'POST')
+    return own.map((method) => `${method} ${path}`)
+  })
+}
+
+test('is OpenAPI 3.1', async () => {
+  const document = await served()
+  expect(await new Validator().validate(document)).toMatchObject({ valid: true })
+  expect(document.openapi).toMatch(/^3\.1\./)
+})
+
+test('names every route that there is, and no other', async () => {
+  const { app } = fakeIngest()
+  await app.ready()
+  const routed = routesIn(app.printRoutes())
+  const described = operations(await served()).map(({ method, path }) => `${method.toUpperCase()} ${path}`)
+  expect(described.sort()).toEqual(routed.sort())
+  expect(described).toHaveLength(ROUTES.length)
+})
+
+test('each route answers as it says', async () => {
+  for (const { path, method, responses } of operations(await served())) {
+    const answer = await fakeIngest().app.inject({
+      method: method === 'post' ? 'POST' : 'GET',
+      url: path.replace('{type}', 'track'),
+      headers: { authorization: basic('shop-key') },
+      ...(method === 'post' && { payload: '{}' }),
+    })
+    const { code } = answer.headers['content-type']?.toString().includes('json') ? answer.json() : {}
+    expect(Object.keys(responses), path).toContain(String(answer.statusCode))
+    if (code) expect(codesOf(responses[answer.statusCode]), path).toContain(code)
+  }
+})
+
+test('each code lies under its status, and none is left out', async () => {
+  const seen = new Set<string>(['not_found', 'method_not_allowed', 'unknown_type'])
+  for (const { responses } of operations(await served()))
+    for (const [status, response] of Object.entries(responses))
+      for (const code of codesOf(response)) {
+        seen.add(code)
+        expect(CODES.filter((it) => statusOf(it) === Number(status))).toContain(code)
+      }
+  expect([...seen].sort()).toEqual([...CODES].sort())
+})
+
+const deep = `${'['.repeat(70)}${']'.repeat(70)}`
+const limited = { id: 'slow', writeKey: 'slow-key', enabled: true, rateLimit: { perSecond: 1, burst: 1 } }
+test.each<[Code, string | Buffer, Record<string, string>?, Parameters<typeof fakeIngest>[0]?]>([
+  ['invalid_json', '{'],
+  ['invalid_encoding', '{}', { 'content-encoding': 'gzip' }],
+  ['unsupported_encoding', '{}', { 'content-encoding': 'br' }],
+  ['unknown_source', '{}', { authorization: basic('nobody') }],
+  ['source_disabled', '{}', { authorization: basic('closed-key') }],
+  ['batch_not_array', '{}'],
+  ['empty_batch', '{"batch":[]}'],
+  ['too_deep', `{"batch":[5],"context":${deep}}`],
+  ['batch_too_large', 'x'.repeat(512_001)],
+  ['too_many_calls', `{"batch":[${Array(2_501).fill(0)}]}`],
+  ['unavailable', '{"batch":[5]}', {}, { outcome: 'full' }],
+  ['rate_limited', '{"batch":[5]}', { authorization: basic('slow-key') }, { sources: [limited] }],
+])('a batch that is refused with %s may be', async (code, body, headers, options) => {
+  const ingest = fakeIngest(options)
+  await post(ingest, '/v1/batch', body, headers)
+  const answer = await post(ingest, '/v1/batch', body, headers)
+  expect(answer.json().code).toBe(code)
+  const { paths } = await served()
+  expect(codesOf(paths['/v1/batch']?.post?.responses[answer.statusCode])).toContain(code)
+})

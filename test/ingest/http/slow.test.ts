@@ -1,0 +1,161 @@
+import { once } from 'node:events'
+import { describe, expect, test } from 'vitest'
+import { until } from '../../helpers/until.ts'
+import { type FakeIngest, fakeIngest } from '../fake.ts'
+import { metricLines } from '../metric-lines.ts'
+import { answerOf, head, open, parseAnswers, readAll } from './wire.ts'
+
+const patience = { headersMs: 60, requestMs: 120, lingerMs: 60, checkMs: 20, idleMs: 60 }
+const slow = (more = {}) => fakeIngest({ door: { patience: { ...patience, ...more } } })
+const value = async (ingest: FakeIngest, name: string) =>
+  Number((await metricLines(ingest, name))[0]?.split(' ')[1])
+
+describe('a client that takes too long is told so, and holds nothing any more', () => {
+  test.each([
+    ['to say anything', ''],
+    ['with its headers', 'POST /v1/track HTTP/1.1\r\nHost: x\r\n'],
+    ['with its body', `${head('Content-Length: 10000')}{"userId":`],
+    ['with its chunks', `${head('Transfer-Encoding: chunked')}5\r\n{"use`],
+    ['with its gzip', `${head('Content-Encoding: gzip\r\nTransfer-Encoding: chunked')}5\r\nabcde\r\n`],
+    ['with what nobody reads', `${head('Content-Length: 10000', '/v1/m')}{`],
+  ])('%s', async (_what, text) => {
+    const ingest = slow()
+    const socket = await open(ingest)
+    socket.write(text)
+    const answer = await answerOf(socket)
+    expect(answer).toMatchObject({
+      status: 408,
+      headers: { 'access-control-allow-origin': '*', connection: 'close' },
+      body: expect.stringContaining('"request_timeout"'),
+    })
+    expect(await value(ingest, 'sluice_ingest_held_bytes')).toBe(0)
+    expect(ingest.produced).toEqual([])
+    await until(() => connections(ingest) === 0, { message: 'the connection is closed' })
+  })
+})
+
+const counts = new WeakMap<FakeIngest, number>()
+function connections(ingest: FakeIngest): number | undefined {
+  ingest.app.server.getConnections((_error, count) => counts.set(ingest, count))
+  return counts.get(ingest)
+}
+
+test('one that drips after its refusal is cut off', async () => {
+  const ingest = slow({ requestMs: 60_000 })
+  const socket = await open(ingest)
+  socket.write(head('Content-Length: 99999'))
+  const drip = setInterval(() => socket.writable && socket.write('x'), 10)
+  socket.on('error', () => {})
+  await until(() => connections(ingest) === 1)
+  await until(() => connections(ingest) === 0, { message: 'the connection is closed' })
+  clearInterval(drip)
+})
+
+test('one that does not read its answers is cut off', async () => {
+  const ingest = slow()
+  const socket = await open(ingest)
+  socket.pause()
+  socket.on('error', () => {})
+  const many = 'GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2_000)
+  socket.write(many)
+  await until(() => connections(ingest) === 1)
+  await until(() => connections(ingest) === 0, { message: 'the connection is closed' })
+})
+
+test('a connection is kept between requests for longer than load balancers keep theirs', () => {
+  expect(fakeIngest().app.server.keepAliveTimeout).toBeGreaterThan(60_000)
+})
+
+test('above the bound of open connections more are refused at once, and counted', async () => {
+  const ingest = fakeIngest({ door: { connections: 1 } })
+  const first = await open(ingest)
+  const second = await open(ingest)
+  await Promise.race([once(second, 'close'), once(second, 'end')])
+  expect(await value(ingest, 'sluice_ingest_connections_refused_total')).toBe(1)
+  expect(await value(ingest, 'sluice_ingest_connections')).toBe(1)
+  first.write(head('Content-Length: 2\r\nConnection: close'))
+  first.write('{}')
+  expect(await answerOf(first)).toMatchObject({ status: 400 })
+})
+
+describe('what requests hold is bounded', () => {
+  test('past the bound one is refused for a while; when others have ended it is taken', async () => {
+    const ingest = fakeIngest({ door: { heldBytes: 28_000 } })
+    const [first, second] = [await open(ingest), await open(ingest)]
+    const body = JSON.stringify({ userId: 'u', event: 'x', properties: { a: 'x'.repeat(9_000) } })
+    first.write(head(`Content-Length: ${body.length}\r\nConnection: close`) + body.slice(0, -1))
+    await until(async () => (await value(ingest, 'sluice_ingest_held_bytes')) > 17_000)
+    second.write(head(`Content-Length: ${body.length}\r\nConnection: close`) + body)
+    expect(await answerOf(second)).toMatchObject({
+      status: 503,
+      headers: { 'retry-after': '2', 'access-control-allow-origin': '*' },
+      body: expect.stringContaining('"unavailable"'),
+    })
+    first.write(body.slice(-1))
+    expect(await answerOf(first)).toMatchObject({ status: 200 })
+    expect(await value(ingest, 'sluice_ingest_held_bytes')).toBe(0)
+  })
+
+  test('also those that wait for Kafka', async () => {
+    const ingest = fakeIngest({
+      outcome: new Promise(() => {}),
+      door: { heldBytes: 9_000, patience: { closingMs: 20 } },
+    })
+    const [first, second] = [await open(ingest), await open(ingest)]
+    const body = '{"userId":"u","event":"x"}'
+    first.write(head(`Content-Length: ${body.length}`) + body)
+    await until(() => ingest.produced.length === 1)
+    second.write(head(`Content-Length: ${body.length}\r\nConnection: close`) + body)
+    expect(await answerOf(second)).toMatchObject({ status: 503 })
+  })
+})
+
+describe('nothing is accepted of a body that is cut off', () => {
+  const body = '{"userId":"u","event":"x"}'
+
+  test('by a client that closes its side', async () => {
+    const ingest = fakeIngest()
+    const socket = await open(ingest)
+    socket.end(head(`Content-Length: ${body.length + 1}`) + body)
+    expect(await answerOf(socket)).toMatchObject({
+      status: 400,
+      body: expect.stringContaining('"bad_request"'),
+    })
+    expect(ingest.produced).toEqual([])
+    expect(await value(ingest, 'sluice_ingest_held_bytes')).toBe(0)
+  })
+
+  test('by a client that is gone', async () => {
+    const ingest = fakeIngest()
+    const socket = await open(ingest)
+    socket.write(`${head('Transfer-Encoding: chunked')}${body.length.toString(16)}\r\n${body}\r\n`)
+    await until(async () => (await value(ingest, 'sluice_ingest_held_bytes')) > 0)
+    socket.resetAndDestroy()
+    await until(async () => (await value(ingest, 'sluice_ingest_held_bytes')) === 0)
+    expect(ingest.produced).toEqual([])
+  })
+})
+
+test('a slow client does not hold up the end of the process', async () => {
+  const ingest = fakeIngest({ door: { patience: { closingMs: 30 } } })
+  const socket = await open(ingest)
+  socket.on('error', () => {})
+  socket.write(`${head('Content-Length: 100')}{`)
+  await until(async () => (await value(ingest, 'sluice_ingest_held_bytes')) > 0)
+  await ingest.app.close()
+  expect(parseAnswers(await readAll(socket).catch(() => ''))).toEqual([])
+})
+
+test.each([
+  ['that says nothing', ''],
+  ['in the middle of its headers', 'POST /v1/track HTTP/1.1\r\nHo'],
+  ['between two requests', 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n'],
+])('at the end of the process a connection %s is closed at once', async (_what, text) => {
+  const ingest = fakeIngest({ door: { patience: { closingMs: 60_000 } } })
+  const socket = await open(ingest)
+  socket.on('error', () => {})
+  socket.write(text)
+  await until(() => connections(ingest) === 1)
+  if (text.endsWith('\r\n\r\n')) await once(socket, 'data')
+  await ingest.app.close()
+})

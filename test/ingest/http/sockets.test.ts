@@ -1,0 +1,107 @@
+import { once } from 'node:events'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import type { Produced } from '../../../kafka/produce.ts'
+import { until } from '../../helpers/until.ts'
+import { fakeIngest } from '../fake.ts'
+import { answerOf, chunked, head, open, parseAnswers, readAll } from './wire.ts'
+
+const body = '{"userId":"u","event":"x"}'
+const call = head(`Content-Length: ${body.length}`) + body
+const last = head(`Content-Length: ${body.length}\r\nConnection: close`) + body
+
+test('a 413 can be read by a client that goes on writing megabytes', async () => {
+  const socket = await open()
+  const size = 8 * 1024 * 1024
+  socket.write(head(`Content-Length: ${size}`))
+  const [answer] = await once(socket, 'data') // before anything of the body is sent
+  expect(parseAnswers(String(answer))).toMatchObject([
+    { status: 413, headers: { connection: 'close' }, body: expect.stringContaining('"call_too_large"') },
+  ])
+  for (let sent = 0; sent < size; sent += 64 * 1024)
+    if (!socket.write(Buffer.alloc(64 * 1024))) await once(socket, 'drain')
+  expect(await readAll(socket)).toBe('') // ends, and is not reset
+})
+
+test.each(['', '\r\nContent-Encoding: gzip'])(
+  'so can that to a chunked body which turns out too large, and goes on for megabytes%s',
+  async (encoding) => {
+    const socket = await open()
+    socket.write(head(`Transfer-Encoding: chunked${encoding}`))
+    socket.write(chunked(Buffer.alloc(8 * 1024 * 1024, 'x'), 64 * 1024))
+    expect(await answerOf(socket)).toMatchObject({ status: 413, headers: { connection: 'close' } })
+  },
+)
+
+test('so can a refusal of what goes nowhere', async () => {
+  const socket = await open()
+  socket.write(head('Transfer-Encoding: chunked', '/v1/nowhere'))
+  socket.write(chunked(Buffer.alloc(8 * 1024 * 1024, 'x'), 64 * 1024))
+  expect(await answerOf(socket)).toMatchObject({ status: 404, headers: { connection: 'close' } })
+})
+
+test('a zip bomb is not inflated past the limit', async () => {
+  const socket = await open()
+  const bomb = gzipSync(Buffer.alloc(20_000_000))
+  const before = process.memoryUsage().arrayBuffers
+  socket.write(head(`Content-Encoding: gzip\r\nContent-Length: ${bomb.length}`, '/v1/batch'))
+  socket.write(bomb)
+  expect(await once(socket, 'data').then(String)).toMatch(/"batch_too_large"/)
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(5_000_000)
+})
+
+describe('requests of one connection', () => {
+  test('are answered in order, although a later one could be answered before', async () => {
+    const kafka = Promise.withResolvers<Produced>()
+    const ingest = fakeIngest({ outcome: kafka.promise })
+    const socket = await open(ingest)
+    socket.write(`${call}${head('Content-Length: 0', '/nowhere')}${last}`)
+    await until(() => ingest.produced.length === 2)
+    kafka.resolve('acked')
+    expect(parseAnswers(await readAll(socket)).map(({ status }) => status)).toEqual([200, 404, 200])
+  })
+
+  test('are answered also when the client has closed its side', async () => {
+    const kafka = Promise.withResolvers<Produced>()
+    const ingest = fakeIngest({ outcome: kafka.promise })
+    const socket = await open(ingest)
+    socket.end(call)
+    await until(() => ingest.produced.length === 1)
+    kafka.resolve('acked')
+    expect(await answerOf(socket)).toMatchObject({ status: 200 })
+  })
+
+  test('by the thousand, unread, take no more memory than the bound', async () => {
+    const bound = 1_000_000
+    const ingest = fakeIngest({
+      outcome: new Promise(() => {}),
+      door: { heldBytes: bound, patience: { closingMs: 50 } },
+    })
+    const socket = await open(ingest)
+    socket.pause()
+    const many = call.repeat(1_000)
+    for (let sent = 0; sent < 100 && socket.write(many); sent++) await new Promise(setImmediate)
+    await until(() => socket.writableLength > 0, { message: 'ingest reads no more' })
+    const held = await ingest.metrics.getSingleMetric('sluice_ingest_held_bytes')?.get()
+    expect(held?.values[0]?.value).toBeGreaterThan(bound - 10_000)
+    expect(held?.values[0]?.value).toBeLessThanOrEqual(bound)
+    expect(ingest.produced.length).toBeLessThan(bound / 8_192)
+  })
+})
+
+test('a request under way when the process ends is answered, and its connection closed', async () => {
+  const kafka = Promise.withResolvers<Produced>()
+  const ingest = fakeIngest({ outcome: kafka.promise })
+  const socket = await open(ingest)
+  socket.write(call)
+  await until(() => ingest.produced.length === 1)
+  const closed = ingest.app.close()
+  await until(() => !ingest.app.server.listening)
+  kafka.resolve('acked')
+  expect(await answerOf(socket)).toMatchObject({
+    status: 200,
+    headers: { connection: 'close' },
+    body: '{"success":true}',
+  })
+  await closed
+})
