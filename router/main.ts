@@ -7,7 +7,7 @@ import { followSettings } from '../schemas/follow.ts'
 import { prepare } from '../schemas/prepare.ts'
 import { openCodec, openRegistry } from '../schemas/registry.ts'
 import { DELIVERIES, EVENTS, SEEN } from '../schemas/topics.ts'
-import { createDuplicates } from './duplicates.ts'
+import { createDuplicates } from './duplicates/duplicates.ts'
 import { duplicate, routed, watchDuplicates, watchSettings, windowLoaded } from './metrics.ts'
 import { router } from './run.ts'
 

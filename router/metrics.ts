@@ -2,7 +2,7 @@ import { Counter, Gauge } from 'prom-client'
 import { registry } from '../metrics.ts'
 import type { Event } from '../schemas/event.ts'
 import type { Settings } from '../schemas/follow.ts'
-import type { Duplicates } from './duplicates.ts'
+import type { Duplicates } from './duplicates/duplicates.ts'
 
 const registers = [registry]
 const events = new Counter({

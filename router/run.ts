@@ -5,8 +5,8 @@ import type { Delivery } from '../schemas/delivery.ts'
 import type { Event } from '../schemas/event.ts'
 import type { Settings } from '../schemas/follow.ts'
 import { DELIVERIES } from '../schemas/topics.ts'
-import type { Duplicates } from './duplicates.ts'
-import { hashOf } from './hash.ts'
+import type { Duplicates } from './duplicates/duplicates.ts'
+import { hashOf } from './duplicates/hash.ts'
 import { deliveryKey, route } from './route.ts'
 
 export type RouterParts = {

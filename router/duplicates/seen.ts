@@ -1,5 +1,5 @@
-import type { Producer } from '../kafka/produce.ts'
-import { SEEN } from '../schemas/topics.ts'
+import type { Producer } from '../../kafka/produce.ts'
+import { SEEN } from '../../schemas/topics.ts'
 import { MAX_ENTRIES, pack } from './packing.ts'
 import type { Entry } from './window.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { hashOf } from '../../router/hash.ts'
-import { anEvent } from '../helpers/events.ts'
+import { hashOf } from '../../../router/duplicates/hash.ts'
+import { anEvent } from '../../helpers/events.ts'
 
 const shop = { sourceId: 'shop', userId: 'u1', anonymousId: null, messageId: 'm1' }
 

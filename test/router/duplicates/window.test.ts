@@ -1,6 +1,6 @@
 import { array, assert, integer, property, record } from 'fast-check'
 import { expect, test } from 'vitest'
-import { createWindow, type Entry } from '../../router/window.ts'
+import { createWindow, type Entry } from '../../../router/duplicates/window.ts'
 
 const windowMs = 1_000
 const maxIds = 20

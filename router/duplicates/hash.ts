@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Event } from '../schemas/event.ts'
+import type { Event } from '../../schemas/event.ts'
 
 /** 64 bits that stand for an id, as two unsigned halves; never both 0, which marks a free slot. */
 export type Hash = { high: number; low: number }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { load } from '../../router/load.ts'
-import { pack } from '../../router/packing.ts'
-import { createWindow, type Entry, type Window } from '../../router/window.ts'
+import { load } from '../../../router/duplicates/load.ts'
+import { pack } from '../../../router/duplicates/packing.ts'
+import { createWindow, type Entry, type Window } from '../../../router/duplicates/window.ts'
 
 const windowMs = 1_000
 
