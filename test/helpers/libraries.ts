@@ -18,7 +18,7 @@ const folder = fileURLToPath(new URL('../foreign', import.meta.url))
 const run = promisify(execFile)
 
 function unless(says: string, command: string, ...args: string[]): string | undefined {
-  return spawnSync(command, args, { cwd: folder }).status === 0 ? undefined : says
+  return spawnSync(command, args, { cwd: folder, timeout: 20_000 }).status === 0 ? undefined : says
 }
 
 /** A program in `test/foreign` that reads calls from its input and prints how many it has given up. */
