@@ -35,7 +35,11 @@ export function errorAnswer(code: Code, headers?: Answer['headers']): Answer {
   return headers ? { ...answer, headers } : answer
 }
 
-/** Seconds after which a client may well send again: Kafka's short absences are over by then. */
-const RETRY_AFTER = { 'retry-after': '2' }
+/** When to send again, in whole seconds. Browsers show a page only the headers that are exposed to it. */
+export const retryAfter = (seconds: number): NonNullable<Answer['headers']> => ({
+  'retry-after': String(seconds),
+  'access-control-expose-headers': 'Retry-After',
+})
 
-export const UNAVAILABLE = errorAnswer('unavailable', RETRY_AFTER)
+/** Kafka's short absences are over by then. */
+export const UNAVAILABLE = errorAnswer('unavailable', retryAfter(2))

@@ -1,4 +1,4 @@
-import type { Answer } from './answer.ts'
+import { type Answer, retryAfter } from './answer.ts'
 import { type Bucket, draw, type RateLimit } from './call/rate.ts'
 import { refusal, statusOf } from './codes.ts'
 
@@ -20,14 +20,14 @@ export function createThrottle(clock: () => number): Throttle {
   }
 }
 
-/** The answer to a request over the limit, which it names. Browsers show a page only the headers that are exposed to it. */
-export function tooFast({ perSecond, burst }: RateLimit, retryAfter: number): Answer {
+/** The answer to a request over the limit, which it names. @param seconds whole ones, until a request passes. */
+export function tooFast({ perSecond, burst }: RateLimit, seconds: number): Answer {
   const { code, message } = refusal('rate_limited')
   const limit = `At most ${perSecond} a second, and ${burst} at once.`
   return {
     code,
     status: statusOf(code),
-    headers: { 'retry-after': String(retryAfter), 'access-control-expose-headers': 'Retry-After' },
+    headers: retryAfter(seconds),
     body: JSON.stringify({ code, message: `${message} ${limit}` }),
   }
 }

@@ -70,8 +70,8 @@ export async function createProducer(
   let closed = false
 
   async function run(): Promise<void> {
-    await new Promise(setImmediate)
     while (queue.length > 0) {
+      await new Promise(setImmediate) // what has come in by now goes along
       const batch = queue.splice(0, batchLength(queue))
       sendingSince = performance.now()
       await sender.send(batch, settle)

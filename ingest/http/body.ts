@@ -52,11 +52,16 @@ function collect(exchange: Exchange, limit: BodyLimit, lease: Lease): Promise<Bo
   }
   return new Promise((resolve) =>
     consume(exchange, take, (end) => {
-      // copied also when it came in one piece, which may be a view of a larger buffer
-      resolve(end === 'end' ? { ok: true, bytes: Buffer.concat(chunks, size) } : { ok: false, code: end })
+      resolve(end === 'end' ? { ok: true, bytes: joined(chunks, size) } : { ok: false, code: end })
       chunks.length = 0 // or the pieces would stay until the answer
     }),
   )
+}
+
+/** One piece is taken as it is, unless it is a view of a larger buffer, which it would hold. */
+function joined(chunks: readonly Buffer[], size: number): Buffer {
+  const [first] = chunks
+  return first?.buffer.byteLength === size ? first : Buffer.concat(chunks, size)
 }
 
 export type End = Code | 'gone' | 'end'

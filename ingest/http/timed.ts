@@ -3,13 +3,17 @@ import type { Take } from '../take.ts'
 
 /** `take`, with what it takes: requests under way, and seconds. */
 export function timed(take: Take, meter: Pick<Meter, 'began' | 'ended'>): Take {
-  return async (received, ip) => {
+  // no async function, which would hold the request's body for as long as it waits
+  return (received, ip) => {
+    const { type } = received
     const start = performance.now()
+    const ended = () => meter.ended(type, (performance.now() - start) / 1000)
     meter.began()
     try {
-      return await take(received, ip)
-    } finally {
-      meter.ended(received.type, (performance.now() - start) / 1000)
+      return take(received, ip).finally(ended)
+    } catch (error) {
+      ended()
+      throw error
     }
   }
 }
