@@ -21,3 +21,15 @@ export function murmur2(data: Buffer): number {
 export function partitionOf(key: Buffer, count: number): number {
   return (murmur2(key) & 0x7fffffff) % count
 }
+
+/** `partition`: when it is not for the key to say. `placed`: where it goes for as long as one attempt to send it lasts. */
+export type Placeable = { key: Buffer; partition?: number; placed?: number | undefined }
+
+/**
+ * kafkajs asks again at each of its own retries, and the topic may have grown meanwhile. Placed anew, a record could come to
+ * a partition that has answered already, and be taken for acknowledged though it was never sent.
+ */
+export function place(record: Placeable, count: number): number {
+  record.placed ??= record.partition ?? partitionOf(record.key, count)
+  return record.placed
+}

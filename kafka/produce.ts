@@ -73,6 +73,7 @@ export async function createProducer(
     while (queue.length > 0) {
       await new Promise(setImmediate) // what has come in by now goes along
       const batch = queue.splice(0, batchLength(queue))
+      if (batch.length === 0) return // closed meanwhile
       sendingSince = performance.now()
       await sender.send(batch, settle)
       onAck?.({ records: batch.length, seconds: (performance.now() - sendingSince) / 1000 })

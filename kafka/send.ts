@@ -7,10 +7,10 @@ import {
   type RecordMetadata,
 } from 'kafkajs'
 import { CLOSE_MS, type Connection, within } from './client.ts'
-import { partitionOf } from './partition.ts'
+import { type Placeable, place } from './partition.ts'
 
-/** A message with its key in bytes; `placed`: the partition that it was last sent to. */
-export type Keyed = Message & { key: Buffer; placed?: number }
+/** A message with its key in bytes. */
+export type Keyed = Message & Placeable
 type Sendable = { topic: string; message: Keyed }
 
 export type Sender = {
@@ -67,6 +67,7 @@ export async function createSender({ kafka, log }: Connection): Promise<Sender> 
 
   /** @returns the records that are not acknowledged yet, in their order. */
   async function attempt<T extends Sendable>(records: readonly T[], settle: Settle<T>): Promise<T[]> {
+    for (const { message } of records) message.placed = undefined
     const topicMessages = byTopic(records)
     const acks = await producer.sendBatch({ acks: -1, compression: CompressionTypes.None, topicMessages })
     const acked = partitionsOf(acks)
@@ -110,9 +111,8 @@ export async function createSender({ kafka, log }: Connection): Promise<Sender> 
 }
 
 function placeOf({ message, partitionMetadata }: PartitionerArgs): number {
-  const keyed = message as Keyed // only what `send` was given comes here
-  keyed.placed = keyed.partition ?? partitionOf(keyed.key, partitionMetadata.length)
-  return keyed.placed
+  // only what `send` was given comes here
+  return place(message as Keyed, partitionMetadata.length)
 }
 
 /** @returns by topic the partitions that have answered. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Partitioners } from 'kafkajs'
 import { expect, test } from 'vitest'
-import { murmur2, partitionOf } from '../../kafka/partition.ts'
+import { murmur2, partitionOf, place } from '../../kafka/partition.ts'
 
 // those that Kafka's own tests name for its Java client
 test.each([
@@ -32,4 +32,14 @@ test('any key comes to the partition in which other clients put it', () => {
       )
     }),
   )
+})
+
+test('a record keeps its partition while it is being sent, though the topic grows meanwhile', () => {
+  const records = Array.from({ length: 100 }, (_, i) => ({ key: Buffer.from(`user-${i}`) }))
+  const first = records.map((record) => place(record, 1))
+  expect(records.map((record) => place(record, 12))).toEqual(first)
+})
+
+test('a record that names its partition goes there, whatever its key', () => {
+  expect(place({ key: Buffer.from('21'), partition: 7 }, 12)).toBe(7)
 })
