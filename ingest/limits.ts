@@ -12,8 +12,8 @@ export const CALL_LEVELS = 64
  */
 export const SHARED_BYTES = 8 * 1024 * 1024
 
-/** Characters of a rejected call that are kept; at most three bytes each, so that the record stays below Kafka's 1 MB. */
-export const REJECTED_CHARS = 256 * 1024
+/** Bytes that are kept of what is rejected, so that the record stays below Kafka's 1 MB. */
+export const REJECTED_BYTES = 900_000
 
 /** Bytes that a body in gzip may have above its limit on the way: what gzip adds to something that does not shrink. */
 export const GZIP_EXTRA = 1024

@@ -1,6 +1,6 @@
 // Written by `npm run schemas` from rejected.avsc: change that, not this.
 
-/** One call that ingest refused, in topic events.rejected. Key of the record: sourceId. */
+/** One call that ingest refused, or a whole batch, in topic events.rejected. Key of the record: sourceId. */
 export type Rejected = {
   /** Source whose write key the call carried. */
   sourceId: string
@@ -8,8 +8,10 @@ export type Rejected = {
   code: string
   /** The same for people. */
   message: string
-  /** The call as JSON, as it came. */
+  /** What was sent, as it came; one call of a batch as JSON printed anew. */
   raw: string
   /** When ingest received it. */
   receivedAt: number
+  /** Whether raw is only the beginning: a record must stay below Kafka's 1 MB. */
+  truncated: boolean
 }

@@ -3,7 +3,7 @@ import type { Rejected } from '../../schemas/rejected.ts'
 import type { Users } from '../../schemas/suppressed.ts'
 import { type Answer, batchAnswer, errorAnswer, SUCCESS } from '../answer.ts'
 import { type Code, refusal } from '../codes.ts'
-import { REJECTED_CHARS } from '../limits.ts'
+import { REJECTED_BYTES } from '../limits.ts'
 import { accept, type CallType, type Facts } from './accept.ts'
 import { acceptBatch, type SaidType } from './batch.ts'
 import type { Parsed } from './json.ts'
@@ -60,10 +60,9 @@ function judgeCall(parsed: Parsed, type: CallType, facts: Facts): Judgement {
   }
 }
 
-/** A batch that is refused as a whole holds no call that could be kept. */
 function judgeBatch(parsed: Parsed, facts: Facts, suppressed: Users | undefined): Judgement {
   const verdict = parsed.ok ? acceptBatch(parsed.value, facts, suppressed) : parsed
-  if (!verdict.ok) return refuse(verdict.code, facts.sourceId)
+  if (!verdict.ok) return refuseBatch(verdict.code, { parsed, facts, suppressed })
   return {
     answer: batchAnswer(verdict.rejected.map(({ index, code }) => ({ index, ...refusal(code) }))),
     sourceId: facts.sourceId,
@@ -75,6 +74,15 @@ function judgeBatch(parsed: Parsed, facts: Facts, suppressed: Users | undefined)
     })),
     suppressed: verdict.suppressed,
   }
+}
+
+/** It is kept whole, unless there are users in it, perhaps, of whom nothing is to be kept. */
+function refuseBatch(
+  code: Code,
+  { parsed, facts, suppressed }: { parsed: Parsed; facts: Facts; suppressed: Users | undefined },
+): Judgement {
+  const kept = { type: 'unknown', code, record: toRecord(code, parsed.text, facts) } as const
+  return { ...refuse(code, facts.sourceId), rejected: suppressed ? [] : [kept] }
 }
 
 function took(sourceId: string): Judgement {
@@ -91,7 +99,10 @@ export function refuse(
 }
 
 function toRecord(code: Code, raw: string, { sourceId, receivedAt }: Facts): Rejected {
-  return { sourceId, ...refusal(code), raw: raw.slice(0, REJECTED_CHARS), receivedAt }
+  const truncated = Buffer.byteLength(raw) > REJECTED_BYTES
+  // a character has three bytes at most, in UTF-8, for each of its UTF-16 units
+  const kept = truncated ? raw.slice(0, REJECTED_BYTES / 3) : raw
+  return { sourceId, ...refusal(code), raw: kept, receivedAt, truncated }
 }
 
 function printed(call: unknown): string {

@@ -89,8 +89,21 @@ describe('rejected calls are kept', () => {
         message: 'event must be a string.',
         raw,
         receivedAt: RECEIVED_AT,
+        truncated: false,
       },
     ])
+  })
+
+  test.each([
+    ['too_many_calls', { batch: Array(2_501).fill({ type: 'track' }) }],
+    ['empty_batch', { batch: [] }],
+    ['batch_not_array', { calls: [item] }],
+    ['invalid_json', '{"batch": ['],
+  ])('a batch that is refused as %s, whole', async (code, body) => {
+    const ingest = fakeIngest()
+    const raw = typeof body === 'string' ? body : JSON.stringify(body)
+    expect((await post(ingest, '/v1/batch', raw)).json()).toMatchObject({ code })
+    expect(ingest.rejected()).toMatchObject([{ code, raw, truncated: false }])
   })
 
   test('those of a batch beside the accepted ones, in one group', async () => {
@@ -122,6 +135,7 @@ describe('rejected calls are kept', () => {
       { code: 'call_too_large' },
     ])
     expect(ingest.rejected().every(({ raw }) => Buffer.byteLength(raw) < 1_000_000)).toBe(true)
+    expect(ingest.rejected().map(({ truncated }) => truncated)).toEqual([false, true])
   })
 
   test('what belongs to no source is not kept', async () => {

@@ -47,6 +47,13 @@ describe('a call of a suppressed user', () => {
     expect(ingest.produced).toEqual([])
   })
 
+  test('is not kept in a batch that is refused as a whole either', async () => {
+    const { ingest } = ingestOf(jane)
+    const batch = Array(2_501).fill({ type: 'identify', userId: 'jane' })
+    expect((await post(ingest, '/v1/batch', { batch })).statusCode).toBe(413)
+    expect(ingest.produced).toEqual([])
+  })
+
   test('leaves the other calls of its batch alone', async () => {
     const { ingest } = ingestOf(jane)
     const batch = ['ann', 'jane', 'bob', 'jane'].map((userId) => ({ type: 'identify', userId }))
