@@ -81,6 +81,8 @@ const environment = z.object({
   CONTROL_VIEW_TOKEN: z.string().min(16, 'at least 16 characters').optional(),
   /** Encrypts secrets in the config topic; the first of several encrypts, all decrypt. */
   CONFIG_KEY: keys,
+  /** Load balancers before ingest: theirs is not the client's address, `X-Forwarded-For` has it. */
+  TRUST_PROXY: cidrs.default([]),
   /** Addresses that webhooks may reach although they are not public. */
   EGRESS_ALLOW: cidrs.default([]),
   /** Path of a PEM file of further trusted roots. */
@@ -114,6 +116,7 @@ function tree(env: z.infer<typeof environment>, role: Role) {
     host: env.HOST,
     port: env[portNames[role]],
     metricsPort: env.INGEST_METRICS_PORT,
+    trustProxy: env.TRUST_PROXY,
     kafka: {
       brokers: env.KAFKA_BROKERS,
       ssl: env.KAFKA_SSL,
