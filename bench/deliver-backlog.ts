@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { createProducer, type Producer } from '../kafka/produce.ts'
-import { deliveryId, deliveryKey } from '../router/route.ts'
+import { deliveryId, deliveryKey, UNTRIED } from '../router/route.ts'
 import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import { openCodec, openRegistry } from '../schemas/registry.ts'
@@ -62,14 +62,7 @@ function delivery(index: number, { bodies, codec }: Made) {
     type: 'track',
     body: bodies[index % bodies.length] ?? '',
     routedAt: Date.now(),
-    firstAttemptAt: null,
-    attempt: 0,
-    deferrals: 0,
-    refusedUrls: [],
-    replay: false,
-    history: [],
-    deadReason: null,
-    deadAt: null,
+    ...UNTRIED,
   })
   return { topic: DELIVERIES, key: deliveryKey('bench', { userId, anonymousId: null }), value }
 }

@@ -5,7 +5,7 @@ import { prepareSystem, type System, startIngest } from '../test/ingest/ingest-p
 import { cpuSeconds, type LoadReport, pin, startLoad } from './process.ts'
 import { startStack } from './stack.ts'
 
-const WARM_MS = 1_000
+const WARM_MS = 2_000
 export const WRITE_KEY = 'bench-write-key'
 /** Core of what is measured; the broker and the load share the other one. */
 const MEASURED_CORE = 0

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EVENTS } from '../schemas/topics.ts'
 import type { System } from '../test/ingest/ingest-process.ts'
-import { type Load, measure, startBench, startLoadOn } from './ingest-measure.ts'
+import { type Load, startBench, startLoadOn, type Target } from './ingest-measure.ts'
 import { type LoadReport, rssBytes } from './process.ts'
 import { markdownTable } from './stats.ts'
 
 const MB = 1024 * 1024
-/** Of the rate that it manages, in all: half of it as singles, half in batches. */
+/** Of what it manages of both at once. */
 const LOAD = 0.8
 const loads: readonly Load[] = [
   { name: 'singles', path: '/v1/track', batch: 1, connections: 200 },
@@ -20,14 +20,11 @@ export async function bench({ minutes = 10, minuteMs = 60_000, measureMs = 10_00
   await using started = await startBench()
   const { sluice, system } = started
   await keepLittle(system)
-  const running = []
-  const paced: Load[] = []
-  for (const load of loads) {
-    await measure(sluice, load, measureMs) // what the compilers take is not counted
-    const { perSecond } = await measure(sluice, load, measureMs)
-    paced.push({ ...load, perSecond: (perSecond / load.batch) * (LOAD / loads.length) })
-  }
-  for (const load of paced) running.push(await startLoadOn(sluice, load))
+  await ratesOf(sluice, measureMs) // what the compilers take is not counted
+  const rates = await ratesOf(sluice, measureMs)
+  const running = await Promise.all(
+    loads.map((load, index) => startLoadOn(sluice, { ...load, perSecond: LOAD * (rates[index] ?? 0) })),
+  )
   const seen: Minute[] = []
   for (let minute = 0; minute < minutes; minute++) {
     const rss = await highestRss(sluice.pid, minuteMs)
@@ -36,6 +33,15 @@ export async function bench({ minutes = 10, minuteMs = 60_000, measureMs = 10_00
   }
   await Promise.all(running.map((load) => load.stop()))
   return report(seen, minuteMs)
+}
+
+/** @returns how many requests a second it manages of each load, both at once. */
+async function ratesOf(sluice: Target, forMs: number): Promise<number[]> {
+  const running = await Promise.all(loads.map((load) => startLoadOn(sluice, load)))
+  await sleep(forMs)
+  const reports = await Promise.all(running.map((load) => load.since()))
+  await Promise.all(running.map((load) => load.stop()))
+  return reports.map(({ requests }) => (requests / forMs) * 1_000)
 }
 
 async function highestRss(pid: number, forMs: number): Promise<number> {

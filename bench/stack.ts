@@ -5,9 +5,8 @@ import { startBroker } from '../local/broker.ts'
 import { cacheFolder } from '../local/cache.ts'
 import { kafkaJars, registryApp } from '../local/jars.ts'
 import { findJava } from '../local/java.ts'
-import { ensureJournal } from '../local/journal.ts'
+import { ensureOwnJournal } from '../local/journal.ts'
 import { startRegistry } from '../local/registry.ts'
-import { createLog } from '../log.ts'
 
 export type Stack = { brokers: string; brokerPid: number; registryUrl: string } & AsyncDisposable
 
@@ -25,7 +24,7 @@ export async function startStack(): Promise<Stack> {
     java,
     jar,
     directory: folder,
-    ensureJournal: journal,
+    ensureJournal: ensureOwnJournal,
   })
   return {
     brokers: broker.brokers,
@@ -36,16 +35,4 @@ export async function startStack(): Promise<Stack> {
       await rm(folder, { recursive: true, force: true })
     },
   }
-}
-
-function journal(brokers: string): Promise<void> {
-  const config = {
-    brokers: [brokers],
-    ssl: false,
-    sasl: undefined,
-    topicPrefix: '',
-    partitions: 1,
-    replication: 1,
-  }
-  return ensureJournal(config, createLog({ role: 'start', level: 'silent' }))
 }

@@ -7,7 +7,7 @@ import { send } from './http.ts'
 
 export const notFound = problem(404, {
   code: 'not_found',
-  message: 'There is nothing at this path: the API is under /api',
+  message: 'There is nothing at this path. The API: /api/sources, /api/destinations, /api/suppressions.',
 })
 
 /** Fastify's refusals before a handler runs, in our words. */

@@ -33,7 +33,8 @@ export type Hold = { holdUntil: number }
 
 /**
  * Called in the order of the partition; hands off and returns at once (no awaiting: it would stop every partition).
- * `message` is valid during the call only: keeping it would pin the whole fetch in memory.
+ * `message` is for `park`. It pins its whole fetch in memory, so keep it no longer than until its record is settled: then
+ * `highWater` bounds what is pinned. A copy would take the same bytes again, as all of a fetch is settled at nearly the same time.
  */
 export type Handler<T> = (record: Taken<T>, message: Message) => Hold | undefined
 

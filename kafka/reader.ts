@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import pRetry from 'p-retry'
 import { CLOSE_MS, type Connection, within } from './client.ts'
 
 export type Range = {
@@ -105,7 +106,8 @@ export async function openReader({
   }
 
   return {
-    partitions: (await bounds()).size,
+    // a broker that has just come back answers before it leads its partitions again
+    partitions: (await pRetry(bounds, { retries: 8, minTimeout: 50, maxTimeout: 1_000 })).size,
     bounds,
     async read(range, onValue) {
       const { promise, resolve, reject } = Promise.withResolvers<void>()

@@ -19,7 +19,7 @@ Try it: make a source and a destination, then send a call with the write key. (T
   curl -s ${at.control}/api/sources -H "$AUTH" -H 'Content-Type: application/json' \\
     -d '{"id": "shop", "name": "Shop", "writeKey": "shop-write-key"}'
   curl -s ${at.control}/api/destinations -H "$AUTH" -H 'Content-Type: application/json' \\
-    -d '{"name": "Mine", "sourceIds": ["shop"], "webhooks": [{"url": "http://localhost:9000/"}]}'
+    -d '{"id": "crm", "name": "CRM", "sourceIds": ["shop"], "sharedSecret": "s3cret", "webhooks": [{"url": "http://localhost:9000/"}]}'
   curl -s ${at.ingest}/v1/track -u shop-write-key: -d '{"userId": "u1", "event": "Signed Up"}'
 
 Ctrl-C ends all of it.

@@ -1,7 +1,7 @@
 import type { KafkaConfig } from '../config.ts'
 import { createTopics } from '../kafka/admin.ts'
 import { connect } from '../kafka/client.ts'
-import type { Logger } from '../log.ts'
+import { createLog, type Logger } from '../log.ts'
 
 /** The registry's store, kept for ever: a registry that creates it itself forgets its schemas after 7 days. */
 export async function ensureJournal(kafka: KafkaConfig, log: Logger): Promise<void> {
@@ -9,4 +9,17 @@ export async function ensureJournal(kafka: KafkaConfig, log: Logger): Promise<vo
   const connection = connect(config, { clientId: 'sluice-start', log })
   const journal = { name: 'kafkasql-journal', partitions: 1, kept: -1 } as const
   for (const line of await createTopics(connection, [journal], config)) log.warn(`topic differs: ${line}`)
+}
+
+/** The same on a broker that a run of tests or benches has for itself. */
+export function ensureOwnJournal(broker: string): Promise<void> {
+  const alone = {
+    brokers: [broker],
+    ssl: false,
+    sasl: undefined,
+    topicPrefix: '',
+    partitions: 1,
+    replication: 1,
+  }
+  return ensureJournal(alone, createLog({ role: 'start', level: 'silent' }))
 }

@@ -5,6 +5,18 @@ import type { Destination } from '../schemas/settings.ts'
 import { matching } from './match.ts'
 import { render } from './render.ts'
 
+/** What of a delivery tells of its attempts, before the first. */
+export const UNTRIED = {
+  firstAttemptAt: null,
+  attempt: 0,
+  deferrals: 0,
+  refusedUrls: [],
+  replay: false,
+  history: [],
+  deadReason: null,
+  deadAt: null,
+} satisfies Partial<Delivery>
+
 /** @returns one delivery per destination that gets the event; the body is rendered once. `now`: milliseconds of the epoch. */
 export function route(event: Event, connected: readonly Destination[], now: number): Delivery[] {
   const destinations = matching(event, connected)
@@ -18,14 +30,7 @@ export function route(event: Event, connected: readonly Destination[], now: numb
     type: event.type,
     body,
     routedAt: now,
-    firstAttemptAt: null,
-    attempt: 0,
-    deferrals: 0,
-    refusedUrls: [],
-    replay: false,
-    history: [],
-    deadReason: null,
-    deadAt: null,
+    ...UNTRIED,
   }))
 }
 

@@ -35,7 +35,9 @@ export function router(parts: RouterParts): Handler<Event> {
     if (!remembered || !settings.isFresh() || producer.queuedBytes() > MAX_QUEUED_BYTES)
       return { holdUntil: Date.now() + HOLD_MS }
     const event = record.value
-    const entry = { ...hashOf(event), offset: record.offset, time: record.timestamp }
+    // a producer's clock that is ahead must not make all other ids too old
+    const time = Math.min(record.timestamp, Date.now())
+    const entry = { ...hashOf(event), offset: record.offset, time }
     if (!remembered.admit(entry)) {
       // its first may still be in flight: the commit waits for that one
       onDuplicate(event)

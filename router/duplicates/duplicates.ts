@@ -64,12 +64,14 @@ export function createDuplicates(options: DuplicatesOptions): Duplicates {
     const read: LoadOptions['read'] = (from, to, onValue) => reader.read({ partition, from, to }, onValue)
     const onUnreadable = (offset: number) =>
       log.warn({ topic: SEEN, partition, offset }, 'a record of ids cannot be read; it is skipped')
-    for (let range = bounds; isWanted(); range = reader.bounds()) {
+    let ask = () => bounds
+    while (isWanted()) {
       try {
-        const { low, high } = (await range).get(partition) ?? { low: 0, high: 0 }
-        return await load({ low, high, read, isWanted, window, windowMs, onUnreadable })
+        const { low, high } = (await ask()).get(partition) ?? { low: 0, high: 0 }
+        return await load({ low, high, read, isWanted, window, windowMs, now: Date.now(), onUnreadable })
       } catch (err) {
         if (isWanted()) log.warn({ err, partition }, 'the ids routed before cannot be loaded yet')
+        ask = reader.bounds
         await sleep(RETRY_MS)
       }
     }
@@ -77,14 +79,16 @@ export function createDuplicates(options: DuplicatesOptions): Duplicates {
 
   async function loaded(partition: number, mine: Kept, bounds: ReturnType<Reader['bounds']>): Promise<void> {
     const from = performance.now()
+    const isWanted = () => kept.get(partition) === mine
     const limit = setTimeout(() => {
+      if (!isWanted()) return
       mine.mayRoute = true
       onLoad('late')
       log.warn({ partition }, 'routing goes on before the ids routed before are loaded: duplicates may pass')
     }, WAIT_MS)
     await recall(partition, mine, bounds)
     clearTimeout(limit)
-    if (kept.get(partition) !== mine) return
+    if (!isWanted()) return
     if (!mine.mayRoute) onLoad('loaded')
     mine.mayRoute = true
     const ms = Math.round(performance.now() - from)

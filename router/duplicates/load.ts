@@ -14,15 +14,18 @@ export type LoadOptions = {
   isWanted(): boolean
   window: Pick<Window, 'recall' | 'room'>
   windowMs: number
+  /** Milliseconds of the epoch. */
+  now: number
   onUnreadable(offset: number): void
 }
 
 /**
- * Recalls what was routed within the window before the newest event that was routed. From the end backwards in steps:
- * what a client sends again it sends soon, and of more than fits the newest counts.
+ * Recalls what was routed within the window before the newest event that was routed; times to come do not count as newest,
+ * as one wrong clock would make all others too old. From the end backwards in steps: what a client sends again it sends
+ * soon, and of more than fits the newest counts.
  */
 export async function load(options: LoadOptions): Promise<void> {
-  const { low, high, read, isWanted, window, windowMs, onUnreadable } = options
+  const { low, high, read, isWanted, window, windowMs, now, onUnreadable } = options
   let newest = Number.NEGATIVE_INFINITY
   // the last record alone says what is too old
   for (let to = high, step = 1; to > low && window.room() > 0 && isWanted(); ) {
@@ -32,7 +35,7 @@ export async function load(options: LoadOptions): Promise<void> {
     await read(from, to, (value, offset) => {
       const unpacked = unpack(value)
       if (!unpacked) return onUnreadable(offset)
-      for (const { time } of unpacked) latest = Math.max(latest, time)
+      for (const { time } of unpacked) if (time <= now) latest = Math.max(latest, time)
       newest = Math.max(newest, latest)
       for (const entry of unpacked) if (entry.time >= newest - windowMs) window.recall(entry)
       entries += unpacked.length

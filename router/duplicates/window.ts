@@ -1,7 +1,7 @@
 import { createGeneration, type Generation, isBefore, MAX_IDS } from './generation.ts'
 import type { Hash } from './hash.ts'
 
-/** An event that was routed: its id, its place in its partition of `events`, its record's time in milliseconds. */
+/** An event that was routed: its id, its place in its partition of `events`, its record's time in milliseconds, none to come. */
 export type Entry = Hash & { offset: number; time: number }
 
 /** The ids of one partition that were routed lately (design: delivery, "Duplicates"). */

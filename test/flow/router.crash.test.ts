@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { DELIVERIES, SEEN } from '../../schemas/topics.ts'
 import { readAll } from '../helpers/cluster.ts'
+import { aWorld } from '../helpers/router-parts.ts'
 import { until } from '../helpers/until.ts'
-import { aWorld } from '../router/router-parts.ts'
 
 const once = { messageId: 'once' }
 /** Of the same user, so behind all that was sent before: when it is routed that was decided. */

@@ -1,3 +1,4 @@
+import { UNTRIED } from '../../router/route.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Event } from '../../schemas/event.ts'
 import type { Destination } from '../../schemas/settings.ts'
@@ -48,13 +49,6 @@ export const aDelivery = (fields: Partial<Delivery> = {}): Delivery => ({
   type: 'track',
   body: '{"version":1,"type":"track"}',
   routedAt: 1_700_000_000_000,
-  firstAttemptAt: null,
-  attempt: 0,
-  deferrals: 0,
-  refusedUrls: [],
-  replay: false,
-  history: [],
-  deadReason: null,
-  deadAt: null,
+  ...UNTRIED,
   ...fields,
 })

@@ -9,10 +9,9 @@ import { cacheFolder } from '../../local/cache.ts'
 import { LocalFault } from '../../local/fault.ts'
 import { kafkaJars, registryApp } from '../../local/jars.ts'
 import { findJava } from '../../local/java.ts'
-import { ensureJournal } from '../../local/journal.ts'
+import { ensureOwnJournal } from '../../local/journal.ts'
 import { startRegistry } from '../../local/registry.ts'
 import { sayTo } from '../../local/say.ts'
-import { createLog } from '../../log.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -41,7 +40,7 @@ async function findKafka(env: NodeJS.ProcessEnv): Promise<TestKafka> {
   } catch (fault) {
     if (!(fault instanceof LocalFault)) throw fault
     const { startContainers } = await import('./containers.ts') // half a second to load
-    const containers = await startContainers(journal)
+    const containers = await startContainers(ensureOwnJournal)
     if (containers) return containers
     throw new LocalFault(fault.code, `${fault.message}\nNo container engine answers either.`, {
       cause: fault,
@@ -67,7 +66,7 @@ async function startJava(env: NodeJS.ProcessEnv): Promise<TestKafka> {
     java: java.program,
     jar,
     directory: folder,
-    ensureJournal: journal,
+    ensureJournal: ensureOwnJournal,
     jvmFlags: await archiveFlags({ java, cache, name: 'registry' }),
   })
   return {
@@ -79,16 +78,4 @@ async function startJava(env: NodeJS.ProcessEnv): Promise<TestKafka> {
       await rm(folder, { recursive: true, force: true })
     },
   }
-}
-
-function journal(brokers: string): Promise<void> {
-  const config = {
-    brokers: [brokers],
-    ssl: false,
-    sasl: undefined,
-    topicPrefix: '',
-    partitions: 1,
-    replication: 1,
-  }
-  return ensureJournal(config, createLog({ role: 'start', level: 'silent' }))
 }

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import { load } from '../../../router/duplicates/load.ts'
-import { pack } from '../../../router/duplicates/packing.ts'
+import { pack, unpack } from '../../../router/duplicates/packing.ts'
 import { createWindow, type Entry, type Window } from '../../../router/duplicates/window.ts'
 
 const windowMs = 1_000
+const DAY = 86_400_000
 
 /** Ids 0 to `count` - 1, `each` a record, one millisecond apart. */
 function topic(count: number, each: number): Buffer[] {
@@ -16,7 +17,10 @@ function topic(count: number, each: number): Buffer[] {
   return records
 }
 
-async function loaded(records: (Buffer | null)[], { low = 0, maxIds = 1_000_000, steps = 100 } = {}) {
+async function loaded(
+  records: (Buffer | null)[],
+  { low = 0, maxIds = 1_000_000, steps = 100, now = 10 * DAY } = {},
+) {
   const window = createWindow({ windowMs, maxIds })
   const reads: [number, number][] = []
   const unreadable: number[] = []
@@ -30,6 +34,7 @@ async function loaded(records: (Buffer | null)[], { low = 0, maxIds = 1_000_000,
     isWanted: () => reads.length < steps,
     window,
     windowMs,
+    now,
     onUnreadable: (offset) => void unreadable.push(offset),
   })
   return { window, reads, unreadable }
@@ -58,10 +63,10 @@ test('all of the window before the newest id is recalled and nothing older, in e
 test('one record of many days gives what is in the window of its end', async () => {
   const { window } = await loaded(topic(5_000, 500).slice(-1))
   expect(window.size()).toBe(500)
-  const days = [0, 86_400_000].map((time, id): Entry => ({ high: 1, low: id + 1, offset: id, time }))
+  const days = [0, DAY].map((time, id): Entry => ({ high: 1, low: id + 1, offset: id, time }))
   const sparse = await loaded([pack(days)])
-  expect(isKnown(sparse.window, 1, 86_400_001)).toBe(true)
-  expect(isKnown(sparse.window, 0, 86_400_001)).toBe(false)
+  expect(isKnown(sparse.window, 1, DAY + 1)).toBe(true)
+  expect(isKnown(sparse.window, 0, DAY + 1)).toBe(false)
 })
 
 test('of more than fits the newest are recalled', async () => {
@@ -70,6 +75,26 @@ test('of more than fits the newest are recalled', async () => {
   expect(isKnown(window, 899, 899)).toBe(true)
   expect(isKnown(window, 880, 899)).toBe(true)
   expect(isKnown(window, 879, 899)).toBe(false)
+})
+
+test('a time to come makes nothing too old and nothing read in vain, wherever it is', async () => {
+  const now = 50_000
+  const future = (id: number): Entry => ({ high: 1, low: id + 1, offset: id, time: now + DAY })
+  const records = topic(50_000, 10)
+  const without = await loaded(records, { now })
+  for (let at = 0; at < records.length; at += 100)
+    records[at] = pack([...(unpack(records[at] ?? null) ?? []), future(60_000 + at)])
+  const { window, reads } = await loaded([...records, pack([future(70_000)])], { now })
+  expect(isKnown(window, 48_999, 49_999)).toBe(true)
+  expect(isKnown(window, 49_999, 49_999)).toBe(true)
+  expect(isKnown(window, 48_998, 49_999)).toBe(false)
+  expect(isKnown(window, 70_000, 49_999)).toBe(true)
+  expect(reads.length).toBeLessThanOrEqual(without.reads.length + 1)
+})
+
+test('a clock that is behind all of them recalls them all', async () => {
+  const { window } = await loaded(topic(300, 10), { now: -DAY })
+  expect(window.size()).toBe(300)
 })
 
 test('records that are gone or cannot be read are passed over', async () => {

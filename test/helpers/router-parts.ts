@@ -10,8 +10,8 @@ import type { Delivery } from '../../schemas/delivery.ts'
 import type { Event } from '../../schemas/event.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
 import { DELIVERIES, EVENTS, SEEN } from '../../schemas/topics.ts'
-import { closing, connection, readAll } from '../helpers/cluster.ts'
-import { aDestination, anEvent } from '../helpers/events.ts'
+import { closing, connection, readAll } from './cluster.ts'
+import { aDestination, anEvent } from './events.ts'
 
 /** What befalls a router. */
 export type Fate = {

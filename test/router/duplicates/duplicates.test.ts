@@ -1,0 +1,80 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createLog } from '../../../log.ts'
+import { createDuplicates, type DuplicatesOptions } from '../../../router/duplicates/duplicates.ts'
+
+// fake timers do not reach this module by themselves
+vi.mock('node:timers/promises', () => ({
+  setTimeout: (ms: number) => new Promise((resolve) => void setTimeout(resolve, ms)),
+}))
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+const partition = { topic: 'events', partition: 0 }
+const away = () => Promise.reject(new Error('Kafka is away'))
+const never = () => new Promise<never>(() => undefined)
+
+/** Of partition 0, whose `router.seen` holds one record, which can be read unless `reader` says otherwise. */
+function remembering(reader: Partial<DuplicatesOptions['reader']>) {
+  const loads: string[] = []
+  const { of, watch } = createDuplicates({
+    reader: {
+      partitions: 1,
+      bounds: async () => new Map([[0, { low: 0, high: 1 }]]),
+      read: async () => undefined,
+      ...reader,
+    },
+    producer: { produce: async () => 'acked' },
+    windowMs: 1_000,
+    onLoad: (outcome) => void loads.push(outcome),
+    log: createLog({ role: 'start', level: 'silent' }),
+  })
+  return { loads, watch, mayRoute: () => of(0) !== undefined }
+}
+
+test('a partition waits until its ids are loaded, however often that fails before', async () => {
+  const bounds = vi
+    .fn(async () => new Map())
+    .mockImplementationOnce(away)
+    .mockImplementationOnce(away)
+  const { loads, watch, mayRoute } = remembering({ bounds })
+  watch.gained([partition])
+  await vi.advanceTimersByTimeAsync(499)
+  expect(mayRoute()).toBe(false)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(mayRoute()).toBe(true)
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect(loads).toEqual(['loaded'])
+})
+
+test('of a partition that is lost before the next try nothing more is asked, so no rejection ends the process', async () => {
+  const bounds = vi.fn(away)
+  const { watch } = remembering({ bounds })
+  watch.gained([partition])
+  await vi.advanceTimersByTimeAsync(100)
+  watch.lost(partition)
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect(bounds).toHaveBeenCalledTimes(1)
+})
+
+test('a partition whose ids cannot be read goes on after 2 s, and is counted as late', async () => {
+  const { loads, watch, mayRoute } = remembering({ read: never })
+  watch.gained([partition])
+  await vi.advanceTimersByTimeAsync(1_999)
+  expect(mayRoute()).toBe(false)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(mayRoute()).toBe(true)
+  expect(loads).toEqual(['late'])
+})
+
+test('one that is lost meanwhile is not; when it comes back it waits anew', async () => {
+  const { loads, watch, mayRoute } = remembering({ read: never })
+  watch.gained([partition])
+  await vi.advanceTimersByTimeAsync(1_000)
+  watch.lost(partition)
+  watch.gained([partition])
+  await vi.advanceTimersByTimeAsync(1_500)
+  expect(mayRoute()).toBe(false)
+  watch.lost(partition)
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect(loads).toEqual([])
+})
