@@ -34,11 +34,14 @@ await run('ingest', async ({ config, log, connection, onFatal, closing }) => {
     clock: () => performance.now(),
     newId: randomUUIDv7,
     produce: producer.produce,
+    isFull: producer.isFull,
     encoders: await openEncoders(config.registry, connection.named),
     meter,
     log,
   })
-  const app = closing.adopt(createApp({ take, meter, probe, log }), (it) => it.close())
+  const app = closing.adopt(createApp({ take, meter, probe, log, trustProxy: config.trustProxy }), (it) =>
+    it.close(),
+  )
   await settings.loaded // without them every write key would be unknown
   log.info({ address: await app.listen(config) }, 'ready')
 })

@@ -20,36 +20,45 @@ export type TakeOptions = {
   /** Milliseconds that never go back. */
   clock: () => number
   produce: Producer['produce']
+  isFull: Producer['isFull']
   encoders: Encoders
-  meter: Pick<Meter, 'count'>
+  meter: Pick<Meter, 'count' | 'refused'>
   log: Pick<Logger, 'error'>
 }
 
 export type Take = (received: Received, ip: string) => Promise<Answer>
 
 /** Takes a request: judges it, writes all that is in it to Kafka as one group, and answers when all of that is acknowledged. */
-export function createTake({ produce, encoders, meter, log, ...known }: TakeOptions): Take {
+export function createTake({ produce, isFull, encoders, meter, log, ...known }: TakeOptions): Take {
   const decide = createDecide(known)
 
   async function conclude(type: RouteType, upshot: Upshot, producing: Promise<Produced>): Promise<Answer> {
     const produced = await producing
-    meter.count(type, upshot, produced)
+    const answer = answerTo(produced, upshot.answer, type)
+    meter.count(type, upshot, answer.code)
     if (produced === 'too_large' || produced === 'refused')
       log.error(
         { sourceId: upshot.sourceId, code: produced },
         'Kafka takes no records of this size: is max.message.bytes below 1 MB?',
       )
-    return answerTo(produced, upshot.answer, type)
+    return answer
+  }
+
+  async function turnAway(type: RouteType): Promise<Answer> {
+    meter.refused(type, 'unavailable')
+    return UNAVAILABLE
   }
 
   // while it waits for Kafka a request holds its records alone, not what they were made of
   return (received, ip) => {
+    // nothing would come of what is spent on it, nor of what is drawn from its source's limit
+    if (isFull()) return turnAway(received.type)
     const judgement = decide(received, ip)
     return conclude(received.type, upshotOf(judgement), write(recordsOf(judgement, encoders), produce))
   }
 }
 
-type DecideOptions = Omit<TakeOptions, 'produce' | 'encoders' | 'meter' | 'log'>
+type DecideOptions = Omit<TakeOptions, 'produce' | 'isFull' | 'encoders' | 'meter' | 'log'>
 
 function createDecide({ sourceByWriteKey, suppressedUsers, newId, now, clock }: DecideOptions) {
   const throttle = createThrottle(clock)

@@ -13,17 +13,14 @@ export type Upshot = {
   accepted: readonly CallType[]
   rejected: readonly { type: SaidType; code: Code }[]
   suppressed: readonly SaidType[]
-  /** Why the whole request is refused. */
-  refused: Code | undefined
 }
 
-export function upshotOf({ answer, sourceId, events, rejected, suppressed, refused }: Judgement): Upshot {
+export function upshotOf({ answer, sourceId, events, rejected, suppressed }: Judgement): Upshot {
   return {
     answer,
     sourceId,
     accepted: events.flatMap(({ type }) => (type === 'delete' ? [] : [type])),
     rejected: rejected.map(({ type, code }) => ({ type, code })),
     suppressed,
-    refused,
   }
 }

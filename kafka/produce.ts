@@ -23,6 +23,8 @@ export type Produced = 'acked' | 'unknown' | 'full' | 'too_large' | 'refused'
 export type Producer = {
   /** Resolves when all in-sync replicas have every record (`acked`), or will not. Never rejects. */
   produce(records: readonly OutRecord[], options?: { deadlineMs?: number }): Promise<Produced>
+  /** Whether what is produced now would be told `full`. */
+  isFull(): boolean
   /** Bytes that wait or are under way. */
   queuedBytes(): number
   /** Milliseconds for which the send under way has waited for its acknowledgement; 0 when none is. */
@@ -68,6 +70,8 @@ export async function createProducer(
   let sendingSince = 0
   let running: Promise<void> | undefined
   let closed = false
+
+  const isFull = () => queuedBytes > maxQueuedBytes
 
   async function run(): Promise<void> {
     while (queue.length > 0) {
@@ -121,13 +125,14 @@ export async function createProducer(
     produce(records, { deadlineMs = Number.POSITIVE_INFINITY } = {}) {
       if (records.length === 0) return Promise.resolve('acked')
       if (closed) return Promise.resolve('unknown')
-      if (queuedBytes > maxQueuedBytes) return Promise.resolve('full')
+      if (isFull()) return Promise.resolve('full')
       const group = openGroup(records.length, Date.now() + deadlineMs)
       const queued = records.map((record) => toQueue(record, group))
       if (queued.some(({ bytes }) => bytes > MAX_RECORD_BYTES)) group.settle('too_large')
       else enqueue(queued)
       return group.outcome
     },
+    isFull,
     queuedBytes: () => queuedBytes,
     stalledMs: () => (sendingSince === 0 ? 0 : performance.now() - sendingSince),
     async close(drainMs = 10_000) {

@@ -38,8 +38,6 @@ export type Judgement = {
   rejected: readonly Rejection[]
   /** The types of the calls that were taken and dropped. */
   suppressed: readonly SaidType[]
-  /** Why the whole request is refused. */
-  refused?: Code
 }
 
 /** Decides which calls of a request are taken, and what to answer. Never throws. */
@@ -91,11 +89,11 @@ function took(sourceId: string): Judgement {
 
 /** The whole request. */
 export function refuse(
-  refused: Code,
+  code: Code,
   sourceId: string | undefined,
-  answer: Answer = errorAnswer(refused),
+  answer: Answer = errorAnswer(code),
 ): Judgement {
-  return { answer, sourceId, events: [], rejected: [], suppressed: [], refused }
+  return { answer, sourceId, events: [], rejected: [], suppressed: [] }
 }
 
 function toRecord(code: Code, raw: string, { sourceId, receivedAt }: Facts): Rejected {

@@ -6,7 +6,7 @@ import { consume, dropped } from './body.ts'
 import { handlerOf, type Parts } from './handlers.ts'
 import { createHold } from './hold.ts'
 import { sendPixel } from './pixel.ts'
-import { createRespond, isUnread, type Respond } from './reply.ts'
+import { createRespond, forgetHeaders, isUnread, type Respond } from './reply.ts'
 import { allowed, isPixel, methodOf, PIXEL_PATH, ROUTES } from './routes.ts'
 import { createServer } from './server.ts'
 import { timed } from './timed.ts'
@@ -17,6 +17,8 @@ export type AppOptions = Pick<Parts, 'take' | 'probe' | 'log'> & {
   /** Bounds: bytes that requests hold at once, and open connections. */
   heldBytes?: number
   connections?: number
+  /** CIDRs of load balancers: of what comes from them the client's address is in X-Forwarded-For. */
+  trustProxy?: readonly string[]
 }
 
 /** The HTTP side of ingest, built without listening. Every answer is coded JSON, and one that browsers may read. */
@@ -27,7 +29,7 @@ export function createApp({ heldBytes = HELD_BYTES, connections, ...options }: A
   meter.watchHold(hold)
   const respond = createRespond({ answered: meter.answered, lingerMs: patience.lingerMs })
   const notFound = createNotFound(respond)
-  const app = createServer({ patience, meter, connections, notFound })
+  const app = createServer({ patience, meter, connections, notFound, trustProxy: options.trustProxy })
   app.setNotFoundHandler(notFound)
   app.setErrorHandler<FastifyError>((err, _request, reply) => failed(err, reply))
   app.addHook('onRequest', ({ raw: request, is404 }, reply, done) => {
@@ -50,7 +52,10 @@ export function createApp({ heldBytes = HELD_BYTES, connections, ...options }: A
 }
 
 function addRoutes(app: FastifyInstance, parts: Parts): void {
-  app.options('*', (_request, reply) => void reply.code(204).headers(PREFLIGHT).send())
+  app.options('*', ({ raw }, reply) => {
+    forgetHeaders(raw)
+    reply.code(204).headers(PREFLIGHT).send()
+  })
   // looked at, a pixel carries no call
   app.head(PIXEL_PATH.replace('{type}', ':type'), (_request, reply) => sendPixel(reply))
   for (const route of ROUTES) {

@@ -7,6 +7,7 @@ import type { Meter } from '../meter/metrics.ts'
 import { describe } from '../openapi/document.ts'
 import { sendPixel, takePixel } from './pixel.ts'
 import { type ReceiveOptions, receive, receiveMetrics } from './receive.ts'
+import { forgetHeaders } from './reply.ts'
 import type { Route } from './routes.ts'
 
 export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
@@ -50,5 +51,6 @@ function receivePixel({ log, ...parts }: Parts): Handler {
 
 async function answerProbe(path: string, probe: Probe, reply: FastifyReply): Promise<void> {
   const { status, type, body } = await answerOps(path, probe)
+  forgetHeaders(reply.request.raw)
   reply.code(status).type(type).headers(CORS).send(body)
 }

@@ -1,3 +1,6 @@
+import type { IncomingMessage } from 'node:http'
+import { FIELD_BYTES, REQUEST_BYTES } from '../limits.ts'
+
 /** What one request holds of the sum, until it is disposed of. */
 export type Lease = Disposable & {
   /** @returns false, and takes nothing, when the sum would go over its bound. */
@@ -27,4 +30,11 @@ export function createHold(bound: number): Hold {
       }
     },
   }
+}
+
+/** What a request takes until its answer, besides its body. */
+export function requestBytes({ url = '', rawHeaders }: Pick<IncomingMessage, 'url' | 'rawHeaders'>): number {
+  let bytes = REQUEST_BYTES + url.length
+  for (const text of rawHeaders) bytes += text.length + FIELD_BYTES // names and values in turn
+  return bytes
 }

@@ -3,9 +3,10 @@ import { type Answer, CORS } from '../answer.ts'
 import { type CallType, isCallType } from '../call/accept.ts'
 import { isObject } from '../call/json.ts'
 import type { Code } from '../codes.ts'
-import { CALL_BYTES, REQUEST_BYTES } from '../limits.ts'
+import { CALL_BYTES } from '../limits.ts'
+import { requestBytes } from './hold.ts'
 import type { ReceiveOptions } from './receive.ts'
-import { closeAtEnd } from './reply.ts'
+import { closeAtEnd, forgetHeaders } from './reply.ts'
 
 /** One transparent pixel. */
 export const GIF = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
@@ -15,12 +16,13 @@ const HEADERS = { ...CORS, 'content-type': 'image/gif', 'cache-control': 'no-sto
 /** Whatever comes of its call, the page that shows the image gets one. */
 export function sendPixel(reply: FastifyReply): void {
   closeAtEnd(reply)
+  forgetHeaders(reply.request.raw)
   reply.code(200).headers(HEADERS).send(GIF)
 }
 
 /** Takes the call that a pixel's URL carries, as any other. @returns the code that another route would answer. */
 export async function takePixel(
-  { params, query, headers, ip }: Pick<FastifyRequest, 'params' | 'query' | 'headers' | 'ip'>,
+  { params, query, headers, ip, raw }: Pick<FastifyRequest, 'params' | 'query' | 'headers' | 'ip' | 'raw'>,
   { take, hold, meter }: Omit<ReceiveOptions, 'respond'>,
 ): Promise<Answer['code']> {
   const type = field(params, 'type')
@@ -28,7 +30,7 @@ export async function takePixel(
   const body = decodeData(field(query, 'data'))
   if (body.length > CALL_BYTES) return refused(type, 'call_too_large')
   using lease = hold.open()
-  if (!lease.add(REQUEST_BYTES + body.length)) return refused(type, 'unavailable')
+  if (!lease.add(requestBytes(raw) + body.length)) return refused(type, 'unavailable')
   return (await take({ type, authorization: headers.authorization, query, body }, ip)).code
 
   function refused(of: CallType | 'unknown', code: Code): Code {

@@ -2,12 +2,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Answer, errorAnswer, SUCCESS, UNAVAILABLE } from '../answer.ts'
 import type { RouteType } from '../call/judge.ts'
 import type { Code } from '../codes.ts'
-import { BATCH_BYTES, CALL_BYTES, REQUEST_BYTES } from '../limits.ts'
+import { BATCH_BYTES, CALL_BYTES } from '../limits.ts'
 import type { Meter } from '../meter/metrics.ts'
 import type { Take } from '../take.ts'
 import { type BodyLimit, consume, dropped, type End, readBody } from './body.ts'
 import type { Handler } from './handlers.ts'
-import type { Hold } from './hold.ts'
+import { type Hold, requestBytes } from './hold.ts'
 import type { Respond } from './reply.ts'
 
 export type ReceiveOptions = {
@@ -45,7 +45,7 @@ export function receive(type: RouteType, { take, hold, respond, meter }: Receive
 
   return async (request, reply) => {
     using lease = hold.open()
-    if (!lease.add(REQUEST_BYTES)) return refuse('unavailable', reply)
+    if (!lease.add(requestBytes(request.raw))) return refuse('unavailable', reply)
     // judged, a request no longer needs its body: what it comes to waits for Kafka in the queue, which has a bound of its own
     const begun = await begin(request, reply)
     if (typeof begun === 'object') respond(reply, await begun.taken)

@@ -16,9 +16,19 @@ type RespondOptions = {
 export function createRespond({ answered, lingerMs }: RespondOptions): Respond {
   return (reply, answer) => {
     answered(answer.code)
-    if (isUnread(reply.request.raw)) sendAndLinger(reply, answer, lingerMs)
+    const request = reply.request.raw
+    const unread = isUnread(request)
+    forgetHeaders(request)
+    if (unread) sendAndLinger(reply, answer, lingerMs)
     else send(reply, answer)
   }
+}
+
+/** An answer may have to wait for those to earlier requests of its connection: many that do must not keep what came with each. */
+export function forgetHeaders(request: IncomingMessage): void {
+  request.rawHeaders = []
+  request.headers = {}
+  request.url = ''
 }
 
 function send(reply: FastifyReply, { status, body, headers }: Answer): void {

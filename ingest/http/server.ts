@@ -12,6 +12,7 @@ export type ServerOptions = {
   meter: Pick<Meter, 'answered' | 'refusedConnection' | 'watchConnections'>
   /** Open ones at most. */
   connections?: number | undefined
+  trustProxy?: readonly string[] | undefined
   notFound: (request: FastifyRequest, reply: FastifyReply) => void
 }
 
@@ -25,6 +26,7 @@ export function createServer({ patience, meter, ...options }: ServerOptions): Fa
   })
   const app = fastify({
     ...fastifyOptions(patience),
+    trustProxy: options.trustProxy?.length ? [...options.trustProxy] : false,
     clientErrorHandler: (error, socket) => answerBroken({ error, socket }),
     frameworkErrors: (_error, request, reply) => options.notFound(request, reply),
   })
@@ -34,6 +36,8 @@ export function createServer({ patience, meter, ...options }: ServerOptions): Fa
   server.prependListener('request', ({ socket }, response) => responses.set(socket, response))
   const open = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
+    // at a CONNECT Node takes its own listener off: without another a client's reset would end the process
+    socket.on('error', () => {})
     open.add(socket)
     socket.once('close', () => open.delete(socket))
     // nothing more comes of a body that is not whole

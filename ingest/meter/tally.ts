@@ -1,13 +1,13 @@
 import { Counter, type Registry } from 'prom-client'
-import type { Produced } from '../../kafka/produce.ts'
+import type { Answer } from '../answer.ts'
 import { CALL_TYPES, type CallType } from '../call/accept.ts'
 import type { RouteType } from '../call/judge.ts'
 import type { Code } from '../codes.ts'
 import type { Upshot } from '../upshot.ts'
 
 export type Tally = {
-  /** What a request has come to; one that Kafka did not acknowledge counts as `unavailable`. */
-  count(type: RouteType, upshot: Upshot, produced: Produced): void
+  /** What a request has come to; `code` is that of its answer, and counts for all of it when it is not `ok`. */
+  count(type: RouteType, upshot: Upshot, code: Answer['code']): void
   /** A request is refused before it is read. */
   refused(type: RouteType | 'unknown', code: Code): void
 }
@@ -42,12 +42,11 @@ export function createTally(register: Registry): Tally {
   }
 
   return {
-    count(type, { sourceId: source = '', ...upshot }, produced) {
-      const whole = produced === 'acked' ? upshot.refused : 'unavailable'
-      if (whole) reject({ source, type, code: whole })
+    count(type, { sourceId: source = '', ...upshot }, code) {
+      if (code !== 'ok') reject({ source, type, code })
       else {
         accept(source, upshot.accepted)
-        for (const { type: its, code } of upshot.rejected) reject({ source, type: its, code })
+        for (const { type: its, code: why } of upshot.rejected) reject({ source, type: its, code: why })
         for (const its of upshot.suppressed) add(suppressed, { source, type: its })
       }
     },

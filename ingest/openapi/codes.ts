@@ -2,7 +2,8 @@ import { CODES, type Code } from '../codes.ts'
 import type { Route } from '../http/routes.ts'
 
 /** Of what is broken or too slow, wherever it was to go. */
-const ANYWHERE: readonly Code[] = ['bad_request', 'request_timeout', 'headers_too_large', 'internal_error']
+const BROKEN: readonly Code[] = ['bad_request', 'request_timeout', 'headers_too_large']
+const ANYWHERE: readonly Code[] = [...BROKEN, 'internal_error']
 
 /** No single call, and no single route, has these. */
 const NOT_SINGLE: readonly Code[] = [
@@ -37,5 +38,6 @@ const SINGLE: readonly Code[] = CODES.filter((code) => !NOT_SINGLE.includes(code
 /** The codes that a request to a route may be answered with. */
 export function codesAt(route: Route): readonly Code[] {
   if (route.serves === 'calls') return route.type === 'batch' ? BATCH : SINGLE
-  return ANYWHERE
+  // a pixel comes whatever goes wrong, and a probe says so in its own way
+  return route.serves === 'pixel' || route.serves === 'probe' ? BROKEN : ANYWHERE
 }

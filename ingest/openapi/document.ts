@@ -37,9 +37,9 @@ const SECURITY = {
 const security = [{ basic: [] }, { query: [] }, {}]
 
 function operation(route: Route) {
-  const { success, ...rest } = particulars(route)
+  const { success, more, ...rest } = { more: {}, ...particulars(route) }
   const operationId = `${methodOf(route)} ${route.path}`.replace(/\W+/g, '_').toLowerCase()
-  return { operationId, ...rest, responses: { 200: success, ...refusals(codesAt(route)) } }
+  return { operationId, ...rest, responses: { 200: success, ...refusals(codesAt(route)), ...more } }
 }
 
 function particulars(route: Route) {
@@ -60,7 +60,9 @@ function particulars(route: Route) {
     case 'description':
       return { summary: 'This description', success: json('OpenAPI 3.1.', 'Anything') }
     case 'probe':
-      return { summary: 'Whether the process runs (livez), should get work (readyz)', success: TEXT }
+      return route.path === '/readyz'
+        ? { summary: 'Whether the process should get work', success: TEXT, more: { 503: NOT_READY } }
+        : { summary: 'Whether the process runs', success: TEXT }
   }
 }
 
@@ -70,6 +72,7 @@ const json = (description: string, schema: keyof typeof SCHEMAS) => ({
 })
 
 const TEXT = { description: 'It does.', content: { 'text/plain': {} } }
+const NOT_READY = { description: 'It should not; the text says why.', content: { 'text/plain': {} } }
 const IMAGE = {
   description: 'A pixel of 1 x 1, whatever comes of the call.',
   content: { 'image/gif': {} },

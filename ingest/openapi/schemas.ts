@@ -18,6 +18,7 @@ export const bodyOf = (type: RouteType) => ({
   allOf: [{ $ref: `#/components/schemas/${type === 'batch' ? 'Batch' : 'Call'}` }, { required: NEEDS[type] }],
 })
 
+const type = { $ref: '#/components/schemas/CallType' }
 const id = { type: ['string', 'number', 'null'], description: 'A number is taken as its decimal text.' }
 const object = { type: ['object', 'null'] }
 const time = { description: 'ISO 8601; anything else counts as absent.' }
@@ -43,7 +44,11 @@ export const SCHEMAS = {
       properties: object,
       traits: object,
       context: object,
-      integrations: object,
+      integrations: {
+        ...object,
+        description:
+          'With "Webhooks": false, or "All": false without "Webhooks", the call is stored and sent to nobody.',
+      },
       messageId: { description: 'Kept when it is a string of 1 to 100 characters, else made.' },
       timestamp: time,
       originalTimestamp: time,
@@ -58,7 +63,9 @@ export const SCHEMAS = {
         type: 'array',
         minItems: 1,
         maxItems: BATCH_CALLS,
-        items: { allOf: [{ $ref: '#/components/schemas/Call' }, { required: ['type'] }] },
+        items: {
+          allOf: [{ $ref: '#/components/schemas/Call' }, { required: ['type'], properties: { type } }],
+        },
       },
       context: { ...object, description: 'Under that of each call, as are the integrations.' },
       integrations: object,

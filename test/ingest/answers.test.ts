@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { basic, fakeIngest, post, RECEIVED_AT } from './fake.ts'
+import { metricLines } from './metric-lines.ts'
 
 const call = { userId: 'u', event: 'Bought' }
 const item = { type: 'track', ...call }
@@ -179,5 +180,60 @@ describe('success is answered only when Kafka has acknowledged', () => {
     const ingest = fakeIngest({ outcome })
     expect((await post(ingest, '/v1/track', call)).json().code).toBe('call_too_large')
     expect((await post(ingest, '/v1/batch', { batch: [item] })).json().code).toBe('batch_too_large')
+  })
+})
+
+test('while the queue towards Kafka is full requests are turned away unread, and cost their source nothing of its limit', async () => {
+  const limited = { id: 'slow', writeKey: 'slow-key', enabled: true, rateLimit: { perSecond: 1, burst: 1 } }
+  const ingest = fakeIngest({ sources: [limited] })
+  const headers = { authorization: basic('slow-key') }
+  ingest.state.isFull = true
+  for (const [path, body] of [
+    ['/v1/track', call],
+    ['/v1/track', '{'],
+    ['/v1/batch', { batch: [item] }],
+  ] as const) {
+    const answer = await post(ingest, path, body, headers)
+    expect([answer.statusCode, answer.json().code]).toEqual([503, 'unavailable'])
+    expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/)
+  }
+  expect(ingest.produced).toEqual([])
+  expect(await metricLines(ingest, 'sluice_ingest_calls_rejected')).toEqual([
+    'sluice_ingest_calls_rejected_total{source="",type="track",code="unavailable"} 2',
+    'sluice_ingest_calls_rejected_total{source="",type="batch",code="unavailable"} 1',
+  ])
+  ingest.state.isFull = false
+  expect((await post(ingest, '/v1/track', call, headers)).statusCode).toBe(200)
+})
+
+test('a single call is measured as it came, although it is printed larger, and then still fits into a record', async () => {
+  const frame = '{"userId":"u","event":"x","context":{"integrations":{"a":[]}}}'
+  const numbers = Array(Math.floor((32_768 - frame.length + 1) / 5))
+    .fill('1e20')
+    .join()
+  const body = frame.replace('[]', `[${numbers}]`)
+  expect(body.length).toBeGreaterThan(32_760)
+  const ingest = fakeIngest()
+  expect((await post(ingest, '/v1/track', body)).statusCode).toBe(200)
+  const [record] = ingest.produced.flat()
+  expect(Buffer.byteLength(record?.value ?? '')).toBeLessThan(1_000_000)
+  const batch = `{"batch":[${body.replace('{', '{"type":"track",')}]}`
+  expect((await post(ingest, '/v1/batch', batch)).json().rejected).toMatchObject([{ code: 'call_too_large' }])
+})
+
+describe("a direct client's address", () => {
+  const direct = { userId: 'u', context: { direct: true } }
+  const addressOf = async (trustProxy: string[]) => {
+    const ingest = fakeIngest({ door: { trustProxy } })
+    await post(ingest, '/v1/identify', direct, { 'x-forwarded-for': '203.0.113.9' })
+    return JSON.parse(ingest.events()[0]?.context ?? '{}').ip
+  }
+
+  test('is what a trusted load balancer says it is', async () => {
+    expect(await addressOf(['127.0.0.0/8'])).toBe('203.0.113.9')
+  })
+
+  test.each([[[]], [['10.0.0.0/8']]])('is not for others to say (%j)', async (trusted) => {
+    expect(await addressOf(trusted)).toBe('127.0.0.1')
   })
 })

@@ -28,7 +28,7 @@ type FakeOptions = {
   clock?: () => number
   suppressedUsers?: (sourceId: string) => Users | undefined
   /** The door's times and bounds. */
-  door?: Pick<AppOptions, 'patience' | 'heldBytes' | 'connections'>
+  door?: Pick<AppOptions, 'patience' | 'heldBytes' | 'connections' | 'trustProxy'>
 }
 
 export type FakeIngest = {
@@ -40,8 +40,8 @@ export type FakeIngest = {
   deadlines: (number | undefined)[]
   events(): Event[]
   rejected(): Rejected[]
-  /** Whether the process may get work; undefined when it may. */
-  state: { notReady?: string }
+  /** Whether the process may get work, undefined when it may; and whether the queue towards Kafka is full. */
+  state: { notReady?: string; isFull?: boolean }
   /** What was logged as a fault of ours. */
   errors: unknown[]
 }
@@ -67,6 +67,7 @@ export function fakeIngest({
     now: () => RECEIVED_AT,
     clock,
     newId: () => `made-${++ids}`,
+    isFull: () => state.isFull === true,
     produce: async (records, options) => {
       produced.push(records)
       deadlines.push(options?.deadlineMs)

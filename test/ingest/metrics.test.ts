@@ -47,6 +47,23 @@ test('a call that Kafka has not acknowledged is not counted as accepted', async 
   ])
 })
 
+test.each([
+  ['full', 'unavailable', 'unavailable'],
+  ['unknown', 'unavailable', 'unavailable'],
+  ['too_large', 'call_too_large', 'batch_too_large'],
+  ['refused', 'call_too_large', 'batch_too_large'],
+] as const)('what Kafka has not taken (%s) is counted by its answer', async (outcome, one, many) => {
+  const ingest = fakeIngest({ outcome })
+  await post(ingest, '/v1/track', call)
+  await post(ingest, '/v1/identify', {})
+  await post(ingest, '/v1/batch', { batch: [{ type: 'track', ...call }] })
+  expect(await lines(ingest, 'sluice_ingest_calls')).toEqual([
+    `sluice_ingest_calls_rejected_total{source="shop",type="track",code="${one}"} 1`,
+    `sluice_ingest_calls_rejected_total{source="shop",type="identify",code="${one}"} 1`,
+    `sluice_ingest_calls_rejected_total{source="shop",type="batch",code="${many}"} 1`,
+  ])
+})
+
 async function lines(
   { metrics }: Pick<ReturnType<typeof fakeIngest>, 'metrics'>,
   name: string,

@@ -74,16 +74,17 @@ describe('a call is an object, not too deep, not too large, of a known type', ()
     ).toBe('too_deep')
   })
 
-  test('32,768 bytes of compact JSON are taken, one more is call_too_large', () => {
-    const frame = JSON.stringify({ userId: 'u', traits: { a: '' } }).length
+  test('in a batch 32,768 bytes of compact JSON are taken, one more is call_too_large', () => {
+    const frame = JSON.stringify({ type: 'identify', userId: 'u', traits: { a: '' } }).length
     const sized = (bytes: number) => ({
+      type: 'identify',
       userId: 'u',
       traits: { a: 'é'.repeat((bytes - frame) / 2) + 'x'.repeat((bytes - frame) % 2) },
     })
     expect(Buffer.byteLength(JSON.stringify(sized(32_768)))).toBe(32_768)
-    expect(code('identify', sized(32_767))).toBe('accepted')
-    expect(code('identify', sized(32_768))).toBe('accepted')
-    expect(code('identify', sized(32_769))).toBe('call_too_large')
+    expect(code(undefined, sized(32_767))).toBe('accepted')
+    expect(code(undefined, sized(32_768))).toBe('accepted')
+    expect(code(undefined, sized(32_769))).toBe('call_too_large')
   })
 
   test.each([undefined, null, 'delete', 'Track', 'toString', 5])(

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { METHODS } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { Produced } from '../../../kafka/produce.ts'
 import { until } from '../../helpers/until.ts'
@@ -94,6 +95,29 @@ describe('what HTTP does not allow is refused in JSON, readable by browsers', ()
     await until(() => ingest.produced.length === 1)
     kafka.resolve('acked')
     expect(parseAnswers(await readAll(socket)).map(({ status }) => status)).toEqual([200, 400])
+  })
+})
+
+describe('a client that wants a proxy and resets its connection ends nothing but that', () => {
+  const proxy = 'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n'
+
+  test.each([
+    ['at once', 0, proxy],
+    ['after its answer', 100, proxy],
+    ['behind a call that waits for Kafka', 100, `${head(`Content-Length: ${body.length}`)}${body}${proxy}`],
+  ])('%s', async (_what, afterMs, text) => {
+    const kafka = Promise.withResolvers<Produced>()
+    const ingest = fakeIngest({ outcome: kafka.promise })
+    const socket = await open(ingest)
+    socket.on('error', () => {}).resume()
+    socket.write(text)
+    if (afterMs > 0) await sleep(afterMs)
+    socket.resetAndDestroy()
+    await until(async () => (await metricLines(ingest, 'sluice_ingest_connections 0')).length === 1)
+    kafka.resolve('acked')
+    const other = await open(ingest)
+    other.write(head(`Content-Length: ${body.length}\r\nConnection: close`) + body)
+    expect(await answerOf(other)).toMatchObject({ status: 200 })
   })
 })
 

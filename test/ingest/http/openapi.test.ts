@@ -5,9 +5,23 @@ import { ROUTES } from '../../../ingest/http/routes.ts'
 import { basic, fakeIngest, post } from '../fake.ts'
 
 type Schema = { allOf?: [unknown, { properties: { code: { enum: string[] } } }] }
-type Response = { content?: { 'application/json'?: { schema?: Schema } } }
-type Operation = { responses: Record<string, Response> }
-type Document = { openapi: string; paths: Record<string, Record<string, Operation>> }
+type Response = { content?: { 'application/json'?: { schema?: Schema }; [type: string]: unknown } }
+type Operation = {
+  responses: Record<string, Response>
+  requestBody?: { content: { 'application/json': { schema: Described } } }
+}
+type Described = {
+  $ref?: string
+  allOf?: Described[]
+  required?: string[]
+  properties?: Record<string, Described>
+  items?: Described
+}
+type Document = {
+  openapi: string
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, Described> }
+}
 
 async function served(): Promise<Document> {
   const answer = await fakeIngest().app.inject('/openapi.json')
@@ -50,9 +64,14 @@ test('names every route that there is, and no other', async () => {
   expect(described).toHaveLength(ROUTES.length)
 })
 
-test('each route answers as it says', async () => {
+test.each([
+  ['ready', undefined],
+  ['not ready', 'Kafka is away'],
+])('each route of a process that is %s answers as it says', async (_state, notReady) => {
   for (const { path, method, responses } of operations(await served())) {
-    const answer = await fakeIngest().app.inject({
+    const ingest = fakeIngest()
+    if (notReady) ingest.state.notReady = notReady
+    const answer = await ingest.app.inject({
       method: method === 'post' ? 'POST' : 'GET',
       url: path.replace('{type}', 'track'),
       headers: { authorization: basic('shop-key') },
@@ -60,8 +79,40 @@ test('each route answers as it says', async () => {
     })
     const { code } = answer.headers['content-type']?.toString().includes('json') ? answer.json() : {}
     expect(Object.keys(responses), path).toContain(String(answer.statusCode))
+    const [type] = String(answer.headers['content-type']).split(';')
+    expect(Object.keys(responses[answer.statusCode]?.content ?? {}), path).toContain(type)
     if (code) expect(codesOf(responses[answer.statusCode]), path).toContain(code)
   }
+})
+
+test('what a route never answers is not among its answers', async () => {
+  const { paths } = await served()
+  for (const path of ['/v1/pixel/{type}', '/livez', '/readyz'])
+    expect(Object.keys(paths[path]?.get?.responses ?? {}), path).not.toContain('500')
+  expect(Object.keys(paths['/livez']?.get?.responses ?? {})).not.toContain('503')
+})
+
+test('a field that a body needs is described', async () => {
+  const { components, paths } = await served()
+  const schemaOf = ({ $ref, ...own }: Described): Described =>
+    $ref ? schemaOf(components.schemas[$ref.slice('#/components/schemas/'.length)] ?? {}) : own
+  const parts = (schema: Described): Described[] => {
+    const it = schemaOf(schema)
+    return [it, ...(it.allOf ?? []).flatMap(parts)]
+  }
+  const expectDescribed = (schema: Described): void => {
+    const all = parts(schema)
+    const fields = Object.assign({}, ...all.map(({ properties }) => properties))
+    for (const field of all.flatMap(({ required = [] }) => required)) {
+      expect(fields).toHaveProperty(field)
+      const { items } = fields[field]
+      if (items) expectDescribed(items)
+    }
+  }
+  for (const path of ['/v1/alias', '/v1/track', '/v1/batch'])
+    expectDescribed(
+      paths[path]?.post?.requestBody?.content['application/json'].schema ?? { required: ['none'] },
+    )
 })
 
 test('each code lies under its status, and none is left out', async () => {

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { Produced } from '../../../kafka/produce.ts'
@@ -9,6 +10,11 @@ import { answerOf, chunked, head, open, parseAnswers, readAll } from './wire.ts'
 const body = '{"userId":"u","event":"x"}'
 const call = head(`Content-Length: ${body.length}`) + body
 const last = head(`Content-Length: ${body.length}\r\nConnection: close`) + body
+
+const withHeaders = (count: number, value: string) => {
+  const fields = Array.from({ length: count }, (_, i) => `X-${i}: ${value}\r\n`).join('')
+  return `${head(`${fields}Content-Length: ${body.length}`)}${body}`
+}
 
 test('a 413 can be read by a client that goes on writing megabytes', async () => {
   const socket = await open()
@@ -71,7 +77,12 @@ describe('requests of one connection', () => {
     expect(await answerOf(socket)).toMatchObject({ status: 200 })
   })
 
-  test('by the thousand, unread, take no more memory than the bound', async () => {
+  test.each([
+    ['by the thousand', call, 8_192],
+    ['with large headers', withHeaders(60, 'y'.repeat(1_000)), 60_000],
+    ['with many small headers', withHeaders(200, 'y'), 20_000],
+    ['with a long URL', call.replace('/v1/track', `/v1/track?${'y'.repeat(60_000)}`), 60_000],
+  ])('%s, unread, take no more memory than the bound', async (_what, one, least) => {
     const bound = 1_000_000
     const ingest = fakeIngest({
       outcome: new Promise(() => {}),
@@ -79,14 +90,44 @@ describe('requests of one connection', () => {
     })
     const socket = await open(ingest)
     socket.pause()
-    const many = call.repeat(1_000)
-    for (let sent = 0; sent < 100 && socket.write(many); sent++) await new Promise(setImmediate)
+    const many = one.repeat(Math.ceil(100_000 / one.length))
+    for (let sent = 0; sent < 1_000 && socket.write(many); sent++) await new Promise(setImmediate)
     await until(() => socket.writableLength > 0, { message: 'ingest reads no more' })
     const held = await ingest.metrics.getSingleMetric('sluice_ingest_held_bytes')?.get()
-    expect(held?.values[0]?.value).toBeGreaterThan(bound - 10_000)
+    expect(held?.values[0]?.value).toBeGreaterThan(bound - 150_000)
     expect(held?.values[0]?.value).toBeLessThanOrEqual(bound)
-    expect(ingest.produced.length).toBeLessThan(bound / 8_192)
+    expect(ingest.produced.length).toBeLessThan(bound / least)
   })
+})
+
+test('what is answered and waits for answers before it keeps nothing of its headers', async () => {
+  const kafka = Promise.withResolvers<Produced>()
+  const ingest = fakeIngest({ outcome: kafka.promise })
+  const requests: IncomingMessage[] = []
+  const socket = await open(ingest)
+  ingest.app.server.on('request', (request) => requests.push(request))
+  const large = `Host: x\r\nX: ${'y'.repeat(10_000)}\r\n`
+  const others = [
+    'GET /nowhere',
+    'GET /livez',
+    'GET /v1/pixel/nothing',
+    'HEAD /v1/pixel/track',
+    'OPTIONS /v1/track',
+  ]
+  socket.write(call + others.map((it) => `${it} HTTP/1.1\r\n${large}\r\n`).join('') + last)
+  await until(() => ingest.produced.length === 2)
+  const kept = requests.slice(1, -1).map(({ rawHeaders, headers }) => rawHeaders.join('') + (headers.x ?? ''))
+  expect(kept).toEqual(others.map(() => ''))
+  kafka.resolve('acked')
+  expect((await readAll(socket)).match(/HTTP\/1.1 \d+/g)?.map((it) => it.slice(-3))).toEqual([
+    '200',
+    '404',
+    '200',
+    '200',
+    '200',
+    '204',
+    '200',
+  ])
 })
 
 test('a request under way when the process ends is answered, and its connection closed', async () => {
