@@ -25,11 +25,12 @@ export type ProduceRequest = {
  * @param now milliseconds since 1970.
  */
 export function encodeProduce(request: ProduceRequest, now: number): Buffer {
+  const common = { ...idempotence(request), timestamp: now }
   const topics = request.topicData.map(({ topic, partitions }) => ({
     topic,
     batches: partitions.map(({ partition, ...rest }) => ({
       partition,
-      batch: measure({ ...rest, ...idempotence(request), timestamp: now }),
+      batch: measure({ ...rest, ...common }),
     })),
   }))
   const into = Buffer.allocUnsafe(sizeOf(request.transactionalId, topics))

@@ -1,5 +1,6 @@
 import type { IHeaders } from 'kafkajs'
 import { type Connection, within } from './client.ts'
+import { createGroups, type Group } from './groups.ts'
 import { createSender, type Keyed } from './send.ts'
 
 /** One record to write. `topic` without prefix; `key` decides the partition (murmur2, as in Java) unless it is given. */
@@ -48,8 +49,6 @@ const MAX_RECORD_BYTES = 1_000_000
 /** What a record takes in memory besides its key and value, or nearly: many small ones must not pass for few. */
 const RECORD_OVERHEAD = 512
 
-/** The records that were produced together. */
-type Group = { left: number; deadline: number; outcome: Promise<Produced>; settle(outcome: Produced): void }
 type Queued = { topic: string; message: Keyed; bytes: number; group: Group }
 
 /**
@@ -62,10 +61,8 @@ export async function createProducer(
 ): Promise<Producer> {
   const { maxQueuedBytes = 64 * 1024 * 1024, onAck } = options
   const queue: Queued[] = []
-  /** Groups that nobody has been told of yet, in the order of their deadlines but for a few. */
-  const open = new Set<Group>()
   const sender = await createSender(connection)
-  const sweep = setInterval(() => expire(open, Date.now()), 250).unref()
+  const groups = createGroups()
   let queuedBytes = 0
   let sendingSince = 0
   let running: Promise<void> | undefined
@@ -77,33 +74,20 @@ export async function createProducer(
     while (queue.length > 0) {
       await new Promise(setImmediate) // what has come in by now goes along
       const batch = queue.splice(0, batchLength(queue))
-      if (batch.length === 0) return // closed meanwhile
+      if (batch.length === 0) break // closed meanwhile
       sendingSince = performance.now()
       await sender.send(batch, settle)
       onAck?.({ records: batch.length, seconds: (performance.now() - sendingSince) / 1000 })
       sendingSince = 0
     }
+    // in the same turn as the last look at the queue: what comes between the two would stay there
+    running = undefined
   }
 
   function settle({ group, bytes }: Queued, outcome: 'acked' | 'refused'): void {
     queuedBytes -= bytes + RECORD_OVERHEAD
-    group.left -= 1
-    if (outcome === 'refused' || group.left === 0) group.settle(outcome)
-  }
-
-  function openGroup(left: number, deadline: number): Group {
-    const { promise: outcome, resolve } = Promise.withResolvers<Produced>()
-    const group: Group = {
-      left,
-      deadline,
-      outcome,
-      settle(produced) {
-        open.delete(group)
-        resolve(produced)
-      },
-    }
-    open.add(group)
-    return group
+    if (outcome === 'acked') group.acked()
+    else group.settle(outcome)
   }
 
   function enqueue(records: readonly Queued[]): void {
@@ -111,9 +95,7 @@ export async function createProducer(
       queuedBytes += record.bytes + RECORD_OVERHEAD
       queue.push(record)
     }
-    running ??= run().finally(() => {
-      running = undefined
-    })
+    running ??= run()
   }
 
   function toQueue({ topic, key, ...rest }: OutRecord, group: Group): Queued {
@@ -126,7 +108,7 @@ export async function createProducer(
       if (records.length === 0) return Promise.resolve('acked')
       if (closed) return Promise.resolve('unknown')
       if (isFull()) return Promise.resolve('full')
-      const group = openGroup(records.length, Date.now() + deadlineMs)
+      const group = groups.open(records.length, Date.now() + deadlineMs)
       const queued = records.map((record) => toQueue(record, group))
       if (queued.some(({ bytes }) => bytes > MAX_RECORD_BYTES)) group.settle('too_large')
       else enqueue(queued)
@@ -138,10 +120,9 @@ export async function createProducer(
     async close(drainMs = 10_000) {
       if (running) await within(drainMs, running)
       closed = true
-      clearInterval(sweep)
       queue.length = 0
       await sender.close()
-      for (const group of open) group.settle('unknown')
+      groups.close()
     },
   }
 }
@@ -156,10 +137,6 @@ function batchLength(queue: readonly Queued[]): number {
     count += 1
   }
   return count
-}
-
-function expire(open: ReadonlySet<Group>, now: number): void {
-  for (const group of open) if (group.deadline <= now) group.settle('unknown')
 }
 
 function sizeOf({ key, value }: Pick<Keyed, 'key' | 'value'>): number {

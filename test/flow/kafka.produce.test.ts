@@ -101,3 +101,16 @@ test('what was not acknowledged before the producer was closed is unknown, never
   const after = producer.produce([{ topic: 'work', key: 'a', value: value('3') }])
   expect(await Promise.all([during, after])).toEqual(['unknown', 'unknown'])
 })
+
+test('what is produced in any moment after an acknowledgement is sent, not left behind', async () => {
+  const kafka = await connection([{}])
+  const producer = closing(await createProducer(kafka))
+  const record = { topic: 'work', key: 'k', value: 'v' }
+  const outcomes: string[] = []
+  for (let turns = 0; turns < 30; turns++) {
+    await producer.produce([record])
+    for (let turn = 0; turn < turns; turn++) await undefined
+    outcomes.push(await producer.produce([record], { deadlineMs: 1_000 }))
+  }
+  expect(outcomes.every((outcome) => outcome === 'acked')).toBe(true)
+})
