@@ -5,4 +5,4 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --ignore-scripts
 COPY . .
 USER node
-ENTRYPOINT ["node", "--disable-warning=TimeoutNegativeWarning", "--max-semi-space-size=16"]
+ENTRYPOINT ["node", "--disable-warning=TimeoutNegativeWarning", "--max-semi-space-size=16", "--heap-growing-percent=100", "--no-allocation-site-pretenuring"]

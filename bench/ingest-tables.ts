@@ -3,6 +3,7 @@ import type { Figures } from './ingest-measure.ts'
 import { markdownTable, median, spread, spreadOfCounts } from './stats.ts'
 
 export type Round = { bare: Figures; sluice: Figures }
+export type Compared = { scenario: Scenario; rounds: readonly Round[] }
 
 const HEAD = [
   ...[
@@ -17,7 +18,7 @@ const HEAD = [
   ...['ratio per core', 'goal', 'peer'],
 ]
 
-export function comparison(compared: readonly { scenario: Scenario; rounds: readonly Round[] }[]): string {
+export function comparison(compared: readonly Compared[]): string {
   const rows = compared.flatMap(({ scenario: { name, goal, peer }, rounds }) => {
     const ratios = rounds.map(({ bare, sluice }) => sluice.perCpuSecond / bare.perCpuSecond)
     const of = (which: keyof Round) => cells(rounds.map((round) => round[which]))
@@ -29,16 +30,22 @@ export function comparison(compared: readonly { scenario: Scenario; rounds: read
   return markdownTable(HEAD, rows)
 }
 
-export function halfLoad(halves: readonly { name: string; rounds: readonly Figures[] }[]): string {
-  const rows = halves.map(({ name, rounds }) => [
-    name,
-    rate(rounds),
-    spread(pick(rounds, 'p50Ms'), 1),
-    `**${spread(pick(rounds, 'p99Ms'), 1)}**`,
-    '<= 25',
-  ])
+export function halfLoad(halves: readonly Compared[]): string {
+  const rows = halves.flatMap(({ scenario: { name }, rounds }) => {
+    const of = (which: keyof Round) => rounds.map((round) => round[which])
+    return [
+      [`${name}, bare`, ...latencies(of('bare')), ''],
+      [`${name}, **ingest**`, ...latencies(of('sluice')), '<= 25'],
+    ]
+  })
   return markdownTable(['', 'events/s', 'p50 ms', 'p99 ms', 'goal'], rows)
 }
+
+const latencies = (rounds: readonly Figures[]): string[] => [
+  rate(rounds),
+  spread(pick(rounds, 'p50Ms'), 1),
+  `**${spread(pick(rounds, 'p99Ms'), 1)}**`,
+]
 
 function cells(rounds: readonly Figures[]): string[] {
   const perCpuSecond = pick(rounds, 'perCpuSecond')

@@ -1,6 +1,6 @@
 import type { IHeaders } from 'kafkajs'
 import { type Connection, within } from './client.ts'
-import { createGroups, type Group } from './groups.ts'
+import { type Group, openGroup } from './group.ts'
 import { createSender, type Keyed } from './send.ts'
 
 /** One record to write. `topic` without prefix; `key` decides the partition (murmur2, as in Java) unless it is given. */
@@ -48,6 +48,7 @@ const MAX_RECORD_BYTES = 1_000_000
 
 /** What a record takes in memory besides its key and value, or nearly: many small ones must not pass for few. */
 const RECORD_OVERHEAD = 512
+const SWEEP_MS = 250
 
 type Queued = { topic: string; message: Keyed; bytes: number; group: Group }
 
@@ -61,8 +62,9 @@ export async function createProducer(
 ): Promise<Producer> {
   const { maxQueuedBytes = 64 * 1024 * 1024, onAck } = options
   const queue: Queued[] = []
+  let sending: readonly Queued[] = []
   const sender = await createSender(connection)
-  const groups = createGroups()
+  const sweep = setInterval(() => giveUp(Date.now()), SWEEP_MS).unref()
   let queuedBytes = 0
   let sendingSince = 0
   let running: Promise<void> | undefined
@@ -73,12 +75,13 @@ export async function createProducer(
   async function run(): Promise<void> {
     while (queue.length > 0) {
       await new Promise(setImmediate) // what has come in by now goes along
-      const batch = queue.splice(0, batchLength(queue))
-      if (batch.length === 0) break // closed meanwhile
+      sending = queue.splice(0, batchLength(queue))
+      if (sending.length === 0) break // closed meanwhile
       sendingSince = performance.now()
-      await sender.send(batch, settle)
-      onAck?.({ records: batch.length, seconds: (performance.now() - sendingSince) / 1000 })
+      await sender.send(sending, settle)
+      onAck?.({ records: sending.length, seconds: (performance.now() - sendingSince) / 1000 })
       sendingSince = 0
+      sending = []
     }
     // in the same turn as the last look at the queue: what comes between the two would stay there
     running = undefined
@@ -88,6 +91,12 @@ export async function createProducer(
     queuedBytes -= bytes + RECORD_OVERHEAD
     if (outcome === 'acked') group.acked()
     else group.settle(outcome)
+  }
+
+  /** Whoever waits for a record past its deadline is told so; the record is still sent. */
+  function giveUp(now: number): void {
+    for (const records of [sending, queue])
+      for (const { group } of records) if (group.deadline <= now) group.settle('unknown')
   }
 
   function enqueue(records: readonly Queued[]): void {
@@ -108,7 +117,7 @@ export async function createProducer(
       if (records.length === 0) return Promise.resolve('acked')
       if (closed) return Promise.resolve('unknown')
       if (isFull()) return Promise.resolve('full')
-      const group = groups.open(records.length, Date.now() + deadlineMs)
+      const group = openGroup(records.length, Date.now() + deadlineMs)
       const queued = records.map((record) => toQueue(record, group))
       if (queued.some(({ bytes }) => bytes > MAX_RECORD_BYTES)) group.settle('too_large')
       else enqueue(queued)
@@ -120,9 +129,10 @@ export async function createProducer(
     async close(drainMs = 10_000) {
       if (running) await within(drainMs, running)
       closed = true
+      clearInterval(sweep)
+      giveUp(Number.POSITIVE_INFINITY)
       queue.length = 0
       await sender.close()
-      groups.close()
     },
   }
 }
