@@ -1,4 +1,4 @@
-FROM node:24-slim
+FROM node:24.21.0-slim
 WORKDIR /sluice
 COPY package.json package-lock.json .npmrc ./
 # the image has its Node: the one from the npm package, and all that only tests need, stay out

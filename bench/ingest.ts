@@ -57,7 +57,7 @@ export async function bench({ rounds = 4, measureMs = 4_000 } = {}): Promise<str
 
 const explained = (rounds: number) =>
   `1 KB track calls on as many connections as named, one request under way on each; acks=all; bare is node:http + JSON.parse answering
-at once. The load generator and Kafka share the other core and are what limits ingest's events/s here, so that the ratio is that of the
+at once, with V8's own flags. The load generator and Kafka share the other core and are what limits ingest's events/s here, so that the ratio is that of the
 events per CPU-second. Kafka's CPU is its own, to compare with a store inside; the peer is RudderStack's gateway with PostgreSQL on both
 cores of a machine like this. Median of ${rounds} alternating rounds, with the lowest and the highest.`
 

@@ -23,7 +23,7 @@ type Send = (dueAt: number) => void
 
 let next = 0
 let errors = 0
-/** In microseconds. Sorting a list would hold up the load for longer than what it measures takes. */
+/** In microseconds. A histogram: sorting a list would pause the load for longer than a call takes. */
 const latencies = createHistogram()
 
 /** @param onFree told when the connection can take a request. */

@@ -1,4 +1,5 @@
-import type { OutRecord, Produced, Producer } from '../kafka/produce.ts'
+import type { Produced } from '../kafka/pending.ts'
+import type { OutRecord, Producer } from '../kafka/produce.ts'
 import type { Logger } from '../log.ts'
 import { type Answer, errorAnswer, UNAVAILABLE } from './answer.ts'
 import { type Judgement, judge, type Known, type Received, type RouteType, refuse } from './call/judge.ts'

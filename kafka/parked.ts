@@ -1,6 +1,7 @@
 import type { KafkaMessage } from 'kafkajs'
 import { PARKED } from '../schemas/topics.ts'
-import type { OutRecord, Produced, Producer } from './produce.ts'
+import type { Produced } from './pending.ts'
+import type { OutRecord, Producer } from './produce.ts'
 
 /** Keeps records in topic `parked`; one that is too large for it is kept without its value, whose size a header then says. */
 export async function park(producer: Pick<Producer, 'produce'>, record: OutRecord): Promise<Produced> {

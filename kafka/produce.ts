@@ -1,6 +1,6 @@
 import type { IHeaders } from 'kafkajs'
 import { type Connection, within } from './client.ts'
-import { type Group, openGroup } from './group.ts'
+import { openPending, type Pending, type Produced } from './pending.ts'
 import { createSender, type Keyed } from './send.ts'
 
 /** One record to write. `topic` without prefix; `key` decides the partition (murmur2, as in Java) unless it is given. */
@@ -11,15 +11,6 @@ export type OutRecord = {
   value: Buffer | string | null
   headers?: IHeaders
 }
-
-/**
- * What came of producing a group of records.
- * `unknown`: not acknowledged within the deadline, or before the producer was closed; it may still be written later.
- * `full`: too many bytes wait already; nothing was taken.
- * `too_large`: one of them is above what the broker takes; none was taken.
- * `refused`: the broker refuses one of them for good.
- */
-export type Produced = 'acked' | 'unknown' | 'full' | 'too_large' | 'refused'
 
 export type Producer = {
   /** Resolves when all in-sync replicas have every record (`acked`), or will not. Never rejects. */
@@ -37,7 +28,7 @@ export type Producer = {
 export type ProducerOptions = {
   /** Bound of what waits, in bytes of memory. */
   maxQueuedBytes?: number
-  /** Told after each acknowledged send. */
+  /** Told after each send that has ended. */
   onAck?: (ack: { records: number; seconds: number }) => void
 }
 
@@ -50,7 +41,7 @@ const MAX_RECORD_BYTES = 1_000_000
 const RECORD_OVERHEAD = 512
 const SWEEP_MS = 250
 
-type Queued = { topic: string; message: Keyed; bytes: number; group: Group }
+type Queued = { topic: string; message: Keyed; bytes: number; pending: Pending }
 
 /**
  * Collects records into sends, one under way at a time (see send.ts). Batches form by load, not by timer: when idle a
@@ -87,16 +78,15 @@ export async function createProducer(
     running = undefined
   }
 
-  function settle({ group, bytes }: Queued, outcome: 'acked' | 'refused'): void {
+  function settle({ pending, bytes }: Queued, outcome: 'acked' | 'refused'): void {
     queuedBytes -= bytes + RECORD_OVERHEAD
-    if (outcome === 'acked') group.acked()
-    else group.settle(outcome)
+    if (outcome === 'acked') pending.acked()
+    else pending.settle(outcome)
   }
 
-  /** Whoever waits for a record past its deadline is told so; the record is still sent. */
+  /** Tells whoever waits past a deadline; the record stays where it is. */
   function giveUp(now: number): void {
-    for (const records of [sending, queue])
-      for (const { group } of records) if (group.deadline <= now) group.settle('unknown')
+    for (const { pending } of [...sending, ...queue]) if (pending.deadline <= now) pending.settle('unknown')
   }
 
   function enqueue(records: readonly Queued[]): void {
@@ -107,9 +97,9 @@ export async function createProducer(
     running ??= run()
   }
 
-  function toQueue({ topic, key, ...rest }: OutRecord, group: Group): Queued {
+  function toQueue({ topic, key, ...rest }: OutRecord, pending: Pending): Queued {
     const message = { ...rest, key: typeof key === 'string' ? Buffer.from(key) : key }
-    return { topic: connection.named(topic), message, bytes: sizeOf(message), group }
+    return { topic: connection.named(topic), message, bytes: sizeOf(message), pending }
   }
 
   return {
@@ -117,18 +107,19 @@ export async function createProducer(
       if (records.length === 0) return Promise.resolve('acked')
       if (closed) return Promise.resolve('unknown')
       if (isFull()) return Promise.resolve('full')
-      const group = openGroup(records.length, Date.now() + deadlineMs)
-      const queued = records.map((record) => toQueue(record, group))
-      if (queued.some(({ bytes }) => bytes > MAX_RECORD_BYTES)) group.settle('too_large')
+      const pending = openPending(records.length, Date.now() + deadlineMs)
+      const queued = records.map((record) => toQueue(record, pending))
+      if (queued.some(({ bytes }) => bytes > MAX_RECORD_BYTES)) pending.settle('too_large')
       else enqueue(queued)
-      return group.outcome
+      return pending.outcome
     },
     isFull,
     queuedBytes: () => queuedBytes,
     stalledMs: () => (sendingSince === 0 ? 0 : performance.now() - sendingSince),
     async close(drainMs = 10_000) {
-      if (running) await within(drainMs, running)
-      closed = true
+      const end = performance.now() + drainMs
+      while (running && performance.now() < end) await within(end - performance.now(), running)
+      closed = true // in the turn in which nothing is left, or the time is over
       clearInterval(sweep)
       giveUp(Number.POSITIVE_INFINITY)
       queue.length = 0

@@ -56,6 +56,7 @@ export async function createSender({ kafka, log }: Connection): Promise<Sender> 
     for (;;) {
       try {
         producer = await open()
+        if (closed) await producer.disconnect().catch(() => undefined)
         return
       } catch (error) {
         if (closed) return

@@ -1,0 +1,32 @@
+/**
+ * What came of records that were produced together.
+ * `unknown`: not acknowledged within the deadline, or before the producer was closed; they may still be written later.
+ * `full`: too many bytes wait already; nothing was taken.
+ * `too_large`: one of them is above what the broker takes; none was taken.
+ * `refused`: the broker refuses one of them for good.
+ */
+export type Produced = 'acked' | 'unknown' | 'full' | 'too_large' | 'refused'
+
+/** Records that were produced together: what comes of them is told once. */
+export type Pending = {
+  /** Milliseconds since 1970; past it nobody waits for the outcome. */
+  deadline: number
+  outcome: Promise<Produced>
+  settle(produced: Produced): void
+  /** One of them is acknowledged; the last settles them all. */
+  acked(): void
+}
+
+export function openPending(records: number, deadline: number): Pending {
+  const { promise: outcome, resolve: settle } = Promise.withResolvers<Produced>()
+  let left = records
+  return {
+    deadline,
+    outcome,
+    settle,
+    acked() {
+      left -= 1
+      if (left === 0) settle('acked')
+    },
+  }
+}
