@@ -60,8 +60,8 @@ function collect(exchange: Exchange, limit: BodyLimit, lease: Lease): Promise<Bo
 
 /** One piece is taken as it is, unless it is a view of a larger buffer, which it would hold. */
 function joined(chunks: readonly Buffer[], size: number): Buffer {
-  const [first] = chunks
-  return first?.buffer.byteLength === size ? first : Buffer.concat(chunks, size)
+  const [first, ...more] = chunks
+  return more.length === 0 && first?.buffer.byteLength === size ? first : Buffer.concat(chunks, size)
 }
 
 export type End = Code | 'gone' | 'end'

@@ -1,0 +1,12 @@
+import { readFile } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { NODE_FLAGS } from './helpers/node-flags.ts'
+
+const read = (file: string) => readFile(new URL(`../${file}`, import.meta.url), 'utf8')
+
+test('the image has the Node and the flags of npm start', async () => {
+  const dockerfile = await read('Dockerfile')
+  const { devDependencies } = JSON.parse(await read('package.json'))
+  expect(dockerfile.match(/^FROM node:([\d.]+)/m)?.[1]).toBe(devDependencies.node)
+  expect(dockerfile.match(/^ENTRYPOINT .*/m)?.[0].match(/--[^"]+/g)).toEqual(NODE_FLAGS)
+})
