@@ -138,13 +138,12 @@ function tree(env: z.infer<typeof environment>, role: Role) {
     configKeys: env.CONFIG_KEY,
     tokens: { admin: env.CONTROL_TOKEN ?? '', view: env.CONTROL_VIEW_TOKEN },
     dedupWindowMs: env.DEDUP_WINDOW,
+    egress: { allow: env.EGRESS_ALLOW, caFile: env.EGRESS_CA },
     delivery: {
       ladder: env.RETRY_LADDER,
       windowMs: env.RETRY_WINDOW,
       responseTimeoutMs: env.RESPONSE_TIMEOUT,
       slots: env.DELIVERY_SLOTS,
-      egressAllow: env.EGRESS_ALLOW,
-      egressCaFile: env.EGRESS_CA,
     },
   }
 }

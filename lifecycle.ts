@@ -53,8 +53,14 @@ export async function run(role: Role, assemble: (context: Context) => Promise<vo
   try {
     await assemble({ config, log, connection, onFatal, closing })
   } catch (error) {
+    if (error instanceof ConfigError) exitFor(error)
     onFatal(error instanceof Error ? error : new Error(String(error)))
   }
+}
+
+function exitFor({ message }: ConfigError): never {
+  process.stderr.write(`${message}\n`)
+  process.exit(2)
 }
 
 function configOrExit(role: Role): Config {
@@ -62,8 +68,7 @@ function configOrExit(role: Role): Config {
     return readConfig(process.env, role)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    process.stderr.write(`${error.message}\n`)
-    process.exit(2)
+    exitFor(error)
   }
 }
 

@@ -5,10 +5,9 @@ import { destinations } from './destinations.ts'
 import { guard } from './guard.ts'
 import { send } from './http.ts'
 import { answerBrokenRequest, errorAnswerer, notFound } from './http-errors.ts'
-import { nounRoutes } from './routes.ts'
+import { nounRoutes, type RouteParts } from './routes.ts'
 import { sources } from './sources.ts'
 import { suppressions } from './suppressions.ts'
-import type { WriteParts } from './write.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -16,7 +15,7 @@ declare module 'fastify' {
   }
 }
 
-export type AppParts = WriteParts & {
+export type AppParts = RouteParts & {
   tokens: Tokens
   /** Not ready: neither is the API. */
   probe: Probe

@@ -3,25 +3,31 @@ import type { Fault } from './answer.ts'
 import { faultsOf } from './faults.ts'
 import { keepMasked } from './keep.ts'
 import { isObject } from './members.ts'
-import type { Facts, Noun, Stamp } from './noun.ts'
+import type { Facts, Noun, Stamp, Unreachable } from './noun.ts'
 
 export type Checked<G> = { given: G } | { faults: readonly Fault[] }
 
-export type Checking<G, T> = { shape: z.ZodType<G>; body: unknown; old: T | undefined; facts: Facts }
+export type Checking<G, T> = {
+  shape: z.ZodType<G>
+  body: unknown
+  old: T | undefined
+  facts: Facts
+  unreachable: Unreachable
+}
 
 /** A body with its masks replaced, in its shape and by the rules between records; or everything that is wrong with it. */
 export function check<G extends object, T extends Stamp>(
   noun: Noun<G, T>,
   asked: Checking<G, T>,
 ): Checked<G> {
-  const { shape, old, facts } = asked
+  const { shape, old, facts, unreachable } = asked
   const { body, faults: masks } = keepMasked(asked.body, old)
   const parsed = shape.safeParse(body, { reportInput: true })
   const found = [...masks, ...(parsed.success ? [] : faultsOf(parsed.error))]
   // a malformed id of a source is not an unknown one as well
   const places = new Set(found.map(({ pointer }) => pointer))
   const rules = isObject(body)
-    ? [...idFaults(noun, body.id, asked), ...noun.faults(body, { facts, old })]
+    ? [...idFaults(noun, body.id, asked), ...noun.faults(body, { facts, unreachable, old })]
     : []
   const faults = [...found, ...rules.filter(({ pointer }) => !places.has(pointer))]
   return parsed.success && faults.length === 0 ? { given: parsed.data } : { faults }

@@ -1,12 +1,12 @@
 import { check, idTaken } from './check.ts'
-import type { Facts, Made, Noun, Replaceable, Stamp } from './noun.ts'
+import type { Facts, Made, Noun, Replaceable, Stamp, Unreachable } from './noun.ts'
 import type { Refusal } from './refusal.ts'
 
 /** What a write comes to: the record to write, `null` to remove it, or why not. */
 export type Decided<T> = { id: string; record: T | null } | { refusal: Refusal }
 
 /** `now`: ISO 8601 UTC. `body`: JSON, unchecked. */
-export type Create = { body: unknown; now: string; made: Made }
+export type Create = { body: unknown; now: string; made: Made; unreachable: Unreachable }
 export type Replace = Create & { id: string; version: number }
 /** Without `version`: whichever it is at. */
 export type Remove = { id: string; version: number | undefined }
@@ -16,8 +16,8 @@ export function create<G extends object, T extends Stamp>(
   asked: Create,
   facts: Facts,
 ): Decided<T> {
-  const { body, now, made } = asked
-  const checked = check(noun, { shape: noun.create, body, old: undefined, facts })
+  const { body, now, made, unreachable } = asked
+  const checked = check(noun, { shape: noun.create, body, old: undefined, facts, unreachable })
   if ('faults' in checked) return { refusal: { code: 'faulty', faults: checked.faults } }
   const id = noun.newId(checked.given, made)
   const taken = idTaken(noun, id, facts)
@@ -33,10 +33,10 @@ export function replace<G extends object, T extends Stamp>(
   asked: Replace,
   facts: Facts,
 ): Decided<T> {
-  const { id, body, now, made } = asked
+  const { id, body, now, made, unreachable } = asked
   const found = current(noun, asked, facts)
   if ('refusal' in found) return found
-  const checked = check(noun, { shape: noun.replace, body, old: found.old, facts })
+  const checked = check(noun, { shape: noun.replace, body, old: found.old, facts, unreachable })
   if ('faults' in checked) return { refusal: { code: 'faulty', faults: checked.faults } }
   const stamp = { id, version: found.old.version + 1, updatedAt: now }
   return { id, record: noun.build(checked.given, { stamp, made, old: found.old }) }

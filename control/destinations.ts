@@ -1,7 +1,10 @@
 import type { z } from 'zod'
 import { type Destination, destinationShape } from '../schemas/settings.ts'
+import { destinationFaults } from './destination-rules.ts'
+import { forbiddenUrls, urlsOf } from './forbidden-urls.ts'
 import { namedId } from './id.ts'
 import { createFields, type Replaceable, replaceFields } from './noun.ts'
+import { rotated } from './rotation.ts'
 import { unknownSource } from './unknown-source.ts'
 
 type GivenDestination = z.infer<typeof destinationShape> & { id?: string | undefined }
@@ -12,13 +15,14 @@ export const destinations: Replaceable<GivenDestination, Destination> = {
   create: destinationShape.extend(createFields),
   replace: destinationShape.extend(replaceFields),
   all: (facts) => facts.destinations,
+  urls: urlsOf,
   newId: namedId,
-  build: (given, { stamp }) => ({ ...given, ...stamp }),
+  build: (given, { stamp, old }) => ({ ...given, ...rotated(given, old), ...stamp }),
 
-  // the SSRF guard's verdict on each URL belongs here too: names are looked up before the decision, what was found is a fact
-  faults({ sourceIds }, { facts }) {
-    if (!Array.isArray(sourceIds)) return []
-    return sourceIds.flatMap((id: unknown, index) => unknownSource(id, { facts, path: ['sourceIds', index] }))
+  faults(body, { facts, unreachable, old }) {
+    const sourceIds: unknown[] = Array.isArray(body.sourceIds) ? body.sourceIds : []
+    const unknown = sourceIds.flatMap((id, index) => unknownSource(id, { facts, path: ['sourceIds', index] }))
+    return [...unknown, ...forbiddenUrls(body, unreachable), ...destinationFaults(body, old)]
   },
 
   uses: () => [],

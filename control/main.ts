@@ -1,3 +1,4 @@
+import { createEgress } from '../egress/egress.ts'
 import { createFencedWriter } from '../kafka/fenced.ts'
 import { probeUntilClosed, run } from '../lifecycle.ts'
 import { followSettings } from '../schemas/follow.ts'
@@ -19,7 +20,9 @@ await run('control', async ({ config, log, connection, onFatal, closing }) => {
   const probe = probeUntilClosed(closing, () =>
     settings.isLoaded() ? undefined : 'the settings are not loaded yet',
   )
-  const app = createApp({ settings, writer, keys: config.configKeys, tokens: config.tokens, probe, log })
+  const egress = closing.adopt(createEgress(config.egress), (open) => open.close())
+  const { configKeys: keys, tokens } = config
+  const app = createApp({ settings, writer, egress, keys, tokens, probe, log })
   closing.adopt(app, (open) => open.close())
   const url = await app.listen({ host: config.host, port: config.port })
   log.info({ url }, 'control starting')

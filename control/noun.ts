@@ -10,6 +10,9 @@ export type Facts = Pick<Settings, 'sources' | 'destinations' | 'suppressions' |
 /** What every record has. `updatedAt`: ISO 8601 UTC. */
 export type Stamp = { id: string; version: number; updatedAt: string }
 
+/** Of the URLs that a body names, those that webhooks may not reach now, each with the reason. Looked up beforehand. */
+export type Unreachable = ReadonlyMap<string, string>
+
 /** Made of randomness beforehand, for a record that does not bring its own. */
 export type Made = { idSuffix: string; writeKey: string }
 
@@ -24,12 +27,14 @@ export type Noun<G extends object, T extends Stamp> = {
   /** Without it a record stays as it was created, until it is removed. */
   replace?: z.ZodType<G>
   all(facts: Facts): ReadonlyMap<string, T>
+  /** What a body, whose shape nobody has checked yet, would have webhooks reach. */
+  urls?(body: unknown): string[]
   /** The id of a new record. */
   newId(given: G, made: Made): string
   /** The record that comes of what was given; `old` is the one it replaces. */
   build(given: G, by: { stamp: Stamp; made: Made; old: T | undefined }): T
   /** Rules between records. The body's shape may be faulty as well: all faults are told at once. */
-  faults(body: Members, by: { facts: Facts; old: T | undefined }): Fault[]
+  faults(body: Members, by: { facts: Facts; unreachable: Unreachable; old: T | undefined }): Fault[]
   /** What stands against removing it. */
   uses(id: string, facts: Facts): Fault[]
 }

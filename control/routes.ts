@@ -1,25 +1,45 @@
 import type { FastifyInstance } from 'fastify'
+import type { Egress } from '../egress/egress.ts'
 import { type Answer, etag, invalid } from './answer.ts'
-import { create, remove, replace } from './decide.ts'
+import { create, type Decided, remove, replace } from './decide.ts'
 import { faultsOf } from './faults.ts'
 import { type Asked, path } from './http.ts'
-import { isReplaceable, type Noun, type Replaceable, type Stamp } from './noun.ts'
+import {
+  type Facts,
+  isReplaceable,
+  type Noun,
+  type Replaceable,
+  type Stamp,
+  type Unreachable,
+} from './noun.ts'
 import { answerToWrite, logWrite, shown } from './outcome.ts'
 import { page, pageShape } from './page.ts'
 import { versionAsked, versionNeeded } from './precondition.ts'
 import { answerTo } from './refusal.ts'
-import { type Decide, type WriteParts, write } from './write.ts'
+import { unreachableOf } from './unreachable.ts'
+import { type Moment, type WriteParts, write } from './write.ts'
+
+export type RouteParts = WriteParts & { egress: Pick<Egress, 'faultOf'> }
+
+/** What a decision goes by beside the settings. */
+type Known = Moment & { unreachable: Unreachable }
 
 /** `/<noun>`: list, create. `/<noun>/:id`: get, replace where that can be, remove. */
 export function nounRoutes<G extends object, T extends Stamp>(
   api: FastifyInstance,
   noun: Noun<G, T>,
-  parts: WriteParts,
+  parts: RouteParts,
 ): void {
   const records = () => noun.all(parts.settings)
 
-  async function change({ who, params }: Asked, decide: Decide<T>): Promise<Answer> {
-    const outcome = await write(parts, noun.kind, decide)
+  async function change(
+    { who, params, body }: Asked,
+    decide: (facts: Facts, known: Known) => Decided<T>,
+  ): Promise<Answer> {
+    const unreachable = await unreachableOf(noun.urls?.(body) ?? [], parts.egress)
+    const outcome = await write(parts, noun.kind, (facts, moment) =>
+      decide(facts, { ...moment, unreachable }),
+    )
     logWrite(parts.log, { who, noun: noun.kind, id: params.id }, outcome)
     return answerToWrite(outcome, { who, at: `/api/${noun.path}` })
   }
@@ -30,8 +50,8 @@ export function nounRoutes<G extends object, T extends Stamp>(
     const { version } = asked
     if (version === undefined) return versionNeeded
     const { body, params } = request
-    return change(request, (facts, moment) =>
-      replace(replaceable, { ...moment, id: params.id, version, body }, facts),
+    return change(request, (facts, known) =>
+      replace(replaceable, { ...known, id: params.id, version, body }, facts),
     )
   }
 
@@ -43,7 +63,7 @@ export function nounRoutes<G extends object, T extends Stamp>(
       return { status: 200, body: { items: items.map((record) => shown(record, who)), next } }
     },
     POST: (request) =>
-      change(request, (facts, moment) => create(noun, { ...moment, body: request.body }, facts)),
+      change(request, (facts, known) => create(noun, { ...known, body: request.body }, facts)),
   })
 
   path(api, `/${noun.path}/:id`, {

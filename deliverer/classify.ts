@@ -1,57 +1,86 @@
+import { errorCodes } from './error-codes.ts'
+import { retryAfter } from './retry-after.ts'
+
 /**
- * What came of one POST, as a closed union (design: delivery, "Outcome of one POST"; seed, "Errors").
- * `code` says why when it was not delivered.
+ * What came of one POST, as a closed union (design: delivery, "Outcome of one POST"; seed, "Errors"). `code` says why when
+ * it was not delivered: one of a bounded set, fit for a metric's label. `retryAfterMs`: the receiver asked for this delay.
  */
 export type Outcome =
   | { outcome: 'delivered'; status: number }
-  | { outcome: 'retry'; code: string; status?: number }
+  | { outcome: 'retry'; code: string; status?: number; retryAfterMs?: number }
   | { outcome: 'refused'; code: string }
+  /** Passed over: no POST was made. */
+  | { outcome: 'deferred'; code: string }
 
-/** Any response is a delivery but a 5xx: also a 4xx, which the receiver meant, and a redirect, which is never followed. */
-export const classifyStatus = (status: number): Outcome =>
-  status >= 500 ? { outcome: 'retry', code: 'http_5xx', status } : { outcome: 'delivered', status }
+/** Head of a response: headers as undici gives them, names in lower case. */
+export type ResponseHead = { status: number; headers: Record<string, string | string[] | undefined> }
 
-/** Error codes of Node and OpenSSL for a certificate that must not be trusted: no request was sent, and none will be. */
-const TLS: Record<string, string> = {
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'tls_self_signed',
-  SELF_SIGNED_CERT_IN_CHAIN: 'tls_self_signed',
-  CERT_HAS_EXPIRED: 'tls_expired',
-  CERT_NOT_YET_VALID: 'tls_not_yet_valid',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'tls_wrong_host',
-  HOSTNAME_MISMATCH: 'tls_wrong_host',
-  CERT_REVOKED: 'tls_revoked',
+/** `retryOn`: statuses below 500 that the destination wants retried. `now`: ms since 1970, for an HTTP-date. */
+export type ResponseRules = { retryOn: readonly number[]; now: number }
+
+/**
+ * Any response is a delivery but a 5xx: also a 4xx, which the receiver meant, and a redirect, which is never followed.
+ * Statuses from 600 count as 5xx (RFC 9110, 15); below 200 none is an answer to a POST.
+ */
+export function classifyResponse(
+  { status, headers }: ResponseHead,
+  { retryOn, now }: ResponseRules,
+): Outcome {
+  const retry = (code: string): Outcome => {
+    const retryAfterMs = retryOn.length > 0 ? retryAfter(headers['retry-after'], now) : undefined
+    return { outcome: 'retry', code, status, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+  }
+  if (status < 200) return retry('protocol_error')
+  if (status >= 500) return retry('http_5xx')
+  if (retryOn.includes(status)) return retry(`http_${status}`)
+  if (status === 204 && announcesBody(headers)) return retry('protocol_error')
+  return { outcome: 'delivered', status }
 }
-const TLS_UNTRUSTED = /^(UNABLE_TO_|CERT_|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED)/
 
-/** The client does not send such a request at all, today or later. */
-const NEVER_SENT = new Set(['UND_ERR_INVALID_ARG', 'UND_ERR_NOT_SUPPORTED', 'ERR_INVALID_URL'])
+/** A 204 ends with its headers: what follows would be read as the answer to the next POST on the connection. */
+function announcesBody({
+  'content-length': length = [],
+  'transfer-encoding': coding,
+}: ResponseHead['headers']) {
+  return coding !== undefined || [length].flat().some((each) => !/^0+$/.test(each.trim()))
+}
 
-const TIMEOUTS = new Set([
-  'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_HEADERS_TIMEOUT',
-  'UND_ERR_BODY_TIMEOUT',
-  'ETIMEDOUT',
-])
-
-/** @param code what the client calls the failure: see `codeOf`. */
+/** @param code what the client calls the failure: see `codeOf`. What no table knows is retried as `unknown_error`. */
 export function classifyError(code: string): Outcome {
-  const tls = TLS[code] ?? (TLS_UNTRUSTED.test(code) ? 'tls_untrusted' : undefined)
-  if (tls) return { outcome: 'refused', code: tls }
-  if (NEVER_SENT.has(code)) return { outcome: 'refused', code: 'invalid_request' }
-  if (code === 'address_forbidden') return { outcome: 'refused', code }
-  if (code === 'timeout' || TIMEOUTS.has(code)) return { outcome: 'retry', code: 'timeout' }
-  if (/^HPE_|^HTTPParserError$|^UND_ERR_HEADERS_OVERFLOW$/.test(code))
-    return { outcome: 'retry', code: 'protocol_error' }
-  return { outcome: 'retry', code }
+  const known = errorCodes.get(code)
+  if (known) return { ...known }
+  if (/^HPE_/.test(code)) return { outcome: 'retry', code: 'protocol_error' }
+  // no version in common, plain HTTP on the port, a broken record: nothing says that it stays so
+  if (/^ERR_(SSL|OSSL|TLS)_/.test(code)) return { outcome: 'retry', code: 'tls_handshake' }
+  return { outcome: 'retry', code: 'unknown_error' }
 }
 
-/** @returns the code that names an error: its own, its cause's, or its name. */
+/** How deep causes are followed: they may go in a circle. */
+const MAX_CAUSES = 5
+
+/** @returns the code that names an error: its own, its cause's, or its name. Of several addresses tried, the most telling one's. */
 export function codeOf(error: unknown): string {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+  let cause = error
+  for (let depth = 0; depth < MAX_CAUSES && cause instanceof Error; depth++) {
     if (cause.name === 'TimeoutError') return 'timeout'
-    if ('code' in cause && typeof cause.code === 'string' && cause.code !== 'UND_ERR_SOCKET')
-      return cause.code
-    if ('code' in cause && cause.code === 'UND_ERR_SOCKET' && !cause.cause) return 'connection_closed'
+    const code = ownCode(cause)
+    if (cause instanceof AggregateError) cause = mostTelling(cause.errors)
+    else if (code === 'UND_ERR_SOCKET') return socketCode(cause.message)
+    else if (code !== undefined) return code
+    else cause = cause.cause
   }
   return error instanceof Error ? error.name : 'unknown_error'
 }
+
+const ownCode = (error: unknown) =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+
+/** Who refuses or resets is there; an address without a route often only means that this machine has no IPv6. */
+function mostTelling(errors: readonly unknown[]): unknown {
+  const unreachable = /^(ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT)$/
+  return errors.find((error) => !unreachable.test(ownCode(error) ?? '')) ?? errors[0]
+}
+
+/** undici has one code for a connection that ended and for an answer that it never takes (100, 101, one that nobody asked for). */
+const socketCode = (message: string) =>
+  /^bad (response|upgrade)$/.test(message) ? 'protocol_error' : 'connection_closed'

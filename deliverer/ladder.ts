@@ -17,7 +17,7 @@ export type DeadReason = 'window_expired' | 'attempts_exhausted' | 'refused'
 /** What becomes of a delivery after a round: done, or one more record of it. */
 export type Next =
   | { kind: 'done' }
-  | { kind: 'retry'; rung: Rung; dueAt: number; delivery: Delivery }
+  | { kind: 'retry' | 'defer'; rung: Rung; dueAt: number; delivery: Delivery }
   | { kind: 'dead'; reason: DeadReason; delivery: Delivery }
 
 export type Ladder = { ladder: readonly Rung[]; windowMs: number }
@@ -25,6 +25,7 @@ export type Ladder = { ladder: readonly Rung[]; windowMs: number }
 /**
  * Any URL delivered: done. None, and at least one may succeed later: the next rung, as long as there is one and it ends
  * within the window, which began with the first attempt. All refused: dead at once (design: delivery, "The ladder").
+ * A receiver's Retry-After moves it further up, to the first rung that is as long; the attempts count on as ever.
  * @param posted the round's POSTs, none of them still under way unless one was delivered.
  */
 export function next(
@@ -42,12 +43,22 @@ export function next(
     delivery: { ...tried, deadReason: reason, deadAt: now },
   })
   if (posted.every(({ outcome }) => outcome.outcome === 'refused')) return dead('refused')
-  const rung = ladder[tried.attempt - 1]
+  const rung = rungFor(ladder, tried.attempt, askedMs(posted))
   if (!rung) return dead('attempts_exhausted')
   const dueAt = now + rung.delayMs
   if (dueAt > (tried.firstAttemptAt ?? now) + windowMs) return dead('window_expired')
   return { kind: 'retry', rung, dueAt, delivery: tried }
 }
+
+/** The attempt's own rung or the first behind it that waits as long as asked; the last when none does. */
+function rungFor(ladder: readonly Rung[], attempt: number, asked: number): Rung | undefined {
+  const ahead = ladder.slice(attempt - 1)
+  return ahead.find(({ delayMs }) => delayMs >= asked) ?? ahead.at(-1)
+}
+
+/** The longest delay in ms that a receiver of this round asked for; 0 when none did. */
+const askedMs = (posted: readonly Posted[]) =>
+  Math.max(0, ...posted.map(({ outcome }) => (outcome.outcome === 'retry' && outcome.retryAfterMs) || 0))
 
 function afterRound(delivery: Delivery, posted: readonly Posted[], firstAttemptAt: number): Delivery {
   const attempt = delivery.attempt + 1

@@ -1,27 +1,28 @@
-import { readFileSync } from 'node:fs'
-import { rootCertificates } from 'node:tls'
+import { createEgress } from '../egress/egress.ts'
+import { trustedRoots } from '../egress/roots.ts'
 import { listTopics } from '../kafka/admin.ts'
-import { consume } from '../kafka/consume.ts'
 import { createProducer } from '../kafka/produce.ts'
 import { probeUntilClosed, run } from '../lifecycle.ts'
 import { serveOps } from '../metrics.ts'
 import { followSettings } from '../schemas/follow.ts'
 import { prepare } from '../schemas/prepare.ts'
 import { openCodec, openRegistry } from '../schemas/registry.ts'
-import { ATTEMPTS, DELIVERIES, DUE, rungTopic } from '../schemas/topics.ts'
-import { allowed } from './address.ts'
-import { createLane } from './lane.ts'
-import { countPost, countSettled, countUnlogged, watchLanes } from './metrics.ts'
-import { createPoster } from './post.ts'
-import { type DelivererParts, deliverer } from './run.ts'
-import { bytes, rungs } from './rungs.ts'
-import { tellOf } from './tell.ts'
+import { ATTEMPTS, DELIVERIES, rungTopic } from '../schemas/topics.ts'
+import { createAttemptLog } from './attempt-log.ts'
+import { startConsumers } from './consumers.ts'
+import { createEndpoints } from './endpoint/endpoints.ts'
+import { createLane } from './lane/lane.ts'
+import { watchLoad } from './load.ts'
+import { countPost, countSettled, countUnlogged, watchEndpoints, watchLanes } from './metrics.ts'
+import { createPoster } from './post/post.ts'
+import { deliverer } from './run.ts'
+import { tellOf, tellOfEndpoint } from './tell.ts'
 
-/** Of each partition: enough to keep every slot busy, few enough to be young when they go. */
-const HIGH_WATER = 400
+const LOOK_MS = 50
 
 await run('deliverer', async ({ config, log, connection, onFatal, closing }) => {
-  const { ladder, windowMs, responseTimeoutMs, slots, egressAllow, egressCaFile } = config.delivery
+  const { ladder, windowMs, responseTimeoutMs, slots } = config.delivery
+  const ca = trustedRoots(config.egress.caFile)
   let joined = false
   const probe = probeUntilClosed(closing, () =>
     joined ? undefined : 'the consumer groups are not joined yet',
@@ -43,62 +44,55 @@ await run('deliverer', async ({ config, log, connection, onFatal, closing }) => 
     await createProducer(connection, { maxQueuedBytes: Number.POSITIVE_INFINITY }),
     (open) => open.close(),
   )
-  const ca =
-    egressCaFile === undefined ? undefined : [...rootCertificates, readFileSync(egressCaFile, 'utf8')]
-  const poster = closing.adopt(
-    createPoster({ timeoutMs: responseTimeoutMs, allow: allowed(egressAllow), ca }),
-    (open) => open.close(),
+  const egress = closing.adopt(createEgress(config.egress), (open) => open.close())
+  const poster = closing.adopt(createPoster({ limitMs: responseTimeoutMs, egress, ca }), (open) =>
+    open.close(),
   )
+  const load = closing.adopt(watchLoad(), (open) => open.close())
+  const endpoints = createEndpoints()
+  const attemptLog = createAttemptLog({ producer, codec: attempts, onUnlogged: countUnlogged })
   await settings.loaded
 
-  const parts: DelivererParts = {
+  const handle = deliverer({
     settings,
+    endpoints,
     poster,
     producer,
     deliveries,
-    attempts,
     ladder: { ladder, windowMs },
     log,
-    onPosted: countPost,
-    onUnlogged: countUnlogged,
-    onSettled: (next, delivery) => {
-      countSettled(next)
-      tellOf(next, delivery, log)
+    onPosted: (delivery, posted) => {
+      countPost(posted)
+      attemptLog.posted(delivery, posted)
     },
-  }
-  const attempt = deliverer(parts)
-  const first = createLane({ slots, attempt })
-  const retry = createLane({ slots, attempt })
-  watchLanes({ first, retry })
+    onCancelled: attemptLog.cancelled,
+    onSettled: (result, delivery) => {
+      countSettled(result)
+      tellOf(result, delivery, log)
+    },
+  })
+  const lane = () => createLane({ slots, endpoints, isBusy: load.isBusy, now: () => performance.now() })
+  const lanes = { first: lane(), retry: lane() }
+  watchLanes(lanes)
+  watchEndpoints(endpoints)
+  endpoints.onTurned((endpoint) => tellOfEndpoint(endpoint, log))
+  const looking = setInterval(() => {
+    for (const { look } of Object.values(lanes)) look()
+    endpoints.forget(performance.now())
+  }, LOOK_MS)
+  closing.defer(() => clearInterval(looking))
 
   // rungs that the ladder no longer has may still hold deliveries
   const rungTopics = (await listTopics(connection)).filter((name) => name.startsWith(rungTopic('')))
-  const common = { connection, producer, onFatal, highWater: HIGH_WATER, maxBytesPerPartition: 128 * 1024 }
-  const consumers = await Promise.all([
-    consume({
-      ...common,
-      group: 'deliverer',
-      topics: [DELIVERIES],
-      codec: deliveries,
-      handle: (record) => void first.add(record),
-    }),
-    consume({
-      ...common,
-      group: 'deliverer.due',
-      topics: [DUE],
-      codec: deliveries,
-      handle: (record) => void retry.add(record),
-    }),
-    consume({
-      ...common,
-      group: 'deliverer.rungs',
-      topics: rungTopics,
-      codec: bytes,
-      handle: rungs(producer),
-      maxWaitMs: 100,
-      maxBytesPerPartition: 32 * 1024,
-    }),
-  ])
+  const consumers = await startConsumers({
+    connection,
+    producer,
+    codec: deliveries,
+    handle,
+    lanes,
+    rungTopics,
+    onFatal,
+  })
   closing.defer(async () => void (await Promise.allSettled(consumers.map((consumer) => consumer.close()))))
   await Promise.all(consumers.map((consumer) => consumer.joined))
   joined = true

@@ -1,12 +1,14 @@
 import { Counter, Gauge, Histogram } from 'prom-client'
 import { registry } from '../metrics.ts'
-import type { Next, Posted } from './ladder.ts'
-import type { Lane } from './lane.ts'
+import type { Endpoints } from './endpoint/endpoints.ts'
+import type { Posted } from './ladder.ts'
+import type { Lane } from './lane/lane.ts'
+import type { Result } from './settle.ts'
 
 const registers = [registry]
 const posts = new Counter({
   name: 'sluice_deliverer_posts_total',
-  help: 'POSTs by outcome, and code when not delivered.',
+  help: 'POSTs by outcome, and code when not delivered; deferred ones were not made.',
   labelNames: ['outcome', 'code'],
   registers,
 })
@@ -18,14 +20,14 @@ const seconds = new Histogram({
 })
 const settled = new Counter({
   name: 'sluice_deliverer_rounds_total',
-  help: 'Attempts by what came next: done, retry, dead or cancelled.',
+  help: 'Attempts by what came next: done, retry, defer, dead or cancelled.',
   labelNames: ['next'],
   registers,
 })
 
 export function countPost({ outcome, durationMs }: Posted): void {
   posts.inc({ outcome: outcome.outcome, code: 'code' in outcome ? outcome.code : '' })
-  seconds.observe(durationMs / 1000)
+  if (outcome.outcome !== 'deferred') seconds.observe(durationMs / 1000)
 }
 
 const unlogged = new Counter({
@@ -36,19 +38,37 @@ const unlogged = new Counter({
 
 export const countUnlogged = () => unlogged.inc()
 
-export const countSettled = (next: Next | { kind: 'cancelled' }) => settled.inc({ next: next.kind })
+export const countSettled = (result: Result) => settled.inc({ next: result.kind })
 
 export function watchLanes(lanes: Record<string, Lane>): void {
   new Gauge({
-    name: 'sluice_deliverer_lane_deliveries',
-    help: 'Deliveries in a lane, by state.',
+    name: 'sluice_deliverer_lane_posts',
+    help: 'POSTs in a lane: waiting for their endpoint or a slot, under way (prompt), and under way for over a second (late).',
     labelNames: ['lane', 'state'],
     registers,
     collect() {
-      for (const [lane, { running, waiting }] of Object.entries(lanes)) {
-        this.set({ lane, state: 'running' }, running())
-        this.set({ lane, state: 'waiting' }, waiting())
-      }
+      for (const [lane, { count }] of Object.entries(lanes))
+        for (const [state, posts] of Object.entries(count())) this.set({ lane, state }, posts)
+    },
+  })
+}
+
+const turns = new Counter({
+  name: 'sluice_deliverer_breaker_turns_total',
+  help: 'Breakers that have opened or closed.',
+  labelNames: ['to'],
+  registers,
+})
+
+export function watchEndpoints({ count, onTurned }: Pick<Endpoints, 'count' | 'onTurned'>): void {
+  onTurned(({ breaker }) => turns.inc({ to: breaker.open ? 'open' : 'closed' }))
+  new Gauge({
+    name: 'sluice_deliverer_endpoints',
+    help: 'Origins that deliveries went to of late, by the state of their breaker.',
+    labelNames: ['breaker'],
+    registers,
+    collect() {
+      for (const [breaker, endpoints] of Object.entries(count())) this.set({ breaker }, endpoints)
     },
   })
 }

@@ -1,21 +1,39 @@
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Destination } from '../schemas/settings.ts'
-import { type Request, request } from './request.ts'
+
+/** A webhook to post to. `origin`: what it shares with others as an endpoint; empty when its URL is none. */
+export type Target = { urlIndex: number; url: string; origin: string }
 
 /** What to do with a delivery now, by the settings as they are now: a corrected URL works for what waits in the ladder. */
 export type Plan =
-  | { kind: 'post'; requests: Request[] }
+  | { kind: 'post'; destination: Destination; targets: readonly Target[] }
   | { kind: 'cancelled'; code: 'destination_deleted' | 'destination_disabled' }
   | { kind: 'refused' }
 
 /** One POST to each configured URL that has not refused for good. `refused`: none is left. */
-export function plan(delivery: Delivery, destination: Destination | undefined): Plan {
+export function plan(
+  { refusedUrls }: Pick<Delivery, 'refusedUrls'>,
+  destination: Destination | undefined,
+): Plan {
   if (!destination) return { kind: 'cancelled', code: 'destination_deleted' }
   if (!destination.enabled) return { kind: 'cancelled', code: 'destination_disabled' }
-  const requests = destination.webhooks.flatMap((webhook, urlIndex) =>
-    delivery.refusedUrls.includes(webhook.url)
-      ? []
-      : [request(delivery, delivery.attempt + 1, { destination, urlIndex }, webhook)],
-  )
-  return requests.length > 0 ? { kind: 'post', requests } : { kind: 'refused' }
+  const all = targetsOf(destination)
+  const targets = refusedUrls.length === 0 ? all : all.filter(({ url }) => !refusedUrls.includes(url))
+  return targets.length > 0 ? { kind: 'post', destination, targets } : { kind: 'refused' }
+}
+
+/** By settings: they are made anew when they change. */
+const known = new WeakMap<Destination, readonly Target[]>()
+
+/** In the order of its webhooks. */
+export function targetsOf(destination: Destination): readonly Target[] {
+  const before = known.get(destination)
+  if (before) return before
+  const targets = destination.webhooks.map(({ url }, urlIndex) => ({
+    urlIndex,
+    url,
+    origin: URL.parse(url)?.origin ?? '',
+  }))
+  known.set(destination, targets)
+  return targets
 }

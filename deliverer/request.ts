@@ -1,43 +1,57 @@
-import { createHmac } from 'node:crypto'
 import type { Delivery } from '../schemas/delivery.ts'
-import type { Destination, Webhook } from '../schemas/settings.ts'
+import type { Destination } from '../schemas/settings.ts'
+import { type Prepared, prepared, without } from './prepared.ts'
+import { signature, standardSignature } from './signatures.ts'
 
-export const USER_AGENT = 'Sluice/1.0'
 
-/** One POST as it goes out: header names as they are sent. */
-export type Request = { urlIndex: number; url: string; headers: Record<string, string>; body: string }
+/** One POST as it goes out: header names as they are sent. `retryOn`: statuses below 500 that are retried as well. */
+export type Request = {
+  urlIndex: number
+  url: string
+  headers: Record<string, string>
+  body: string
+  retryOn: readonly number[]
+}
 
-/**
- * Lower-case hex HMAC-SHA1 of the body's bytes, keyed by the secret in UTF-8 (seed, "Authentication").
- */
-export const signature = (body: string, secret: string) =>
-  createHmac('sha1', secret).update(body).digest('hex')
+/** `attempt`: number of this attempt, from 1. `now`: ms since 1970. */
+export type RequestOf = { destination: Destination; urlIndex: number; attempt: number; now: number }
 
-/** @param attempt number of this attempt, from 1. @returns the POST for one webhook; our headers win over configured ones. */
-export function request(
-  delivery: Delivery,
-  attempt: number,
-  { destination, urlIndex }: { destination: Destination; urlIndex: number },
-  webhook: Webhook,
-): Request {
-  const { sharedSecret } = destination
-  const own = {
-    'User-Agent': USER_AGENT,
-    'Content-Type': 'application/json',
-    ...(sharedSecret && { 'X-Signature': signature(delivery.body, sharedSecret) }),
-    'X-Delivery-Id': delivery.deliveryId,
-    'X-Message-Id': headerSafe(delivery.messageId),
+const REPLAY = new Set(['x-replay'])
+
+/** @returns the POST for one webhook; our headers win over configured ones. @throws RangeError when there is no such webhook. */
+export function request(delivery: Delivery, { destination, urlIndex, attempt, now }: RequestOf): Request {
+  const settings = prepared(destination)
+  const webhook = settings.webhooks[urlIndex]
+  if (!webhook) throw new RangeError(`destination ${destination.id} has no webhook ${urlIndex}`)
+  const { deliveryId, messageId, body, replay } = delivery
+  const headers: Record<string, string> = {
+    ...(replay ? without(webhook.headers, REPLAY) : webhook.headers),
+    'X-Delivery-Id': deliveryId,
+    'X-Message-Id': headerSafe(messageId),
     'X-Attempt': String(attempt),
-    ...(delivery.replay && { 'X-Replay': 'true' }),
   }
-  const taken = new Set(Object.keys(own).map((name) => name.toLowerCase()))
-  const configured = Object.entries(webhook.headers).filter(([name]) => !taken.has(name.toLowerCase()))
-  return {
-    urlIndex,
-    url: webhook.url,
-    headers: { ...Object.fromEntries(configured), ...own },
-    body: delivery.body,
-  }
+  if (replay) headers['X-Replay'] = 'true'
+  sign(headers, delivery, settings, now)
+  return { urlIndex, url: webhook.url, headers, body, retryOn: settings.retryOn }
+}
+
+/** While a rotation lasts the previous secret signs too, so that a receiver may change its own at any moment of it. */
+function sign(
+  headers: Record<string, string>,
+  { deliveryId, body }: Delivery,
+  { keys, previous, standardWebhooks }: Prepared,
+  now: number,
+): void {
+  if (!keys) return
+  const older = previous && now < previous.until ? previous.keys : undefined
+  headers['X-Signature'] = signature(body, keys.plain)
+  if (older) headers['X-Signature-Previous'] = signature(body, older.plain)
+  if (!standardWebhooks) return
+  const message = { id: deliveryId, timestamp: Math.floor(now / 1_000), body }
+  headers['webhook-id'] = deliveryId
+  headers['webhook-timestamp'] = String(message.timestamp)
+  const current = standardSignature(message, keys.standard)
+  headers['webhook-signature'] = older ? `${current} ${standardSignature(message, older.standard)}` : current
 }
 
 /** Client-made ids may hold what a header cannot: percent-encoded then (design: ingest, "Body"). */

@@ -1,26 +1,125 @@
+import type { Taken } from '../kafka/consume.ts'
+import type { Delivery } from '../schemas/delivery.ts'
+import type { Destination } from '../schemas/settings.ts'
+import type { Outcome } from './classify.ts'
+import type { Ended } from './endpoint/breaker.ts'
 import type { Posted } from './ladder.ts'
-import type { Poster } from './post.ts'
-import type { Request } from './request.ts'
+import type { Refusal, Turn } from './lane/job.ts'
+import type { Lane } from './lane/lane.ts'
+import type { Target } from './plan.ts'
+import type { Poster } from './post/post.ts'
+import { request } from './request.ts'
 
 /**
- * Posts to all URLs at once. Resolves as soon as one is delivered, else when all have ended; a POST still under way then
- * ends by itself. `onPosted` is told of each, with the head of its response.
+ * What a round came to: its POSTs that have ended, and the URLs that were passed over (`deferred`). None at all: the settings
+ * have changed, or the partition is lost. `waitMs`: the least that one of those passed over advised. `fault`: of ours.
  */
-export async function postRound(
-  requests: readonly Request[],
-  poster: Pick<Poster, 'post'>,
-  onPosted: (posted: Posted) => void,
-): Promise<Posted[]> {
-  const ended: Posted[] = []
-  const posts = requests.map(async (request) => {
-    const startedAt = Date.now()
-    const { outcome, durationMs, response } = await poster.post(request)
-    const posted = { urlIndex: request.urlIndex, url: request.url, startedAt, durationMs, outcome }
-    ended.push({ ...posted, response: null })
-    void response.then((head) => onPosted({ ...posted, response: head }))
-    // a rejection lets Promise.any wait for the others
-    if (outcome.outcome !== 'delivered') throw outcome
+export type Tried = { posted: readonly Posted[]; waitMs: number; fault?: unknown }
+
+export type RoundParts = {
+  lane: Pick<Lane, 'offer'>
+  poster: Pick<Poster, 'post'>
+  /** The destination as it is when its turn has come. */
+  destination: (id: string) => Destination | undefined
+  /** A POST has ended and its response is read, maybe after the round; or a URL was passed over. */
+  onPosted: (delivery: Delivery, posted: Posted) => void
+}
+
+/**
+ * One attempt: a POST to each target, all at once as far as their endpoints let them. `ended` is told once: as soon as one
+ * is delivered, else when none is left. A POST still under way then ends by itself.
+ */
+export function startRound(
+  record: Taken<Delivery>,
+  targets: readonly Target[],
+  parts: RoundParts,
+  ended: (tried: Tried) => void,
+): void {
+  const posted: Posted[] = []
+  let waitMs = Number.POSITIVE_INFINITY
+  let left = targets.length
+  let over = false
+
+  function leave(one?: Posted): void {
+    left -= 1
+    if (over) return
+    if (one) posted.push(one)
+    over = left === 0 || one?.outcome.outcome === 'delivered'
+    if (over) ended({ posted, waitMs })
+  }
+
+  function passOver({ urlIndex, url }: Target, refusal: Refusal): void {
+    waitMs = Math.min(waitMs, refusal.waitMs)
+    const outcome: Outcome = { outcome: 'deferred', code: refusal.code }
+    const one = { urlIndex, url, startedAt: Date.now(), durationMs: 0, outcome, response: null }
+    parts.onPosted(record.value, one)
+    leave(one)
+  }
+
+  function fail(fault: unknown): void {
+    if (over) return
+    over = true
+    ended({ posted, waitMs, fault })
+  }
+
+  for (const target of targets) {
+    const refusal = parts.lane.offer(target.origin, {
+      wanted: () => !over && record.owned(),
+      begin(turn) {
+        try {
+          begin(record.value, target, { ...parts, turn, leave })
+        } catch (error) {
+          turn.done()
+          fail(error)
+        }
+      },
+      passOver: (refused) => passOver(target, refused),
+      drop: leave,
+    })
+    if (refusal) passOver(target, refusal)
+  }
+}
+
+type Turned = RoundParts & { turn: Turn; leave: (one?: Posted) => void }
+
+function begin(
+  delivery: Delivery,
+  { url }: Target,
+  { turn, leave, poster, destination: settings, onPosted }: Turned,
+): void {
+  const destination = settings(delivery.destinationId)
+  const urlIndex = destination?.enabled
+    ? destination.webhooks.findIndex((webhook) => webhook.url === url)
+    : -1
+  if (!destination || urlIndex < 0) {
+    leave()
+    turn.done()
+    return
+  }
+  const startedAt = Date.now()
+  let one: Posted | undefined
+  const of = { destination, urlIndex, attempt: delivery.attempt + 1, now: startedAt }
+  poster.post(request(delivery, of), {
+    heard(outcome, durationMs) {
+      one = { urlIndex, url, startedAt, durationMs, outcome, response: null }
+      const end = endedOf(outcome)
+      if (end) turn.heard(end)
+      leave(one)
+    },
+    ended(response) {
+      if (one) onPosted(delivery, { ...one, response })
+      turn.done()
+    },
   })
-  await Promise.any(posts).catch(() => undefined)
-  return [...ended]
+}
+
+/** What an outcome says of the endpoint. A refusal is about us and it (a certificate, an address), not about its health. */
+function endedOf(outcome: Outcome): Ended | undefined {
+  if (outcome.outcome === 'delivered') return 'answered'
+  if (outcome.outcome !== 'retry') return undefined
+  if (outcome.code === 'timeout') return 'timed_out'
+  // asked to come later by a 4xx that the destination wants retried: it answers
+  return outcome.status !== undefined && outcome.status < 500 && outcome.code !== 'protocol_error'
+    ? 'answered'
+    : 'failed'
 }

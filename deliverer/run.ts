@@ -1,146 +1,108 @@
-import type { Taken } from '../kafka/consume.ts'
-import { park } from '../kafka/parked.ts'
-import type { OutRecord, Producer } from '../kafka/produce.ts'
+import type { Handler, Hold, Taken } from '../kafka/consume.ts'
+import type { Producer } from '../kafka/produce.ts'
 import type { Logger } from '../log.ts'
-import type { Attempt } from '../schemas/attempt.ts'
 import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Settings } from '../schemas/follow.ts'
-import { ATTEMPTS, DEAD, PARKED, rungTopic } from '../schemas/topics.ts'
-import { type Ladder, type Next, next, type Posted } from './ladder.ts'
-import { plan } from './plan.ts'
-import type { Poster } from './post.ts'
-import { postRound } from './round.ts'
+import type { Destination } from '../schemas/settings.ts'
+import { defer } from './defer.ts'
+import type { Endpoints } from './endpoint/endpoints.ts'
+import { type Ladder, next, type Posted } from './ladder.ts'
+import type { Lane } from './lane/lane.ts'
+import { plan, type Target, targetsOf } from './plan.ts'
+import type { Poster } from './post/post.ts'
+import { startRound, type Tried } from './round.ts'
+import { type Result, settler } from './settle.ts'
 
 export type DelivererParts = {
-  settings: Pick<Settings, 'destination'>
+  settings: Pick<Settings, 'destination'> & { destinations: Pick<Settings['destinations'], 'get'> }
+  endpoints: Pick<Endpoints, 'deferred' | 'returned'>
   poster: Pick<Poster, 'post'>
   producer: Pick<Producer, 'produce' | 'queuedBytes'>
   deliveries: Pick<Codec<Delivery>, 'encode'>
-  attempts: Pick<Codec<Attempt>, 'encode'>
   ladder: Ladder
   log: Logger
-  onPosted: (posted: Posted) => void
-  /** An attempt is not in the log. */
-  onUnlogged: () => void
-  onSettled: (next: Next | { kind: 'cancelled' }, delivery: Delivery) => void
+  /** Each POST, and each URL that was passed over, goes to the attempt log. */
+  onPosted: (delivery: Delivery, posted: Posted) => void
+  onCancelled: (delivery: Delivery, code: string) => void
+  onSettled: (result: Result, delivery: Delivery) => void
 }
 
-type Result = Next | { kind: 'cancelled' }
-
-const MAX_QUEUED_BYTES = 16 * 1024 * 1024
+const MAX_QUEUED_BYTES = 32 * 1024 * 1024
+/** Deliveries that wait for the settings of their destination to be read anew. */
+const MAX_LOOKING_UP = 1_000
+const HOLD_MS = 25
 
 /**
- * One attempt of a delivery: look up, post, decide, write what comes next, settle. Settled means delivered, cancelled, or
- * its next record acknowledged by Kafka (design: delivery, "Commit rule"); the attempt log decides nothing.
- * @returns what resolves when the POSTs are over and their slot is free.
+ * Hands each delivery of a lane over and returns: looks up, posts, decides, writes what comes next, settles. Settled means
+ * delivered, cancelled, or its next record acknowledged by Kafka (design: delivery, "Commit rule"); the attempt log decides nothing.
  */
-export function deliverer(parts: DelivererParts): (record: Taken<Delivery>) => Promise<void> {
-  const { settings, poster, producer, ladder, log } = parts
+export function deliverer(parts: DelivererParts): (lane: Lane) => Handler<Delivery> {
+  const { settings, producer, poster, ladder, onPosted } = parts
+  const { settle, putAside } = settler(parts)
+  const lookingUp = new Map<string, Promise<void>>()
+  let waiting = 0
+  const round = { poster, onPosted, destination: (id: string) => settings.destinations.get(id) }
 
-  async function attempt(delivery: Delivery): Promise<Result> {
-    const planned = plan(delivery, await settings.destination(delivery.destinationId))
-    if (planned.kind === 'cancelled') {
-      logAttempt(delivery, {
-        urlIndex: null,
-        startedAt: Date.now(),
-        durationMs: 0,
-        outcome: 'cancelled',
-        status: null,
-        code: planned.code,
-        response: null,
+  function decide(delivery: Delivery, { posted, waitMs }: Tried): Result {
+    const now = Date.now()
+    const none = posted.every(({ outcome }) => outcome.outcome === 'deferred')
+    return none ? defer(delivery, waitMs, now, ladder) : next(delivery, posted, now, ladder)
+  }
+
+  function take(record: Taken<Delivery>, destination: Destination | undefined, lane: Lane): void {
+    const delivery = record.value
+    const planned = plan(delivery, destination)
+    if (planned.kind === 'cancelled') parts.onCancelled(delivery, planned.code)
+    if (planned.kind === 'cancelled') return void settle(record, planned)
+    if (planned.kind === 'refused') return void settle(record, next(delivery, [], Date.now(), ladder))
+    const { targets } = planned
+    if (delivery.deferrals > 0) parts.endpoints.returned(originsOf(targets), performance.now())
+    startRound(record, targets, { ...round, lane }, (tried) => {
+      if (tried.fault) void putAside(record, String(tried.fault))
+      else if (tried.posted.length > 0) conclude(record, targets, tried)
+      else if (record.owned()) lookUp(record, lane)
+      else record.release()
+    })
+  }
+
+  function conclude(record: Taken<Delivery>, targets: readonly Target[], tried: Tried): void {
+    const result = decide(record.value, tried)
+    if (result.kind === 'defer') parts.endpoints.deferred(originsOf(targets), performance.now())
+    void settle(record, result)
+  }
+
+  /** One destination's deliveries stay in their order, also when its settings have to be waited for. */
+  function lookUp(record: Taken<Delivery>, lane: Lane): void {
+    const id = record.value.destinationId
+    const before = lookingUp.get(id) ?? Promise.resolve()
+    waiting += 1
+    const looked = before
+      .then(() => settings.destination(id))
+      .then((destination) => take(record, destination, lane))
+      .catch((error) => putAside(record, String(error)))
+      .then(() => {
+        waiting -= 1
+        if (lookingUp.get(id) === looked) lookingUp.delete(id)
       })
-      return planned
-    }
-    const requests = planned.kind === 'post' ? planned.requests : []
-    const posted = await postRound(requests, poster, (one) => {
-      parts.onPosted(one)
-      logAttempt(delivery, facts(one))
-    })
-    return next(delivery, posted, Date.now(), ladder)
+    lookingUp.set(id, looked)
   }
 
-  function logAttempt(
-    delivery: Delivery,
-    what: Omit<Attempt, 'deliveryId' | 'messageId' | 'sourceId' | 'destinationId' | 'attempt'>,
-  ): void {
-    // it decides nothing, so it is what gives way when Kafka takes no writes
-    if (producer.queuedBytes() > MAX_QUEUED_BYTES) {
-      parts.onUnlogged()
-      return
-    }
-    const { deliveryId, messageId, sourceId, destinationId } = delivery
-    const value = parts.attempts.encode({
-      deliveryId,
-      messageId,
-      sourceId,
-      destinationId,
-      attempt: delivery.attempt + 1,
-      ...what,
-    })
-    void producer.produce([{ topic: ATTEMPTS, key: destinationId, value }])
-  }
-
-  /** Settles when Kafka has the next record, or has the delivery in `parked`; not written it is done again by whoever reads it next. */
-  async function conclude(record: Taken<Delivery>, result: Result): Promise<void> {
-    const following = nextRecord(record.key, result, parts.deliveries)
-    const outcome = following ? await producer.produce([following]) : 'acked'
-    if (outcome === 'unknown') return record.release()
-    if (outcome !== 'acked') return putAside(record, `its next record cannot be written: ${outcome}`)
-    parts.onSettled(result, record.value)
-    record.settle()
-  }
-
-  /** A fault of ours, not of the receiver: the delivery is kept for those who mend it. */
-  async function putAside(
-    { topic, key, value, settle, release }: Taken<Delivery>,
-    reason: string,
-  ): Promise<void> {
-    log.error(
-      { deliveryId: value.deliveryId, topic, reason },
-      'a delivery cannot go on; it is kept in topic parked',
-    )
-    const headers = { 'parked-topic': topic, 'parked-reason': reason }
-    const outcome = await park(producer, {
-      topic: PARKED,
-      key,
-      value: parts.deliveries.encode(value),
-      headers,
-    })
-    if (outcome === 'acked') settle()
-    else release()
-  }
-
-  return async (record) => {
-    try {
-      const result = await attempt(record.value)
-      // writing what comes next takes no slot: Kafka may be slow where receivers are not
-      conclude(record, result).catch((error) => putAside(record, String(error)))
-    } catch (error) {
-      await putAside(record, String(error))
-    }
+  return (lane) => (record) => {
+    if (lane.isFull() || waiting >= MAX_LOOKING_UP || producer.queuedBytes() > MAX_QUEUED_BYTES) return hold()
+    const { destinationId } = record.value
+    const destination = settings.destinations.get(destinationId)
+    if (!destination?.enabled || lookingUp.has(destinationId)) lookUp(record, lane)
+    else if (pressed(destination, lane)) return hold()
+    else take(record, destination, lane)
+    return undefined
   }
 }
 
-function facts({ urlIndex, startedAt, durationMs, outcome, response }: Posted) {
-  const status = 'status' in outcome ? (outcome.status ?? null) : null
-  const code = 'code' in outcome ? outcome.code : null
-  return { urlIndex, startedAt, durationMs, outcome: outcome.outcome, status, code, response }
-}
+/** To defer what a busy process cannot keep up with would only make it busier: then what comes waits in Kafka, in its order. */
+const pressed = (destination: Destination, lane: Lane) =>
+  targetsOf(destination).every(({ origin }) => lane.isPressed(origin))
 
-function nextRecord(
-  key: string,
-  result: Next | { kind: 'cancelled' },
-  codec: Pick<Codec<Delivery>, 'encode'>,
-): OutRecord | undefined {
-  if (result.kind === 'retry')
-    return {
-      topic: rungTopic(result.rung.name),
-      key,
-      value: codec.encode(result.delivery),
-      headers: { dueAt: String(result.dueAt) },
-    }
-  if (result.kind === 'dead')
-    return { topic: DEAD, key, value: codec.encode(result.delivery), headers: { reason: result.reason } }
-  return undefined
-}
+const originsOf = (targets: readonly Target[]) => new Set(targets.map(({ origin }) => origin))
+
+const hold = (): Hold => ({ holdUntil: Date.now() + HOLD_MS })

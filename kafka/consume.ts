@@ -55,6 +55,8 @@ export type ConsumeOptions<T> = {
   maxWaitMs?: number
   maxBytesPerPartition?: number
   watch?: PartitionWatch
+  /** Records are no longer `owned`: what has not been begun of them shall be released. */
+  onGivingUp?: () => void
 }
 
 export type Consumer = {
@@ -78,7 +80,10 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
   const topics = options.topics.map(connection.named)
   const drain = drainBeforeJoin({
     inFlight: () => assignment.inFlight(),
-    giveUp: () => assignment.disown(),
+    giveUp: () => {
+      assignment.disown()
+      options.onGivingUp?.()
+    },
     commit: () => assignment.commit(),
   })
   const consumer = connection.kafka.consumer({
@@ -184,6 +189,7 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
     joined,
     async close(drainMs = 10_000) {
       closing = true
+      options.onGivingUp?.()
       assignment.pauseAll()
       const end = Date.now() + drainMs
       while (assignment.inFlight() > 0 && Date.now() < end) await sleep(20)

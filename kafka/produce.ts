@@ -58,6 +58,8 @@ export async function createProducer(
   const sweep = setInterval(() => giveUp(Date.now()), SWEEP_MS).unref()
   let queuedBytes = 0
   let sendingSince = 0
+  /** No deadline is before that. */
+  let soonest = Number.POSITIVE_INFINITY
   let running: Promise<void> | undefined
   let closed = false
 
@@ -86,7 +88,12 @@ export async function createProducer(
 
   /** Tells whoever waits past a deadline; the record stays where it is. */
   function giveUp(now: number): void {
-    for (const { pending } of [...sending, ...queue]) if (pending.deadline <= now) pending.settle('unknown')
+    if (now < soonest) return
+    soonest = Number.POSITIVE_INFINITY
+    for (const { pending } of [...sending, ...queue]) {
+      if (pending.deadline <= now) pending.settle('unknown')
+      else soonest = Math.min(soonest, pending.deadline)
+    }
   }
 
   function enqueue(records: readonly Queued[]): void {
@@ -108,6 +115,7 @@ export async function createProducer(
       if (closed) return Promise.resolve('unknown')
       if (isFull()) return Promise.resolve('full')
       const pending = openPending(records.length, Date.now() + deadlineMs)
+      soonest = Math.min(soonest, pending.deadline)
       const queued = records.map((record) => toQueue(record, pending))
       if (queued.some(({ bytes }) => bytes > MAX_RECORD_BYTES)) pending.settle('too_large')
       else enqueue(queued)

@@ -12,7 +12,10 @@ export const EVENT_TYPES = ['identify', 'track', 'page', 'screen', 'group', 'ali
 export const idShape = z.string().regex(/^[a-z0-9_-]{1,64}$/, '1 to 64 of a-z, 0-9, _ and -')
 const name = z.string().trim().min(1, 'must not be empty').max(200, 'at most 200 characters')
 
-/** Names that we set ourselves on every POST, or that speak of the connection and not of the request; in lower case. */
+/**
+ * Names that we set ourselves on every POST, or that speak of the connection and not of the request; in lower case. Those that
+ * go out on some POSTs only (X-Replay, Standard Webhooks' three) may be configured: ours take their place where we send them.
+ */
 const RESERVED_HEADERS = new Set([
   'host',
   'content-length',
@@ -91,12 +94,12 @@ export const destinationShape = z.strictObject({
     .max(MAX_WEBHOOKS, `at most ${MAX_WEBHOOKS} webhook URLs`),
   /** Set: every POST is signed with it. */
   sharedSecret: z.string().min(1, 'must not be empty').max(512).optional(),
-  /** The secret before a rotation, still valid until its expiry. */
+  /** The secret before a rotation, which signs as well until its expiry; that the two come together control sees to. */
   previousSecret: z.string().min(1).max(512).optional(),
   previousSecretExpiresAt: z.iso.datetime({ offset: true }).optional(),
-  /** Statuses below 500 that are retried as well. */
+  /** Statuses below 500 that are retried as well; with any of them Retry-After is honoured. */
   retryOn: z.array(z.literal([408, 425, 429])).optional(),
-  /** Sends the Standard Webhooks headers too. */
+  /** Sends the Standard Webhooks headers too, when there is a secret. */
   standardWebhooks: z.boolean().optional(),
 })
 

@@ -21,7 +21,8 @@ export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial
   const log = pino({}, { write: (line) => void lines.push(line) })
   const tokens = { admin: ADMIN, view: VIEW }
   const probe = { notReady: () => undefined }
-  const app = createApp({ ...memory, keys, tokens, probe, log, ...parts })
+  const egress = { faultOf: async () => undefined }
+  const app = createApp({ ...memory, egress, keys, tokens, probe, log, ...parts })
   onTestFinished(() => app.close())
 
   async function ask({ method = 'GET', url, body, token = ADMIN, headers = {} }: Asked) {

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { create } from '../../control/decide.ts'
 import { destinations } from '../../control/destinations.ts'
 import { sources } from '../../control/sources.ts'
-import { crm, factsOf, faults, given, made, now, shop } from './in-memory.ts'
+import { crm, factsOf, faults, given, made, now, shop, unreachable } from './in-memory.ts'
 
 const facts = factsOf({ sources: [shop], destinations: [crm] })
-const at = { now, made }
+const at = { now, made, unreachable }
 
 test('a source needs a name only: it gets an id, a write key, and is on', () => {
   const record = {

@@ -13,6 +13,7 @@ import {
 
 export const keys = [Buffer.alloc(32, 7)]
 export const made = { idSuffix: 'a1b2c3d4e5', writeKey: 'made-write-key' }
+export const unreachable = new Map<string, string>()
 export const now = '2026-01-02T03:04:05.678Z'
 
 export const shop: Source = {

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { type Decided, replace } from '../../control/decide.ts'
 import { destinations } from '../../control/destinations.ts'
 import { sources } from '../../control/sources.ts'
-import { crm, factsOf, faults, given, made, now, shop } from './in-memory.ts'
+import { crm, factsOf, faults, given, made, now, shop, unreachable } from './in-memory.ts'
 
 const facts = factsOf({ sources: [shop], destinations: [crm] })
-const at = { now, made }
+const at = { now, made, unreachable }
 
 const asked = { ...at, now: '2026-02-02T00:00:00.000Z', id: 'crm', version: 2 }
 

@@ -10,6 +10,7 @@ describe('secrets', () => {
     id: 'crm',
     sharedSecret: 'secret-one',
     previousSecret: 'secret-two',
+    previousSecretExpiresAt: '2026-02-01T00:00:00Z',
     webhooks: [{ url: 'https://crm.example/hook', headers: { 'X-Key': 'secret-three' } }],
   }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Outcome } from '../../deliverer/classify.ts'
-import { next, type Posted } from '../../deliverer/ladder.ts'
+import { type Ladder, type Next, next, type Posted } from '../../deliverer/ladder.ts'
 import { aDelivery } from '../helpers/events.ts'
 
 const MINUTE = 60_000
@@ -95,23 +95,142 @@ test('a delivery that always fails is attempted ten times within 3 h 52 m 35 s o
   }
 })
 
-test('every delivery ends: after any outcomes it is done, dead, or one attempt further up', () => {
-  const outcomes = fc.array(fc.constantFrom(delivered, failed, refused), { minLength: 1, maxLength: 5 })
-  fc.assert(
-    fc.property(fc.array(outcomes, { minLength: 11, maxLength: 11 }), (rounds) => {
-      let delivery = aDelivery()
-      const end = rounds.findIndex((round) => {
-        const result = next(
-          delivery,
-          round.map((outcome, index) => posted(outcome, index)),
-          now,
-          ladder,
-        )
-        if (result.kind === 'retry') delivery = result.delivery
-        return result.kind !== 'retry'
-      })
-      expect(end).toBeGreaterThanOrEqual(0)
-      expect(end).toBeLessThan(10)
-    }),
+describe('Retry-After', () => {
+  const asking = (retryAfterMs: number): Outcome => ({ ...failed, retryAfterMs })
+  const rungAfter = (attempt: number, ...outcomes: Outcome[]) => {
+    const result = next(
+      aDelivery({ attempt: attempt - 1, firstAttemptAt: now - 100 }),
+      outcomes.map((outcome, index) => posted(outcome, index)),
+      now,
+      ladder,
+    )
+    return result.kind === 'retry' ? result.rung.name : result
+  }
+
+  test('moves an attempt up to the first rung that is as long', () => {
+    expect(rungAfter(1, asking(0))).toBe('5s')
+    expect(rungAfter(1, asking(5_000))).toBe('5s')
+    expect(rungAfter(1, asking(5_001))).toBe('30s')
+    expect(rungAfter(1, asking(10 * MINUTE))).toBe('900s')
+  })
+
+  test('is never a reason to come earlier than the ladder says', () => {
+    expect(rungAfter(5, asking(1_000))).toBe('900s')
+  })
+
+  test('of several URLs the longest counts', () => {
+    expect(rungAfter(1, asking(1_000), asking(100_000), failed, refused)).toBe('120s')
+  })
+
+  test('longer than every rung takes the last one', () => {
+    expect(rungAfter(1, asking(24 * 60 * MINUTE))).toBe('3600s')
+  })
+
+  test('does not skip attempts: the next one is on its own rung again', () => {
+    const result = next(aDelivery(), [posted(asking(10 * MINUTE))], now, ladder)
+    if (result.kind !== 'retry') throw new Error(result.kind)
+    expect(result.delivery.attempt).toBe(1)
+    expect(next(result.delivery, [posted(failed)], now, ladder)).toMatchObject({ rung: { name: '30s' } })
+  })
+
+  test('does not stretch the window, nor the number of attempts', () => {
+    const late = aDelivery({ attempt: 1, firstAttemptAt: now - 239 * MINUTE })
+    expect(next(late, [posted(failed)], now, ladder)).toMatchObject({ kind: 'retry' })
+    expect(next(late, [posted(asking(5 * MINUTE))], now, ladder)).toMatchObject({ reason: 'window_expired' })
+    expect(rungAfter(10, asking(1_000))).toMatchObject({ reason: 'attempts_exhausted' })
+  })
+})
+
+/** One run of a delivery through a ladder: what each round came to, and when. */
+function climb(steps: readonly Outcome[][], by: Ladder): { at: number; round: Outcome[]; result: Next }[] {
+  const run: { at: number; round: Outcome[]; result: Next }[] = []
+  let delivery = aDelivery()
+  let at = now
+  for (const round of steps) {
+    const posts = round.map((outcome, index) => ({ ...posted(outcome, index), startedAt: at }))
+    const result = next(delivery, posts, at, by)
+    run.push({ at, round, result })
+    if (result.kind !== 'retry') return run
+    delivery = result.delivery
+    at = result.dueAt
+  }
+  return run
+}
+
+describe('on any ladder, whatever receivers answer', () => {
+  const delay = fc.integer({ min: 1, max: 10 * MINUTE })
+  const anyLadder = fc.record({
+    ladder: fc
+      .array(delay, { minLength: 1, maxLength: 12 })
+      .map((delays) =>
+        delays.toSorted((a, b) => a - b).map((delayMs) => ({ name: `${delayMs}ms`, delayMs })),
+      ),
+    windowMs: fc.integer({ min: 1, max: 60 * MINUTE }),
+  })
+  const retry = fc.oneof(
+    fc.constant(failed),
+    fc.integer({ min: 0, max: 20 * MINUTE }).map((retryAfterMs): Outcome => ({ ...failed, retryAfterMs })),
   )
+  const outcome = fc.oneof({ weight: 8, arbitrary: retry }, fc.constantFrom(delivered, refused))
+  const runs = fc
+    .tuple(
+      fc.array(fc.array(outcome, { minLength: 1, maxLength: 5 }), { minLength: 13, maxLength: 13 }),
+      anyLadder,
+    )
+    .map(([rounds, by]) => ({ by, run: climb(rounds, by) }))
+  const asked = (round: readonly Outcome[]) =>
+    Math.max(0, ...round.map((each) => ('retryAfterMs' in each ? (each.retryAfterMs ?? 0) : 0)))
+
+  test('a delivery is settled within one round more than there are rungs, its attempts counted', () => {
+    fc.assert(
+      fc.property(runs, ({ by, run }) => {
+        expect(run.length).toBeLessThanOrEqual(by.ladder.length + 1)
+        run.forEach(({ round, result }, index) => {
+          const isLast = index === run.length - 1
+          expect(result.kind === 'retry').toBe(!isLast)
+          if (result.kind === 'done') expect(round).toContainEqual(delivered)
+          else {
+            expect(result.delivery.attempt).toBe(index + 1)
+            expect(result.delivery.history.filter((past) => past.attempt === index + 1)).toHaveLength(
+              round.length,
+            )
+          }
+        })
+      }),
+    )
+  })
+
+  test('no attempt is scheduled beyond the window, and none given up that would have been within it', () => {
+    fc.assert(
+      fc.property(runs, ({ by, run }) => {
+        for (const { result } of run)
+          if (result.kind === 'retry') expect(result.dueAt).toBeLessThanOrEqual(now + by.windowMs)
+        const last = run.at(-1)
+        if (last?.result.kind !== 'dead') return
+        const { reason } = last.result
+        const isLongest = run.length > by.ladder.length
+        if (reason === 'refused') expect(last.round).toEqual(last.round.map(() => refused))
+        else expect(reason).toBe(isLongest ? 'attempts_exhausted' : 'window_expired')
+        if (reason === 'window_expired') {
+          const longest = Math.max(...by.ladder.map(({ delayMs }) => delayMs))
+          expect(last.at + longest).toBeGreaterThan(now + by.windowMs)
+        }
+      }),
+    )
+  })
+
+  test('nobody is called before they asked to be, unless no rung is as long; nor before the rung of that attempt', () => {
+    fc.assert(
+      fc.property(runs, ({ by, run }) => {
+        const longest = Math.max(...by.ladder.map(({ delayMs }) => delayMs))
+        run.forEach(({ at, round, result }, index) => {
+          if (result.kind !== 'retry') return
+          const waited = result.dueAt - at
+          expect(waited).toBe(result.rung.delayMs)
+          expect(waited).toBeGreaterThanOrEqual(Math.min(asked(round), longest))
+          expect(waited).toBeGreaterThanOrEqual(by.ladder[index]?.delayMs ?? Number.NaN)
+        })
+      }),
+    )
+  })
 })

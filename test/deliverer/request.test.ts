@@ -1,16 +1,28 @@
-import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import { plan } from '../../deliverer/plan.ts'
-import { request, signature } from '../../deliverer/request.ts'
+import { request } from '../../deliverer/request.ts'
+import { signature } from '../../deliverer/signatures.ts'
+import type { Delivery } from '../../schemas/delivery.ts'
+import type { Destination } from '../../schemas/settings.ts'
 import { aDelivery, aDestination } from '../helpers/events.ts'
 
+const now = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 const webhook = { url: 'https://r.example/hook?a=1', headers: { 'X-Team': 'crm' } }
 const signed = aDestination({ sharedSecret: 'sécret', webhooks: [webhook] })
 
+const post = (destination: Destination, delivery: Partial<Delivery> = {}, attempt = 1) =>
+  request(aDelivery(delivery), { destination, urlIndex: 0, attempt, now })
+const configured = (headers: Record<string, string>, more: Partial<Destination> = {}) =>
+  aDestination({ webhooks: [{ url: webhook.url, headers }], ...more })
+
 describe('a POST', () => {
   test('carries the body untouched, our headers, and the configured ones', () => {
-    const { url, headers, body } = request(aDelivery(), 3, { destination: signed, urlIndex: 0 }, webhook)
-    expect({ url, body }).toEqual({ url: webhook.url, body: '{"version":1,"type":"track"}' })
+    const { url, headers, body, retryOn } = post(signed, {}, 3)
+    expect({ url, body, retryOn }).toEqual({
+      url: webhook.url,
+      body: '{"version":1,"type":"track"}',
+      retryOn: [],
+    })
     expect(headers).toEqual({
       'User-Agent': 'Sluice/1.0',
       'Content-Type': 'application/json',
@@ -22,19 +34,38 @@ describe('a POST', () => {
     })
   })
 
-  test('has no signature without a secret', () => {
-    const { headers } = request(aDelivery(), 1, { destination: aDestination(), urlIndex: 0 }, webhook)
-    expect(headers).not.toHaveProperty('X-Signature')
+  test('has no signature without a secret, whatever else is set', () => {
+    const previous = { previousSecret: 'old', previousSecretExpiresAt: '2099-01-01T00:00:00Z' }
+    const { headers } = post(aDestination({ standardWebhooks: true, ...previous }))
+    expect(Object.keys(headers).filter((name) => /signature|webhook/i.test(name))).toEqual([])
   })
 
-  test('keeps our headers when a configured one has the same name in other capitals', () => {
-    const sly = { url: webhook.url, headers: { 'x-signature': 'forged', 'USER-AGENT': 'me' } }
-    const { headers } = request(aDelivery(), 1, { destination: signed, urlIndex: 0 }, sly)
-    expect(Object.keys(headers).filter((name) => /x-signature|user-agent/i.test(name))).toEqual([
-      'User-Agent',
-      'X-Signature',
-    ])
-    expect(headers['User-Agent']).toBe('Sluice/1.0')
+  test('says which statuses the destination wants retried', () => {
+    expect(post(aDestination({ retryOn: [408, 429] })).retryOn).toEqual([408, 429])
+  })
+
+  test('of a replay says so', () => {
+    expect(post(signed).headers).not.toHaveProperty('X-Replay')
+    expect(post(signed, { replay: true }).headers).toMatchObject({ 'X-Replay': 'true', 'X-Team': 'crm' })
+  })
+
+  test('goes to the webhook that is asked for, and to no other', () => {
+    const two = aDestination({
+      webhooks: [webhook, { url: 'https://b.example/', headers: { 'X-Team': 'b' } }],
+    })
+    const of = (urlIndex: number) => request(aDelivery(), { destination: two, urlIndex, attempt: 1, now })
+    expect(of(1)).toMatchObject({ urlIndex: 1, url: 'https://b.example/', headers: { 'X-Team': 'b' } })
+    expect(() => of(2)).toThrow(RangeError)
+  })
+
+  test('goes by the settings of its own destination, and leaves them as they are', () => {
+    const before = structuredClone(signed)
+    post(signed).headers['X-Team'] = 'changed'
+    expect(post(signed).headers['X-Team']).toBe('crm')
+    expect(post({ ...signed, sharedSecret: 'other' }).headers['X-Signature']).toBe(
+      signature(aDelivery().body, 'other'),
+    )
+    expect(signed).toEqual(before)
   })
 
   test.each([
@@ -44,34 +75,32 @@ describe('a POST', () => {
     ['\ud800', '%EF%BF%BD'],
     [' padded', '%20padded'],
   ])('names message %j as %s, which a header can hold', (messageId, sent) => {
-    const { headers } = request(aDelivery({ messageId }), 1, { destination: signed, urlIndex: 0 }, webhook)
-    expect(headers['X-Message-Id']).toBe(sent)
+    expect(post(signed, { messageId }).headers['X-Message-Id']).toBe(sent)
   })
 })
 
-// tools that a machine may lack; .ci/run installs them
-const has = (command: string, argument: string) => spawnSync(command, [argument]).status === 0
+describe('a configured header', () => {
+  const all = {
+    sharedSecret: 's',
+    standardWebhooks: true,
+    previousSecret: 'p',
+    previousSecretExpiresAt: '2099-01-01T00:00:00Z',
+  }
 
-describe('the signature', () => {
-  const body = '{"type":"track","event":"Grüße ✓","n":1.5}'
-
-  test.skipIf(!has('python3', '--version'))('is what Python computes over the received bytes', () => {
-    const program =
-      'import hmac,hashlib,sys; print(hmac.new("sécret".encode(), sys.stdin.buffer.read(), hashlib.sha1).hexdigest())'
-    const { stdout } = spawnSync('python3', ['-c', program], {
-      input: body,
-      encoding: 'utf8',
-      env: { ...process.env, PYTHONUTF8: '1' },
-    })
-    expect(signature(body, 'sécret')).toBe(stdout.trim())
+  test('gives way to ours of the same name, in any capitals', () => {
+    const names = Object.keys(post(aDestination(all), { replay: true }).headers)
+    for (const name of names)
+      for (const written of [name.toLowerCase(), name.toUpperCase(), name]) {
+        const { headers } = post(configured({ [written]: 'forged', 'X-Team': 'crm' }, all), { replay: true })
+        expect(Object.keys(headers).sort()).toEqual([...names, 'X-Team'].sort())
+        expect(Object.values(headers)).not.toContain('forged')
+      }
+    expect(names).toHaveLength(11)
   })
 
-  test.skipIf(!has('openssl', 'version'))('is what OpenSSL computes over the received bytes', () => {
-    const { stdout } = spawnSync('openssl', ['dgst', '-sha1', '-hmac', 'sécret'], {
-      input: body,
-      encoding: 'utf8',
-    })
-    expect(stdout).toContain(signature(body, 'sécret'))
+  test('goes out where we send none of that name', () => {
+    const free = { 'webhook-id': 'mine', 'X-Replay': 'mine', 'x-signature-previous': 'mine' }
+    expect(post(configured(free, { sharedSecret: 's' })).headers).toMatchObject(free)
   })
 })
 
@@ -87,7 +116,7 @@ describe('the plan of an attempt', () => {
     const planned = plan(aDelivery({ refusedUrls: ['http://a.example/'], attempt: 1 }), two)
     expect(planned).toMatchObject({
       kind: 'post',
-      requests: [{ urlIndex: 1, url: 'http://b.example/', headers: { 'X-Attempt': '2' } }],
+      targets: [{ urlIndex: 1, url: 'http://b.example/' }],
     })
   })
 

@@ -61,6 +61,22 @@ describe('over HTTP, on a real broker', () => {
     expect(list.json).toEqual({ items: [{ ...body, version: 2, updatedAt: expect.any(String) }], next: null })
   })
 
+  test('a destination at an address that is not public is refused, with the way out', async () => {
+    const body = { id: 'inner', name: 'Inner', webhooks: [{ url: 'http://169.254.169.254/latest' }] }
+    const { status, json } = await control.ask('POST', '/api/destinations', { body })
+    expect([status, json.errors]).toMatchObject([
+      400,
+      [
+        {
+          pointer: '/webhooks/0/url',
+          code: 'address_forbidden',
+          message: expect.stringContaining('EGRESS_ALLOW'),
+        },
+      ],
+    ])
+    expect(await control.ask('GET', '/api/destinations/inner')).toMatchObject({ status: 404 })
+  })
+
   test('what is removed is gone, and a tombstone in the topic', async () => {
     await control.ask('POST', '/api/sources', { body: { id: 'gone', name: 'Gone' } })
     expect(await control.ask('DELETE', '/api/sources/gone')).toMatchObject({ status: 204 })

@@ -1,40 +1,12 @@
-import { spawnSync } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer as createTlsServer } from 'node:https'
-import { createServer, type Server, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { allowed } from '../../deliverer/address.ts'
-import { createPoster } from '../../deliverer/post.ts'
-import { closing } from '../helpers/cluster.ts'
+import { describe, expect, test } from 'vitest'
+import { aPoster } from '../helpers/poster.ts'
+import { afterRequest, raw } from '../helpers/raw-receiver.ts'
 import { aReceiver } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
 const LIMIT_MS = 400
-const poster = (allow = ['127.0.0.0/8', '::1/128']) =>
-  closing(createPoster({ timeoutMs: LIMIT_MS, allow: allowed(allow) }))
-const to = (url: string) => ({ urlIndex: 0, url, headers: { 'X-A': 'b' }, body: '{"a":1}' })
-
-/** A receiver that speaks bytes, not HTTP. */
-async function raw(onConnection: (socket: Socket) => void): Promise<string> {
-  const sockets = new Set<Socket>()
-  const server: Server = createServer((socket) => {
-    sockets.add(socket)
-    socket.on('error', () => undefined)
-    onConnection(socket)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  const address = server.address()
-  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/`
-}
-
-const afterRequest = (answer: (socket: Socket) => void) =>
-  raw((socket) => socket.once('data', () => answer(socket)))
+const poster = (allow = ['127.0.0.0/8', '::1/128']) => aPoster({ limitMs: LIMIT_MS, allow })
+const to = (url: string) => ({ urlIndex: 0, url, headers: { 'X-A': 'b' }, body: '{"a":1}', retryOn: [] })
 
 describe('a POST', () => {
   test('is delivered by an answer below 500, with the head of what it said', async () => {
@@ -123,73 +95,5 @@ describe('a POST', () => {
         code: 'address_forbidden',
       })
     expect(receiver.arrivals).toEqual([])
-  })
-})
-
-// a tool that a machine may lack; .ci/run installs it
-const openssl = spawnSync('openssl', ['version']).status === 0
-
-/** An HTTPS receiver whose certificate signs itself and is made out to `name`. */
-async function tlsReceiver(name: string) {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-  const args = [
-    'req',
-    '-x509',
-    '-newkey',
-    'ec',
-    '-pkeyopt',
-    'ec_paramgen_curve:P-256',
-    '-nodes',
-    '-days',
-    '2',
-    '-subj',
-    '/CN=test',
-  ]
-  const made = spawnSync('openssl', [
-    ...args,
-    '-addext',
-    `subjectAltName=${name}`,
-    '-keyout',
-    key,
-    '-out',
-    cert,
-  ])
-  expect(made.status).toBe(0)
-  let requests = 0
-  const server = createTlsServer({ key: await readFile(key), cert: await readFile(cert) }, (_, response) => {
-    requests += 1
-    response.end()
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  const address = server.address()
-  const url = `https://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/`
-  return { url, ca: [await readFile(cert, 'utf8')], requests: () => requests }
-}
-
-describe.skipIf(!openssl)('over TLS', () => {
-  const trusting = (ca?: string[]) =>
-    closing(createPoster({ timeoutMs: 2_000, allow: allowed(['127.0.0.0/8']), ca }))
-
-  test('a self-signed certificate is refused, and no request is sent', async () => {
-    const receiver = await tlsReceiver('IP:127.0.0.1')
-    const { outcome } = await trusting().post(to(receiver.url))
-    expect([outcome, receiver.requests()]).toEqual([{ outcome: 'refused', code: 'tls_self_signed' }, 0])
-  })
-
-  test('it is trusted when its root is, and then only for its own host', async () => {
-    const right = await tlsReceiver('IP:127.0.0.1')
-    expect((await trusting(right.ca).post(to(right.url))).outcome).toEqual({
-      outcome: 'delivered',
-      status: 200,
-    })
-    const other = await tlsReceiver('DNS:elsewhere.example')
-    expect((await trusting(other.ca).post(to(other.url))).outcome).toEqual({
-      outcome: 'refused',
-      code: 'tls_wrong_host',
-    })
-    expect(other.requests()).toBe(0)
   })
 })

@@ -2,7 +2,7 @@ import { execFile, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { signature } from '../../deliverer/request.ts'
+import { signature } from '../../deliverer/signatures.ts'
 import { closing } from '../helpers/cluster.ts'
 import { startSystem } from '../helpers/system.ts'
 

@@ -1,33 +1,45 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** One request as it came. */
-export type Arrival = { path: string; body: string; headers: IncomingHttpHeaders; at: number }
+/** One request as it came; `status` once it is answered. */
+export type Arrival = {
+  path: string
+  body: string
+  headers: IncomingHttpHeaders
+  at: number
+  status: number | undefined
+}
 
 export type Receiver = {
   url: string
   arrivals: Arrival[]
-  /** Changes what a path answers from now on: `/status/503` stays as it is, `/switch` answers this. */
-  answerWith(status: number): void
+  /** Changes what a path answers from now on: `/status/503` stays as it is, `/switch` answers this, or never. */
+  answerWith(status: number | 'hang'): void
   close(): Promise<void>
 }
 
 /**
  * A webhook receiver that fails on instruction, given in the path: `/status/<code>`, `/flaky/<n>` (503 to the first n of each
- * delivery), `/hang` (no answer), `/drip` (headers at once, a body that never ends), `/reset`, `/slow/<ms>`, `/switch`.
+ * delivery), `/tenth` (503 to the first of one delivery in ten or so), `/hang` (no answer), `/drip` (headers at once, a body that
+ * never ends), `/reset`, `/slow/<ms>`, `/switch`.
  * By hand: `node test/helpers/receiver.ts 9000`.
  */
 export async function startReceiver(port = 0): Promise<Receiver> {
   const arrivals: Arrival[] = []
   const seen = new Map<string, number>()
-  let switched = 200
+  let switched: number | 'hang' = 200
   const server = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray()).toString()
-    arrivals.push({ path: request.url ?? '', body, headers: request.headers, at: Date.now() })
-    const id = String(request.headers['x-delivery-id'])
+    const { url = '', headers } = request
+    const arrival: Arrival = { path: url, body, headers, at: Date.now(), status: undefined }
+    arrivals.push(arrival)
+    response.on('finish', () => {
+      arrival.status = response.statusCode
+    })
+    const id = String(headers['x-delivery-id'])
     seen.set(id, (seen.get(id) ?? 0) + 1)
-    const [, what = '', argument = ''] = (request.url ?? '').split('/')
-    answer(what, { request, response, argument: Number(argument), times: seen.get(id) ?? 1, switched })
+    const [, what = '', argument = ''] = url.split('/')
+    answer(what, { request, response, argument: Number(argument), id, times: seen.get(id) ?? 1, switched })
   })
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   return {
@@ -48,20 +60,26 @@ type Instruction = {
   request: IncomingMessage
   response: ServerResponse
   argument: number
+  /** Of the delivery; `times` it has come, this one included. */
+  id: string
   times: number
-  switched: number
+  switched: number | 'hang'
 }
 
-function answer(what: string, { request, response, argument, times, switched }: Instruction): void {
-  if (what === 'hang') return
+function answer(what: string, { request, response, argument, id, times, switched }: Instruction): void {
+  if (what === 'hang' || (what === 'switch' && switched === 'hang')) return
   if (what === 'reset') request.socket.resetAndDestroy()
   else if (what === 'drip') drip(response)
   else if (what === 'slow') setTimeout(() => response.end(), argument)
   else if (what === 'status') response.writeHead(argument).end(`answered ${argument}`)
   else if (what === 'flaky') response.writeHead(times <= argument ? 503 : 200).end()
-  else if (what === 'switch') response.writeHead(switched).end()
+  else if (what === 'tenth') response.writeHead(times === 1 && isTenth(id) ? 503 : 200).end()
+  else if (what === 'switch') response.writeHead(Number(switched)).end()
   else response.end('ok')
 }
+
+/** Ids are hexadecimal and random. */
+const isTenth = (id: string) => Number.parseInt(id.slice(0, 4), 16) % 10 === 0
 
 function drip(response: ServerResponse): void {
   response.writeHead(200)

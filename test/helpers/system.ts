@@ -10,6 +10,7 @@ import { createLog } from '../../log.ts'
 import { closing } from './cluster.ts'
 import { NODE_FLAGS } from './node-flags.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
+import { endSessions, type Members, membersOf } from './sessions.ts'
 import { until } from './until.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -23,8 +24,12 @@ export type System = {
   control: string
   start(role: Role): Promise<void>
   kill(role: Role): Promise<void>
+  /** As `kill`, with its memberships of groups ended at once: what is started next need not wait for its sessions to run out. */
+  crash(role: Role): Promise<void>
   /** SIGTERM; @returns the exit code. */
   stop(role: Role): Promise<number | null>
+  /** One more process of a role, beside the first. */
+  another(role: Role): Promise<Instance>
   /** Makes a destination for the source `shop`, which exists. */
   destination(id: string, webhooks: string[], more?: object): Promise<void>
   api(
@@ -38,27 +43,52 @@ export type System = {
   send(calls: object[], writeKey?: string): Promise<void>
 }
 
+export type Instance = { crash(): Promise<void>; stop(): Promise<number | null> }
+
 export async function startSystem(settings: Record<string, string> = {}): Promise<System> {
   const env: Record<string, string> = { ...(await environment()), ...settings }
+  const config = readConfig(env, 'control')
+  const connection = connect(config.kafka, {
+    clientId: 'test',
+    log: createLog({ role: 'start', level: 'silent' }),
+  })
+  const started: Tied[] = []
   const children = new Map<Role, Tied>()
 
-  async function start(role: Role): Promise<void> {
+  const start = async (role: Role) => void children.set(role, await launch(role))
+
+  /** @param more settings of this one alone. */
+  async function launch(role: Role, more: Record<string, string> = {}): Promise<Tied> {
     const said: string[] = []
-    const args = [...NODE_FLAGS, `${role}/main.ts`]
+    const settings = { ...env, ...more }
     const child = spawnTied(process.execPath, {
-      args,
+      args: [...NODE_FLAGS, `${role}/main.ts`],
       cwd: root,
-      env: { PATH: process.env.PATH, ...env },
+      env: { PATH: process.env.PATH, ...settings },
       onLine: (line) => void said.push(line),
     })
-    children.set(role, child)
-    const url = `http://127.0.0.1:${env[`${role.toUpperCase()}_PORT`]}/readyz`
+    started.push(child)
+    const url = `http://127.0.0.1:${settings[`${role.toUpperCase()}_PORT`]}/readyz`
     const ready = async () =>
       (await got(url, { throwHttpErrors: false, retry: { limit: 0 } })).statusCode === 200
     await until(ready, {
       timeout: 30_000,
       message: () => `${role} is ready; it said:\n${said.slice(-20).join('\n')}`,
     })
+    return child
+  }
+
+  async function crash(role: Role, child: Tied, others: Members = new Map()): Promise<void> {
+    await child.kill()
+    const members = [...(await membersOf(connection, role))].filter(([member]) => !others.has(member))
+    await endSessions(config.kafka.brokers[0] ?? '', new Map(members))
+  }
+
+  async function another(role: Role): Promise<Instance> {
+    const others = await membersOf(connection, role)
+    const port = String(await freePort('127.0.0.1'))
+    const child = await launch(role, { [`${role.toUpperCase()}_PORT`]: port })
+    return { crash: () => crash(role, child, others), stop: async () => (await child.stop(15_000)).code }
   }
 
   const held = (role: Role) => {
@@ -69,7 +99,6 @@ export async function startSystem(settings: Record<string, string> = {}): Promis
 
   const ingest = `http://127.0.0.1:${env.INGEST_PORT}`
   const control = `http://127.0.0.1:${env.CONTROL_PORT}`
-  const config = readConfig(env, 'control')
   const api: System['api'] = async (method, path, json, headers) => {
     const authorization = `Bearer ${env.CONTROL_TOKEN}`
     const response = await got[method](`${control}/api/${path}`, {
@@ -83,16 +112,15 @@ export async function startSystem(settings: Record<string, string> = {}): Promis
   await api('post', 'sources', { id: 'shop', name: 'Shop', writeKey: 'shop-write-key' })
   return {
     env,
-    connection: connect(config.kafka, {
-      clientId: 'test',
-      log: createLog({ role: 'start', level: 'silent' }),
-    }),
+    connection,
     ingest,
     control,
     start,
     kill: async (role) => void (await held(role).kill()),
+    crash: (role) => crash(role, held(role)),
     stop: async (role) => (await held(role).stop(15_000)).code,
-    close: async () => void (await Promise.all([...children.values()].map((child) => child.kill()))),
+    another,
+    close: async () => void (await Promise.all(started.map((child) => child.kill()))),
     api,
     async destination(id, webhooks, more = {}) {
       const json = { id, name: id, sourceIds: ['shop'], webhooks: webhooks.map((url) => ({ url })), ...more }

@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createAssignment, type Held, type PartitionWatch } from '../../kafka/assignment.ts'
 
 /** The bookkeeping alone: what it asks of a consumer is written down, what the group has committed is given. */
@@ -97,6 +97,101 @@ test('nothing is thrown while the consumer restarts and can be neither paused no
   for (const offset of [0, 1, 2]) assignment.settle(held, offset)
   assignment.hold(held, Date.now() + 60_000)
   expect(() => assignment.pauseAll()).not.toThrow()
+})
+
+test('who had a partition before it was lost and came again does not pause it any more', async () => {
+  const { assignment, paused } = bookkeeping({ highWater: 2 })
+  const old = await assignment.held('work', 0)
+  take(old, 0, 3)
+  assignment.assign({})
+  assignment.assign({ work: [0] })
+  await assignment.held('work', 0)
+  assignment.pauseIfFull(old)
+  assignment.hold(old, Date.now() + 60_000)
+  expect([...paused]).toEqual([])
+})
+
+describe('a partition that is held', () => {
+  const SECOND = 1_000
+  const HOUR = 3_600 * SECOND
+  afterEach(() => void vi.useRealTimers())
+
+  /** Time stands still from here on, but for what a test lets pass or sets the clock to. */
+  async function held(forMs: number) {
+    const kafka = bookkeeping()
+    const partition = await kafka.assignment.held('work', 0)
+    vi.useFakeTimers({ toFake: ['Date', 'performance', 'setTimeout', 'clearTimeout'] })
+    const until = Date.now() + forMs
+    kafka.assignment.hold(partition, until)
+    const setClock = (byMs: number) => vi.setSystemTime(Date.now() + byMs)
+    return { ...kafka, partition, until, setClock, isHeld: () => kafka.paused.has(0) }
+  }
+
+  test('goes on when its time has come, and not before', async () => {
+    const { isHeld } = await held(2 * HOUR)
+    vi.advanceTimersByTime(2 * HOUR - 1)
+    expect(isHeld()).toBe(true)
+    vi.advanceTimersByTime(1)
+    expect(isHeld()).toBe(false)
+  })
+
+  test('goes on within a second when the wall clock is set past its time', async () => {
+    const { isHeld, setClock } = await held(HOUR)
+    vi.advanceTimersByTime(10 * SECOND + 1)
+    setClock(HOUR)
+    vi.advanceTimersByTime(SECOND)
+    expect(isHeld()).toBe(false)
+  })
+
+  test('waits on when the wall clock is set forward to before its time', async () => {
+    const { isHeld, setClock } = await held(HOUR)
+    setClock(HOUR - 5 * SECOND)
+    vi.advanceTimersByTime(5 * SECOND - 1)
+    expect(isHeld()).toBe(true)
+    vi.advanceTimersByTime(1)
+    expect(isHeld()).toBe(false)
+  })
+
+  test('is asked anew after as long as it was to wait when the wall clock is set back meanwhile', async () => {
+    const { assignment, partition, until, isHeld, setClock } = await held(5 * SECOND)
+    setClock(-HOUR)
+    vi.advanceTimersByTime(5 * SECOND - 1)
+    expect(isHeld()).toBe(true)
+    vi.advanceTimersByTime(1)
+    expect(isHeld()).toBe(false)
+    // a rung's head is not due yet: held once more, for as long as the clock was set back
+    assignment.hold(partition, until)
+    vi.advanceTimersByTime(HOUR - 1)
+    expect(isHeld()).toBe(true)
+    vi.advanceTimersByTime(1)
+    expect(isHeld()).toBe(false)
+  })
+
+  test('is not asked more often than the last one who held it wants', async () => {
+    const { assignment, partition, isHeld } = await held(SECOND)
+    assignment.hold(partition, Date.now() + 3 * SECOND)
+    vi.advanceTimersByTime(3 * SECOND - 1)
+    expect(isHeld()).toBe(true)
+  })
+
+  test.each([Number.POSITIVE_INFINITY, Number.MAX_SAFE_INTEGER])('until %d is not let go', async (until) => {
+    const { assignment, partition, isHeld } = await held(0)
+    assignment.hold(partition, until)
+    vi.advanceTimersByTime(26 * HOUR)
+    expect(isHeld()).toBe(true)
+  })
+
+  test('and lost leaves no timer behind', async () => {
+    const { assignment } = await held(HOUR)
+    assignment.assign({})
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('leaves no timer behind at the end', async () => {
+    const { assignment } = await held(HOUR)
+    assignment.pauseAll()
+    expect(vi.getTimerCount()).toBe(0)
+  })
 })
 
 test('who keeps something per partition is told when it comes, goes, or comes back from others, and not when it stays', async () => {

@@ -21,7 +21,7 @@ const environmentFor = (env: NodeJS.ProcessEnv) => childEnvironment(readSettings
 test('with an empty environment the processes get all they need, on loopback', () => {
   const config = readConfig(environmentFor({}), 'control')
   expect(config).toMatchObject({ host: '127.0.0.1', port: 2, tokens: { admin: 'a-token-of-our-own' } })
-  expect(config.delivery.egressAllow).toEqual(['127.0.0.0/8', '::1/128'])
+  expect(config.egress.allow).toEqual(['127.0.0.0/8', '::1/128'])
 })
 
 test('what the environment says wins over what was made here', () => {
@@ -35,7 +35,7 @@ test('what the environment says wins over what was made here', () => {
 
 test('EGRESS_ALLOW that is set but empty means none', () => {
   const env = environmentFor({ EGRESS_ALLOW: '' })
-  expect(readConfig(env, 'deliverer').delivery.egressAllow).toEqual([])
+  expect(readConfig(env, 'deliverer').egress.allow).toEqual([])
   expect(banner(addressesOf(env))).not.toContain('EGRESS_ALLOW')
 })
 

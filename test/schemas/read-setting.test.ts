@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { readSetting } from '../../schemas/read-setting.ts'
-import { seal } from '../../schemas/seal.ts'
+import { mapSecrets, seal } from '../../schemas/seal.ts'
 import { KINDS } from '../../schemas/settings.ts'
 
 const keys = [Buffer.alloc(32, 1)]
@@ -10,7 +10,8 @@ const suppression = { id: 's1', sourceId: '*', userId: 'jane@example.com', ...st
 const source = { id: 'shop', name: 'Shop', enabled: true, ...stamp }
 
 const bytes = (record: object) => Buffer.from(JSON.stringify(record))
-const sealed = (text: string) => seal(text, { keys, nonce: randomBytes(12), owner: 'source/shop' })
+const sealed = (text: string, owner = 'source/shop') => seal(text, { keys, nonce: randomBytes(12), owner })
+const sealedAll = (record: object) => mapSecrets(record, (text) => sealed(text, 'destination/crm'))
 
 test('a record is read by its kind, what is sealed in clear', () => {
   const read = (key: string, record: object) => readSetting(key, bytes(record), { keys, kinds: KINDS })
@@ -33,4 +34,17 @@ test('what has not its shape is named, without its user', () => {
   const read = () => readSetting('suppression/s1', broken, { keys, kinds: KINDS })
   expect(read).toThrow('suppression/s1')
   expect(read).not.toThrow('jane')
+})
+
+test('destinations from before a rule are read as they are: half a rotation, statuses twice, a secret that is no base64', () => {
+  const destination = { id: 'crm', type: 'Webhooks', name: 'CRM', enabled: true, sourceIds: [], ...stamp }
+  const webhooks = [{ url: 'https://crm.example', headers: { 'webhook-id': 'mine', 'X-Replay': 'mine' } }]
+  const opened = (record: object) =>
+    readSetting('destination/crm', bytes(sealedAll(record)), { keys, kinds: KINDS })?.value
+  for (const old of [
+    { previousSecret: 'old' },
+    { previousSecretExpiresAt: '2026-02-01T00:00:00Z' },
+    { sharedSecret: 'whsec_!', standardWebhooks: true, retryOn: [429, 429] },
+  ])
+    expect(opened({ ...destination, webhooks, ...old })).toEqual({ ...destination, webhooks, ...old })
 })

@@ -1,0 +1,19 @@
+import type { Ended } from '../endpoint/breaker.ts'
+
+/** Why a POST is not made now. */
+export type PassedOver = 'breaker_open' | 'queue_full'
+
+/** `waitMs`: it makes no sense to come again before. */
+export type Refusal = { code: PassedOver; waitMs: number }
+
+/** One POST that waits for its turn. One of `begin`, `passOver` and `drop` is called, once. */
+export type Job = {
+  /** False when it need not be made any more. */
+  wanted(): boolean
+  begin(turn: Turn): void
+  passOver(refusal: Refusal): void
+  drop(): void
+}
+
+/** What a job tells of its POST: `heard` at most once, when it is known how it ended; `done` once, when its connection is free. */
+export type Turn = { heard(ended: Ended): void; done(): void }

@@ -1,0 +1,88 @@
+import { afterPost, type Ended } from '../endpoint/breaker.ts'
+import type { Endpoint } from '../endpoint/endpoints.ts'
+import { capAfterAnswer, capAfterTimeout, capAfterWhile, LEAST_CAP } from './cap.ts'
+import { createFifo, type Fifo } from './fifo.ts'
+import type { Job } from './job.ts'
+
+/** What waits and what is under way for one endpoint in one lane. Times are milliseconds of a steady clock. */
+export type Line = {
+  readonly endpoint: Endpoint
+  readonly queue: Fifo<Job>
+  cap: number
+  inFlight: number
+  /** Most under way in this while. */
+  peak: number
+  /** When it last answered or failed, or when the first of those under way began. */
+  heardAt: number
+  /** Answers in this while, and how many a second there were in the last one. */
+  answers: number
+  perSecond: number
+  whileFrom: number
+  /** What waits first is a probe: it goes though the breaker is open. */
+  probing: boolean
+  /** It stands in the lane's list of lines that may begin. */
+  listed: boolean
+}
+
+const SILENT_MS = 1_000
+const WHILE_MS = 1_000
+
+export const createLine = (endpoint: Endpoint, now: number): Line => ({
+  endpoint,
+  queue: createFifo(),
+  cap: LEAST_CAP,
+  inFlight: 0,
+  peak: 0,
+  heardAt: now,
+  answers: 0,
+  perSecond: 0,
+  whileFrom: now,
+  probing: false,
+  listed: false,
+})
+
+/**
+ * A line that has heard nothing of its POSTs for a second begins no more until it does: what an endpoint that has just died
+ * can take is what came for it within that second. An endpoint that is slow but answers is heard of all the time.
+ */
+export function mayBegin(line: Line, now: number): boolean {
+  if (line.queue.length() === 0) return false
+  if (line.probing) return true
+  return line.inFlight < Math.floor(line.cap) && !(line.inFlight > 0 && now - line.heardAt > SILENT_MS)
+}
+
+/** Its last POST failed, or it gets a probe: it is not known to answer. */
+export const isDoubtful = ({ endpoint, probing }: Line) =>
+  probing || endpoint.breaker.failingSince !== undefined
+
+export function begun(line: Line, now: number): void {
+  line.probing = false
+  if (line.inFlight === 0) line.heardAt = now
+  line.inFlight += 1
+  line.peak = Math.max(line.peak, line.inFlight)
+}
+
+/** @returns whether the endpoint's breaker has opened or closed by it. */
+export function heard(line: Line, { ended, most }: { ended: Ended; most: number }, now: number): boolean {
+  const { endpoint, inFlight } = line
+  if (ended !== 'timed_out') line.heardAt = now
+  if (ended === 'answered') {
+    line.answers += 1
+    line.cap = capAfterAnswer(line.cap, { inFlight, most })
+  }
+  if (ended === 'timed_out') line.cap = capAfterTimeout(line.cap)
+  const wasOpen = endpoint.breaker.open
+  endpoint.breaker = afterPost(endpoint.breaker, ended, now)
+  return wasOpen !== endpoint.breaker.open
+}
+
+/** Once in a while, whenever the line is looked at: what was used and answered becomes what is gone by. */
+export function turn(line: Line, now: number): void {
+  const passed = now - line.whileFrom
+  if (passed < WHILE_MS) return
+  line.perSecond = (line.answers * 1_000) / passed
+  line.cap = capAfterWhile(line.cap, line.peak)
+  line.answers = 0
+  line.peak = line.inFlight
+  line.whileFrom = now
+}

@@ -1,0 +1,62 @@
+import type { Client } from 'undici'
+
+export type Connections = {
+  /** One that nobody uses: to a URL's origin, kept from before or new. */
+  take(origin: string): Client
+  /** It may be used again. */
+  release(origin: string, client: Client): void
+  /** Closes what nothing has used for long. */
+  tidy(now: number): void
+  close(): Promise<void>
+}
+
+type Idle = { client: Client; since: number }
+
+/** Longer than the client keeps an unused connection open itself; what is let go of here is then only memory. */
+const IDLE_MS = 10_000
+
+/**
+ * Connections by origin, one POST at a time on each, the last used one first. Slots bound how many there are; a pool of the
+ * client would look through all of an origin's at each POST, and queue by itself what a slot was given for.
+ */
+export function createConnections(open: (origin: string) => Client, now: () => number): Connections {
+  const idle = new Map<string, Idle[]>()
+  const all = new Set<Client>()
+
+  function forget(client: Client): void {
+    all.delete(client)
+    void client.destroy()
+  }
+
+  return {
+    take(origin) {
+      const kept = idle.get(origin)?.pop()
+      if (kept) return kept.client
+      const client = open(origin)
+      all.add(client)
+      return client
+    },
+    release(origin, client) {
+      if (client.destroyed) {
+        all.delete(client)
+        return
+      }
+      const kept = { client, since: now() }
+      const others = idle.get(origin)
+      if (others) others.push(kept)
+      else idle.set(origin, [kept])
+    },
+    tidy(at) {
+      for (const [origin, kept] of idle) {
+        const fresh = kept.filter(({ since }) => at - since <= IDLE_MS)
+        for (const { client, since } of kept) if (at - since > IDLE_MS) forget(client)
+        if (fresh.length > 0) idle.set(origin, fresh)
+        else idle.delete(origin)
+      }
+    },
+    async close() {
+      idle.clear()
+      await Promise.all([...all].map((client) => client.destroy()))
+    },
+  }
+}

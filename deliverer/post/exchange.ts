@@ -1,0 +1,92 @@
+import type { Dispatcher } from 'undici'
+import { classifyError, codeOf, type Outcome, type ResponseHead } from '../classify.ts'
+
+/** How much of a response is kept for the log, and how much and how long is read to be able to use its connection again. */
+const KEPT_BYTES = 1_024
+const READ_BYTES = 16 * 1024
+const READ_MS = 1_000
+
+/** Who is told of a POST: `heard` once, then `ended` once. */
+export type Listener = {
+  /** By the response's headers, a failure, or the time limit, whichever came first. */
+  heard(outcome: Outcome, durationMs: number): void
+  /** Nothing more comes. `response`: head of its body, at most 1,024 bytes; null when it had none. */
+  ended(response: string | null): void
+}
+
+type Options = {
+  /** For all of it: name look-up, connect, TLS, headers; the body may have what is left, and at most a second. */
+  limitMs: number
+  classify: (head: ResponseHead) => Outcome
+  listener: Listener
+  /** The connection is free (`reusable`), or has to be cut off. */
+  release: (reusable: boolean) => void
+}
+
+/**
+ * One POST from our side. The response's body is not needed: an endless or dripping one is cut off, which costs its
+ * connection and nothing else.
+ */
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly #options: Options
+  readonly #startedAt = performance.now()
+  #state: 'waiting' | 'answered' | 'ended' = 'waiting'
+  #timer: NodeJS.Timeout
+  #chunks: Buffer[] | undefined
+  #bytes = 0
+
+  constructor(options: Options) {
+    this.#options = options
+    this.#timer = setTimeout(() => this.fail('timeout'), options.limitMs)
+  }
+
+  /** It ends here, whatever the other side does. @param code see `classifyError`. */
+  fail(code: string): void {
+    this.#end({ failed: code, reusable: false })
+  }
+
+  onRequestStart(): void {}
+
+  onResponseStart(_: unknown, status: number, headers: ResponseHead['headers']): void {
+    // 1xx comes before a response
+    if (status < 200 || this.#state !== 'waiting') return
+    clearTimeout(this.#timer)
+    this.#state = 'answered'
+    const left = this.#options.limitMs - this.#durationMs()
+    this.#timer = setTimeout(() => this.#end({ reusable: false }), Math.max(0, Math.min(READ_MS, left)))
+    this.#options.listener.heard(this.#options.classify({ status, headers }), this.#durationMs())
+  }
+
+  onResponseData(_: unknown, chunk: Buffer): void {
+    if (this.#bytes < KEPT_BYTES) {
+      this.#chunks ??= []
+      this.#chunks.push(chunk)
+    }
+    this.#bytes += chunk.length
+    if (this.#bytes > READ_BYTES) this.#end({ reusable: false })
+  }
+
+  onResponseEnd(): void {
+    this.#end({ reusable: true })
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    this.#end({ failed: codeOf(error), reusable: true })
+  }
+
+  #durationMs(): number {
+    return Math.round(performance.now() - this.#startedAt)
+  }
+
+  #end({ failed, reusable }: { failed?: string; reusable: boolean }): void {
+    if (this.#state === 'ended') return
+    clearTimeout(this.#timer)
+    const wasWaiting = this.#state === 'waiting'
+    this.#state = 'ended'
+    const { listener, release } = this.#options
+    release(reusable)
+    if (wasWaiting) listener.heard(classifyError(failed ?? 'connection_closed'), this.#durationMs())
+    const head = this.#chunks && Buffer.concat(this.#chunks).subarray(0, KEPT_BYTES)
+    listener.ended(head?.toString('utf8') ?? null)
+  }
+}

@@ -1,0 +1,82 @@
+import type { LookupFunction } from 'node:net'
+import { createSecureContext } from 'node:tls'
+import { buildConnector, Client } from 'undici'
+import { classifyError, classifyResponse, codeOf } from '../classify.ts'
+import type { Request } from '../request.ts'
+import { createConnections } from './connections.ts'
+import { Exchange, type Listener } from './exchange.ts'
+
+export type Poster = {
+  /** Never throws; the listener is told of its end within the time limit, whatever the receiver does. */
+  post(request: Request, listener: Listener): void
+  close(): Promise<void>
+}
+
+export type PosterOptions = {
+  /** Spans name look-up, connect, TLS and headers. */
+  limitMs: number
+  /** The guard over what may be dialled: names by `lookup`, to which literals do not come. */
+  egress: { lookup: LookupFunction; vetLiteral(url: URL): void }
+  /** PEM certificates of the roots to trust; Node's own when absent. */
+  ca?: string[] | undefined
+}
+
+const TIDY_MS = 5_000
+const now = () => performance.now()
+
+/** POSTs over kept connections; no redirects, no proxies. */
+export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
+  const connect = buildConnector({
+    lookup: egress.lookup,
+    timeout: limitMs,
+    // said here, as a variable in the environment could switch the check off
+    rejectUnauthorized: true,
+    // made once: it holds all roots
+    secureContext: createSecureContext(ca && { ca }),
+    maxCachedSessions: 1_000,
+  })
+  const open = (origin: string) =>
+    new Client(origin, {
+      connect,
+      pipelining: 1,
+      maxHeaderSize: 16 * 1024,
+      // the exchange has limits of its own
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
+  const connections = createConnections(open, now)
+  const tidy = setInterval(() => connections.tidy(now()), TIDY_MS).unref()
+
+  /** @throws what makes the request impossible. */
+  function begin({ url, headers, body, retryOn }: Request, listener: Listener): void {
+    const target = new URL(url)
+    egress.vetLiteral(target)
+    const { origin, pathname, search } = target
+    const client = connections.take(origin)
+    const exchange = new Exchange({
+      limitMs,
+      listener,
+      classify: (head) => classifyResponse(head, { retryOn, now: Date.now() }),
+      release: (reusable) => {
+        if (!reusable) void client.destroy()
+        connections.release(origin, client)
+      },
+    })
+    client.dispatch({ path: pathname + search, method: 'POST', headers, body }, exchange)
+  }
+
+  return {
+    post(request, listener) {
+      try {
+        begin(request, listener)
+      } catch (error) {
+        listener.heard(classifyError(codeOf(error)), 0)
+        listener.ended(null)
+      }
+    },
+    async close() {
+      clearInterval(tidy)
+      await connections.close()
+    },
+  }
+}

@@ -1,0 +1,60 @@
+import type { Taken } from '../kafka/consume.ts'
+import { park } from '../kafka/parked.ts'
+import type { OutRecord, Producer } from '../kafka/produce.ts'
+import type { Logger } from '../log.ts'
+import type { Codec } from '../schemas/codec.ts'
+import type { Delivery } from '../schemas/delivery.ts'
+import { DEAD, PARKED, rungTopic } from '../schemas/topics.ts'
+import type { Next } from './ladder.ts'
+
+export type Result = Next | { kind: 'cancelled' }
+
+export type SettlerParts = {
+  producer: Pick<Producer, 'produce'>
+  deliveries: Pick<Codec<Delivery>, 'encode'>
+  log: Pick<Logger, 'error'>
+  onSettled: (result: Result, delivery: Delivery) => void
+}
+
+/** The one place where what was decided on a delivery becomes a record, and where the delivery is settled. */
+export function settler({ producer, deliveries, log, onSettled }: SettlerParts) {
+  /** Settles when Kafka has the next record; not written it is done again by whoever reads it next. */
+  async function write(record: Taken<Delivery>, result: Result): Promise<void> {
+    const following = nextRecord(record.key, result, deliveries)
+    const outcome = following ? await producer.produce([following]) : 'acked'
+    if (outcome === 'unknown') return record.release()
+    if (outcome !== 'acked') return putAside(record, `its next record cannot be written: ${outcome}`)
+    onSettled(result, record.value)
+    record.settle()
+  }
+
+  /** A fault of ours, not of the receiver: the delivery is kept for those who mend it. */
+  async function putAside(record: Taken<Delivery>, reason: string): Promise<void> {
+    const { topic, key, value, settle, release } = record
+    log.error(
+      { deliveryId: value.deliveryId, topic, reason },
+      'a delivery cannot go on; it is kept in topic parked',
+    )
+    const headers = { 'parked-topic': topic, 'parked-reason': reason }
+    const outcome = await park(producer, { topic: PARKED, key, value: deliveries.encode(value), headers })
+    if (outcome === 'acked') settle()
+    else release()
+  }
+
+  return {
+    putAside,
+    settle: (record: Taken<Delivery>, result: Result) =>
+      write(record, result).catch((error) => putAside(record, String(error))),
+  }
+}
+
+function nextRecord(
+  key: string,
+  result: Result,
+  codec: Pick<Codec<Delivery>, 'encode'>,
+): OutRecord | undefined {
+  if (result.kind === 'done' || result.kind === 'cancelled') return undefined
+  const value = codec.encode(result.delivery)
+  if (result.kind === 'dead') return { topic: DEAD, key, value, headers: { reason: result.reason } }
+  return { topic: rungTopic(result.rung.name), key, value, headers: { dueAt: String(result.dueAt) } }
+}

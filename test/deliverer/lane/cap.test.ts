@@ -1,0 +1,55 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { capAfterAnswer, capAfterTimeout, capAfterWhile, LEAST_CAP } from '../../../deliverer/lane/cap.ts'
+
+const most = 256
+
+test('doubles in the time of one exchange while it is used up', () => {
+  let cap = LEAST_CAP
+  for (let exchange = 0; exchange < 6; exchange++)
+    for (let inFlight = Math.floor(cap), left = inFlight; left > 0; left--)
+      cap = capAfterAnswer(cap, { inFlight: Math.floor(cap), most })
+  expect(cap).toBe(most)
+})
+
+test('does not grow while there is room below it', () => {
+  expect(capAfterAnswer(8, { inFlight: 7, most })).toBe(8)
+})
+
+test('a hundred time-outs at once leave the least', () => {
+  let cap = most
+  for (let each = 0; each < 100; each++) cap = capAfterTimeout(cap)
+  expect(cap).toBe(LEAST_CAP)
+})
+
+test('settles where growth and shrinking are even: near 72 when a tenth times out', () => {
+  let cap = LEAST_CAP
+  for (let each = 0; each < 20_000; each++)
+    cap = each % 10 === 0 ? capAfterTimeout(cap) : capAfterAnswer(cap, { inFlight: Math.floor(cap), most })
+  expect(cap).toBeGreaterThan(60)
+  expect(cap).toBeLessThan(85)
+})
+
+test('what is not used is let go of', () => {
+  expect(capAfterWhile(200, 10)).toBe(20)
+  expect(capAfterWhile(200, 0)).toBe(LEAST_CAP)
+  expect(capAfterWhile(12, 10)).toBe(12)
+})
+
+test('stays between the least and half of the budget, whatever happens', () => {
+  const step = fc.oneof(
+    fc.constant(capAfterTimeout),
+    fc.nat(512).map((inFlight) => (cap: number) => capAfterAnswer(cap, { inFlight, most })),
+    fc.nat(512).map((peak) => (cap: number) => capAfterWhile(cap, peak)),
+  )
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
+      let cap = LEAST_CAP
+      for (const each of steps) {
+        cap = each(cap)
+        expect(cap).toBeGreaterThanOrEqual(LEAST_CAP)
+        expect(cap).toBeLessThanOrEqual(most)
+      }
+    }),
+  )
+})

@@ -1,0 +1,202 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type Behaviour, originsOf, type Sent, sendFor, simulate } from './simulation.ts'
+
+const waits = (sent: readonly Sent[]) => sent.map(({ at, begunAt = Number.NaN }) => begunAt - at)
+const share = (sent: readonly Sent[], end: Sent['end']) =>
+  sent.filter((one) => one.end === end).length / sent.length
+
+describe('a lane', () => {
+  test('begins the POSTs to one origin in the order in which they came', () => {
+    const world = simulate({ slots: 8 })
+    world.become('http://a', { answersAfter: 30 })
+    for (let each = 0; each < 50; each++) world.send('http://a')
+    world.pass(5_000)
+    const starts = world.sent.map(({ begunAt }) => begunAt ?? Number.NaN)
+    expect(starts).toEqual(starts.toSorted((one, other) => one - other))
+    expect(share(world.sent, 'answered')).toBe(1)
+  })
+
+  test('gives each origin its turn: one with a thousand waiting does not hold up one with one', () => {
+    const world = simulate({ slots: 8 })
+    world.become('http://flooded', { answersAfter: 20 })
+    for (let each = 0; each < 1_000; each++) world.send('http://flooded')
+    const other = world.send('http://other')
+    world.pass(100)
+    expect(other.end).toBe('answered')
+  })
+
+  test('never has more under way for one origin than half of its slots', () => {
+    const world = simulate({ slots: 16 })
+    world.become('http://a', { answersAfter: 100 })
+    let most = 0
+    for (let each = 0; each < 3_000; each++) {
+      world.send('http://a')
+      world.pass(1)
+      most = Math.max(most, world.inFlight('http://a'))
+    }
+    expect(most).toBe(8)
+  })
+
+  test('lets one origin wait with half of its room, and keeps some for others', () => {
+    const world = simulate()
+    world.become('http://a', 'hangs')
+    for (let each = 0; each < 10_000; each++) world.send('http://a')
+    expect(world.lane.count().waiting).toBeLessThan(2_100)
+    expect(share(world.sent, 'queue_full')).toBeGreaterThan(0.75)
+    expect(world.send('http://b').end).toBeUndefined()
+    expect(world.lane.isFull()).toBe(false)
+  })
+
+  test('drops what nobody wants any more, when its turn comes or when it is tidied', () => {
+    const world = simulate({ slots: 1 })
+    let wanted = true
+    world.become('http://a', { answersAfter: 10 })
+    for (let each = 0; each < 3; each++) world.send('http://a', { wanted: () => wanted })
+    wanted = false
+    const kept = world.send('http://a')
+    world.lane.tidy()
+    expect(world.sent.map(({ end }) => end)).toEqual([undefined, 'dropped', 'dropped', undefined])
+    world.pass(100)
+    expect(kept.end).toBe('answered')
+  })
+
+  test('says that it is pressed only when this process is what a fast origin waits for', () => {
+    let busy = false
+    const world = simulate({ slots: 2_048, isBusy: () => busy })
+    world.become('http://a', { answersAfter: 1 })
+    sendFor(world, { ms: 3_000, perSecond: 1_000, origins: ['http://a'] })
+    for (let each = 0; each < 5_000; each++) world.send('http://a')
+    expect(world.lane.isPressed('http://a')).toBe(false)
+    busy = true
+    expect(world.lane.isPressed('http://a')).toBe(true)
+    expect(world.lane.isPressed('http://b')).toBe(false)
+  })
+})
+
+describe('when endpoints never answer', () => {
+  test('four of twenty do not delay the others, from the first second on, and few first attempts are burnt on them', () => {
+    const world = simulate()
+    const origins = originsOf(20)
+    const dead = new Set(origins.slice(0, 4))
+    sendFor(world, { ms: 2_000, perSecond: 1_000, origins })
+    for (const origin of dead) world.become(origin, 'hangs')
+    const sent = sendFor(world, { ms: 60_000, perSecond: 1_000, origins })
+    world.pass(10_000)
+    const healthy = sent.filter(({ origin }) => !dead.has(origin))
+    expect(share(healthy, 'answered')).toBe(1)
+    expect(Math.max(...waits(healthy))).toBe(0)
+    expect(share(sent, 'timed_out')).toBeLessThan(0.01)
+    expect(world.endpoints.count()).toEqual({ closed: 16, open: 4 })
+  })
+
+  test('two hundred of a thousand that die at once take all slots for at most a second at a time, not for five', () => {
+    const world = simulate({ slots: 256 })
+    const origins = originsOf(1_000)
+    sendFor(world, { ms: 1_000, perSecond: 1_000, origins })
+    const dead = new Set(origins.filter((_, index) => index % 5 === 0))
+    for (const origin of dead) world.become(origin, 'hangs')
+    const sent = sendFor(world, { ms: 60_000, perSecond: 1_000, origins })
+    world.pass(20_000)
+    const healthy = sent.filter(({ origin }) => !dead.has(origin))
+    expect(share(healthy, 'answered')).toBe(1)
+    expect(world.mostInFlight()).toBeLessThanOrEqual(512)
+    const late = healthy.filter(({ at, begunAt = 0 }) => begunAt - at > 1_000)
+    expect(late.length / healthy.length).toBeLessThan(0.2)
+    const last = healthy.filter(({ at }) => at > world.now() - 40_000)
+    expect(Math.max(...waits(last))).toBeLessThanOrEqual(50)
+  })
+
+  test('what waits for one is passed over when its breaker opens, in all lanes', () => {
+    const world = simulate()
+    const retries = world.anotherLane()
+    world.become('http://a', 'hangs')
+    for (let each = 0; each < 20; each++) world.send('http://a')
+    for (let each = 0; each < 20; each++) world.send('http://a', { to: retries })
+    world.pass(5_100)
+    expect(share(world.sent, 'breaker_open')).toBeGreaterThan(0.6)
+    expect([world.lane.count().waiting, retries.count().waiting]).toEqual([0, 0])
+  })
+
+  test('those in doubt have no more than a quarter of the slots together, probes among them', () => {
+    const world = simulate({ slots: 64 })
+    const origins = originsOf(100)
+    for (const origin of origins) world.become(origin, 'hangs')
+    sendFor(world, { ms: 20_000, perSecond: 1_000, origins })
+    const dead: number[] = []
+    for (let second = 0; second < 60; second++) {
+      sendFor(world, { ms: 1_000, perSecond: 1_000, origins })
+      const { prompt, late } = world.lane.count()
+      dead.push(prompt + late)
+    }
+    expect(Math.max(...dead)).toBe(16)
+    expect(Math.min(...dead)).toBeGreaterThan(0)
+  })
+})
+
+describe('an endpoint', () => {
+  test.each<[string, Behaviour]>([
+    ['never answered', 'hangs'],
+    ['refused', { failsAfter: 1 }],
+  ])('that %s for a minute is back at its full rate within 30 seconds', (_, trouble) => {
+    const world = simulate()
+    world.become('http://a', trouble)
+    sendFor(world, { ms: 60_000, perSecond: 500, origins: ['http://a'] })
+    world.become('http://a', { answersAfter: 100 })
+    sendFor(world, { ms: 30_000, perSecond: 500, origins: ['http://a'] })
+    const after = sendFor(world, { ms: 5_000, perSecond: 500, origins: ['http://a'] })
+    world.pass(1_000)
+    expect(share(after, 'answered')).toBe(1)
+    expect(Math.max(...waits(after))).toBeLessThan(100)
+  })
+
+  test('that takes two seconds for each answer gets all of fifty a second, after some', () => {
+    const world = simulate()
+    world.become('http://slow', { answersAfter: 2_000 })
+    const sent = sendFor(world, { ms: 60_000, perSecond: 50, origins: ['http://slow'] })
+    world.pass(5_000)
+    expect(share(sent, 'answered')).toBe(1)
+    expect(Math.max(...waits(sent.slice(-500)))).toBe(0)
+  })
+
+  test('that has been silent for a second gets no more until it is heard of', () => {
+    const world = simulate()
+    world.become('http://a', { answersAfter: 3_000 })
+    world.send('http://a')
+    world.pass(1_500)
+    const second = world.send('http://a')
+    world.pass(1_000)
+    expect(second.begunAt).toBeUndefined()
+    world.pass(1_000)
+    expect(second.begunAt).toBeDefined()
+  })
+})
+
+test('whatever endpoints do, each POST has one end, no bound is passed, and all flows once they answer', () => {
+  const behaviour = fc.oneof(
+    fc.constant<Behaviour>('hangs'),
+    fc.nat(7_000).map((ms): Behaviour => ({ answersAfter: ms })),
+    fc.nat(1_000).map((ms): Behaviour => ({ failsAfter: ms })),
+  )
+  const step = fc.record({ origin: fc.nat(4), behaviour, posts: fc.nat(40), ms: fc.nat(3_000) })
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 32 }), fc.array(step, { maxLength: 40 }), (slots, steps) => {
+      const world = simulate({ slots })
+      const origins = originsOf(5)
+      for (const { origin, behaviour: next, posts, ms } of steps) {
+        world.become(origins[origin] ?? '', next)
+        for (let each = 0; each < posts; each++) world.send(origins[(origin + each) % 5] ?? '')
+        for (const one of origins) expect(world.inFlight(one)).toBeLessThanOrEqual(Math.max(4, slots / 2) + 1)
+        world.pass(ms)
+      }
+      expect(world.mostInFlight()).toBeLessThanOrEqual(slots * 2)
+      for (const origin of origins) world.become(origin, { answersAfter: 10 })
+      sendFor(world, { ms: 30_000, perSecond: 5, origins })
+      world.pass(10_000)
+      expect(world.sent.filter(({ end }) => end === undefined)).toEqual([])
+      expect(world.lane.count()).toEqual({ waiting: 0, prompt: 0, late: 0 })
+      expect(world.endpoints.count().open).toBe(0)
+    }),
+    { numRuns: 50 },
+  )
+})

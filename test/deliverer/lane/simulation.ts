@@ -1,0 +1,127 @@
+import { createEndpoints } from '../../../deliverer/endpoint/endpoints.ts'
+import type { Job, PassedOver } from '../../../deliverer/lane/job.ts'
+import { createLane, type Lane } from '../../../deliverer/lane/lane.ts'
+
+/** What a receiver does with a POST that comes to it now. */
+export type Behaviour = { answersAfter: number } | { failsAfter: number } | 'hangs'
+
+export type Sent = {
+  origin: string
+  at: number
+  begunAt?: number
+  /** What became of it: how its POST ended, or why there was none. */
+  end?: 'answered' | 'failed' | 'timed_out' | 'dropped' | PassedOver
+}
+
+const LIMIT_MS = 5_000
+const LOOK_MS = 50
+
+/** A lane on a clock that the test moves, and receivers that do as they are told. */
+export function simulate({ slots = 512, isBusy = (): boolean => false } = {}) {
+  let clock = 0
+  const coming = new Map<number, (() => void)[]>()
+  const now = () => clock
+  const endpoints = createEndpoints()
+  const lanes: Lane[] = []
+  const lane = () => {
+    const made = createLane({ slots, endpoints, isBusy, now })
+    lanes.push(made)
+    return made
+  }
+  const first = lane()
+  const behaviours = new Map<string, Behaviour>()
+  const inFlight = new Map<string, number>()
+  const sent: Sent[] = []
+  let total = 0
+  let mostInFlight = 0
+
+  function later(ms: number, act: () => void): void {
+    const time = clock + Math.max(1, ms)
+    const others = coming.get(time)
+    if (others) others.push(act)
+    else coming.set(time, [act])
+  }
+
+  function pass(ms: number): void {
+    for (const until = clock + ms; clock < until; ) {
+      clock += 1
+      for (const act of coming.get(clock) ?? []) act()
+      coming.delete(clock)
+      if (clock % LOOK_MS === 0) for (const lane of lanes) lane.look()
+    }
+  }
+
+  function count(origin: string, change: 1 | -1): void {
+    total += change
+    mostInFlight = Math.max(mostInFlight, total)
+    inFlight.set(origin, (inFlight.get(origin) ?? 0) + change)
+  }
+
+  function jobOf(one: Sent, wanted: () => boolean): Job {
+    const { origin } = one
+    return {
+      wanted,
+      drop: () => end(one, 'dropped'),
+      passOver: ({ code }) => end(one, code),
+      begin(turn) {
+        one.begunAt = now()
+        count(origin, 1)
+        const [ended, after] = endingOf(behaviours.get(origin) ?? { answersAfter: 5 })
+        later(after, () => {
+          count(origin, -1)
+          end(one, ended)
+          turn.heard(ended)
+          turn.done()
+        })
+      },
+    }
+  }
+
+  return {
+    lane: first,
+    anotherLane: lane,
+    endpoints,
+    sent,
+    inFlight: (origin: string) => inFlight.get(origin) ?? 0,
+    mostInFlight: () => mostInFlight,
+    become(origin: string, behaviour: Behaviour): void {
+      behaviours.set(origin, behaviour)
+    },
+    send(origin: string, { to = first, wanted = (): boolean => true } = {}): Sent {
+      const one: Sent = { origin, at: now() }
+      sent.push(one)
+      const refusal = to.offer(origin, jobOf(one, wanted))
+      if (refusal) end(one, refusal.code)
+      return one
+    },
+    pass,
+    now,
+  }
+}
+
+function end(one: Sent, how: Sent['end']): void {
+  if (one.end !== undefined) throw new Error(`${one.origin} has ended twice: ${one.end}, ${how}`)
+  if (how !== undefined) one.end = how
+}
+
+function endingOf(behaviour: Behaviour): ['answered' | 'failed' | 'timed_out', number] {
+  if (behaviour === 'hangs') return ['timed_out', LIMIT_MS]
+  if ('failsAfter' in behaviour) return ['failed', behaviour.failsAfter]
+  return behaviour.answersAfter > LIMIT_MS ? ['timed_out', LIMIT_MS] : ['answered', behaviour.answersAfter]
+}
+
+/** Sends at a steady rate, to one origin after the other, and lets the time pass. */
+export function sendFor(
+  world: ReturnType<typeof simulate>,
+  { ms, perSecond, origins }: { ms: number; perSecond: number; origins: readonly string[] },
+): Sent[] {
+  const from = world.sent.length
+  let made = 0
+  for (let passed = 0; passed < ms; passed++) {
+    for (; made < ((passed + 1) * perSecond) / 1_000; made++) world.send(origins[made % origins.length] ?? '')
+    world.pass(1)
+  }
+  return world.sent.slice(from)
+}
+
+export const originsOf = (count: number) => Array.from({ length: count }, (_, index) => `http://r${index}`)

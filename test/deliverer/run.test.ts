@@ -1,0 +1,242 @@
+import { describe, expect, test } from 'vitest'
+import type { Outcome } from '../../deliverer/classify.ts'
+import { createEndpoints } from '../../deliverer/endpoint/endpoints.ts'
+import type { Job, Refusal } from '../../deliverer/lane/job.ts'
+import type { Lane } from '../../deliverer/lane/lane.ts'
+import type { Listener } from '../../deliverer/post/exchange.ts'
+import { deliverer } from '../../deliverer/run.ts'
+import type { Taken } from '../../kafka/consume.ts'
+import type { OutRecord } from '../../kafka/produce.ts'
+import type { Delivery } from '../../schemas/delivery.ts'
+import type { Destination } from '../../schemas/settings.ts'
+import { aDelivery, aDestination } from '../helpers/events.ts'
+
+const delivered: Outcome = { outcome: 'delivered', status: 200 }
+const failed: Outcome = { outcome: 'retry', code: 'http_5xx', status: 503 }
+const refused: Outcome = { outcome: 'refused', code: 'tls_expired' }
+const open: Refusal = { code: 'breaker_open', waitMs: 0 }
+const [one, two] = ['http://one.example', 'http://two.example']
+const both = aDestination({ webhooks: [one, two].map((url) => ({ url: `${url}/`, headers: {} })) })
+
+/** A deliverer whose lane begins, keeps or refuses as told, and whose POSTs end when the test says so. */
+function aWorld(first = both) {
+  let destination: Destination | undefined = first
+  let owned = true
+  const refusals = new Map<string, Refusal>()
+  const kept: Job[] = []
+  const posts = new Map<string, Listener>()
+  const messages: (string | undefined)[] = []
+  const written: OutRecord[] = []
+  const logged: string[] = []
+  const fates: string[] = []
+  const lane: Lane = {
+    offer(origin, job) {
+      const refusal = refusals.get(origin)
+      if (!refusal) kept.push(job)
+      return refusal
+    },
+    isFull: () => false,
+    isPressed: () => false,
+    tidy: () => undefined,
+    look: () => undefined,
+    count: () => ({ waiting: 0, prompt: 0, late: 0 }),
+  }
+  const handle = deliverer({
+    settings: {
+      destination: async () => destination,
+      destinations: { get: () => destination },
+    },
+    endpoints: createEndpoints(),
+    poster: {
+      post(request, listener) {
+        posts.set(new URL(request.url).origin, listener)
+        messages.push(request.headers['X-Message-Id'])
+      },
+    },
+    producer: {
+      produce: async (records) => {
+        written.push(...records)
+        return 'acked'
+      },
+      queuedBytes: () => 0,
+    },
+    // what is written is looked at by topic; its bytes are the codec's affair
+    deliveries: { encode: (delivery) => Buffer.from(JSON.stringify(delivery)) },
+    ladder: { ladder: [{ name: '5s', delayMs: 5_000 }], windowMs: 60_000 },
+    log: { error: () => undefined } as never,
+    onPosted: (_, { outcome }) => void logged.push('code' in outcome ? outcome.code : outcome.outcome),
+    onCancelled: (_, code) => void logged.push(code),
+    onSettled: () => undefined,
+  })
+  const record: Taken<Delivery> = {
+    topic: 'deliveries',
+    partition: 0,
+    offset: 0,
+    timestamp: 0,
+    key: 'crm/u1',
+    value: aDelivery(),
+    settle: () => void fates.push('settled'),
+    owned: () => owned,
+    release: () => void fates.push('released'),
+    park: () => void fates.push('parked'),
+  }
+  const turn = { heard: () => undefined, done: () => undefined }
+  return {
+    take: (value: Partial<Delivery> = {}) =>
+      handle(lane)({ ...record, value: aDelivery(value) }, {} as never),
+    begin() {
+      for (const job of kept.splice(0))
+        if (job.wanted()) job.begin(turn)
+        else job.drop()
+    },
+    passOver() {
+      for (const job of kept.splice(0)) job.passOver(open)
+    },
+    refuse: (origin: string) => void refusals.set(origin, open),
+    answer(origin: string, outcome: Outcome) {
+      posts.get(origin)?.heard(outcome, 1)
+      posts.get(origin)?.ended(null)
+    },
+    change: (to: Destination | undefined) => {
+      destination = to
+    },
+    lose: () => {
+      owned = false
+    },
+    posted: () => [...posts.keys()],
+    messages: () => messages,
+    written: () =>
+      written.map(({ topic, value }) => [topic, JSON.parse(String(value))] as [string, Delivery]),
+    logged,
+    /** What became of the record, once all that is under way has come to rest. */
+    fate: async () => {
+      await new Promise(setImmediate)
+      return fates.join()
+    },
+  }
+}
+
+describe('a round', () => {
+  test('posts to all URLs at once, and one success settles it while another is still under way', async () => {
+    const world = aWorld()
+    world.take()
+    world.begin()
+    expect(world.posted()).toEqual([one, two])
+    world.answer(two, delivered)
+    expect(await world.fate()).toBe('settled')
+    world.answer(one, failed)
+    expect([await world.fate(), world.written(), world.logged]).toEqual([
+      'settled',
+      [],
+      ['delivered', 'http_5xx'],
+    ])
+  })
+
+  test('does not begin what waits once another URL has succeeded', async () => {
+    const world = aWorld()
+    world.take()
+    world.begin()
+    world.answer(one, delivered)
+    world.begin()
+    expect(await world.fate()).toBe('settled')
+  })
+
+  test('without success goes to a rung when all have ended, and settles when that is written', async () => {
+    const world = aWorld()
+    world.take()
+    world.begin()
+    world.answer(one, failed)
+    expect(await world.fate()).toBe('')
+    world.answer(two, refused)
+    expect(await world.fate()).toBe('settled')
+    expect(world.written()).toMatchObject([
+      ['deliveries.retry.5s', { attempt: 1, refusedUrls: [`${two}/`], deferrals: 0 }],
+    ])
+  })
+
+  test('passes over a URL whose breaker is open while another can be tried, and says so in the log', async () => {
+    const world = aWorld()
+    world.refuse(one)
+    world.take()
+    world.begin()
+    expect(world.posted()).toEqual([two])
+    world.answer(two, delivered)
+    expect([await world.fate(), world.logged]).toEqual(['settled', ['breaker_open', 'delivered']])
+  })
+
+  test('with one URL refused for good and the other passed over is tried again, not dead', async () => {
+    const world = aWorld()
+    world.refuse(one)
+    world.take()
+    world.begin()
+    world.answer(two, refused)
+    await world.fate()
+    expect(world.written()).toMatchObject([['deliveries.retry.5s', { attempt: 1, refusedUrls: [`${two}/`] }]])
+  })
+
+  test('that can try none is a deferral: no attempt', async () => {
+    const world = aWorld()
+    world.refuse(one)
+    world.refuse(two)
+    world.take({ attempt: 3, deferrals: 1, firstAttemptAt: Date.now() })
+    expect(await world.fate()).toBe('settled')
+    expect(world.written()).toMatchObject([['deliveries.retry.5s', { attempt: 3, deferrals: 2 }]])
+  })
+
+  test('is deferred too when breakers open while it waits', async () => {
+    const world = aWorld()
+    world.take()
+    world.passOver()
+    await world.fate()
+    expect(world.written()).toMatchObject([['deliveries.retry.5s', { attempt: 0, deferrals: 1 }]])
+  })
+})
+
+describe('settings that change while a delivery waits for its turn', () => {
+  test('a corrected URL is posted to', async () => {
+    const world = aWorld(aDestination({ webhooks: [{ url: `${one}/`, headers: {} }] }))
+    world.take()
+    world.change(aDestination({ webhooks: [{ url: `${two}/`, headers: {} }] }))
+    world.begin()
+    await world.fate()
+    world.begin()
+    expect(world.posted()).toEqual([two])
+  })
+
+  test.each([
+    ['switched off', aDestination({ enabled: false }), 'destination_disabled'],
+    ['deleted', undefined, 'destination_deleted'],
+  ])('a destination that is %s gets nothing', async (_, after, code) => {
+    const world = aWorld()
+    world.take()
+    world.change(after)
+    world.begin()
+    expect([await world.fate(), world.posted(), world.logged]).toEqual(['settled', [], [code]])
+  })
+})
+
+test('what has not been begun when its partition goes is released', async () => {
+  const world = aWorld()
+  world.take()
+  world.lose()
+  world.begin()
+  expect([await world.fate(), world.posted()]).toEqual(['released', []])
+})
+
+test('deliveries of one destination keep their order when its settings have to be read anew', async () => {
+  const world = aWorld(aDestination({ enabled: false }))
+  world.take({ messageId: 'first' })
+  world.change(both)
+  world.take({ messageId: 'second' })
+  await world.fate()
+  world.begin()
+  expect(world.messages()).toEqual(['first', 'first', 'second', 'second'])
+})
+
+test('a fault of ours keeps the delivery in topic parked', async () => {
+  const world = aWorld()
+  world.take({ body: undefined as never, messageId: undefined as never })
+  world.begin()
+  await world.fate()
+  expect(world.written().map(([topic]) => topic)).toEqual(['parked'])
+})

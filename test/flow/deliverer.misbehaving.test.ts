@@ -1,0 +1,250 @@
+import type { Socket } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import type { Request } from '../../deliverer/request.ts'
+import { aPoster } from '../helpers/poster.ts'
+import { afterRequest, keepWriting, raw } from '../helpers/raw-receiver.ts'
+import { until } from '../helpers/until.ts'
+
+const LIMIT_MS = 400
+// long, so that no busy machine makes a time-out of another outcome
+const poster = (limitMs = 10_000) => aPoster({ limitMs, allow: ['127.0.0.0/8'] })
+const to = (url: string, more: Partial<Request> = {}): Request => ({
+  urlIndex: 0,
+  url,
+  headers: {},
+  body: '{"a":1}',
+  retryOn: [],
+  ...more,
+})
+const answering = (text: string) => afterRequest((socket) => socket.write(text))
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
+const delivered = (status = 200) => ({ outcome: 'delivered', status })
+const retry = (code: string, status?: number) => ({ outcome: 'retry', code, ...(status && { status }) })
+
+/** A receiver of which is known whether its last connection was let go of. */
+async function watched(answer: (socket: Socket) => void) {
+  let closed = false
+  const url = await afterRequest((socket) => {
+    socket.on('close', () => {
+      closed = true
+    })
+    answer(socket)
+  })
+  return { url, letGo: () => until(() => closed) }
+}
+
+describe('headers', () => {
+  test('that drip in byte by byte, but in time, are a delivery', async () => {
+    const url = await afterRequest((socket) => {
+      const bytes = [...OK]
+      const drops = setInterval(() => socket.write(bytes.shift() ?? ''), 3)
+      socket.on('close', () => clearInterval(drops))
+    })
+    const { outcome, durationMs } = await poster().post(to(url))
+    expect(outcome).toEqual(delivered())
+    expect(durationMs).toBeGreaterThan(50)
+  })
+
+  test('that drip in for ever end at the limit, and are let go of', async () => {
+    const { url, letGo } = await watched((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nX-Slow: ')
+      keepWriting(socket, 'x', 5)
+    })
+    const { outcome, durationMs } = await poster(LIMIT_MS).post(to(url))
+    expect(outcome).toEqual(retry('timeout'))
+    expect(durationMs).toBeLessThan(LIMIT_MS * 10)
+    await letGo()
+  })
+
+  test('without end, in one line or in many, are a protocol error', async () => {
+    for (const line of ['x'.repeat(16_000), 'X-Again: and again\r\n'.repeat(800)]) {
+      const { url, letGo } = await watched((socket) => {
+        socket.write('HTTP/1.1 200 OK\r\nX-First: ')
+        keepWriting(socket, line, 0)
+      })
+      expect((await poster().post(to(url))).outcome).toEqual(retry('protocol_error'))
+      await letGo()
+    }
+  })
+})
+
+describe('a body', () => {
+  test('without end is cut off; the headers were the delivery', async () => {
+    const { url, letGo } = await watched((socket) => {
+      socket.write(CHUNKED)
+      keepWriting(socket, `4000\r\n${'x'.repeat(16 * 1_024)}\r\n`, 0)
+    })
+    const startedAt = performance.now()
+    const { outcome, response } = await poster().post(to(url))
+    expect([outcome, await response]).toEqual([delivered(), 'x'.repeat(1_024)])
+    await letGo()
+    // long before the limit
+    expect(performance.now() - startedAt).toBeLessThan(5_000)
+  })
+
+  test('that never comes, breaks off, or is another than announced changes nothing', async () => {
+    const reset = (head: string) =>
+      afterRequest((socket) => {
+        socket.write(head)
+        setTimeout(() => socket.resetAndDestroy(), 50)
+      })
+    const urls = [
+      await reset('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n'),
+      await reset(`${CHUNKED}5\r\nabc`),
+      await answering(`${CHUNKED}not a length\r\n`),
+      await afterRequest((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc')),
+    ]
+    for (const url of urls) {
+      const { outcome, response } = await poster().post(to(url))
+      expect(outcome).toEqual(delivered())
+      expect((await response) ?? '').toMatch(/^(abc)?$/)
+    }
+  })
+
+  test('of a 204 is a protocol error, and is not read as the answer to the next POST', async () => {
+    for (const body of [
+      'Content-Length: 5\r\n\r\nhello',
+      'Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n',
+    ]) {
+      const url = await raw((socket) =>
+        socket.on('data', () => socket.write(`HTTP/1.1 204 No Content\r\n${body}`)),
+      )
+      const client = poster()
+      for (let attempt = 1; attempt <= 2; attempt++) {
+        const { outcome, response } = await client.post(to(url))
+        expect(outcome).toEqual(retry('protocol_error', 204))
+        await response
+      }
+    }
+  })
+
+  test('of ours that is never read ends at the limit', async () => {
+    const url = await raw((socket) => socket.pause())
+    const { outcome } = await poster(LIMIT_MS).post(to(url, { body: 'x'.repeat(8_000_000) }))
+    expect(outcome).toEqual(retry('timeout'))
+  })
+
+  test('of ours need not be read for an answer to count', async () => {
+    const url = await afterRequest((socket) => {
+      socket.pause()
+      socket.end('HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n')
+    })
+    expect((await poster().post(to(url, { body: 'x'.repeat(8_000_000) }))).outcome).toEqual(delivered(413))
+  })
+})
+
+describe('hints (1xx)', () => {
+  const HINT = 'HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n'
+
+  test('by the thousand are no answer, and do not hide the one that follows', async () => {
+    expect((await poster().post(to(await answering(HINT.repeat(2_000) + OK)))).outcome).toEqual(delivered())
+  })
+
+  test('without end end at the limit', async () => {
+    const { url, letGo } = await watched((socket) => keepWriting(socket, HINT, 1))
+    expect((await poster(LIMIT_MS).post(to(url))).outcome).toEqual(retry('timeout'))
+    await letGo()
+  })
+
+  test.each([
+    ['100 Continue', ''],
+    ['101 Switching Protocols', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'],
+  ])('%s, which nobody asked for, is a protocol error', async (status, headers) => {
+    const url = await answering(`HTTP/1.1 ${status}\r\n${headers}\r\n${OK}`)
+    expect((await poster().post(to(url))).outcome).toEqual(retry('protocol_error'))
+  })
+})
+
+describe('an answer', () => {
+  test.each([
+    ['of HTTP/0.9', '<html>hello</html>\n'],
+    ['of no known version', 'HTTP/9.9 200 OK\r\n\r\n'],
+    ['with a status of two digits', 'HTTP/1.1 20 OK\r\n\r\n'],
+    ['with a status below 100', 'HTTP/1.1 042 Odd\r\nContent-Length: 0\r\n\r\n'],
+    ['with two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello'],
+    [
+      'with a length and chunks',
+      'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    ['with a NUL in a header', 'HTTP/1.1 200 OK\r\nX: a\0b\r\n\r\n'],
+    ['with a header that has no name', 'HTTP/1.1 200 OK\r\n: x\r\n\r\n'],
+  ])('%s is a protocol error', async (_, text) => {
+    expect((await poster().post(to(await answering(text)))).outcome).toEqual(retry('protocol_error'))
+  })
+
+  test('with a status from 600 on is taken for a 5xx', async () => {
+    const url = await answering('HTTP/1.1 999 Request denied\r\nContent-Length: 0\r\n\r\n')
+    expect((await poster().post(to(url))).outcome).toEqual(retry('http_5xx', 999))
+  })
+
+  test('that asks for time is retried where the destination wants it, else delivered', async () => {
+    const url = await raw((socket) =>
+      socket.on('data', () =>
+        socket.write('HTTP/1.1 429 Too Many\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n'),
+      ),
+    )
+    const client = poster()
+    expect((await client.post(to(url, { retryOn: [429] }))).outcome).toEqual({
+      ...retry('http_429', 429),
+      retryAfterMs: 7_000,
+    })
+    expect((await client.post(to(url))).outcome).toEqual(delivered(429))
+  })
+})
+
+describe('a kept connection', () => {
+  /** Three POSTs, each when the connection of the one before has closed. */
+  async function three(answer: (socket: Socket) => void): Promise<unknown[]> {
+    let closed = 0
+    const url = await raw((socket) => {
+      socket.on('data', () => answer(socket)).on('close', () => closed++)
+    })
+    const client = poster()
+    const answers = []
+    for (let post = 1; post <= 3; post++) {
+      const { outcome, response } = await client.post(to(url))
+      answers.push([outcome, await response])
+      await until(() => closed === post)
+    }
+    return answers
+  }
+  const three200 = [1, 2, 3].map(() => [delivered(), 'ok'])
+  const SECOND = 'HTTP/1.1 503 Not yours\r\nContent-Length: 0\r\n\r\n'
+
+  test('on which two answers come is given up: the second, at once or later, is never that of the next POST', async () => {
+    expect(await three((socket) => socket.write(OK + SECOND))).toEqual(three200)
+    expect(
+      await three((socket) => {
+        socket.write(OK)
+        setTimeout(() => socket.write(SECOND), 30)
+      }),
+    ).toEqual(three200)
+  })
+
+  test('that closes between two POSTs costs nothing', async () => {
+    expect(
+      await three((socket) => {
+        socket.write(OK)
+        setTimeout(() => socket.end(), 30)
+      }),
+    ).toEqual(three200)
+  })
+
+  test('that closes as the next POST goes out: it is retried, as nobody knows whether it has arrived', async () => {
+    for (const close of ['end', 'resetAndDestroy'] as const) {
+      const url = await raw((socket) => {
+        socket.once('data', () => {
+          socket.write(OK)
+          socket.once('data', () => socket[close]())
+        })
+      })
+      const client = poster()
+      const first = await client.post(to(url))
+      expect([first.outcome, await first.response]).toEqual([delivered(), 'ok'])
+      const code = close === 'end' ? 'connection_closed' : 'ECONNRESET'
+      expect((await client.post(to(url))).outcome).toEqual(retry(code))
+      expect((await client.post(to(url))).outcome).toEqual(delivered())
+    }
+  })
+})

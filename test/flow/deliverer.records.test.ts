@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readConfig } from '../../config.ts'
+import { createProducer, type Producer } from '../../kafka/produce.ts'
+import type { Codec } from '../../schemas/codec.ts'
+import type { Delivery } from '../../schemas/delivery.ts'
+import { openCodec, openRegistry } from '../../schemas/registry.ts'
+import { DELIVERIES, DUE, PARKED, rungTopic } from '../../schemas/topics.ts'
+import { readAttempts } from '../helpers/attempts.ts'
+import { readAll } from '../helpers/cluster.ts'
+import { deliveredAt } from '../helpers/delivered.ts'
+import { aDelivery } from '../helpers/events.ts'
+import { type Receiver, startReceiver } from '../helpers/receiver.ts'
+import { type System, startSystem } from '../helpers/system.ts'
+import { until } from '../helpers/until.ts'
+
+/** Long enough to change settings while a delivery waits on it. */
+const RUNG = '2s'
+/** So long that what is moved from it was not waited for. */
+const LONG_RUNG = '1h'
+
+let receiver: Receiver
+let has: ReturnType<typeof deliveredAt>
+let sluice: System
+let producer: Producer
+let codec: Codec<Delivery>
+
+beforeAll(async () => {
+  receiver = await startReceiver()
+  has = deliveredAt(receiver)
+  sluice = await startSystem({ RETRY_LADDER: `${RUNG},${LONG_RUNG}` })
+  producer = await createProducer(sluice.connection)
+  const registry = openRegistry(readConfig(sluice.env, 'deliverer').registry)
+  codec = await openCodec(registry, 'delivery', `${sluice.connection.named(DELIVERIES)}-value`)
+  await sluice.destination('crm', [`${receiver.url}/`])
+})
+
+afterAll(async () => {
+  await producer?.close()
+  await Promise.all([sluice?.close(), receiver?.close()])
+})
+
+/** A user of their own for each test: their records and calls are in one partition. */
+const track = (userId: string, messageId: string) => ({ type: 'track', userId, event: 'Paid', messageId })
+
+const aRecord = (userId: string, messageId: string) =>
+  codec.encode(aDelivery({ deliveryId: messageId, messageId, body: `{"userId":"${userId}"}` }))
+
+async function put(topic: string, userId: string, value: Buffer | null, headers = {}): Promise<void> {
+  const outcome = await producer.produce([{ topic, key: `crm/${userId}`, value, headers }])
+  expect(outcome).toBe('acked')
+}
+
+const parked = async (userId: string) =>
+  (await readAll(sluice.connection, PARKED)).filter(({ key }) => key === `crm/${userId}`)
+
+const UNKNOWN_SCHEMA = Buffer.from([0, 0x7f, 0xff, 0xff, 0xff, 1, 2, 3])
+
+describe.each([DELIVERIES, DUE])('in topic %s', (topic) => {
+  test('what cannot be read is parked as it is, with the reason, and what is behind it is delivered', async () => {
+    const user = `u.${topic}`
+    const whole = aRecord(user, 'cut')
+    const values = [Buffer.from('not Avro'), UNKNOWN_SCHEMA, whole.subarray(0, whole.length - 3), null]
+    for (const value of values) await put(topic, user, value)
+    await put(topic, user, aRecord(user, `behind.${topic}`))
+    await until(() => has('/', `behind.${topic}`))
+    const kept = await until(async () => {
+      const found = await parked(user)
+      return found.length === values.length && found
+    })
+    const texts = (buffers: (Buffer | null)[]) => buffers.map((buffer) => buffer?.toString('hex') ?? '')
+    expect(texts(kept.map(({ value }) => value)).toSorted()).toEqual(texts(values).toSorted())
+    expect(new Set(kept.map(({ headers }) => headers['parked-topic']))).toEqual(new Set([topic]))
+    const reasons = kept.map(({ headers }) => headers['parked-reason']?.split(':')[0])
+    expect(reasons.toSorted()).toEqual(['undecodable', 'undecodable', 'undecodable', 'unknown_schema'])
+  })
+})
+
+describe('on a rung', () => {
+  const topic = rungTopic(LONG_RUNG)
+
+  test.each([
+    ['without a time', {}],
+    ['with a time that is none', { dueAt: 'soon' }],
+    ['with an empty time', { dueAt: '' }],
+    ['with a time before all others', { dueAt: '-1' }],
+    ['with an endless time', { dueAt: 'Infinity' }],
+    ['with a time after all that is kept', { dueAt: '9'.repeat(20) }],
+  ])('a delivery %s is due at once', async (name, headers) => {
+    const id = name.replaceAll(' ', '-')
+    await put(topic, id, aRecord(id, id), headers)
+    await until(() => has('/', id))
+  })
+
+  test('a record without a value is parked, one that cannot be read is when it is due, and what is behind them is moved on', async () => {
+    const user = 'u.rung'
+    await put(topic, user, null)
+    await put(topic, user, Buffer.from('not Avro'))
+    await put(topic, user, aRecord(user, 'behind.rung'))
+    await until(() => has('/', 'behind.rung'))
+    const kept = await until(async () => {
+      const found = await parked(user)
+      return found.length === 2 && found
+    })
+    const from = kept.map(({ headers }) => headers['parked-topic'])
+    expect(from.toSorted()).toEqual([DUE, topic].toSorted())
+  })
+})
+
+describe.concurrent('of a delivery that waits on a rung', () => {
+  /** With a source of its own, whose one call fails at its first attempt. */
+  async function waiting(id: string, paths: string[]): Promise<void> {
+    await sluice.api('post', 'sources', { id, name: id, writeKey: `${id}-write-key` })
+    await sluice.destination(
+      id,
+      paths.map((path) => receiver.url + path),
+      { sourceIds: [id] },
+    )
+    await sluice.send([track('u', id)], `${id}-write-key`)
+    await until(() => arrivals(id).length === paths.length)
+  }
+
+  async function change(id: string, more: object): Promise<void> {
+    const { body } = await sluice.api('get', `destinations/${id}`)
+    const { id: _, version, updatedAt: __, ...before } = body
+    const headers = { 'if-match': String(version) }
+    const { status } = await sluice.api('put', `destinations/${id}`, { ...before, ...more }, headers)
+    expect(status).toBe(200)
+  }
+
+  const arrivals = (id: string) =>
+    receiver.arrivals.filter(({ headers }) => headers['x-message-id'] === id).map(({ path }) => path)
+
+  test('a corrected URL is tried, one that is there still too, and a removed one is not', async () => {
+    await waiting('corrected', ['/status/500', '/status/501', '/status/502'])
+    const webhooks = ['/status/500', '/right'].map((path) => ({ url: receiver.url + path }))
+    await change('corrected', { webhooks })
+    await until(() => has('/right', 'corrected'))
+    await until(() => arrivals('corrected').length === 5)
+    expect(arrivals('corrected').slice(3).toSorted()).toEqual(['/right', '/status/500'])
+  })
+
+  test('a destination that is switched off gets nothing more, and the attempt log says why', async () => {
+    await waiting('off', ['/status/503'])
+    await change('off', { enabled: false })
+    const log = await until(async () => {
+      const attempts = await readAttempts(sluice, 'off')
+      return attempts.length === 2 && attempts.toSorted((a, b) => a.attempt - b.attempt)
+    })
+    expect(log).toMatchObject([
+      { attempt: 1, outcome: 'retry', code: 'http_5xx', status: 503, urlIndex: 0 },
+      { attempt: 2, outcome: 'cancelled', code: 'destination_disabled', status: null, urlIndex: null },
+    ])
+    expect(arrivals('off')).toHaveLength(1)
+  })
+})

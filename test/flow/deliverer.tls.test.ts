@@ -1,0 +1,106 @@
+import { createServer } from 'node:http'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { aPoster } from '../helpers/poster.ts'
+import { raw } from '../helpers/raw-receiver.ts'
+import { aCertificate, type Certificate, hasOpenssl, tlsReceiver } from '../helpers/tls-receiver.ts'
+
+const LIMIT_MS = 2_000
+const post = (url: string, ca?: string[]) =>
+  aPoster({ limitMs: LIMIT_MS, allow: ['127.0.0.0/8'], ca }).post({
+    urlIndex: 0,
+    url,
+    headers: {},
+    body: '{"a":1}',
+    retryOn: [],
+  })
+
+const right: Certificate = { names: 'IP:127.0.0.1', days: [-1, 1], selfSigned: false }
+
+describe.skipIf(!hasOpenssl)('a certificate', () => {
+  test('that a trusted root has signed for this host is good', async () => {
+    const { root, ...own } = await aCertificate(right)
+    const receiver = await tlsReceiver(own)
+    expect((await post(receiver.url, [root])).outcome).toEqual({ outcome: 'delivered', status: 200 })
+    expect(receiver.requests()).toBe(1)
+  })
+
+  test.each([
+    ['that has expired', { days: [-3, -1] as [number, number] }, 'tls_expired'],
+    ['that is not valid yet', { days: [1, 3] as [number, number] }, 'tls_not_yet_valid'],
+    ['for another host', { names: 'DNS:elsewhere.example' }, 'tls_wrong_host'],
+    ['for another address', { names: 'IP:127.0.0.2' }, 'tls_wrong_host'],
+    [
+      'that signs itself, trusted, for another host',
+      { names: 'DNS:a.example', selfSigned: true },
+      'tls_wrong_host',
+    ],
+  ])('%s is refused, and no request is sent', async (_, change, code) => {
+    const { root, ...own } = await aCertificate({ ...right, ...change })
+    const receiver = await tlsReceiver(own)
+    expect((await post(receiver.url, [root])).outcome).toEqual({ outcome: 'refused', code })
+    expect(receiver.requests()).toBe(0)
+  })
+
+  test.each([
+    ['that signs itself', true, false, 'tls_self_signed'],
+    ['of a root that nobody knows', false, false, 'tls_untrusted'],
+    ['that comes with its unknown root', false, true, 'tls_self_signed'],
+  ])('%s is refused, and no request is sent', async (_, selfSigned, withRoot, code) => {
+    const { key, cert, root } = await aCertificate({ ...right, selfSigned })
+    const receiver = await tlsReceiver({ key, cert: withRoot ? cert + root : cert })
+    expect((await post(receiver.url)).outcome).toEqual({ outcome: 'refused', code })
+    expect(receiver.requests()).toBe(0)
+  })
+
+  test('of one receiver does not vouch for another on the same host', async () => {
+    const good = await aCertificate(right)
+    const first = await tlsReceiver({ key: good.key, cert: good.cert })
+    const { key, cert } = await aCertificate({ ...right, selfSigned: true })
+    const second = await tlsReceiver({ key, cert })
+    const poster = aPoster({ limitMs: LIMIT_MS, allow: ['127.0.0.0/8'], ca: [good.root] })
+    const outcomes = []
+    for (const { url } of [first, second, first])
+      outcomes.push((await poster.post({ urlIndex: 0, url, headers: {}, body: '{}', retryOn: [] })).outcome)
+    const delivered = { outcome: 'delivered', status: 200 }
+    expect(outcomes).toEqual([delivered, { outcome: 'refused', code: 'tls_self_signed' }, delivered])
+    expect(second.requests()).toBe(0)
+  })
+})
+
+const https = (url: string) => url.replace('http:', 'https:')
+
+describe('where TLS does not come about, it is tried again', () => {
+  test('with plain HTTP on the port', async () => {
+    const server = createServer((_, response) => response.end())
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    const address = server.address()
+    const url = `https://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/`
+    expect((await post(url)).outcome).toEqual({ outcome: 'retry', code: 'tls_handshake' })
+  })
+
+  test('with something else that speaks first', async () => {
+    const url = await raw((socket) => socket.write('220 mail.example ESMTP\r\n'))
+    expect((await post(https(url))).outcome).toEqual({ outcome: 'retry', code: 'tls_handshake' })
+  })
+
+  test.skipIf(!hasOpenssl)('with no version in common', async () => {
+    const { root, ...own } = await aCertificate(right)
+    const old = { ...own, minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' } as const
+    const receiver = await tlsReceiver(old)
+    expect((await post(receiver.url, [root])).outcome).toEqual({ outcome: 'retry', code: 'tls_handshake' })
+  })
+
+  test('when the connection ends in the middle of the handshake', async () => {
+    const ends = await raw((socket) => socket.once('data', () => socket.end()))
+    const resets = await raw((socket) => socket.once('data', () => socket.resetAndDestroy()))
+    for (const url of [ends, resets])
+      expect((await post(https(url))).outcome).toEqual({ outcome: 'retry', code: 'ECONNRESET' })
+  })
+
+  test('when nothing is said at all, at the limit', async () => {
+    const { outcome, durationMs } = await post(https(await raw(() => undefined)))
+    expect(outcome).toEqual({ outcome: 'retry', code: 'timeout' })
+    expect(durationMs).toBeGreaterThanOrEqual(LIMIT_MS - 5)
+  })
+})

@@ -1,0 +1,31 @@
+import type { Outcome } from '../../deliverer/classify.ts'
+import { createPoster } from '../../deliverer/post/post.ts'
+import type { Request } from '../../deliverer/request.ts'
+import { createEgress } from '../../egress/egress.ts'
+import { closing } from './cluster.ts'
+
+export type Answer = { outcome: Outcome; durationMs: number; response: Promise<string | null> }
+
+/** The deliverer's HTTP client, to be awaited; closed at the end of the test. */
+export function aPoster({
+  limitMs,
+  allow,
+  ca,
+}: {
+  limitMs: number
+  allow: string[]
+  ca?: string[] | undefined
+}) {
+  const poster = closing(createPoster({ limitMs, egress: createEgress({ allow }), ca }))
+  return {
+    post(request: Request): Promise<Answer> {
+      const response = Promise.withResolvers<string | null>()
+      return new Promise((resolve) =>
+        poster.post(request, {
+          heard: (outcome, durationMs) => resolve({ outcome, durationMs, response: response.promise }),
+          ended: response.resolve,
+        }),
+      )
+    },
+  }
+}
