@@ -91,7 +91,7 @@ const environment = z.object({
   RETRY_WINDOW: durationMs.prefault('4h'),
   RESPONSE_TIMEOUT: durationMs.refine((ms) => ms > 0, 'more than nothing').prefault('5s'),
   DEDUP_WINDOW: durationMs.prefault('1h'),
-  /** POSTs under way at once, per lane and process. */
+  /** POSTs under way at once, per lane and process; as many again may be late (deliverer/lane/slots.ts). */
   DELIVERY_SLOTS: z.coerce.number().int().min(1).max(65_536).default(512),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 })

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { spawnTied, type Tied } from '../local/tied.ts'
 import { prepareSystem, type System, startIngest } from '../test/ingest/ingest-process.ts'
-import { cpuSeconds, type LoadReport, pin, startLoad } from './process.ts'
+import { type LoadReport, startLoad } from './load-process.ts'
+import { cpuSeconds, pin } from './process.ts'
 import { startStack } from './stack.ts'
 
 const WARM_MS = 2_000
@@ -55,7 +56,7 @@ export async function startBare(): Promise<Tied & Target> {
 }
 
 export async function startLoadOn({ url }: Target, load: Load) {
-  const started = startLoad({ ...load, url, writeKey: WRITE_KEY })
+  const started = startLoad({ ...load, url, writeKeys: [WRITE_KEY] })
   await pin(started.pid, OTHER_CORE)
   return started
 }

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EVENTS } from '../schemas/topics.ts'
-import type { System } from '../test/ingest/ingest-process.ts'
 import { type Load, startBench, startLoadOn, type Target } from './ingest-measure.ts'
-import { type LoadReport, rssBytes } from './process.ts'
+import type { LoadReport } from './load-process.ts'
+import { highestRss, MB } from './process.ts'
 import { markdownTable } from './stats.ts'
+import { keepLittle } from './topic-settings.ts'
 
-const MB = 1024 * 1024
 /** Of what it manages of both at once. */
 const LOAD = 0.8
 const loads: readonly Load[] = [
@@ -19,7 +19,7 @@ type Minute = { rss: number; reports: LoadReport[] }
 export async function bench({ minutes = 10, minuteMs = 60_000, measureMs = 10_000 } = {}): Promise<string> {
   await using started = await startBench()
   const { sluice, system } = started
-  await keepLittle(system)
+  await keepLittle(system, { topics: [EVENTS], ms: 60_000 }) // ten minutes of events are 10 GB
   await ratesOf(sluice, measureMs) // what the compilers take is not counted
   const rates = await ratesOf(sluice, measureMs)
   const running = await Promise.all(
@@ -27,7 +27,7 @@ export async function bench({ minutes = 10, minuteMs = 60_000, measureMs = 10_00
   )
   const seen: Minute[] = []
   for (let minute = 0; minute < minutes; minute++) {
-    const rss = await highestRss(sluice.pid, minuteMs)
+    const [rss = Number.NaN] = await highestRss([sluice.pid], minuteMs)
     seen.push({ rss, reports: await Promise.all(running.map((load) => load.since())) })
     process.stderr.write(`minute ${minute + 1}: ${Math.round(rss / MB)} MB\n`)
   }
@@ -42,33 +42,6 @@ async function ratesOf(sluice: Target, forMs: number): Promise<number[]> {
   const reports = await Promise.all(running.map((load) => load.since()))
   await Promise.all(running.map((load) => load.stop()))
   return reports.map(({ requests }) => (requests / forMs) * 1_000)
-}
-
-async function highestRss(pid: number, forMs: number): Promise<number> {
-  let highest = 0
-  for (
-    const end = performance.now() + forMs;
-    performance.now() < end;
-    await sleep(Math.min(1_000, forMs / 10))
-  )
-    highest = Math.max(highest, await rssBytes(pid))
-  return highest
-}
-
-/** Ten minutes of events are 10 GB: the broker need not keep them. */
-async function keepLittle({ connection }: System): Promise<void> {
-  const admin = connection.kafka.admin()
-  await admin.connect()
-  const configEntries = [
-    { name: 'retention.ms', value: '60000' },
-    { name: 'segment.bytes', value: String(64 * MB) },
-  ]
-  // 2: a topic
-  await admin.alterConfigs({
-    validateOnly: false,
-    resources: [{ type: 2, name: connection.named(EVENTS), configEntries }],
-  })
-  await admin.disconnect()
 }
 
 function report(minutes: readonly Minute[], minuteMs: number): string {

@@ -1,22 +1,18 @@
 import { connect } from 'node:net'
 import { createHistogram } from 'node:perf_hooks'
-import { bodies } from './calls.ts'
-import type { LoadOptions, LoadReport } from './process.ts'
+import { nowUs } from './clock.ts'
+import type { LoadOptions, LoadReport } from './load-process.ts'
+import { prepareRequests, putNumber } from './load-requests.ts'
 
 /**
  * Sends calls on kept connections, one request under way on each. To be forked with its options as JSON; answers each message
  * with what came since the last one. It writes prepared bytes and reads only the status: it must cost less than what it measures.
  */
 // our own parent's
-const { url, path, writeKey, batch, connections, perSecond } = JSON.parse(
-  process.argv[2] ?? '',
-) as LoadOptions
-const { hostname, port } = new URL(url)
-const authorization = `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`
-const requests = bodies(batch).map((body) => {
-  const head = `POST ${path} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: ${authorization}\r\nContent-Type: application/json`
-  return Buffer.from(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
-})
+const options = JSON.parse(process.argv[2] ?? '') as LoadOptions
+const { connections, perSecond, fromUs } = options
+const { hostname, port } = new URL(options.url)
+const requests = prepareRequests(options)
 
 /** Sends one request that was due at that time. */
 type Send = (dueAt: number) => void
@@ -33,8 +29,12 @@ function open(onFree: (send: Send) => void): void {
   let dueAt = 0
   function send(at: number): void {
     dueAt = at
-    const request = requests[next++ % requests.length]
-    if (request) socket.write(request)
+    const call = next++
+    const request = requests[call % requests.length]
+    if (!request) return
+    // its last use was some requests ago, more than there are connections: the kernel has had it
+    if (fromUs !== undefined) putNumber(request, call)
+    socket.write(request.bytes)
   }
   socket.on('connect', () => onFree(send))
   socket.on('data', (answer) => {
@@ -59,7 +59,8 @@ const closedLoop = (send: Send) => send(performance.now())
 function openLoop(rate: number): (send: Send) => void {
   const free: Send[] = []
   const due: number[] = []
-  const start = performance.now()
+  const now = performance.now()
+  const start = fromUs === undefined ? now : now + (fromUs - nowUs()) / 1_000
   let planned = 0
   setInterval(() => {
     for (const now = performance.now(); start + (planned * 1_000) / rate <= now; planned++) {

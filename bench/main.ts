@@ -1,29 +1,58 @@
+import { parseArgs } from 'node:util'
+import { killAllTied } from '../local/tied.ts'
 import { writeSection } from './results.ts'
 
-type Bench = { load: () => Promise<{ bench(): Promise<string> }>; onlyByName?: true }
+/** What the command line may make shorter, or longer. */
+type Sizes = { rounds?: number; minutes?: number }
+type Bench = { load: () => Promise<{ bench(sizes?: Sizes): Promise<string> }>; onlyByName?: true }
 
 const benches: Readonly<Record<string, Bench>> = {
   deliver: { load: () => import('./deliver.ts') },
+  'deliver-memory': { load: () => import('./deliver-memory.ts'), onlyByName: true },
+  'fan-out': { load: () => import('./fan-out.ts') },
   ingest: { load: () => import('./ingest.ts') },
   'ingest-memory': { load: () => import('./ingest-memory.ts'), onlyByName: true },
+  isolation: { load: () => import('./isolation.ts'), onlyByName: true },
+  outpost: { load: () => import('./outpost.ts') },
+  rungs: { load: () => import('./rungs.ts') },
 }
 
 const USAGE = `npm run bench            all of them, but those that take long
 npm run bench -- NAME... these: ${Object.keys(benches).join(', ')}
 
-Each writes its section of bench/RESULTS.md. ingest-memory takes 12 minutes and runs only when it is named.
+Each writes its section of bench/RESULTS.md. isolation takes 8 minutes, ingest-memory 12 and deliver-memory 21: they run only
+when they are named. With --rounds N (deliver, fan-out, ingest, isolation) or --minutes N (the others) it is a trial of another
+size: the section is printed, and not written.
 `
 
-const asked = process.argv.slice(2)
-const unknown = asked.filter((name) => !Object.hasOwn(benches, name))
-if (unknown.length > 0) {
-  process.stderr.write(`no such bench: ${unknown.join(', ')}\n\n${USAGE}`)
-  process.exit(2)
+function readArguments(): { names: string[]; sizes: Sizes } {
+  const options = { rounds: { type: 'string' }, minutes: { type: 'string' } } as const
+  const { values, positionals: names } = parseArgs({ options, allowPositionals: true })
+  const sizes = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, Number(value)]))
+  const unknown = names.filter((name) => !Object.hasOwn(benches, name))
+  if (unknown.length > 0) throw new Error(`no such bench: ${unknown.join(', ')}`)
+  if (Object.values(sizes).some((size) => !(size > 0))) throw new Error('sizes are numbers above 0')
+  return { names, sizes }
 }
+
+function argumentsOrExit(): ReturnType<typeof readArguments> {
+  try {
+    return readArguments()
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : error}\n\n${USAGE}`)
+    process.exit(2)
+  }
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void killAllTied().then(() => process.exit(130)))
+
+const { names, sizes } = argumentsOrExit()
+const isTrial = Object.keys(sizes).length > 0
 for (const [name, { load, onlyByName }] of Object.entries(benches)) {
-  if (asked.length > 0 ? !asked.includes(name) : onlyByName) continue
+  if (names.length > 0 ? !names.includes(name) : onlyByName) continue
   const { bench } = await load()
-  const text = await bench()
-  await writeSection(name, text)
+  const text = await bench(sizes)
+  if (!isTrial) await writeSection(name, text)
   process.stdout.write(`## ${name}\n\n${text}\n`)
 }

@@ -1,10 +1,12 @@
-import { execFile, fork } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
+import { cpus } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Linux counts a process's time in hundredths of a second. */
 const TICK_SECONDS = 0.01
+
+export const MB = 1024 * 1024
 
 /** Seconds of CPU, in user and system mode, that a process has used with all its threads. */
 export async function cpuSeconds(pid: number): Promise<number> {
@@ -12,6 +14,13 @@ export async function cpuSeconds(pid: number): Promise<number> {
   // the second field is the program's name, in brackets, and may hold spaces
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * TICK_SECONDS
+}
+
+/** Seconds in which the machine's cores had nothing to do, and all that there were, since it started. */
+export function machineSeconds(): { idle: number; all: number } {
+  const times = cpus().map(({ times }) => times)
+  const sum = (of: readonly number[]) => of.reduce((total, ms) => total + ms, 0) / 1_000
+  return { idle: sum(times.map(({ idle }) => idle)), all: sum(times.flatMap((each) => Object.values(each))) }
 }
 
 /** Keeps a process with all its threads on one core, where the system can. */
@@ -27,37 +36,13 @@ export async function rssBytes(pid: number): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024
 }
 
-export type LoadOptions = {
-  url: string
-  path: string
-  writeKey: string
-  /** Calls in a request. */
-  batch: number
-  connections: number
-  /** Requests, whatever the answers do; as fast as they are answered when absent. */
-  perSecond?: number
-}
-
-export type LoadReport = { requests: number; errors: number; p50Ms: number; p99Ms: number }
-
-export type Load = { pid: number; since(): Promise<LoadReport>; stop(): Promise<void> }
-
-/** Starts the load generator in a process of its own; it ends with this one. */
-export function startLoad(options: LoadOptions): Load {
-  const script = fileURLToPath(new URL('./load.ts', import.meta.url))
-  const child = fork(script, [JSON.stringify(options)])
-  if (child.pid === undefined) throw new Error('the load generator does not start')
-  return {
-    pid: child.pid,
-    async since() {
-      child.send('report')
-      // our own script, which sends nothing else
-      const [report] = (await once(child, 'message')) as [LoadReport]
-      return report
-    },
-    async stop() {
-      child.disconnect()
-      await once(child, 'exit')
-    },
+/** @returns the highest resident memory of each of them within a while, in bytes. */
+export async function highestRss(pids: readonly number[], forMs: number): Promise<number[]> {
+  let highest = pids.map(() => 0)
+  const end = performance.now() + forMs
+  for (; performance.now() < end; await sleep(Math.min(1_000, forMs / 10))) {
+    const now = await Promise.all(pids.map(rssBytes))
+    highest = highest.map((rss, index) => Math.max(rss, now[index] ?? 0))
   }
+  return highest
 }

@@ -1,17 +1,30 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A receiver that answers 200 at once. To be forked: sends its port, then answers each message with the requests since the last one. */
-let requests = 0
+/** Since the last report: requests, and connections that were opened. */
+export type SinkReport = { requests: number; opened: number }
+
+/**
+ * A receiver that answers 200 at once. To be forked with the address that it listens on: sends its port, then answers each
+ * message with a report. On 0.0.0.0 it is at each address of 127.0.0.0/8.
+ */
+const [host = '127.0.0.1'] = process.argv.slice(2)
+let report: SinkReport = { requests: 0, opened: 0 }
 const server = createServer((request, response) => {
-  requests += 1
+  report.requests += 1
   request.resume()
   response.end()
 })
-server.keepAliveTimeout = 60_000
-server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port))
+server.keepAliveTimeout = 300_000 // longer than processes that take turns stand still
+server.on('connection', (socket) => {
+  // on 0.0.0.0 others than this machine could come
+  if (!socket.remoteAddress?.startsWith('127.')) socket.destroy()
+  report.opened += 1
+})
+// a TCP server's address is an object
+server.listen({ port: 0, host, backlog: 4_096 }, () => process.send?.((server.address() as AddressInfo).port))
 process.on('message', () => {
-  process.send?.(requests)
-  requests = 0
+  process.send?.(report)
+  report = { requests: 0, opened: 0 }
 })
 process.on('disconnect', () => process.exit())

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,6 +17,7 @@ export async function startStack(): Promise<Stack> {
   const cache = await cacheFolder(process.env)
   const progress = (text: string) => void process.stderr.write(`${text}\n`)
   const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true })) // also after Ctrl-C
   const jars = await kafkaJars(cache, progress)
   const broker = await startBroker({ directory: join(folder, 'kafka'), java, jars, benchmark: true })
   const jar = await registryApp(cache, progress)

@@ -1,4 +1,4 @@
-import type { Producer } from '../kafka/produce.ts'
+import type { OutRecord, Producer } from '../kafka/produce.ts'
 import type { Attempt } from '../schemas/attempt.ts'
 import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
@@ -20,17 +20,26 @@ export function createAttemptLog({
 }: {
   producer: Pick<Producer, 'produce' | 'queuedBytes'>
   codec: Pick<Codec<Attempt>, 'encode'>
-  /** An attempt is not in the log. */
-  onUnlogged: () => void
+  /** So many attempts are not in the log. */
+  onUnlogged: (attempts: number) => void
 }): AttemptLog {
+  let turn: OutRecord[] = []
+
+  /** What ends in one turn of the event loop is written together. */
   function write(attempt: Attempt): void {
     if (producer.queuedBytes() > MAX_QUEUED_BYTES) {
-      onUnlogged()
+      onUnlogged(1)
       return
     }
-    const record = { topic: ATTEMPTS, key: attempt.destinationId, value: codec.encode(attempt) }
-    void producer.produce([record]).then((outcome) => {
-      if (outcome !== 'acked') onUnlogged()
+    if (turn.length === 0) setImmediate(flush)
+    turn.push({ topic: ATTEMPTS, key: attempt.destinationId, value: codec.encode(attempt) })
+  }
+
+  function flush(): void {
+    const records = turn
+    turn = []
+    void producer.produce(records).then((outcome) => {
+      if (outcome !== 'acked') onUnlogged(records.length)
     })
   }
 

@@ -20,6 +20,8 @@ export type Consuming = {
 
 /** Of each partition of a lane: what waits is bounded by the lane, over all its partitions. */
 const LANE_HIGH_WATER = 10_000
+/** How late a partition notices that it may go on. */
+const LANE_WAIT_MS = 25
 const RUNG_HIGH_WATER = 400
 
 /** First attempts, retries and rungs have groups of their own, so that none waits for another. */
@@ -36,6 +38,7 @@ export function startConsumers(consuming: Consuming): Promise<Consumer[]> {
       handle: handle(lanes[name]),
       onGivingUp: lanes[name].tidy,
       highWater: LANE_HIGH_WATER,
+      maxWaitMs: LANE_WAIT_MS,
       maxBytesPerPartition: 128 * 1024,
     })
   return Promise.all([

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 
-const SAMPLE_MS = 250
+const SAMPLE_MS = 100
 const BUSY = 0.9
 
 export type Load = {

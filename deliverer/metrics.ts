@@ -25,8 +25,13 @@ const settled = new Counter({
   registers,
 })
 
+/** To look a series up by its labels costs as much as all else that is counted. */
+const delivered = posts.labels({ outcome: 'delivered', code: '' })
+const done = settled.labels({ next: 'done' })
+
 export function countPost({ outcome, durationMs }: Posted): void {
-  posts.inc({ outcome: outcome.outcome, code: 'code' in outcome ? outcome.code : '' })
+  if (outcome.outcome === 'delivered') delivered.inc()
+  else posts.inc({ outcome: outcome.outcome, code: outcome.code })
   if (outcome.outcome !== 'deferred') seconds.observe(durationMs / 1000)
 }
 
@@ -36,9 +41,9 @@ const unlogged = new Counter({
   registers,
 })
 
-export const countUnlogged = () => unlogged.inc()
+export const countUnlogged = (attempts: number) => unlogged.inc(attempts)
 
-export const countSettled = (result: Result) => settled.inc({ next: result.kind })
+export const countSettled = ({ kind }: Result) => (kind === 'done' ? done.inc() : settled.inc({ next: kind }))
 
 export function watchLanes(lanes: Record<string, Lane>): void {
   new Gauge({

@@ -3,7 +3,6 @@ import type { Destination } from '../schemas/settings.ts'
 import { type Prepared, prepared, without } from './prepared.ts'
 import { signature, standardSignature } from './signatures.ts'
 
-
 /** One POST as it goes out: header names as they are sent. `retryOn`: statuses below 500 that are retried as well. */
 export type Request = {
   urlIndex: number

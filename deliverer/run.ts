@@ -1,4 +1,4 @@
-import type { Handler, Hold, Taken } from '../kafka/consume.ts'
+import type { Handler, Hold, Rest, Taken } from '../kafka/consume.ts'
 import type { Producer } from '../kafka/produce.ts'
 import type { Logger } from '../log.ts'
 import type { Codec } from '../schemas/codec.ts'
@@ -53,11 +53,15 @@ export function deliverer(parts: DelivererParts): (lane: Lane) => Handler<Delive
   function take(record: Taken<Delivery>, destination: Destination | undefined, lane: Lane): void {
     const delivery = record.value
     const planned = plan(delivery, destination)
-    if (planned.kind === 'cancelled') parts.onCancelled(delivery, planned.code)
-    if (planned.kind === 'cancelled') return void settle(record, planned)
-    if (planned.kind === 'refused') return void settle(record, next(delivery, [], Date.now(), ladder))
-    const { targets } = planned
-    if (delivery.deferrals > 0) parts.endpoints.returned(originsOf(targets), performance.now())
+    if (planned.kind === 'cancelled') {
+      parts.onCancelled(delivery, planned.code)
+      settle(record, planned)
+    } else if (planned.kind === 'refused') settle(record, next(delivery, [], Date.now(), ladder))
+    else post(record, planned.targets, lane)
+  }
+
+  function post(record: Taken<Delivery>, targets: readonly Target[], lane: Lane): void {
+    if (record.value.deferrals > 0) parts.endpoints.returned(originsOf(targets), performance.now())
     startRound(record, targets, { ...round, lane }, (tried) => {
       if (tried.fault) void putAside(record, String(tried.fault))
       else if (tried.posted.length > 0) conclude(record, targets, tried)
@@ -69,7 +73,7 @@ export function deliverer(parts: DelivererParts): (lane: Lane) => Handler<Delive
   function conclude(record: Taken<Delivery>, targets: readonly Target[], tried: Tried): void {
     const result = decide(record.value, tried)
     if (result.kind === 'defer') parts.endpoints.deferred(originsOf(targets), performance.now())
-    void settle(record, result)
+    settle(record, result)
   }
 
   /** One destination's deliveries stay in their order, also when its settings have to be waited for. */
@@ -88,21 +92,30 @@ export function deliverer(parts: DelivererParts): (lane: Lane) => Handler<Delive
     lookingUp.set(id, looked)
   }
 
+  /** What would be put off no faster than it is posted waits in Kafka, in its order. */
+  function takeOrWait(
+    record: Taken<Delivery>,
+    destination: Destination,
+    lane: Lane,
+  ): Hold | Rest | undefined {
+    const pressures = targetsOf(destination).map(({ origin }) => lane.pressure(origin))
+    const restMs = Math.min(...pressures.map((pressure) => pressure?.restMs ?? 0))
+    if (restMs > 0 && pressures.every((pressure) => pressure?.isFull)) return hold(restMs)
+    take(record, destination, lane)
+    return restMs > 0 ? { restUntil: Date.now() + restMs } : undefined
+  }
+
   return (lane) => (record) => {
-    if (lane.isFull() || waiting >= MAX_LOOKING_UP || producer.queuedBytes() > MAX_QUEUED_BYTES) return hold()
+    if (lane.isFull() || waiting >= MAX_LOOKING_UP || producer.queuedBytes() > MAX_QUEUED_BYTES)
+      return hold(HOLD_MS)
     const { destinationId } = record.value
     const destination = settings.destinations.get(destinationId)
     if (!destination?.enabled || lookingUp.has(destinationId)) lookUp(record, lane)
-    else if (pressed(destination, lane)) return hold()
-    else take(record, destination, lane)
+    else return takeOrWait(record, destination, lane)
     return undefined
   }
 }
 
-/** To defer what a busy process cannot keep up with would only make it busier: then what comes waits in Kafka, in its order. */
-const pressed = (destination: Destination, lane: Lane) =>
-  targetsOf(destination).every(({ origin }) => lane.isPressed(origin))
-
 const originsOf = (targets: readonly Target[]) => new Set(targets.map(({ origin }) => origin))
 
-const hold = (): Hold => ({ holdUntil: Date.now() + HOLD_MS })
+const hold = (ms: number): Hold => ({ holdUntil: Date.now() + ms })

@@ -1,6 +1,6 @@
 import type { Handler } from '../kafka/consume.ts'
 import type { Producer } from '../kafka/produce.ts'
-import { DUE } from '../schemas/topics.ts'
+import { DELIVERIES_KEPT, DUE } from '../schemas/topics.ts'
 
 /**
  * Rungs only move time: records of a rung all wait equally long, so they are due in their order. The head that is not
@@ -9,8 +9,8 @@ import { DUE } from '../schemas/topics.ts'
 export function rungs(producer: Pick<Producer, 'produce'>): Handler<Buffer> {
   return (record, message) => {
     const dueAt = Number(message.headers?.dueAt?.toString())
-    // without a readable time it is due at once, rather than never
-    if (dueAt > Date.now()) return { holdUntil: dueAt }
+    // without a time that can be meant, one before the record itself is gone, it is due at once rather than never
+    if (dueAt > Date.now() && dueAt < record.timestamp + DELIVERIES_KEPT) return { holdUntil: dueAt }
     void producer.produce([{ topic: DUE, key: record.key, value: record.value }]).then((outcome) => {
       if (outcome === 'acked') record.settle()
       else if (outcome === 'unknown') record.release()

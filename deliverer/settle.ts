@@ -8,6 +8,7 @@ import { DEAD, PARKED, rungTopic } from '../schemas/topics.ts'
 import type { Next } from './ladder.ts'
 
 export type Result = Next | { kind: 'cancelled' }
+type Following = Exclude<Result, { kind: 'done' | 'cancelled' }>
 
 export type SettlerParts = {
   producer: Pick<Producer, 'produce'>
@@ -19,11 +20,14 @@ export type SettlerParts = {
 /** The one place where what was decided on a delivery becomes a record, and where the delivery is settled. */
 export function settler({ producer, deliveries, log, onSettled }: SettlerParts) {
   /** Settles when Kafka has the next record; not written it is done again by whoever reads it next. */
-  async function write(record: Taken<Delivery>, result: Result): Promise<void> {
-    const following = nextRecord(record.key, result, deliveries)
-    const outcome = following ? await producer.produce([following]) : 'acked'
+  async function write(record: Taken<Delivery>, result: Following): Promise<void> {
+    const outcome = await producer.produce([nextRecord(record.key, result, deliveries)])
     if (outcome === 'unknown') return record.release()
     if (outcome !== 'acked') return putAside(record, `its next record cannot be written: ${outcome}`)
+    end(record, result)
+  }
+
+  function end(record: Taken<Delivery>, result: Result): void {
     onSettled(result, record.value)
     record.settle()
   }
@@ -43,17 +47,14 @@ export function settler({ producer, deliveries, log, onSettled }: SettlerParts) 
 
   return {
     putAside,
-    settle: (record: Taken<Delivery>, result: Result) =>
-      write(record, result).catch((error) => putAside(record, String(error))),
+    settle(record: Taken<Delivery>, result: Result): void {
+      if (result.kind === 'done' || result.kind === 'cancelled') end(record, result)
+      else write(record, result).catch((error) => putAside(record, String(error)))
+    },
   }
 }
 
-function nextRecord(
-  key: string,
-  result: Result,
-  codec: Pick<Codec<Delivery>, 'encode'>,
-): OutRecord | undefined {
-  if (result.kind === 'done' || result.kind === 'cancelled') return undefined
+function nextRecord(key: string, result: Following, codec: Pick<Codec<Delivery>, 'encode'>): OutRecord {
   const value = codec.encode(result.delivery)
   if (result.kind === 'dead') return { topic: DEAD, key, value, headers: { reason: result.reason } }
   return { topic: rungTopic(result.rung.name), key, value, headers: { dueAt: String(result.dueAt) } }

@@ -1,8 +1,9 @@
-import kafkajs, { type ITopicConfig } from 'kafkajs'
+import type { ITopicConfig } from 'kafkajs'
 import pRetry from 'p-retry'
 import type { KafkaConfig } from '../config.ts'
 import type { Topic } from '../schemas/topics.ts'
 import type { Connection } from './client.ts'
+import { ConfigResourceTypes } from './kafkajs.ts'
 
 /**
  * Creates the topics that are missing. What exists is left as it is; how it differs from the table is returned, one line each.
@@ -82,7 +83,7 @@ async function differences(admin: Admin, wanted: readonly ITopicConfig[]): Promi
   const { topics } = await admin.fetchTopicMetadata({ topics: wanted.map(({ topic }) => topic) })
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,
-    resources: wanted.map(({ topic }) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic })),
+    resources: wanted.map(({ topic }) => ({ type: ConfigResourceTypes.TOPIC, name: topic })),
   })
   return wanted.flatMap(({ topic, numPartitions, configEntries = [] }) => {
     const found = topics.find(({ name }) => name === topic)?.partitions.length

@@ -33,8 +33,8 @@ type Options = CommittedOptions & {
   watch?: PartitionWatch | undefined
 }
 
-/** setTimeout fires at once above 2^31 ms; a partition held for longer is looked at again once an hour. */
-const LONGEST_HOLD_MS = 3_600_000
+/** Timers do not notice that the wall clock was set, or that the machine slept: a partition that is held looks itself. */
+const LOOK_MS = 1_000
 
 /** The partitions of one consumer: which are owned, what is settled in each, which are paused and why. */
 export function createAssignment({ connection, consumer, groupId, topics, highWater, watch }: Options) {
@@ -53,6 +53,9 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
       connection.log.debug({ err: error, groupId }, `no ${act}: the consumer restarts`)
     }
   }
+
+  /** It may have been lost, and come again as another, while a batch of it was at work. */
+  const isPast = (held: Held) => partitions.get(partitionKey(held.topic, held.partition)) !== held
 
   function resume(held: Held): void {
     clearTimeout(held.timer)
@@ -152,16 +155,34 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
         resume(held)
     },
 
-    pauseIfFull(held: Held): void {
-      if (held.tracker.inFlight() < highWater && held.tracker.span() < MAX_SPAN / 2) return
+    /** @returns whether it was. */
+    pauseIfFull(held: Held): boolean {
+      if (isPast(held) || (held.tracker.inFlight() < highWater && held.tracker.span() < MAX_SPAN / 2))
+        return false
       held.waiting = 'full'
       tell('pause', held)
+      return true
     },
 
+    /**
+     * Until the wall clock says so, or for as long as it seems now: whichever is first, as the clock may be set forward or back.
+     * Who is asked too early holds once more.
+     */
     hold(held: Held, until: number): void {
+      if (isPast(held)) return
       held.waiting = 'held'
       tell('pause', held)
-      held.timer = setTimeout(() => resume(held), Math.min(Math.max(0, until - Date.now()), LONGEST_HOLD_MS))
+      const end = performance.now() + until - Date.now()
+      const look = () => {
+        const left = Math.min(until - Date.now(), end - performance.now())
+        if (left <= 0) resume(held)
+        else lookIn(left)
+      }
+      const lookIn = (ms: number) => {
+        clearTimeout(held.timer)
+        held.timer = setTimeout(look, Math.min(Math.max(0, ms), LOOK_MS))
+      }
+      lookIn(until - Date.now())
     },
 
     inFlight: () => [...partitions.values()].reduce((sum, { tracker }) => sum + tracker.inFlight(), 0),

@@ -1,20 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { zstdCompress, zstdDecompress } from 'node:zlib'
-import kafkajs, {
-  Kafka,
-  type KafkaConfig as KafkaJsConfig,
-  type logCreator,
-  logLevel,
-  type SASLOptions,
-} from 'kafkajs'
+import type { KafkaConfig as KafkaJsConfig, Kafka as KafkaJsKafka, logCreator, SASLOptions } from 'kafkajs'
 import type { KafkaConfig } from '../config.ts'
 import type { Logger } from '../log.ts'
+import { CompressionCodecs, CompressionTypes, Kafka, logLevel } from './kafkajs.ts'
 import { encodeOurselves } from './produce-request.ts'
 
 // what other writers, or a topic's compression.type, may bring in: kafkajs itself has gzip alone
 const zstd = { compress: promisify(zstdCompress), decompress: promisify(zstdDecompress) }
-kafkajs.CompressionCodecs[kafkajs.CompressionTypes.ZSTD] = () => ({
+CompressionCodecs[CompressionTypes.ZSTD] = () => ({
   compress: ({ buffer }: { buffer: Buffer }) => zstd.compress(buffer),
   decompress: (buffer: Buffer) => zstd.decompress(buffer),
 })
@@ -23,7 +18,7 @@ encodeOurselves()
 
 /** A client of one cluster; topics and groups are named without the prefix everywhere but here. */
 export type Connection = {
-  kafka: Kafka
+  kafka: KafkaJsKafka
   /** @returns the name on the broker of a topic or group. */
   named(name: string): string
   /** @returns the name in this code of a topic on the broker. */

@@ -30,13 +30,15 @@ export type Taken<T> = {
 
 /** Not yet: this record and all behind it in its partition come again at that time (milliseconds of the epoch). */
 export type Hold = { holdUntil: number }
+/** It is taken, and what was fetched with it; nothing more of its partition is fetched before that time. */
+export type Rest = { restUntil: number }
 
 /**
  * Called in the order of the partition; hands off and returns at once (no awaiting: it would stop every partition).
  * `message` is for `park`. It pins its whole fetch in memory, so keep it no longer than until its record is settled: then
  * `highWater` bounds what is pinned. A copy would take the same bytes again, as all of a fetch is settled at nearly the same time.
  */
-export type Handler<T> = (record: Taken<T>, message: Message) => Hold | undefined
+export type Handler<T> = (record: Taken<T>, message: Message) => Hold | Rest | undefined
 
 export type ConsumeOptions<T> = {
   connection: Connection
@@ -138,8 +140,8 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
     }, onFatal)
   }
 
-  /** @returns whether the batch goes on behind this message. */
-  async function take(held: Held, message: Message): Promise<boolean> {
+  /** @returns whether the batch goes on behind this message, and then maybe for how long its partition rests after it. */
+  async function take(held: Held, message: Message): Promise<boolean | Rest> {
     const decoding = codec.decode(message.value)
     const decoded = decoding instanceof Promise ? await decoding : decoding
     if (!decoded.ok && decoded.reason === 'registry_unreachable') {
@@ -153,15 +155,15 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
       putAside(record, message, `${decoded.reason}: ${decoded.message}`)
       return true
     }
-    const hold = guarded(record, message)
-    if (!hold) return true
+    const pause = guarded(record, message) ?? true
+    if (pause === true || 'restUntil' in pause) return pause
     record.release()
-    assignment.hold(held, hold.holdUntil)
+    assignment.hold(held, pause.holdUntil)
     return false
   }
 
   /** An error that left this function would stop the consumer, some kinds of it for good. */
-  function guarded(record: Taken<T>, message: Message): Hold | undefined {
+  function guarded(record: Taken<T>, message: Message): Hold | Rest | undefined {
     try {
       return handle(record, message)
     } catch (error) {
@@ -172,12 +174,15 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
 
   async function eachBatch({ batch, resolveOffset, isRunning, isStale }: EachBatchPayload): Promise<void> {
     const held = await assignment.held(batch.topic, batch.partition)
+    let restUntil = 0
     for (const message of batch.messages) {
       if (closing || !isRunning() || isStale() || !held.owned) return
-      if (!(await take(held, message))) return
+      const goes = await take(held, message)
+      if (!goes) return
+      if (goes !== true) ({ restUntil } = goes)
       resolveOffset(message.offset)
     }
-    assignment.pauseIfFull(held)
+    if (!assignment.pauseIfFull(held) && restUntil > Date.now()) assignment.hold(held, restUntil)
   }
 
   await consumer.connect()
@@ -191,8 +196,8 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
       closing = true
       options.onGivingUp?.()
       assignment.pauseAll()
-      const end = Date.now() + drainMs
-      while (assignment.inFlight() > 0 && Date.now() < end) await sleep(20)
+      const end = performance.now() + drainMs
+      while (assignment.inFlight() > 0 && performance.now() < end) await sleep(20)
       clearInterval(commits)
       await within(CLOSE_MS, assignment.commit())
       await within(CLOSE_MS, Promise.all([assignment.close(), consumer.disconnect()]))

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type PartitionAssigner, PartitionAssigners } from 'kafkajs'
+import type { PartitionAssigner } from 'kafkajs'
+import { PartitionAssigners } from './kafkajs.ts'
 
 const DRAIN_MS = 2_000
 const COMMIT_WAIT_MS = 1_000
@@ -20,8 +21,8 @@ export function drainBeforeJoin(work: { inFlight(): number; giveUp(): void; comm
   async function drain(): Promise<void> {
     state = 'draining'
     work.giveUp()
-    const end = Date.now() + DRAIN_MS
-    while (work.inFlight() > 0 && Date.now() < end) await sleep(10)
+    const end = performance.now() + DRAIN_MS
+    while (work.inFlight() > 0 && performance.now() < end) await sleep(10)
     await Promise.race([work.commit(), sleep(COMMIT_WAIT_MS)])
     state = 'drained'
   }

@@ -1,12 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  CompressionTypes,
-  type Producer as KafkaJsProducer,
-  type Message,
-  type PartitionerArgs,
-  type RecordMetadata,
-} from 'kafkajs'
+import type { Producer as KafkaJsProducer, Message, PartitionerArgs, RecordMetadata } from 'kafkajs'
 import { CLOSE_MS, type Connection, within } from './client.ts'
+import { CompressionTypes } from './kafkajs.ts'
 import { type Placeable, place } from './partition.ts'
 
 /** A message with its key in bytes. */

@@ -2,7 +2,7 @@ import { afterProbe, permit } from '../endpoint/breaker.ts'
 import type { Endpoint, Endpoints } from '../endpoint/endpoints.ts'
 import { LEAST_CAP } from './cap.ts'
 import type { Job, PassedOver, Refusal } from './job.ts'
-import { begun, createLine, heard, isDoubtful, type Line, turn } from './line.ts'
+import { begun, createLine, heard, isDoubtful, type Line, satedFor, turn } from './line.ts'
 import { queueLimit } from './queue-limit.ts'
 import { createSlots } from './slots.ts'
 import { createTurns } from './turns.ts'
@@ -13,14 +13,20 @@ export type Lane = {
   offer(origin: string, job: Job): Refusal | undefined
   /** So much waits in all that nothing more should come for a moment. */
   isFull(): boolean
-  /** What comes for this origin would be refused, though it answers as fast as this process can post. */
-  isPressed(origin: string): boolean
+  /** Undefined when less waits for this origin than is enough. */
+  pressure(origin: string): Pressure | undefined
   /** Lets go of what waits and is not wanted any more. */
   tidy(): void
   /** To be called some times a second: late POSTs give their slots to what waits. */
   look(): void
   count(): { waiting: number; prompt: number; late: number }
 }
+
+/**
+ * No more should come for an origin for so many milliseconds; when it `isFull` not even what is there. It need not be put
+ * off: that would not be faster than to wait.
+ */
+export type Pressure = { restMs: number; isFull: boolean }
 
 export type LaneOptions = {
   /** Budget of POSTs under way. */
@@ -34,8 +40,6 @@ export type LaneOptions = {
 
 /** What may wait in a lane, all endpoints together; up to twice as much, as each of them may have its least. */
 const ROOM = 4_096
-/** Answers a second from which an endpoint is not what a busy process waits for. */
-const FAST = 250
 /** Of the budget so much may be out to endpoints in doubt, however many of them there are. */
 const DOUBTFUL = 1 / 4
 
@@ -139,10 +143,12 @@ export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOption
       return undefined
     },
     isFull: () => waiting >= ROOM * 2,
-    isPressed(origin) {
-      if (waiting < ROOM / 2 || !isBusy()) return false
-      const line = lineOf(origin, now())
-      return line.perSecond >= FAST && isQueueFull(line)
+    pressure(origin) {
+      if (waiting < most) return undefined
+      const at = now()
+      const line = lineOf(origin, at)
+      const restMs = satedFor(line, isBusy(), at)
+      return restMs > 0 ? { restMs, isFull: isQueueFull(line) } : undefined
     },
     tidy() {
       for (const line of [...queued])

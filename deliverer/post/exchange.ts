@@ -23,6 +23,8 @@ type Options = {
   release: (reusable: boolean) => void
 }
 
+const awaitBody = (exchange: Exchange) => exchange.awaitBody()
+
 /**
  * One POST from our side. The response's body is not needed: an endless or dripping one is cut off, which costs its
  * connection and nothing else.
@@ -50,11 +52,18 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseStart(_: unknown, status: number, headers: ResponseHead['headers']): void {
     // 1xx comes before a response
     if (status < 200 || this.#state !== 'waiting') return
-    clearTimeout(this.#timer)
     this.#state = 'answered'
-    const left = this.#options.limitMs - this.#durationMs()
-    this.#timer = setTimeout(() => this.#end({ reusable: false }), Math.max(0, Math.min(READ_MS, left)))
     this.#options.listener.heard(this.#options.classify({ status, headers }), this.#durationMs())
+    // most responses end in this very turn
+    setImmediate(awaitBody, this)
+  }
+
+  /** What is left of the body may take what is left of the time, and no more than a second. */
+  awaitBody(): void {
+    if (this.#state !== 'answered') return
+    clearTimeout(this.#timer)
+    const left = Math.min(READ_MS, this.#options.limitMs - this.#durationMs())
+    this.#timer = setTimeout(() => this.#end({ reusable: false }), Math.max(0, left))
   }
 
   onResponseData(_: unknown, chunk: Buffer): void {

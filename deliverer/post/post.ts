@@ -1,5 +1,6 @@
 import type { LookupFunction } from 'node:net'
 import { createSecureContext } from 'node:tls'
+import { LRUCache } from 'lru-cache'
 import { buildConnector, Client } from 'undici'
 import { classifyError, classifyResponse, codeOf } from '../classify.ts'
 import type { Request } from '../request.ts'
@@ -21,6 +22,10 @@ export type PosterOptions = {
   ca?: string[] | undefined
 }
 
+/** Where a URL leads, once its literal address is vetted. */
+type Place = { origin: string; path: string }
+
+const MAX_PLACES = 20_000
 const TIDY_MS = 5_000
 const now = () => performance.now()
 
@@ -44,14 +49,24 @@ export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
       headersTimeout: 0,
       bodyTimeout: 0,
     })
+  const places = new LRUCache<string, Place>({ max: MAX_PLACES })
   const connections = createConnections(open, now)
   const tidy = setInterval(() => connections.tidy(now()), TIDY_MS).unref()
 
+  /** What is refused is vetted each time. @throws ForbiddenAddress, or when it is no URL. */
+  function placeOf(url: string): Place {
+    const known = places.get(url)
+    if (known) return known
+    const parsed = new URL(url)
+    egress.vetLiteral(parsed)
+    const place = { origin: parsed.origin, path: parsed.pathname + parsed.search }
+    places.set(url, place)
+    return place
+  }
+
   /** @throws what makes the request impossible. */
   function begin({ url, headers, body, retryOn }: Request, listener: Listener): void {
-    const target = new URL(url)
-    egress.vetLiteral(target)
-    const { origin, pathname, search } = target
+    const { origin, path } = placeOf(url)
     const client = connections.take(origin)
     const exchange = new Exchange({
       limitMs,
@@ -62,7 +77,7 @@ export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
         connections.release(origin, client)
       },
     })
-    client.dispatch({ path: pathname + search, method: 'POST', headers, body }, exchange)
+    client.dispatch({ path, method: 'POST', headers, body }, exchange)
   }
 
   return {

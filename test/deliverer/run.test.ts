@@ -36,7 +36,7 @@ function aWorld(first = both) {
       return refusal
     },
     isFull: () => false,
-    isPressed: () => false,
+    pressure: () => undefined,
     tidy: () => undefined,
     look: () => undefined,
     count: () => ({ waiting: 0, prompt: 0, late: 0 }),

@@ -106,7 +106,7 @@ describe('on a rung', () => {
   })
 })
 
-describe.concurrent('of a delivery that waits on a rung', () => {
+describe('of a delivery that waits on a rung', () => {
   /** With a source of its own, whose one call fails at its first attempt. */
   async function waiting(id: string, paths: string[]): Promise<void> {
     await sluice.api('post', 'sources', { id, name: id, writeKey: `${id}-write-key` })
@@ -132,11 +132,11 @@ describe.concurrent('of a delivery that waits on a rung', () => {
 
   test('a corrected URL is tried, one that is there still too, and a removed one is not', async () => {
     await waiting('corrected', ['/status/500', '/status/501', '/status/502'])
-    const webhooks = ['/status/500', '/right'].map((path) => ({ url: receiver.url + path }))
+    // slow, as an answer ends the round for those that are not posted yet
+    const webhooks = ['/status/500', '/slow/300'].map((path) => ({ url: receiver.url + path }))
     await change('corrected', { webhooks })
-    await until(() => has('/right', 'corrected'))
-    await until(() => arrivals('corrected').length === 5)
-    expect(arrivals('corrected').slice(3).toSorted()).toEqual(['/right', '/status/500'])
+    await until(() => has('/slow/300', 'corrected'))
+    expect(arrivals('corrected').slice(3).toSorted()).toEqual(['/slow/300', '/status/500'])
   })
 
   test('a destination that is switched off gets nothing more, and the attempt log says why', async () => {

@@ -61,16 +61,22 @@ describe('a lane', () => {
     expect(kept.end).toBe('answered')
   })
 
-  test('says that it is pressed only when this process is what a fast origin waits for', () => {
+  test('lets what a fast origin cannot take at once wait in Kafka, and of others only when there is no time to put it off', () => {
     let busy = false
-    const world = simulate({ slots: 2_048, isBusy: () => busy })
-    world.become('http://a', { answersAfter: 1 })
-    sendFor(world, { ms: 3_000, perSecond: 1_000, origins: ['http://a'] })
-    for (let each = 0; each < 5_000; each++) world.send('http://a')
-    expect(world.lane.isPressed('http://a')).toBe(false)
+    const world = simulate({ isBusy: () => busy })
+    world.become('http://fast', { answersAfter: 1 })
+    sendFor(world, { ms: 3_000, perSecond: 5_000, origins: ['http://fast'] })
+    sendFor(world, { ms: 3_000, perSecond: 300, origins: ['http://other'] })
+    const pressure = () =>
+      ['http://fast', 'http://other', 'http://unknown'].map((origin) => world.lane.pressure(origin)?.isFull)
+    expect(pressure()).toEqual([undefined, undefined, undefined])
+    for (let each = 0; each < 1_000; each++) world.send('http://other')
+    expect(pressure()).toEqual([undefined, undefined, undefined])
     busy = true
-    expect(world.lane.isPressed('http://a')).toBe(true)
-    expect(world.lane.isPressed('http://b')).toBe(false)
+    expect(pressure()).toEqual([undefined, false, undefined])
+    for (let each = 0; each < 3_000; each++) world.send('http://fast')
+    busy = false
+    expect(pressure()).toEqual([true, undefined, undefined])
   })
 })
 

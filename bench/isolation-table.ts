@@ -1,0 +1,75 @@
+import type { Outcome } from './outcome.ts'
+import { markdownTable, median, spread } from './stats.ts'
+import type { WindowReport } from './tally.ts'
+
+/** The outcomes of the cases in their order; the first is what the others are compared with. */
+export type Round = Outcome[]
+
+type Part = 0 | 1
+
+export function isolationTable(names: readonly string[], rounds: readonly Round[]): string {
+  const rows = names.map((name, index) => [name, ...cells(index, rounds)])
+  return [
+    markdownTable(HEAD, [...rows, GOALS]),
+    markdownTable(COSTS_HEAD, [
+      ...names.map((name, index) => [name, ...costs(index, rounds)]),
+      ['goal at 20 % never answering', '< 5 %', '', '', ''],
+    ]),
+  ].join('\n\n')
+}
+
+const HEAD = [
+  ...['endpoints in trouble', 'in time, first', 'ratio', 'in time, then', 'ratio'],
+  ...['p50 ms, then', 'p99 ms, first', 'p99 ms, then', 'ratio'],
+]
+const GOALS = ['goal at 20 %', '', '>= 0.65', '', '>= 0.95', '', '', '', '<= 1.20']
+const COSTS_HEAD = [
+  'endpoints in trouble',
+  'first attempts that went to them',
+  'records to rungs',
+  "deliverer's us of CPU per call",
+  'machine idle',
+]
+
+function cells(index: number, rounds: readonly Round[]): string[] {
+  const of = (part: Part, figure: (report: WindowReport) => number, at = index) =>
+    rounds.map((round) => figure(round[at]?.windows[part] ?? NONE))
+  const ratio = (part: Part, figure: (report: WindowReport) => number) => {
+    const bases = of(part, figure, 0)
+    return `**${spread(of(part, figure).map((value, round) => value / (bases[round] ?? Number.NaN)))}**`
+  }
+  return [
+    ...[percent(of(0, share)), ratio(0, share), percent(of(1, share)), ratio(1, share)],
+    ...[spread(of(1, p50), 1), spread(of(0, p99), 1), spread(of(1, p99), 1), ratio(1, p99)],
+  ]
+}
+
+const share = ({ inTime, due }: WindowReport) => inTime / due
+const p50 = ({ p50Ms }: WindowReport) => p50Ms
+const p99 = ({ p99Ms }: WindowReport) => p99Ms
+const NONE: WindowReport = { due: 0, inTime: 0, p50Ms: Number.NaN, p99Ms: Number.NaN }
+
+const percent = (shares: readonly number[]) =>
+  `${spread(
+    shares.map((part) => part * 100),
+    1,
+  )} %`
+
+function costs(index: number, rounds: readonly Round[]): string[] {
+  const outcomes = rounds.flatMap((round) => round[index] ?? [])
+  return [
+    percent(outcomes.map(burnt)),
+    String(median(outcomes.map(({ toRungs }) => toRungs))),
+    spread(
+      outcomes.map(({ delivererUs }) => delivererUs),
+      0,
+    ),
+    percent(outcomes.map(({ idleShare }) => idleShare)),
+  ]
+}
+
+/** What is refused does not come to the receiver: the deliverer has counted it. */
+function burnt({ firsts, refused }: Outcome): number {
+  const bad = firsts.bad + refused
+  return bad / (firsts.healthy + bad)
+}

@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { DEAD, PARKED } from '../../schemas/topics.ts'
+import { readAttempts } from '../helpers/attempts.ts'
+import { type OwnBroker, startOwnBroker } from '../helpers/broker.ts'
+import { readAll } from '../helpers/cluster.ts'
+import { readDeliveries } from '../helpers/decoded.ts'
+import { deliveredAt } from '../helpers/delivered.ts'
+import { type Fleet, startFleet } from '../helpers/fleet.ts'
+import { type Arrival, type Receiver, startReceiver } from '../helpers/receiver.ts'
+import { type System, startSystem } from '../helpers/system.ts'
+import { until } from '../helpers/until.ts'
+
+/** Three commit intervals: what was settled longer ago has been committed, on a slow machine too. */
+const COMMITTED_AFTER_MS = 1_500
+const CALLS_A_SECOND = 100
+/** More than are made within that time, so that most of what is delivered between two faults is older. */
+const CALLS_BETWEEN = 180
+/** By destination: an answer after 100 ms, so that much is in flight at any moment; and now and then a 503. */
+const paths = { patient: '/slow/100', moody: '/tenth' }
+
+/** From before the signal until what was lost is there again. */
+type Crash = { what: string; at: number; back: number }
+
+let broker: OwnBroker
+let receiver: Receiver
+let sluice: System
+let has: ReturnType<typeof deliveredAt>
+let fleet: Fleet
+const crashes: Crash[] = []
+
+beforeAll(async () => {
+  broker = await startOwnBroker()
+  receiver = await startReceiver()
+  has = deliveredAt(receiver)
+  sluice = await startSystem({ KAFKA_BROKERS: broker.now.brokers })
+  for (const [id, path] of Object.entries(paths)) await sluice.destination(id, [receiver.url + path])
+  fleet = startFleet({ url: sluice.ingest, writeKey: 'shop-write-key', size: CALLS_A_SECOND })
+  await flows(100)
+  await crash(['deliverer'], () => again('deliverer'))
+  const second = await sluice.another('deliverer')
+  await flows(100)
+  await crash(['router', 'second deliverer'], async () => {
+    await Promise.all([again('router'), second.crash()])
+  })
+  const third = await crash(['broker'], async () => {
+    await broker.restart('kill')
+    return sluice.another('deliverer')
+  })
+  expect(await third.stop()).toBe(0)
+  await flows(100)
+  await crash(['router', 'deliverer'], async () => {
+    await Promise.all([again('router'), again('deliverer')])
+  })
+  await fleet.drain()
+  await arrived([...fleet.accepted])
+}, 180_000)
+
+afterAll(async () => {
+  await sluice?.close()
+  await Promise.all([broker?.close(), receiver?.close()])
+})
+
+async function again(role: 'router' | 'deliverer'): Promise<void> {
+  await sluice.crash(role)
+  await sluice.start(role)
+}
+
+/** @param whose each may make something come once more. */
+async function crash<T>(whose: readonly string[], happens: () => Promise<T>): Promise<T> {
+  const at = Date.now()
+  const result = await happens()
+  const back = Date.now()
+  crashes.push(...whose.map((what) => ({ what, at, back })))
+  await flows()
+  return result
+}
+
+/** So many calls are accepted, and what was accepted has arrived. */
+async function flows(calls = CALLS_BETWEEN): Promise<void> {
+  const goal = fleet.accepted.size + calls
+  await until(() => fleet.accepted.size >= goal, { timeout: 30_000, message: 'calls are accepted' })
+  await arrived([...fleet.accepted])
+}
+
+function arrived(accepted: readonly string[]): Promise<unknown> {
+  const missing = () => accepted.filter((id) => !isDelivered(id))
+  return until(() => accepted.every(isDelivered), {
+    timeout: 30_000,
+    message: () =>
+      `what was accepted has arrived, after crashes of ${crashes.map(({ what }) => what)}; missing: ${missing()}`,
+  })
+}
+
+const isDelivered = (messageId: string) => Object.values(paths).every((path) => has(path, messageId))
+
+const idOf = ({ headers }: Arrival) => String(headers['x-delivery-id'])
+const attemptOf = ({ headers }: Arrival) => Number(headers['x-attempt'])
+
+/** How many crashes of these found something that was done at one of these times not yet committed. */
+const crashesNear = (times: readonly number[], whose: RegExp, slack = COMMITTED_AFTER_MS) =>
+  crashes.filter(
+    ({ what, at, back }) => whose.test(what) && times.some((time) => at - slack <= time && time <= back),
+  ).length
+
+test('no accepted call is missing, given up or parked', async () => {
+  expect(fleet.accepted.size).toBeGreaterThan(1_000)
+  for (const topic of [DEAD, PARKED]) expect(await readAll(sluice.connection, topic)).toEqual([])
+})
+
+test('what comes twice was in flight, or settled since the last commit, at a crash: joining and leaving in order repeat nothing', async () => {
+  const routed = Map.groupBy(await readDeliveries(sluice), ({ deliveryId }) => deliveryId)
+  const firsts = receiver.arrivals.filter((arrival) => attemptOf(arrival) === 1)
+  const unexplained = [...Map.groupBy(firsts, idOf)].flatMap(([id, arrivals]) => {
+    const copies = routed.get(id)?.map(({ routedAt }) => routedAt) ?? []
+    const times = arrivals.map(({ at }) => at)
+    const isExplained =
+      copies.length <= 1 + crashesNear(copies, /router|broker/) &&
+      times.length <= copies.length * (1 + crashesNear(times, /deliverer|broker/))
+    return isExplained ? [] : [{ id, copies, times }]
+  })
+  expect(unexplained).toEqual([])
+  expect(firsts.length).toBeLessThan(1.25 * routed.size)
+})
+
+test('so was a retry that comes twice, or the attempt before it', () => {
+  const unexplained = [...Map.groupBy(receiver.arrivals, idOf)].flatMap(([id, arrivals]) => {
+    const times = arrivals.map(({ at }) => at)
+    const retries = arrivals.map(attemptOf).filter((attempt) => attempt > 1)
+    const isRepeated = new Set(retries).size < retries.length
+    return isRepeated && crashesNear(times, /./, 2 * COMMITTED_AFTER_MS) === 0 ? [{ id, times }] : []
+  })
+  expect(unexplained).toEqual([])
+})
+
+test('every POST of a delivery carries the same ids and body', () => {
+  const byId = Map.groupBy(receiver.arrivals, idOf)
+  for (const [id, arrivals] of byId) {
+    const same = arrivals.map(({ path, body, headers }) => `${path} ${headers['x-message-id']} ${body}`)
+    expect(new Set(same).size, `of delivery ${id}`).toBe(1)
+  }
+  expect(byId.size).toBe(fleet.accepted.size * 2)
+})
+
+test('first attempts that came once began in the order in which their user made the calls', async () => {
+  const attempts = await readAttempts(sluice)
+  const begun = new Map<string, number>()
+  for (const { deliveryId, attempt, startedAt } of attempts)
+    if (attempt === 1) begun.set(deliveryId, startedAt)
+  // a deferred one begins after those behind it
+  for (const { deliveryId, outcome } of attempts) if (outcome === 'deferred') begun.delete(deliveryId)
+  const once = [...Map.groupBy(receiver.arrivals, idOf)].flatMap(([id, arrivals]) => {
+    const [{ path, headers }] = arrivals as [Arrival]
+    const startedAt = begun.get(id)
+    // the last attempts before a kill may not be in the log
+    if (startedAt === undefined || arrivals.filter((one) => attemptOf(one) === 1).length !== 1) return []
+    const [user = '', made] = String(headers['x-message-id']).split('.')
+    return [{ path, user, made: Number(made), startedAt }]
+  })
+  expect(once.length).toBeGreaterThan(fleet.accepted.size)
+  for (const [who, calls] of Map.groupBy(once, ({ path, user }) => `${path} ${user}`)) {
+    const started = calls.toSorted((a, b) => a.made - b.made).map(({ startedAt }) => startedAt)
+    expect(started, `of ${who}`).toEqual(started.toSorted((a, b) => a - b))
+  }
+})

@@ -1,0 +1,33 @@
+import { createRequire } from 'node:module'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { group, theirGrouping } from '../../kafka/kafkajs.ts'
+
+const messages = fc.array(fc.record({ value: fc.string({ maxLength: 3 }), partition: fc.nat(5) }), {
+  maxLength: 100,
+})
+
+test('groups messages by partition in their order, as the client itself does', () => {
+  fc.assert(
+    fc.property(messages, fc.constantFrom(0, 6), (list, partitions) => {
+      const of = {
+        topic: 'work',
+        messages: list,
+        partitionMetadata: Array.from({ length: partitions }, (_, partitionId) => ({
+          partitionErrorCode: 0,
+          partitionId,
+          leader: 1,
+          replicas: [],
+          isr: [],
+        })),
+        partitioner: ({ message }: { message: { partition?: number } }) => message.partition ?? 0,
+      }
+      expect(group(of)).toEqual(theirGrouping(of))
+    }),
+  )
+})
+
+test("stands in the place of the client's own", () => {
+  const require = createRequire(import.meta.url)
+  expect(require('kafkajs/src/producer/groupMessagesPerPartition')).toBe(group)
+})
