@@ -5,6 +5,8 @@ export type Connections = {
   take(origin: string): Client
   /** It may be used again. */
   release(origin: string, client: Client): void
+  /** It may not, whether it is broken or has to be cut off. */
+  drop(client: Client): void
   /** Closes what nothing has used for long. */
   tidy(now: number): void
   close(): Promise<void>
@@ -37,15 +39,13 @@ export function createConnections(open: (origin: string) => Client, now: () => n
       return client
     },
     release(origin, client) {
-      if (client.destroyed) {
-        all.delete(client)
-        return
-      }
       const kept = { client, since: now() }
       const others = idle.get(origin)
       if (others) others.push(kept)
       else idle.set(origin, [kept])
     },
+    // the client counts what it has while it tells of a failure: nothing may be asked of it in that turn
+    drop: (client) => void setImmediate(forget, client),
     tidy(at) {
       for (const [origin, kept] of idle) {
         const fresh = kept.filter(({ since }) => at - since <= IDLE_MS)

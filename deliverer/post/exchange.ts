@@ -80,7 +80,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: unknown, error: Error): void {
-    this.#end({ failed: codeOf(error), reusable: true })
+    this.#end({ failed: codeOf(error), reusable: false })
   }
 
   #durationMs(): number {

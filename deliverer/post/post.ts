@@ -72,10 +72,7 @@ export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
       limitMs,
       listener,
       classify: (head) => classifyResponse(head, { retryOn, now: Date.now() }),
-      release: (reusable) => {
-        if (!reusable) void client.destroy()
-        connections.release(origin, client)
-      },
+      release: (reusable) => (reusable ? connections.release(origin, client) : connections.drop(client)),
     })
     client.dispatch({ path, method: 'POST', headers, body }, exchange)
   }

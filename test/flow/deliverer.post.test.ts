@@ -6,6 +6,8 @@ import { until } from '../helpers/until.ts'
 
 const LIMIT_MS = 400
 const poster = (allow = ['127.0.0.0/8', '::1/128']) => aPoster({ limitMs: LIMIT_MS, allow })
+const CLOSING = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok'
+const ENDLESS = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4e20\r\n${'x'.repeat(20_000)}`
 const to = (url: string) => ({ urlIndex: 0, url, headers: { 'X-A': 'b' }, body: '{"a":1}', retryOn: [] })
 
 describe('a POST', () => {
@@ -83,6 +85,19 @@ describe('a POST', () => {
     )
     expect(outcomes).toEqual(
       ['ECONNRESET', 'connection_closed', 'ECONNREFUSED'].map((code) => ({ outcome: 'retry', code })),
+    )
+  })
+
+  test.each([
+    ['refused', async () => 'http://127.0.0.1:1/', 'ECONNREFUSED'],
+    ['reset', () => afterRequest((socket) => socket.resetAndDestroy()), 'ECONNRESET'],
+    ['cut off', () => afterRequest((socket) => socket.end()), 'connection_closed'],
+    ['answered and closed', () => afterRequest((socket) => socket.end(CLOSING)), undefined],
+    ['answered without end', () => afterRequest((socket) => socket.write(ENDLESS)), undefined],
+  ])('that was %s may be followed by another in the same turn', async (_, receiver, code) => {
+    const outcomes = await poster().chain(to(await receiver()), 5)
+    expect(outcomes.map((outcome) => ('code' in outcome ? outcome.code : undefined))).toEqual(
+      Array(5).fill(code),
     )
   })
 

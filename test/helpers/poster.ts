@@ -27,5 +27,17 @@ export function aPoster({
         }),
       )
     },
+    /** Posts so often, each as soon as the one before has ended, in the same turn. @returns what came of each. */
+    chain(request: Request, times: number): Promise<Outcome[]> {
+      const outcomes: Outcome[] = []
+      return new Promise((resolve) => {
+        const next = () =>
+          poster.post(request, {
+            heard: (outcome) => void outcomes.push(outcome),
+            ended: () => (outcomes.length === times ? resolve(outcomes) : next()),
+          })
+        next()
+      })
+    },
   }
 }
