@@ -8,9 +8,14 @@ import type { Posted } from './ladder.ts'
 export type AttemptLog = {
   posted(delivery: Delivery, posted: Posted): void
   cancelled(delivery: Delivery, code: string): void
+  /** Writes what waits; to be called before the producer is closed. */
+  flush(): void
 }
 
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024
+/** Nobody waits for it, and Kafka has as much to do with one record as with hundreds. */
+const LINGER_MS = 100
+const TOGETHER = 500
 
 /** Topic `attempts`, a record per POST (design: delivery, "Attempt log"). It decides nothing, so it is what gives way when Kafka takes no writes. */
 export function createAttemptLog({
@@ -23,27 +28,31 @@ export function createAttemptLog({
   /** So many attempts are not in the log. */
   onUnlogged: (attempts: number) => void
 }): AttemptLog {
-  let turn: OutRecord[] = []
+  let waiting: OutRecord[] = []
+  let flushing: NodeJS.Timeout | undefined
 
-  /** What ends in one turn of the event loop is written together. */
   function write(attempt: Attempt): void {
     if (producer.queuedBytes() > MAX_QUEUED_BYTES) {
       onUnlogged(1)
       return
     }
-    if (turn.length === 0) setImmediate(flush)
-    turn.push({ topic: ATTEMPTS, key: attempt.destinationId, value: codec.encode(attempt) })
+    waiting.push({ topic: ATTEMPTS, key: attempt.destinationId, value: codec.encode(attempt) })
+    if (waiting.length === TOGETHER) flush()
+    else flushing ??= setTimeout(flush, LINGER_MS)
   }
 
   function flush(): void {
-    const records = turn
-    turn = []
+    clearTimeout(flushing)
+    flushing = undefined
+    const records = waiting
+    waiting = []
     void producer.produce(records).then((outcome) => {
       if (outcome !== 'acked') onUnlogged(records.length)
     })
   }
 
   return {
+    flush,
     posted: (delivery, { urlIndex, startedAt, durationMs, outcome, response }) =>
       write({
         ...idsOf(delivery),

@@ -12,11 +12,10 @@ import { createAttemptLog } from './attempt-log.ts'
 import { startConsumers } from './consumers.ts'
 import { createEndpoints } from './endpoint/endpoints.ts'
 import { createLane } from './lane/lane.ts'
-import { watchLoad } from './load.ts'
 import { countPost, countSettled, countUnlogged, watchEndpoints, watchLanes } from './metrics.ts'
 import { createPoster } from './post/post.ts'
 import { deliverer } from './run.ts'
-import { tellOf, tellOfEndpoint } from './tell.ts'
+import { createTeller } from './tell.ts'
 
 const LOOK_MS = 50
 
@@ -48,9 +47,10 @@ await run('deliverer', async ({ config, log, connection, onFatal, closing }) => 
   const poster = closing.adopt(createPoster({ limitMs: responseTimeoutMs, egress, ca }), (open) =>
     open.close(),
   )
-  const load = closing.adopt(watchLoad(), (open) => open.close())
   const endpoints = createEndpoints()
+  const tell = createTeller(log)
   const attemptLog = createAttemptLog({ producer, codec: attempts, onUnlogged: countUnlogged })
+  closing.defer(attemptLog.flush)
   await settings.loaded
 
   const handle = deliverer({
@@ -61,6 +61,7 @@ await run('deliverer', async ({ config, log, connection, onFatal, closing }) => 
     deliveries,
     ladder: { ladder, windowMs },
     log,
+    onFatal,
     onPosted: (delivery, posted) => {
       countPost(posted)
       attemptLog.posted(delivery, posted)
@@ -68,14 +69,14 @@ await run('deliverer', async ({ config, log, connection, onFatal, closing }) => 
     onCancelled: attemptLog.cancelled,
     onSettled: (result, delivery) => {
       countSettled(result)
-      tellOf(result, delivery, log)
+      tell.ofDelivery(result, delivery)
     },
   })
-  const lane = () => createLane({ slots, endpoints, isBusy: load.isBusy, now: () => performance.now() })
+  const lane = () => createLane({ slots, endpoints, now: () => performance.now() })
   const lanes = { first: lane(), retry: lane() }
   watchLanes(lanes)
   watchEndpoints(endpoints)
-  endpoints.onTurned((endpoint) => tellOfEndpoint(endpoint, log))
+  endpoints.onTurned(tell.ofEndpoint)
   const looking = setInterval(() => {
     for (const { look } of Object.values(lanes)) look()
     endpoints.forget(performance.now())

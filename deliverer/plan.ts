@@ -6,7 +6,7 @@ export type Target = { urlIndex: number; url: string; origin: string }
 
 /** What to do with a delivery now, by the settings as they are now: a corrected URL works for what waits in the ladder. */
 export type Plan =
-  | { kind: 'post'; destination: Destination; targets: readonly Target[] }
+  | { kind: 'post'; targets: readonly Target[] }
   | { kind: 'cancelled'; code: 'destination_deleted' | 'destination_disabled' }
   | { kind: 'refused' }
 
@@ -19,7 +19,7 @@ export function plan(
   if (!destination.enabled) return { kind: 'cancelled', code: 'destination_disabled' }
   const all = targetsOf(destination)
   const targets = refusedUrls.length === 0 ? all : all.filter(({ url }) => !refusedUrls.includes(url))
-  return targets.length > 0 ? { kind: 'post', destination, targets } : { kind: 'refused' }
+  return targets.length > 0 ? { kind: 'post', targets } : { kind: 'refused' }
 }
 
 /** By settings: they are made anew when they change. */

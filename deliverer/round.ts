@@ -11,10 +11,11 @@ import type { Poster } from './post/post.ts'
 import { request } from './request.ts'
 
 /**
- * What a round came to: its POSTs that have ended, and the URLs that were passed over (`deferred`). None at all: the settings
- * have changed, or the partition is lost. `waitMs`: the least that one of those passed over advised. `fault`: of ours.
+ * What a round came to: its POSTs that have ended, and the URLs that were passed over (`deferred`). `untried`: of others
+ * nothing is known, as their settings have changed or the partition is lost. `waitMs`: the least that one of those passed over
+ * advised. `fault`: of ours.
  */
-export type Tried = { posted: readonly Posted[]; waitMs: number; fault?: unknown }
+export type Tried = { posted: readonly Posted[]; untried: boolean; waitMs: number; fault?: unknown }
 
 export type RoundParts = {
   lane: Pick<Lane, 'offer'>
@@ -38,14 +39,16 @@ export function startRound(
   const posted: Posted[] = []
   let waitMs = Number.POSITIVE_INFINITY
   let left = targets.length
+  let untried = false
   let over = false
 
   function leave(one?: Posted): void {
     left -= 1
     if (over) return
     if (one) posted.push(one)
+    else untried = true
     over = left === 0 || one?.outcome.outcome === 'delivered'
-    if (over) ended({ posted, waitMs })
+    if (over) ended({ posted, untried, waitMs })
   }
 
   function passOver({ urlIndex, url }: Target, refusal: Refusal): void {
@@ -59,11 +62,12 @@ export function startRound(
   function fail(fault: unknown): void {
     if (over) return
     over = true
-    ended({ posted, waitMs, fault })
+    ended({ posted, untried, waitMs, fault })
   }
 
   for (const target of targets) {
     const refusal = parts.lane.offer(target.origin, {
+      bytes: record.value.body.length,
       wanted: () => !over && record.owned(),
       begin(turn) {
         try {
@@ -74,7 +78,7 @@ export function startRound(
         }
       },
       passOver: (refused) => passOver(target, refused),
-      drop: leave,
+      drop: () => leave(),
     })
     if (refusal) passOver(target, refusal)
   }
@@ -84,18 +88,17 @@ type Turned = RoundParts & { turn: Turn; leave: (one?: Posted) => void }
 
 function begin(
   delivery: Delivery,
-  { url }: Target,
+  target: Target,
   { turn, leave, poster, destination: settings, onPosted }: Turned,
 ): void {
   const destination = settings(delivery.destinationId)
-  const urlIndex = destination?.enabled
-    ? destination.webhooks.findIndex((webhook) => webhook.url === url)
-    : -1
+  const urlIndex = destination?.enabled ? indexOf(target, destination) : -1
   if (!destination || urlIndex < 0) {
     leave()
     turn.done()
     return
   }
+  const { url } = target
   const startedAt = Date.now()
   let one: Posted | undefined
   const of = { destination, urlIndex, attempt: delivery.attempt + 1, now: startedAt }
@@ -107,16 +110,27 @@ function begin(
       leave(one)
     },
     ended(response) {
-      if (one) onPosted(delivery, { ...one, response })
-      turn.done()
+      try {
+        if (one) onPosted(delivery, { ...one, response })
+      } finally {
+        turn.done()
+      }
     },
   })
 }
 
+/** Where the URL is now: two webhooks may have the same, with other headers. */
+function indexOf({ url, urlIndex }: Target, { webhooks }: Destination): number {
+  return webhooks[urlIndex]?.url === url ? urlIndex : webhooks.findIndex((webhook) => webhook.url === url)
+}
+
+/** This machine has run out of something: that says nothing of any endpoint. */
+const OURS = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'])
+
 /** What an outcome says of the endpoint. A refusal is about us and it (a certificate, an address), not about its health. */
 function endedOf(outcome: Outcome): Ended | undefined {
   if (outcome.outcome === 'delivered') return 'answered'
-  if (outcome.outcome !== 'retry') return undefined
+  if (outcome.outcome !== 'retry' || OURS.has(outcome.code)) return undefined
   if (outcome.code === 'timeout') return 'timed_out'
   // asked to come later by a 4xx that the destination wants retried: it answers
   return outcome.status !== undefined && outcome.status < 500 && outcome.code !== 'protocol_error'

@@ -15,10 +15,14 @@ export type SettlerParts = {
   deliveries: Pick<Codec<Delivery>, 'encode'>
   log: Pick<Logger, 'error'>
   onSettled: (result: Result, delivery: Delivery) => void
+  /** A delivery could be neither written nor kept: the process should end, so that it is read again. */
+  onFatal: (error: Error) => void
 }
 
+const MAX_REASON = 1_024
+
 /** The one place where what was decided on a delivery becomes a record, and where the delivery is settled. */
-export function settler({ producer, deliveries, log, onSettled }: SettlerParts) {
+export function settler({ producer, deliveries, log, onSettled, onFatal }: SettlerParts) {
   /** Settles when Kafka has the next record; not written it is done again by whoever reads it next. */
   async function write(record: Taken<Delivery>, result: Following): Promise<void> {
     const outcome = await producer.produce([nextRecord(record.key, result, deliveries)])
@@ -33,17 +37,21 @@ export function settler({ producer, deliveries, log, onSettled }: SettlerParts) 
   }
 
   /** A fault of ours, not of the receiver: the delivery is kept for those who mend it. */
-  async function putAside(record: Taken<Delivery>, reason: string): Promise<void> {
-    const { topic, key, value, settle, release } = record
+  async function keep(record: Taken<Delivery>, reason: string): Promise<void> {
+    const { topic, key, value } = record
     log.error(
       { deliveryId: value.deliveryId, topic, reason },
       'a delivery cannot go on; it is kept in topic parked',
     )
-    const headers = { 'parked-topic': topic, 'parked-reason': reason }
+    const headers = { 'parked-topic': topic, 'parked-reason': reason.slice(0, MAX_REASON) }
     const outcome = await park(producer, { topic: PARKED, key, value: deliveries.encode(value), headers })
-    if (outcome === 'acked') settle()
-    else release()
+    if (outcome === 'acked') return record.settle()
+    record.release()
+    // the producer is closed: whoever reads it next goes on with it
+    if (outcome !== 'unknown') throw new Error(`a delivery could be neither written nor parked: ${outcome}`)
   }
+
+  const putAside = (record: Taken<Delivery>, reason: string) => keep(record, reason).catch(onFatal)
 
   return {
     putAside,

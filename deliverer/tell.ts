@@ -3,41 +3,55 @@ import type { Delivery } from '../schemas/delivery.ts'
 import type { Endpoint } from './endpoint/endpoints.ts'
 import type { Result } from './settle.ts'
 
-const REPEAT_MS = 10_000
-const toldAt = new Map<string, number>()
-
-/**
- * Says in the log what an operator looks for first: a destination that fails, once in ten seconds, and each delivery that is
- * given up. All attempts are in topic `attempts`.
- */
-export function tellOf(next: Result, delivery: Delivery, log: Pick<Logger, 'warn'>): void {
-  const { deliveryId, destinationId } = delivery
-  if (next.kind === 'dead') {
-    const codes = codesOf(next.delivery)
-    log.warn(
-      { deliveryId, destinationId, reason: next.reason, codes },
-      'a delivery is given up: it is in deliveries.dead',
-    )
-  } else if (next.kind === 'retry' && isNews(destinationId, Date.now())) {
-    const { attempt } = next.delivery
-    const fields = { deliveryId, destinationId, attempt, codes: codesOf(next.delivery), next: next.rung.name }
-    log.warn(fields, 'a destination fails: its deliveries are tried again')
-  }
+export type Teller = {
+  ofDelivery(result: Result, delivery: Delivery): void
+  /** Its breaker has opened or closed. Of its URLs the origin alone is told: the rest may hold a secret. */
+  ofEndpoint(endpoint: Endpoint): void
 }
 
-/** An endpoint's breaker has opened or closed. Of its URLs the origin alone is told: the rest may hold a secret. */
-export function tellOfEndpoint({ origin, breaker }: Endpoint, log: Pick<Logger, 'warn' | 'info'>): void {
-  if (breaker.open)
-    log.warn({ origin }, 'an endpoint fails: it gets a probe now and then, and its deliveries are put off')
-  else log.info({ origin }, 'an endpoint answers again')
+const REPEAT_MS = 10_000
+const MAX_TOLD = 10_000
+
+/**
+ * Says in the log what an operator looks for first: a destination that fails, once in ten seconds, each delivery that is given
+ * up, and endpoints whose breaker opens and closes. All attempts are in topic `attempts`.
+ */
+export function createTeller(log: Pick<Logger, 'info' | 'warn'>): Teller {
+  const toldAt = new Map<string, number>()
+
+  function isNews(destinationId: string): boolean {
+    const now = performance.now()
+    if (now - (toldAt.get(destinationId) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return false
+    if (toldAt.size >= MAX_TOLD) toldAt.clear()
+    toldAt.set(destinationId, now)
+    return true
+  }
+
+  return {
+    ofDelivery(result, { deliveryId, destinationId }) {
+      if (result.kind === 'dead') {
+        const fields = { deliveryId, destinationId, reason: result.reason, codes: codesOf(result.delivery) }
+        log.warn(fields, 'a delivery is given up: it is in deliveries.dead')
+      } else if (result.kind === 'retry' && isNews(destinationId)) {
+        const { attempt } = result.delivery
+        const codes = codesOf(result.delivery)
+        log.warn(
+          { deliveryId, destinationId, attempt, codes, next: result.rung.name },
+          'a destination fails: its deliveries are tried again',
+        )
+      }
+    },
+    ofEndpoint({ origin, breaker }) {
+      if (breaker.open)
+        log.warn(
+          { origin },
+          'an endpoint fails: it gets a probe now and then, and its deliveries are put off',
+        )
+      else log.info({ origin }, 'an endpoint answers again')
+    },
+  }
 }
 
 /** Why the last attempt failed, URL by URL. */
 const codesOf = ({ attempt, history }: Delivery) =>
   history.filter((past) => past.attempt === attempt).map(({ code }) => code)
-
-function isNews(destinationId: string, now: number): boolean {
-  if (now - (toldAt.get(destinationId) ?? 0) < REPEAT_MS) return false
-  toldAt.set(destinationId, now)
-  return true
-}

@@ -159,6 +159,7 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
     pauseIfFull(held: Held): boolean {
       if (isPast(held) || (held.tracker.inFlight() < highWater && held.tracker.span() < MAX_SPAN / 2))
         return false
+      clearTimeout(held.timer)
       held.waiting = 'full'
       tell('pause', held)
       return true

@@ -70,6 +70,9 @@ export type Consumer = {
 
 const COMMIT_MS = 500
 const REGISTRY_RETRY_MS = 1_000
+/** Records of a partition in one fetch. */
+const FEW = 50
+const BREATH_MS = 5
 
 /**
  * Consumes with commits of our own: per partition up to the lowest unsettled offset, every 500 ms, before a rebalance
@@ -102,6 +105,7 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
   const { watch } = options
   const assignment = createAssignment({ connection, consumer, groupId, topics, highWater, watch })
   let closing = false
+  let breathedAt = 0
 
   const joined = new Promise<void>((resolve) => {
     consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
@@ -178,11 +182,22 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
     for (const message of batch.messages) {
       if (closing || !isRunning() || isStale() || !held.owned) return
       const goes = await take(held, message)
-      if (!goes) return
+      if (!goes) {
+        assignment.pauseIfFull(held)
+        return
+      }
       if (goes !== true) ({ restUntil } = goes)
       resolveOffset(message.offset)
     }
     if (!assignment.pauseIfFull(held) && restUntil > Date.now()) assignment.hold(held, restUntil)
+    if (batch.messages.length < FEW) await breathe()
+  }
+
+  /** The client fetches again when its handlers have returned, and a fetch for a few records costs as much as one for hundreds. */
+  async function breathe(): Promise<void> {
+    if (performance.now() - breathedAt < BREATH_MS) return
+    await sleep(BREATH_MS)
+    breathedAt = performance.now()
   }
 
   await consumer.connect()

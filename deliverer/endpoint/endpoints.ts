@@ -4,7 +4,7 @@ import { type Breaker, HEALTHY } from './breaker.ts'
 export type Endpoint = {
   origin: string
   breaker: Breaker
-  /** Deliveries for it that were deferred by this process and have not come back: how many are before the next one. */
+  /** Deliveries for it that this process has deferred, less what it has answered since: about how many are before the next one. */
   behind: number
   /** When a delivery last named it. */
   usedAt: number
@@ -12,9 +12,8 @@ export type Endpoint = {
 
 export type Endpoints = {
   of(origin: string, now: number): Endpoint
-  /** A delivery for these was deferred; or is here again. */
+  /** A delivery for these was deferred for the first time. */
   deferred(origins: Iterable<string>, now: number): void
-  returned(origins: Iterable<string>, now: number): void
   /** Its breaker has opened or closed. */
   turned(endpoint: Endpoint): void
   onTurned(listener: (endpoint: Endpoint) => void): void
@@ -47,13 +46,6 @@ export function createEndpoints(): Endpoints {
     of,
     deferred(origins, now) {
       for (const origin of origins) of(origin, now).behind += 1
-    },
-    returned(origins, now) {
-      for (const origin of origins) {
-        const endpoint = of(origin, now)
-        // those that another process deferred come here too
-        endpoint.behind = Math.max(0, endpoint.behind - 1)
-      }
     },
     turned(endpoint) {
       for (const listener of listeners) listener(endpoint)

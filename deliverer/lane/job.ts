@@ -8,6 +8,8 @@ export type Refusal = { code: PassedOver; waitMs: number }
 
 /** One POST that waits for its turn. One of `begin`, `passOver` and `drop` is called, once. */
 export type Job = {
+  /** Of memory, while it waits. */
+  bytes: number
   /** False when it need not be made any more. */
   wanted(): boolean
   begin(turn: Turn): void

@@ -2,10 +2,11 @@ import { afterProbe, permit } from '../endpoint/breaker.ts'
 import type { Endpoint, Endpoints } from '../endpoint/endpoints.ts'
 import { LEAST_CAP } from './cap.ts'
 import type { Job, PassedOver, Refusal } from './job.ts'
-import { begun, createLine, heard, isDoubtful, type Line, satedFor, turn } from './line.ts'
+import { begun, createLine, heard, isSilent, type Line, satedFor, standing, turn } from './line.ts'
 import { queueLimit } from './queue-limit.ts'
 import { createSlots } from './slots.ts'
 import { createTurns } from './turns.ts'
+import { createWaitingRoom } from './waiting.ts'
 
 /** First attempts and retries run in lanes of their own, so that a recovery with many retries cannot delay a fresh event. */
 export type Lane = {
@@ -17,7 +18,7 @@ export type Lane = {
   pressure(origin: string): Pressure | undefined
   /** Lets go of what waits and is not wanted any more. */
   tidy(): void
-  /** To be called some times a second: late POSTs give their slots to what waits. */
+  /** To be called some times a second: late POSTs give their slots to what waits, and what has waited for long is passed over. */
   look(): void
   count(): { waiting: number; prompt: number; late: number }
 }
@@ -32,31 +33,29 @@ export type LaneOptions = {
   /** Budget of POSTs under way. */
   slots: number
   endpoints: Endpoints
-  /** Whether this process is what limits the speed: see `Load`. */
-  isBusy: () => boolean
   /** Milliseconds of a steady clock. */
   now: () => number
 }
 
-/** What may wait in a lane, all endpoints together; up to twice as much, as each of them may have its least. */
+/** POSTs that may wait in a lane, all endpoints together; up to twice as many, as each of them may have its least. */
 const ROOM = 4_096
-/** Of the budget so much may be out to endpoints in doubt, however many of them there are. */
-const DOUBTFUL = 1 / 4
+const ROOM_BYTES = 32 * 1024 * 1024
+/** What waits for longer is put off: the offset of its record holds back the commits of its partition. */
+const PATIENCE_MS = 5_000
 
-export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOptions): Lane {
+export function createLane({ slots: budget, endpoints, now }: LaneOptions): Lane {
   const lines = new WeakMap<Endpoint, Line>()
-  const queued = new Set<Line>()
-  const turns = createTurns(Math.max(1, Math.floor(budget * DOUBTFUL)))
+  const room = createWaitingRoom()
+  const turns = createTurns()
   const slots = createSlots(budget)
   const most = Math.floor(budget / 2)
-  let waiting = 0
   let pumping = false
 
   endpoints.onTurned((endpoint) => {
     const line = lines.get(endpoint)
     if (!line || !endpoint.breaker.open) return
     line.cap = LEAST_CAP
-    while (line.queue.length() > 0) taken(line)?.passOver(refusal(line, 'breaker_open', now()))
+    while (line.queue.length() > 0) room.take(line)?.passOver(refusal(line, 'breaker_open', now()))
   })
 
   function lineOf(origin: string, at: number): Line {
@@ -70,19 +69,15 @@ export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOption
   /** Whether a POST may wait here, and as what. */
   function admit(line: Line, at: number): 'queue' | 'probe' | Refusal {
     const may = permit(line.endpoint.breaker, at)
-    if (may === 'probe' && turns.hasDoubt()) return 'probe'
+    if (may === 'probe' && slots.isFree('doubtful', at)) return 'probe'
     if (may !== 'all') return refusal(line, 'breaker_open', at)
-    return isQueueFull(line) ? refusal(line, 'queue_full', at) : 'queue'
+    return isQueueFull(line, at) ? refusal(line, 'queue_full', at) : 'queue'
   }
 
-  const isQueueFull = ({ queue, perSecond }: Line) =>
-    queue.length() >= queueLimit({ room: ROOM, waiting, perSecond })
-
-  function taken(line: Line): Job | undefined {
-    const job = line.queue.take()
-    waiting -= 1
-    if (line.queue.length() === 0) queued.delete(line)
-    return job
+  function isQueueFull(line: Line, at: number): boolean {
+    const inTrouble = standing(line) === 'doubtful' || isSilent(line, at)
+    const { queue, perSecond } = line
+    return queue.length() >= queueLimit({ room: ROOM, waiting: room.count(), perSecond, inTrouble })
   }
 
   function pump(): void {
@@ -90,9 +85,8 @@ export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOption
     pumping = true
     try {
       const at = now()
-      while (slots.isFree(at)) {
-        const line = turns.next(at)
-        if (!line) return
+      const next = () => turns.next((known) => slots.isFree(known, at), at)
+      for (let line = next(); line; line = next()) {
         beginNext(line, at)
         turns.add(line, at)
       }
@@ -102,27 +96,36 @@ export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOption
   }
 
   function beginNext(line: Line, at: number): void {
-    const doubt = isDoubtful(line)
-    const job = taken(line)
+    const known = standing(line)
+    const job = room.take(line)
     if (!job?.wanted()) {
       job?.drop()
       return
     }
-    const slot = slots.take(at)
-    if (doubt) turns.doubt(1)
+    const slot = slots.take(known, at)
     begun(line, at)
     job.begin({
       heard(ended) {
-        if (heard(line, { ended, most }, now())) endpoints.turned(line.endpoint)
+        if (heard(line, { ended, begunAt: at, most }, now())) endpoints.turned(line.endpoint)
       },
       done() {
         slots.release(slot)
         line.inFlight -= 1
-        if (doubt) turns.doubt(-1)
         turns.add(line, now())
         pump()
       },
     })
+  }
+
+  /** Those that wait first have waited for longest. */
+  function putOff(at: number): void {
+    for (const line of room.lines())
+      for (
+        let first = line.queue.first();
+        first && at - first.since > PATIENCE_MS;
+        first = line.queue.first()
+      )
+        room.take(line)?.passOver(refusal(line, 'queue_full', at))
   }
 
   return {
@@ -135,37 +138,33 @@ export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOption
         line.probing = true
         line.endpoint.breaker = afterProbe(line.endpoint.breaker, at)
       }
-      line.queue.push(job)
-      waiting += 1
-      queued.add(line)
+      room.put(line, { job, since: at })
       turns.add(line, at)
       pump()
       return undefined
     },
-    isFull: () => waiting >= ROOM * 2,
+    isFull: () => room.count() >= ROOM * 2 || room.bytes() >= ROOM_BYTES,
     pressure(origin) {
-      if (waiting < most) return undefined
+      if (room.count() < most) return undefined
       const at = now()
       const line = lineOf(origin, at)
-      const restMs = satedFor(line, isBusy(), at)
-      return restMs > 0 ? { restMs, isFull: isQueueFull(line) } : undefined
+      const restMs = satedFor(line, at)
+      return restMs > 0 ? { restMs, isFull: isQueueFull(line, at) } : undefined
     },
     tidy() {
-      for (const line of [...queued])
+      for (const line of room.lines())
         for (let left = line.queue.length(); left > 0; left--) {
-          const job = taken(line)
-          if (job?.wanted()) keep(line, job)
+          const since = line.queue.first()?.since ?? now()
+          const job = room.take(line)
+          if (job?.wanted()) room.put(line, { job, since })
           else job?.drop()
         }
     },
-    look: pump,
-    count: () => ({ waiting, ...slots.count() }),
-  }
-
-  function keep(line: Line, job: Job): void {
-    line.queue.push(job)
-    waiting += 1
-    queued.add(line)
+    look() {
+      pump()
+      putOff(now())
+    },
+    count: () => ({ waiting: room.count(), ...slots.count() }),
   }
 }
 

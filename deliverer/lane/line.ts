@@ -2,12 +2,12 @@ import { afterPost, type Ended } from '../endpoint/breaker.ts'
 import type { Endpoint } from '../endpoint/endpoints.ts'
 import { capAfterAnswer, capAfterTimeout, capAfterWhile, LEAST_CAP } from './cap.ts'
 import { createFifo, type Fifo } from './fifo.ts'
-import type { Job } from './job.ts'
+import type { Waiting } from './waiting.ts'
 
 /** What waits and what is under way for one endpoint in one lane. Times are milliseconds of a steady clock. */
 export type Line = {
   readonly endpoint: Endpoint
-  readonly queue: Fifo<Job>
+  readonly queue: Fifo<Waiting>
   cap: number
   inFlight: number
   /** Most under way in this while. */
@@ -18,6 +18,8 @@ export type Line = {
   answers: number
   perSecond: number
   whileFrom: number
+  /** Milliseconds that its answers take, the last ones counting most. */
+  answerMs: number
   readonly bornAt: number
   /** What waits first is a probe: it goes though the breaker is open. */
   probing: boolean
@@ -26,10 +28,10 @@ export type Line = {
 }
 
 const SILENT_MS = 1_000
+const SLOW_MS = 500
 const WHILE_MS = 1_000
-/** Answers a second. Of deliveries that are put off an idle process can write some three times as many. */
+/** Answers a second. Of deliveries that are put off a process can write some three times as many. */
 const FAST = 4_000
-const FAST_FOR_BUSY = 250
 const LONGEST_REST_MS = 100
 
 export const createLine = (endpoint: Endpoint, now: number): Line => ({
@@ -42,37 +44,48 @@ export const createLine = (endpoint: Endpoint, now: number): Line => ({
   answers: 0,
   perSecond: 0,
   whileFrom: now,
+  answerMs: 0,
   bornAt: now,
   probing: false,
   listed: false,
 })
 
+/** Nothing has been heard of its POSTs for a second. */
+export const isSilent = ({ inFlight, heardAt }: Line, now: number) =>
+  inFlight > 0 && now - heardAt > SILENT_MS
+
 /**
- * A line that has heard nothing of its POSTs for a second begins no more until it does: what an endpoint that has just died
- * can take is what came for it within that second. An endpoint that is slow but answers is heard of all the time.
+ * A silent line begins no more until it is heard of: what an endpoint that has just died can take is what came for it within
+ * that second. An endpoint that is slow but answers is heard of all the time.
  */
 export function mayBegin(line: Line, now: number): boolean {
   if (line.queue.length() === 0) return false
-  if (line.probing) return true
-  return line.inFlight < Math.floor(line.cap) && !(line.inFlight > 0 && now - line.heardAt > SILENT_MS)
+  return line.probing || (line.inFlight < Math.floor(line.cap) && !isSilent(line, now))
 }
 
-/** Its last POST failed, or it gets a probe: it is not known to answer. */
-export const isDoubtful = ({ endpoint, probing }: Line) =>
-  probing || endpoint.breaker.failingSince !== undefined
+/**
+ * What an endpoint is known for. `doubtful`: its last POST failed, or it gets a probe; `slow`: it answers, but its POSTs would be
+ * late (slots.ts) or nearly.
+ */
+export type Standing = 'prompt' | 'slow' | 'doubtful'
+
+export function standing({ endpoint, probing, answerMs }: Line): Standing {
+  if (probing || endpoint.breaker.failingSince !== undefined) return 'doubtful'
+  return answerMs > SLOW_MS ? 'slow' : 'prompt'
+}
 
 /**
  * Enough waits for it, twice what it may have under way and what it answers in 50 ms, and to put the rest off would not be
  * faster than to wait. A new one is supposed to be fast.
- * @param busy this process has no time left. @returns milliseconds until half of what is enough waits; 0 when less is there already.
+ * @returns milliseconds until half of what is enough waits; 0 when less is there already, or the endpoint is not as fast.
  */
-export function satedFor(line: Line, busy: boolean, now: number): number {
+export function satedFor(line: Line, now: number): number {
   const { queue, cap, bornAt } = line
   const rate = answersPerSecond(line, now)
   const enough = Math.max(cap * 2, rate / 20)
-  if (queue.length() < enough) return 0
-  const isFast = rate >= (busy ? FAST_FOR_BUSY : FAST) || now - bornAt < WHILE_MS
-  return isFast ? Math.min(LONGEST_REST_MS, ((queue.length() - enough / 2) * 1_000) / Math.max(rate, 1)) : 0
+  const isFast = rate >= FAST || now - bornAt < WHILE_MS
+  if (queue.length() < enough || !isFast || isSilent(line, now) || standing(line) === 'doubtful') return 0
+  return Math.min(LONGEST_REST_MS, ((queue.length() - enough / 2) * 1_000) / Math.max(rate, 1))
 }
 
 function answersPerSecond({ perSecond, answers, whileFrom }: Line, now: number): number {
@@ -86,12 +99,15 @@ export function begun(line: Line, now: number): void {
   line.peak = Math.max(line.peak, line.inFlight)
 }
 
-/** @returns whether the endpoint's breaker has opened or closed by it. */
-export function heard(line: Line, { ended, most }: { ended: Ended; most: number }, now: number): boolean {
+type Hearing = { ended: Ended; begunAt: number; most: number }
+
+/** @param most the highest cap that there is. @returns whether the endpoint's breaker has opened or closed by it. */
+export function heard(line: Line, { ended, begunAt, most }: Hearing, now: number): boolean {
   const { endpoint, inFlight } = line
   if (ended !== 'timed_out') line.heardAt = now
   if (ended === 'answered') {
     line.answers += 1
+    line.answerMs += (now - begunAt - line.answerMs) / 8
     line.cap = capAfterAnswer(line.cap, { inFlight, most })
   }
   if (ended === 'timed_out') line.cap = capAfterTimeout(line.cap)
@@ -107,6 +123,7 @@ export function turn(line: Line, now: number): void {
   // what it has not been asked for a while says nothing of its speed
   line.perSecond = (line.answers * 1_000) / Math.max(WHILE_MS, line.heardAt - line.whileFrom)
   line.cap = capAfterWhile(line.cap, line.peak)
+  line.endpoint.behind = Math.max(0, line.endpoint.behind - line.answers)
   line.answers = 0
   line.peak = line.inFlight
   line.whileFrom = now

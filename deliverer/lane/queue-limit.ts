@@ -1,20 +1,22 @@
-/** Each endpoint may always have so many waiting. */
-export const LEAST_WAITING = 16
+/** Each endpoint that is not in trouble may always have so many waiting. */
+const LEAST = 16
 
-/**
- * How many deliveries may wait for one endpoint: as many as there is room left in the lane, so that a single one gets half
- * of it, two get a third each, and there is always some for others (dynamic thresholds, as switches share their buffers by); and
- * at any time what the endpoint has lately answered in a quarter of a second.
- * @param room what may wait in the lane, all endpoints together. @param perSecond answers of this endpoint of late.
- */
-export function queueLimit({
-  room,
-  waiting,
-  perSecond,
-}: {
+export type QueueFacts = {
+  /** What may wait in the lane, all endpoints together. */
   room: number
   waiting: number
+  /** Answers of this endpoint of late. */
   perSecond: number
-}): number {
-  return Math.max(LEAST_WAITING, room - waiting, perSecond / 4)
+  /** It is in doubt or silent. */
+  inTrouble: boolean
+}
+
+/**
+ * How many POSTs may wait for one endpoint: as many as there is room left in the lane, so that a single one gets half of it,
+ * two get a third each, and there is always some for others (dynamic thresholds, as switches share their buffers by); and at
+ * any time what the endpoint has lately answered in a quarter of a second. For one in trouble a single one waits.
+ */
+export function queueLimit({ room, waiting, perSecond, inTrouble }: QueueFacts): number {
+  if (inTrouble) return waiting < room ? 1 : 0
+  return Math.max(LEAST, room - waiting, perSecond / 4)
 }

@@ -1,55 +1,74 @@
-import { createFifo } from './fifo.ts'
+import { createFifo, type Fifo } from './fifo.ts'
+import type { Standing } from './line.ts'
 
 /** A POST under way takes a slot until its connection is free again. */
-export type Slot = { readonly since: number; late: boolean; free: boolean }
+export type Slot = { readonly since: number; readonly doubtful: boolean; late: boolean; free: boolean }
 
 export type Slots = {
-  isFree(now: number): boolean
-  take(now: number): Slot
+  /** Whether a POST to a line of this standing may have one. */
+  isFree(standing: Standing, now: number): boolean
+  take(standing: Standing, now: number): Slot
   release(slot: Slot): void
-  /** Those that count against the budget, and those that are late. */
   count(): { prompt: number; late: number }
 }
 
 const LATE_MS = 1_000
+/** Of the budget so much may be out to endpoints in doubt, however many of them there are. */
+const DOUBTFUL = 1 / 4
 
 /**
- * A lane's budget. A POST that has been under way for a second is late and stops counting, as long as there are fewer late
- * ones than the budget itself: however many endpoints die at once, the others get their slots back within a second, not
- * after the five that an answer may take. Twice the budget bounds what is under way in all.
+ * A lane's budget, once for prompt POSTs and once for late ones. A prompt one that has been under way for a second becomes
+ * late, as long as there is room among these: however many endpoints die at once, the others get their slots back within a
+ * second, not after the five that an answer may take. Those in doubt have a share of their own, and leave half of the late
+ * slots to slow endpoints, whose POSTs are late from the beginning.
  */
 export function createSlots(budget: number): Slots {
-  const oldestFirst = createFifo<Slot>()
+  const oldest = { trusted: createFifo<Slot>(), doubtful: createFifo<Slot>() }
+  const mostDoubtful = Math.max(1, Math.floor(budget * DOUBTFUL))
   let prompt = 0
   let late = 0
+  let doubtful = 0
 
-  function age(now: number): void {
-    for (let oldest = oldestFirst.first(); oldest; oldest = oldestFirst.first()) {
-      if (!oldest.free) {
-        if (now - oldest.since <= LATE_MS || late >= budget) return
-        oldest.late = true
-        prompt -= 1
+  function age(slots: Fifo<Slot>, mostLate: number, now: number): void {
+    for (let slot = slots.first(); slot; slot = slots.first()) {
+      if (!slot.free) {
+        if (now - slot.since <= LATE_MS || late >= mostLate) return
+        leavePrompt(slot)
+        slot.late = true
         late += 1
       }
-      oldestFirst.take()
+      slots.take()
     }
   }
 
+  function leavePrompt(slot: Slot): void {
+    prompt -= 1
+    if (slot.doubtful) doubtful -= 1
+  }
+
   return {
-    isFree(now) {
-      age(now)
-      return prompt < budget
+    isFree(standing, now) {
+      age(oldest.trusted, budget, now)
+      age(oldest.doubtful, budget / 2, now)
+      if (standing === 'slow') return late < budget
+      return prompt < budget && (standing === 'prompt' || doubtful < mostDoubtful)
     },
-    take(now) {
-      const slot: Slot = { since: now, late: false, free: false }
-      oldestFirst.push(slot)
+    take(standing, now) {
+      const slot = { since: now, doubtful: standing === 'doubtful', late: standing === 'slow', free: false }
+      if (slot.late) {
+        late += 1
+        return slot
+      }
       prompt += 1
+      if (slot.doubtful) doubtful += 1
+      const slots = slot.doubtful ? oldest.doubtful : oldest.trusted
+      slots.push(slot)
       return slot
     },
     release(slot) {
       slot.free = true
       if (slot.late) late -= 1
-      else prompt -= 1
+      else leavePrompt(slot)
     },
     count: () => ({ prompt, late }),
   }

@@ -1,47 +1,47 @@
 import { createFifo } from './fifo.ts'
-import { isDoubtful, type Line, mayBegin } from './line.ts'
+import { type Line, mayBegin, type Standing, standing } from './line.ts'
 
-/** Lines that may begin a POST take turns, one each; those in doubt come last, and have a bound of their own. */
+/** Lines that may begin a POST take turns, one each: those that answer soon first, but for every eighth turn. */
 export type Turns = {
   /** Its turn comes, when it may begin. */
   add(line: Line, now: number): void
-  next(now: number): Line | undefined
-  /** A POST to a line in doubt begins, or has ended. */
-  doubt(change: 1 | -1): void
-  /** Whether one more to a line in doubt may begin. */
-  hasDoubt(): boolean
+  /** @param isFree whether there is a slot for a line of this standing. */
+  next(isFree: (standing: Standing) => boolean, now: number): Line | undefined
 }
 
-/** @param most POSTs under way to lines in doubt, all together: however many endpoints are dead, they take no more. */
-export function createTurns(most: number): Turns {
-  const trusted = createFifo<Line>()
-  const doubtful = createFifo<Line>()
-  let inDoubt = 0
-  const hasDoubt = () => inDoubt < most
+const ORDER = ['prompt', 'slow', 'doubtful'] as const
+/** Else a line in doubt would never be asked again while others want every slot. */
+const EIGHTH = ['doubtful', 'slow', 'prompt'] as const
+
+export function createTurns(): Turns {
+  const lists = { prompt: createFifo<Line>(), slow: createFifo<Line>(), doubtful: createFifo<Line>() }
+  let count = 0
 
   function add(line: Line, now: number): void {
     if (line.listed || !mayBegin(line, now)) return
     line.listed = true
-    const turns = isDoubtful(line) ? doubtful : trusted
-    turns.push(line)
+    lists[standing(line)].push(line)
   }
 
-  function next(now: number): Line | undefined {
-    const line = trusted.take() ?? (hasDoubt() ? doubtful.take() : undefined)
-    if (!line) return undefined
-    line.listed = false
-    // since it was listed it may have come into doubt, or become silent
-    if (mayBegin(line, now) && (hasDoubt() || !isDoubtful(line))) return line
-    add(line, now)
-    return next(now)
+  /** Those whose standing has changed since they were listed are listed anew; silent and empty ones leave. */
+  function first(list: Standing, now: number): Line | undefined {
+    for (let line = lists[list].take(); line; line = lists[list].take()) {
+      line.listed = false
+      if (standing(line) === list && mayBegin(line, now)) return line
+      add(line, now)
+    }
+    return undefined
   }
 
   return {
     add,
-    next,
-    hasDoubt,
-    doubt(change) {
-      inDoubt += change
+    next(isFree, now) {
+      count += 1
+      for (const list of count % 8 === 0 ? EIGHTH : ORDER) {
+        const line = isFree(list) ? first(list, now) : undefined
+        if (line) return line
+      }
+      return undefined
     },
   }
 }

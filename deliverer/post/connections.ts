@@ -14,16 +14,19 @@ export type Connections = {
 
 type Idle = { client: Client; since: number }
 
-/** Longer than the client keeps an unused connection open itself; what is let go of here is then only memory. */
-const IDLE_MS = 10_000
+/** The client closes an unused connection by itself, at the latest after this time; what is let go of here is memory. */
+export const IDLE_MS = 10_000
+/** Of all origins together: the slots bound what is in use, not what is kept. */
+const MAX_IDLE = 2_048
 
 /**
- * Connections by origin, one POST at a time on each, the last used one first. Slots bound how many there are; a pool of the
+ * Connections by origin, one POST at a time on each, the last used one first. Slots bound how many are in use; a pool of the
  * client would look through all of an origin's at each POST, and queue by itself what a slot was given for.
  */
 export function createConnections(open: (origin: string) => Client, now: () => number): Connections {
   const idle = new Map<string, Idle[]>()
   const all = new Set<Client>()
+  let count = 0
 
   function forget(client: Client): void {
     all.delete(client)
@@ -33,12 +36,20 @@ export function createConnections(open: (origin: string) => Client, now: () => n
   return {
     take(origin) {
       const kept = idle.get(origin)?.pop()
-      if (kept) return kept.client
+      if (kept) {
+        count -= 1
+        return kept.client
+      }
       const client = open(origin)
       all.add(client)
       return client
     },
     release(origin, client) {
+      if (count >= MAX_IDLE) {
+        forget(client)
+        return
+      }
+      count += 1
       const kept = { client, since: now() }
       const others = idle.get(origin)
       if (others) others.push(kept)
@@ -50,6 +61,7 @@ export function createConnections(open: (origin: string) => Client, now: () => n
       for (const [origin, kept] of idle) {
         const fresh = kept.filter(({ since }) => at - since <= IDLE_MS)
         for (const { client, since } of kept) if (at - since > IDLE_MS) forget(client)
+        count -= kept.length - fresh.length
         if (fresh.length > 0) idle.set(origin, fresh)
         else idle.delete(origin)
       }

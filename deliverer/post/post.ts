@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { buildConnector, Client } from 'undici'
 import { classifyError, classifyResponse, codeOf } from '../classify.ts'
 import type { Request } from '../request.ts'
-import { createConnections } from './connections.ts'
+import { createConnections, IDLE_MS } from './connections.ts'
 import { Exchange, type Listener } from './exchange.ts'
 
 export type Poster = {
@@ -44,6 +44,8 @@ export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
     new Client(origin, {
       connect,
       pipelining: 1,
+      // a receiver may offer to keep connections for very long
+      keepAliveMaxTimeout: IDLE_MS,
       maxHeaderSize: 16 * 1024,
       // the exchange has limits of its own
       headersTimeout: 0,
@@ -64,9 +66,7 @@ export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
     return place
   }
 
-  /** @throws what makes the request impossible. */
-  function begin({ url, headers, body, retryOn }: Request, listener: Listener): void {
-    const { origin, path } = placeOf(url)
+  function begin({ origin, path }: Place, { headers, body, retryOn }: Request, listener: Listener): void {
     const client = connections.take(origin)
     const exchange = new Exchange({
       limitMs,
@@ -79,12 +79,15 @@ export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
 
   return {
     post(request, listener) {
+      let place: Place
       try {
-        begin(request, listener)
+        place = placeOf(request.url)
       } catch (error) {
         listener.heard(classifyError(codeOf(error)), 0)
         listener.ended(null)
+        return
       }
+      begin(place, request, listener)
     },
     async close() {
       clearInterval(tidy)

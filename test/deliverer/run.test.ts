@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Outcome } from '../../deliverer/classify.ts'
 import { createEndpoints } from '../../deliverer/endpoint/endpoints.ts'
 import type { Job, Refusal } from '../../deliverer/lane/job.ts'
-import type { Lane } from '../../deliverer/lane/lane.ts'
+import type { Lane, Pressure } from '../../deliverer/lane/lane.ts'
 import type { Listener } from '../../deliverer/post/exchange.ts'
 import { deliverer } from '../../deliverer/run.ts'
 import type { Taken } from '../../kafka/consume.ts'
@@ -22,35 +22,43 @@ const both = aDestination({ webhooks: [one, two].map((url) => ({ url: `${url}/`,
 function aWorld(first = both) {
   let destination: Destination | undefined = first
   let owned = true
+  let full = false
+  let pressure: Pressure | undefined
   const refusals = new Map<string, Refusal>()
   const kept: Job[] = []
   const posts = new Map<string, Listener>()
-  const messages: (string | undefined)[] = []
+  const requests: Record<string, string>[] = []
   const written: OutRecord[] = []
   const logged: string[] = []
   const fates: string[] = []
+  const faults: string[] = []
+  let lookUps = 0
   const lane: Lane = {
     offer(origin, job) {
       const refusal = refusals.get(origin)
       if (!refusal) kept.push(job)
       return refusal
     },
-    isFull: () => false,
-    pressure: () => undefined,
+    isFull: () => full,
+    pressure: () => pressure,
     tidy: () => undefined,
     look: () => undefined,
     count: () => ({ waiting: 0, prompt: 0, late: 0 }),
   }
   const handle = deliverer({
     settings: {
-      destination: async () => destination,
+      destination: async () => {
+        lookUps += 1
+        await new Promise(setImmediate)
+        return destination
+      },
       destinations: { get: () => destination },
     },
     endpoints: createEndpoints(),
     poster: {
       post(request, listener) {
         posts.set(new URL(request.url).origin, listener)
-        messages.push(request.headers['X-Message-Id'])
+        requests.push(request.headers)
       },
     },
     producer: {
@@ -67,7 +75,8 @@ function aWorld(first = both) {
     onPosted: (_, { outcome }) => void logged.push('code' in outcome ? outcome.code : outcome.outcome),
     onCancelled: (_, code) => void logged.push(code),
     onSettled: () => undefined,
-  })
+    onFatal: (error) => void faults.push(error.message),
+  })(lane)
   const record: Taken<Delivery> = {
     topic: 'deliveries',
     partition: 0,
@@ -82,10 +91,16 @@ function aWorld(first = both) {
   }
   const turn = { heard: () => undefined, done: () => undefined }
   return {
-    take: (value: Partial<Delivery> = {}) =>
-      handle(lane)({ ...record, value: aDelivery(value) }, {} as never),
-    begin() {
-      for (const job of kept.splice(0))
+    take: (value: Partial<Delivery> = {}) => handle({ ...record, value: aDelivery(value) }, {} as never),
+    fill: () => {
+      full = true
+    },
+    press: (by: Pressure) => {
+      pressure = by
+    },
+    /** Gives so many their turn. */
+    begin(count = kept.length) {
+      for (const job of kept.splice(0, count))
         if (job.wanted()) job.begin(turn)
         else job.drop()
     },
@@ -104,13 +119,15 @@ function aWorld(first = both) {
       owned = false
     },
     posted: () => [...posts.keys()],
-    messages: () => messages,
+    headers: (name: string) => requests.map((headers) => headers[name]),
     written: () =>
       written.map(({ topic, value }) => [topic, JSON.parse(String(value))] as [string, Delivery]),
     logged,
+    faults,
+    lookUps: () => lookUps,
     /** What became of the record, once all that is under way has come to rest. */
     fate: async () => {
-      await new Promise(setImmediate)
+      for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
       return fates.join()
     },
   }
@@ -215,6 +232,75 @@ describe('settings that change while a delivery waits for its turn', () => {
   })
 })
 
+describe('a URL that could not be tried while the other refused for good', () => {
+  test('is tried by the settings as they are now, and the delivery is not dead', async () => {
+    const world = aWorld()
+    world.take()
+    world.begin(1)
+    world.answer(one, refused)
+    const three = 'http://three.example'
+    world.change(aDestination({ webhooks: [one, three].map((url) => ({ url: `${url}/`, headers: {} })) }))
+    world.begin()
+    await world.fate()
+    world.begin()
+    world.answer(three, delivered)
+    expect([await world.fate(), world.written()]).toEqual(['settled', []])
+  })
+
+  test('is left to the next owner of the partition', async () => {
+    const world = aWorld()
+    world.take()
+    world.begin(1)
+    world.answer(one, refused)
+    world.lose()
+    world.begin()
+    expect([await world.fate(), world.written()]).toEqual(['released', []])
+  })
+})
+
+test('two webhooks with one URL each get their own headers', () => {
+  const webhooks = ['a', 'b'].map((key) => ({ url: `${one}/`, headers: { 'X-Key': key } }))
+  const world = aWorld(aDestination({ webhooks }))
+  world.take()
+  world.begin()
+  expect(world.headers('X-Key')).toEqual(['a', 'b'])
+})
+
+test('what waits for the settings of one destination does not wait one after the other, nor hold up others', async () => {
+  const world = aWorld(aDestination({ enabled: false }))
+  for (let each = 0; each < 1_000; each++) expect(world.take()).toBeUndefined()
+  expect(world.take()).toMatchObject({ holdUntil: expect.any(Number) })
+  expect(world.lookUps()).toBe(1_000)
+  world.change(both)
+  expect(world.take({ destinationId: 'other' })).toBeUndefined()
+  await world.fate()
+  expect(world.take()).toBeUndefined()
+})
+
+describe('a lane that is full', () => {
+  test('holds the partition, whatever comes', () => {
+    const world = aWorld()
+    world.fill()
+    expect(world.take()).toMatchObject({ holdUntil: expect.any(Number) })
+  })
+
+  test('of one origin lets what is there come, and then rest', () => {
+    const world = aWorld()
+    world.press({ restMs: 50, isFull: false })
+    expect(world.take()).toMatchObject({ restUntil: expect.any(Number) })
+    world.begin()
+    expect(world.posted()).toEqual([one, two])
+  })
+
+  test('of each origin of a delivery holds it', () => {
+    const world = aWorld()
+    world.press({ restMs: 50, isFull: true })
+    expect(world.take()).toMatchObject({ holdUntil: expect.any(Number) })
+    world.begin()
+    expect(world.posted()).toEqual([])
+  })
+})
+
 test('what has not been begun when its partition goes is released', async () => {
   const world = aWorld()
   world.take()
@@ -230,12 +316,12 @@ test('deliveries of one destination keep their order when its settings have to b
   world.take({ messageId: 'second' })
   await world.fate()
   world.begin()
-  expect(world.messages()).toEqual(['first', 'first', 'second', 'second'])
+  expect(world.headers('X-Message-Id')).toEqual(['first', 'first', 'second', 'second'])
 })
 
 test('a fault of ours keeps the delivery in topic parked', async () => {
   const world = aWorld()
-  world.take({ body: undefined as never, messageId: undefined as never })
+  world.take({ messageId: undefined as never })
   world.begin()
   await world.fate()
   expect(world.written().map(([topic]) => topic)).toEqual(['parked'])

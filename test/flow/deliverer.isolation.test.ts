@@ -10,8 +10,6 @@ const SLOTS = 16
 const TIMEOUT_MS = 5_000
 /** For each silent endpoint: together more than a partition may have unsettled, in front of what the others get. */
 const FLOOD = 1_000
-/** What the slots alone, held by the silent ones, would take. */
-const FLOOD_MS = ((2 * FLOOD) / SLOTS) * TIMEOUT_MS
 const calls = ['h0', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'h7', 'h8', 'h9']
 
 /** Each receiver is an origin of its own. */
@@ -43,16 +41,15 @@ afterAll(async () => {
 test('endpoints that never answer, and more for them than all slots could hold, do not keep the others from theirs', async () => {
   for (let from = 0; from < FLOOD; from += 500)
     await sluice.send(tracks('flood', from, 500), 'flood-write-key')
-  const sentAt = Date.now()
   for (const id of calls) await sluice.send([track(id)], 'calls-write-key')
   const arrived = healthy.map(deliveredAt)
   const missing = () => calls.flatMap((id) => arrived.filter((has) => !has('/', id))).length
   await until(() => missing() === 0, {
+    // held by the silent ones for 5 s each, the slots would take ten minutes for what is before
     timeout: 30_000,
     message: () =>
       `the healthy have all of theirs: ${missing()} of ${calls.length * healthy.length} are missing`,
   })
-  expect(Date.now() - sentAt).toBeLessThan(FLOOD_MS / 10)
 
   // and nobody has given up on the others' account
   const tried = silent.map(

@@ -4,22 +4,30 @@ import { createSlots, type Slot } from '../../../deliverer/lane/slots.ts'
 
 test('a budget of two lets two go, and a third when one is back', () => {
   const slots = createSlots(2)
-  const first = slots.take(0)
-  slots.take(0)
-  expect(slots.isFree(0)).toBe(false)
+  const first = slots.take('prompt', 0)
+  slots.take('prompt', 0)
+  expect(slots.isFree('prompt', 0)).toBe(false)
   slots.release(first)
-  expect(slots.isFree(0)).toBe(true)
+  expect(slots.isFree('prompt', 0)).toBe(true)
 })
 
 test('what has been under way for a second gives its slot back and goes on, twice the budget at most', () => {
   const slots = createSlots(2)
-  const taken = [slots.take(0), slots.take(0)]
-  expect(slots.isFree(1_000)).toBe(false)
-  expect(slots.isFree(1_001)).toBe(true)
-  taken.push(slots.take(1_001), slots.take(1_001))
-  expect([slots.isFree(4_000), slots.count()]).toEqual([false, { prompt: 2, late: 2 }])
+  const taken = [slots.take('prompt', 0), slots.take('prompt', 0)]
+  expect(slots.isFree('prompt', 1_000)).toBe(false)
+  expect(slots.isFree('prompt', 1_001)).toBe(true)
+  taken.push(slots.take('prompt', 1_001), slots.take('prompt', 1_001))
+  expect([slots.isFree('prompt', 4_000), slots.count()]).toEqual([false, { prompt: 2, late: 2 }])
   for (const slot of taken.slice(0, 2)) slots.release(slot)
-  expect([slots.isFree(4_000), slots.count()]).toEqual([true, { prompt: 0, late: 2 }])
+  expect([slots.isFree('prompt', 4_000), slots.count()]).toEqual([true, { prompt: 0, late: 2 }])
+})
+
+test('what is slow from the beginning has slots of its own', () => {
+  const slots = createSlots(1)
+  const slow = slots.take('slow', 0)
+  expect([slots.isFree('slow', 0), slots.isFree('prompt', 0)]).toEqual([false, true])
+  slots.release(slow)
+  expect([slots.isFree('slow', 0), slots.count()]).toEqual([true, { prompt: 0, late: 0 }])
 })
 
 test('counts what is under way, and never lets more than twice the budget be', () => {
@@ -36,7 +44,7 @@ test('counts what is under way, and never lets more than twice the budget be', (
       for (const [each, later] of steps) {
         now += later
         if (!each.take) out.splice(each.index % (out.length + 1), 1).forEach(slots.release)
-        else if (slots.isFree(now)) out.push(slots.take(now))
+        else if (slots.isFree('prompt', now)) out.push(slots.take('prompt', now))
         const { prompt, late } = slots.count()
         expect(prompt + late).toBe(out.length)
         expect(prompt).toBeLessThanOrEqual(budget)

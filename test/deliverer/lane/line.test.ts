@@ -1,0 +1,69 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createEndpoints } from '../../../deliverer/endpoint/endpoints.ts'
+import type { Job } from '../../../deliverer/lane/job.ts'
+import { begun, createLine, heard, isSilent, mayBegin, standing, turn } from '../../../deliverer/lane/line.ts'
+
+const job = {} as Job // what waits is not looked at
+const aLine = () => createLine(createEndpoints().of('http://a', 0), 0)
+
+test('never has more under way than its cap when it begins one', () => {
+  const ended = fc.constantFrom('answered', 'failed', 'timed_out')
+  const step = fc.oneof(
+    fc.constant('begin' as const),
+    fc.record({ ended, tookMs: fc.nat(6_000) }),
+    fc.record({ laterMs: fc.nat(3_000) }),
+  )
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
+      const line = aLine()
+      let now = 0
+      for (const each of steps) {
+        if (each === 'begin') {
+          line.queue.push({ job, since: now })
+          if (!mayBegin(line, now)) continue
+          line.queue.take()
+          begun(line, now)
+          expect(line.inFlight).toBeLessThanOrEqual(Math.floor(line.cap))
+        } else if ('laterMs' in each) {
+          now += each.laterMs
+          turn(line, now)
+        } else if (line.inFlight > 0) {
+          heard(line, { ended: each.ended, begunAt: now - each.tookMs, most: 64 }, now)
+          line.inFlight -= 1
+        }
+      }
+    }),
+  )
+})
+
+describe('the standing of an endpoint', () => {
+  test('is doubtful from a failure to the next answer', () => {
+    const line = aLine()
+    const end = (ended: 'answered' | 'failed') => heard(line, { ended, begunAt: 0, most: 64 }, 1)
+    end('failed')
+    expect(standing(line)).toBe('doubtful')
+    end('answered')
+    expect(standing(line)).toBe('prompt')
+  })
+
+  test('is slow when its answers take long, and prompt again when they do not', () => {
+    const line = aLine()
+    const answer = (times: number, ms: number) => {
+      for (let each = 0; each < times; each++) heard(line, { ended: 'answered', begunAt: 0, most: 64 }, ms)
+    }
+    answer(3, 2_000)
+    expect(standing(line)).toBe('slow')
+    answer(20, 10)
+    expect(standing(line)).toBe('prompt')
+  })
+
+  test('is silent when nothing is heard of what is under way for more than a second', () => {
+    const line = aLine()
+    expect(isSilent(line, 5_000)).toBe(false)
+    begun(line, 5_000)
+    expect([isSilent(line, 6_000), isSilent(line, 6_001)]).toEqual([false, true])
+    heard(line, { ended: 'failed', begunAt: 5_000, most: 64 }, 6_500)
+    expect(isSilent(line, 6_501)).toBe(false)
+  })
+})
