@@ -12,6 +12,7 @@ import { createAttemptLog } from './attempt-log.ts'
 import { startConsumers } from './consumers.ts'
 import { createEndpoints } from './endpoint/endpoints.ts'
 import { createLane } from './lane/lane.ts'
+import { watchLoad } from './load.ts'
 import { countPost, countSettled, countUnlogged, watchEndpoints, watchLanes } from './metrics.ts'
 import { createPoster } from './post/post.ts'
 import { deliverer } from './run.ts'
@@ -47,6 +48,7 @@ await run('deliverer', async ({ config, log, connection, onFatal, closing }) => 
   const poster = closing.adopt(createPoster({ limitMs: responseTimeoutMs, egress, ca }), (open) =>
     open.close(),
   )
+  const load = closing.adopt(watchLoad(), (open) => open.close())
   const endpoints = createEndpoints()
   const tell = createTeller(log)
   const attemptLog = createAttemptLog({ producer, codec: attempts, onUnlogged: countUnlogged })
@@ -72,7 +74,7 @@ await run('deliverer', async ({ config, log, connection, onFatal, closing }) => 
       tell.ofDelivery(result, delivery)
     },
   })
-  const lane = () => createLane({ slots, endpoints, now: () => performance.now() })
+  const lane = () => createLane({ slots, endpoints, isBusy: load.isBusy, now: () => performance.now() })
   const lanes = { first: lane(), retry: lane() }
   watchLanes(lanes)
   watchEndpoints(endpoints)

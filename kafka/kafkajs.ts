@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import type * as KafkaJs from 'kafkajs'
 import type { Message, PartitionerArgs } from 'kafkajs'
+import { decodeRecord } from './decode-record.ts'
 
 const require = createRequire(import.meta.url)
 const GROUPING = 'kafkajs/src/producer/groupMessagesPerPartition'
@@ -25,12 +26,17 @@ export const group: Grouping = ({ topic, partitionMetadata, messages, partitione
   return groups
 }
 
-/** As it was, for the test that compares the two. */
-export const theirGrouping: Grouping = require(GROUPING)
+const DECODER = 'kafkajs/src/protocol/recordBatch/record/v0/decoder'
 
-// before anything of kafkajs's is loaded that takes hold of it
-const grouping = require.cache[require.resolve(GROUPING)]
-if (grouping) grouping.exports = group
+/** As they were, for the tests that compare them with ours. */
+export const theirGrouping: Grouping = require(GROUPING)
+export const theirDecoder: typeof decodeRecord = require(DECODER)
+
+// before anything of kafkajs's is loaded that takes hold of them
+for (const [path, ours] of Object.entries({ [GROUPING]: group, [DECODER]: decodeRecord })) {
+  const loaded = require.cache[require.resolve(path)]
+  if (loaded) loaded.exports = ours
+}
 
 /** The client, for this folder to import from here and nowhere else. */
 const kafkajs: typeof KafkaJs = require('kafkajs')

@@ -4,6 +4,7 @@ import { LEAST_CAP } from './cap.ts'
 import type { Job, PassedOver, Refusal } from './job.ts'
 import { begun, createLine, heard, isSilent, type Line, satedFor, standing, turn } from './line.ts'
 import { queueLimit } from './queue-limit.ts'
+import { createRate } from './rate.ts'
 import { createSlots } from './slots.ts'
 import { createTurns } from './turns.ts'
 import { createWaitingRoom } from './waiting.ts'
@@ -33,6 +34,8 @@ export type LaneOptions = {
   /** Budget of POSTs under way. */
   slots: number
   endpoints: Endpoints
+  /** Whether this process itself is what limits its speed. */
+  isBusy: () => boolean
   /** Milliseconds of a steady clock. */
   now: () => number
 }
@@ -43,11 +46,12 @@ const ROOM_BYTES = 32 * 1024 * 1024
 /** What waits for longer is put off: the offset of its record holds back the commits of its partition. */
 const PATIENCE_MS = 5_000
 
-export function createLane({ slots: budget, endpoints, now }: LaneOptions): Lane {
+export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOptions): Lane {
   const lines = new WeakMap<Endpoint, Line>()
   const room = createWaitingRoom()
   const turns = createTurns()
   const slots = createSlots(budget)
+  const answers = createRate()
   const most = Math.floor(budget / 2)
   let pumping = false
 
@@ -106,6 +110,7 @@ export function createLane({ slots: budget, endpoints, now }: LaneOptions): Lane
     begun(line, at)
     job.begin({
       heard(ended) {
+        if (ended === 'answered') answers.add(now())
         if (heard(line, { ended, begunAt: at, most }, now())) endpoints.turned(line.endpoint)
       },
       done() {
@@ -148,7 +153,7 @@ export function createLane({ slots: budget, endpoints, now }: LaneOptions): Lane
       if (room.count() < most) return undefined
       const at = now()
       const line = lineOf(origin, at)
-      const restMs = satedFor(line, at)
+      const restMs = satedFor(line, { perSecond: answers.lately(at), isBusy: isBusy() }, at)
       return restMs > 0 ? { restMs, isFull: isQueueFull(line, at) } : undefined
     },
     tidy() {

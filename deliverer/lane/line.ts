@@ -32,6 +32,7 @@ const SLOW_MS = 500
 const WHILE_MS = 1_000
 /** Answers a second. Of deliveries that are put off a process can write some three times as many. */
 const FAST = 4_000
+const MOST = 3 / 4
 const LONGEST_REST_MS = 100
 
 export const createLine = (endpoint: Endpoint, now: number): Line => ({
@@ -74,17 +75,21 @@ export function standing({ endpoint, probing, answerMs }: Line): Standing {
   return answerMs > SLOW_MS ? 'slow' : 'prompt'
 }
 
+/** Of the lane: what it answers a second, all endpoints together, and whether the process has no time left. */
+export type LaneSpeed = { perSecond: number; isBusy: boolean }
+
 /**
  * Enough waits for it, twice what it may have under way and what it answers in 50 ms, and to put the rest off would not be
- * faster than to wait. A new one is supposed to be fast.
- * @returns milliseconds until half of what is enough waits; 0 when less is there already, or the endpoint is not as fast.
+ * faster than to wait: it is fast, or nearly all that a busy process has to do. A new one is supposed to be fast.
+ * @returns milliseconds until half of what is enough waits; 0 when less is there already, or the rest is to be put off.
  */
-export function satedFor(line: Line, now: number): number {
+export function satedFor(line: Line, lane: LaneSpeed, now: number): number {
   const { queue, cap, bornAt } = line
   const rate = answersPerSecond(line, now)
   const enough = Math.max(cap * 2, rate / 20)
-  const isFast = rate >= FAST || now - bornAt < WHILE_MS
-  if (queue.length() < enough || !isFast || isSilent(line, now) || standing(line) === 'doubtful') return 0
+  if (queue.length() < enough || isSilent(line, now) || standing(line) === 'doubtful') return 0
+  const isMost = lane.isBusy && rate >= lane.perSecond * MOST
+  if (rate < FAST && !isMost && now - bornAt >= WHILE_MS) return 0
   return Math.min(LONGEST_REST_MS, ((queue.length() - enough / 2) * 1_000) / Math.max(rate, 1))
 }
 

@@ -63,9 +63,7 @@ describe('a lane', () => {
 
   test('lets what a fast origin cannot take at once wait in Kafka, and puts off what is for others', () => {
     const world = simulate()
-    world.become('http://fast', { answersAfter: 1 })
     sendFor(world, { ms: 3_000, perSecond: 5_000, origins: ['http://fast'] })
-    world.become('http://other', { answersAfter: 1 })
     sendFor(world, { ms: 3_000, perSecond: 300, origins: ['http://other'] })
     const pressure = () =>
       ['http://fast', 'http://other'].map((origin) => world.lane.pressure(origin)?.isFull)
@@ -76,6 +74,22 @@ describe('a lane', () => {
     expect(pressure()).toEqual([false, undefined])
     for (let each = 0; each < 2_000; each++) world.send('http://fast')
     expect(pressure()).toEqual([true, undefined])
+  })
+
+  test('lets what is for one origin wait in Kafka when it is nearly all that a busy process has to do', () => {
+    let busy = true
+    const world = simulate({ isBusy: () => busy })
+    const flood = () => {
+      for (let each = 0; each < 1_000; each++) world.send('http://slower')
+      return world.lane.pressure('http://slower')?.isFull
+    }
+    sendFor(world, { ms: 3_000, perSecond: 500, origins: ['http://slower'] })
+    expect(flood()).toBe(false)
+    busy = false
+    expect(flood()).toBeUndefined()
+    busy = true
+    sendFor(world, { ms: 3_000, perSecond: 1_000, origins: ['http://slower', 'http://other'] })
+    expect(flood()).toBeUndefined()
   })
 
   test('puts off what has waited for five seconds', () => {

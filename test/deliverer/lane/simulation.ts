@@ -17,14 +17,14 @@ const LIMIT_MS = 5_000
 const LOOK_MS = 50
 
 /** A lane on a clock that the test moves, and receivers that do as they are told. */
-export function simulate({ slots = 512 } = {}) {
+export function simulate({ slots = 512, isBusy = (): boolean => false } = {}) {
   let clock = 0
   const coming = new Map<number, (() => void)[]>()
   const now = () => clock
   const endpoints = createEndpoints()
   const lanes: Lane[] = []
   const lane = () => {
-    const made = createLane({ slots, endpoints, now })
+    const made = createLane({ slots, endpoints, isBusy, now })
     lanes.push(made)
     return made
   }
