@@ -89,7 +89,10 @@ const environment = z.object({
   EGRESS_CA: z.string().optional(),
   RETRY_LADDER: ladder.prefault('5s,30s,2m,5m,15m,30m,60m,60m,60m'),
   RETRY_WINDOW: durationMs.prefault('4h'),
-  RESPONSE_TIMEOUT: durationMs.refine((ms) => ms > 0, 'more than nothing').prefault('5s'),
+  RESPONSE_TIMEOUT: durationMs
+    .refine((ms) => ms > 0, 'more than nothing')
+    .refine((ms) => ms <= 60_000, 'at most 1m: a POST that waits for its answer holds a slot')
+    .prefault('5s'),
   DEDUP_WINDOW: durationMs.prefault('1h'),
   /** POSTs under way at once, per lane and process; as many again may be late (deliverer/lane/slots.ts). */
   DELIVERY_SLOTS: z.coerce.number().int().min(1).max(65_536).default(512),

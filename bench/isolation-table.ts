@@ -68,7 +68,7 @@ function costs(index: number, rounds: readonly Round[]): string[] {
   ]
 }
 
-/** What is refused does not come to the receiver: the deliverer has counted it. */
+/** What is refused does not come to the receiver: the deliverer has counted it, with retries and probes. */
 function burnt({ firsts, refused }: Outcome): number {
   const bad = firsts.bad + refused
   return bad / (firsts.healthy + bad)

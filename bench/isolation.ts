@@ -1,6 +1,7 @@
 import { isolationTable, type Round } from './isolation-table.ts'
 import { ENDPOINTS, runScenario, type Scenario, warmUp } from './scenario.ts'
 import { startStack } from './stack.ts'
+import { GRACE_US } from './tally.ts'
 
 const PER_SECOND = 1_000
 const HEALTHY_MS = 6_000
@@ -42,7 +43,8 @@ const explained = (rounds: number, [before = 0, after = 0]: readonly number[]) =
   `${ENDPOINTS} endpoints, each an origin, a destination and a source of its own; ${PER_SECOND.toLocaleString('en-US')} track calls of 1 KB a second in turn, at a rate that does not give way (open
 loop), through ingest, router and deliverer as \`npm start\` runs them; the ladder is the real one. All endpoints are healthy at first, then some
 turn bad: the first ${before / 1_000} s, in which breakers cannot have opened, and the ${after / 1_000} s after them. Figures are those of the healthy endpoints only. "In time": of the
-calls due in a part, those that had arrived by its end. Latency: from when a call was due to its arrival at the receiver; what has not arrived
+calls due in a part, those that had arrived by its end, or ${GRACE_US / 1_000} ms later, for those due at the very end. Latency: from when a call was due to its arrival at the receiver; what has not arrived
 counts with the time it has waited so far. All processes, Kafka, load and receiver share two cores as the system places them. Each case runs on
 fresh processes and topics, one after the other, ${rounds} rounds: median, with the lowest and the highest. Ratios are to the same round's "none". Where the machine
-was hardly idle, it was the limit, and the figures say nothing.`
+was hardly idle, it was the limit, and the figures say nothing. First attempts that went to endpoints in trouble are counted by these; where they refuse connections
+they cannot, so that the figure is that of the deliverer, which has retries and probes in it.`

@@ -13,6 +13,8 @@ export type Checking<G, T> = {
   old: T | undefined
   facts: Facts
   unreachable: Unreachable
+  /** ISO 8601 UTC. */
+  now: string
 }
 
 /** A body with its masks replaced, in its shape and by the rules between records; or everything that is wrong with it. */
@@ -20,14 +22,14 @@ export function check<G extends object, T extends Stamp>(
   noun: Noun<G, T>,
   asked: Checking<G, T>,
 ): Checked<G> {
-  const { shape, old, facts, unreachable } = asked
+  const { shape, old, facts, unreachable, now } = asked
   const { body, faults: masks } = keepMasked(asked.body, old)
   const parsed = shape.safeParse(body, { reportInput: true })
   const found = [...masks, ...(parsed.success ? [] : faultsOf(parsed.error))]
   // a malformed id of a source is not an unknown one as well
   const places = new Set(found.map(({ pointer }) => pointer))
   const rules = isObject(body)
-    ? [...idFaults(noun, body.id, asked), ...noun.faults(body, { facts, unreachable, old })]
+    ? [...idFaults(noun, body.id, asked), ...noun.faults(body, { facts, unreachable, old, now })]
     : []
   const faults = [...found, ...rules.filter(({ pointer }) => !places.has(pointer))]
   return parsed.success && faults.length === 0 ? { given: parsed.data } : { faults }

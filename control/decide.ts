@@ -17,7 +17,7 @@ export function create<G extends object, T extends Stamp>(
   facts: Facts,
 ): Decided<T> {
   const { body, now, made, unreachable } = asked
-  const checked = check(noun, { shape: noun.create, body, old: undefined, facts, unreachable })
+  const checked = check(noun, { shape: noun.create, body, old: undefined, facts, unreachable, now })
   if ('faults' in checked) return { refusal: { code: 'faulty', faults: checked.faults } }
   const id = noun.newId(checked.given, made)
   const taken = idTaken(noun, id, facts)
@@ -36,7 +36,7 @@ export function replace<G extends object, T extends Stamp>(
   const { id, body, now, made, unreachable } = asked
   const found = current(noun, asked, facts)
   if ('refusal' in found) return found
-  const checked = check(noun, { shape: noun.replace, body, old: found.old, facts, unreachable })
+  const checked = check(noun, { shape: noun.replace, body, old: found.old, facts, unreachable, now })
   if ('faults' in checked) return { refusal: { code: 'faulty', faults: checked.faults } }
   const stamp = { id, version: found.old.version + 1, updatedAt: now }
   return { id, record: noun.build(checked.given, { stamp, made, old: found.old }) }

@@ -2,27 +2,37 @@ import type { Destination } from '../schemas/settings.ts'
 import type { Fault } from './answer.ts'
 import type { Members } from './members.ts'
 import { pointer } from './pointer.ts'
-import { rotationFaults } from './rotation.ts'
+import { rotated, rotationFaults } from './rotation.ts'
 
-/** What new destinations must keep to and stored ones need not, so that none becomes unreadable by a rule made after it. */
-export const destinationFaults = (body: Members, old: Destination | undefined): Fault[] => [
-  ...rotationFaults(body, old),
-  ...secretFaults(body),
+type By = { old: Destination | undefined; now: string }
+
+/** What new destinations must keep to and stored ones need not, so that none becomes unreadable by a rule made after it. `now`: ISO 8601 UTC. */
+export const destinationFaults = (body: Members, { old, now }: By): Fault[] => [
+  ...rotationFaults(body, { old, now }),
+  ...secretFaults(body, old),
   ...repeated(body.retryOn),
 ]
 
 const BASE64 = /^whsec_(?=.)([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-/** Standard Webhooks' libraries decode what stands behind `whsec_`, and could not verify with what is no base64. */
-function secretFaults(body: Members): Fault[] {
+/**
+ * Standard Webhooks' libraries decode what stands behind `whsec_`, and could not verify with what is no base64. A secret that
+ * has signed so before may stay, or become the previous one: it stands in the way of no other change.
+ */
+function secretFaults(body: Members, old: Destination | undefined): Fault[] {
   if (body.standardWebhooks !== true) return []
-  const wrong = ['sharedSecret', 'previousSecret'].filter((name) => {
-    const secret = body[name]
-    return typeof secret === 'string' && secret.startsWith('whsec_') && !BASE64.test(secret)
+  const signing: Members = { ...body, ...rotated(body, old) }
+  const before = old?.standardWebhooks ? [old.sharedSecret, old.previousSecret] : []
+  return ['sharedSecret', 'previousSecret'].flatMap((name) => {
+    const secret = signing[name]
+    if (typeof secret !== 'string' || !secret.startsWith('whsec_') || BASE64.test(secret)) return []
+    if (before.includes(secret)) return []
+    const message =
+      body[name] === undefined
+        ? 'the present secret would be the previous one, and with standardWebhooks whsec_ is followed by base64, padded: turn standardWebhooks on when the rotation is over'
+        : 'with standardWebhooks whsec_ is followed by base64, padded: correct it, or leave whsec_ away'
+    return [{ pointer: pointer([name]), code: 'invalid_secret', message }]
   })
-  const message =
-    'with standardWebhooks whsec_ is followed by base64, padded: correct it, or leave whsec_ away'
-  return wrong.map((name) => ({ pointer: pointer([name]), code: 'invalid_secret', message }))
 }
 
 function repeated(statuses: unknown): Fault[] {

@@ -19,10 +19,10 @@ export const destinations: Replaceable<GivenDestination, Destination> = {
   newId: namedId,
   build: (given, { stamp, old }) => ({ ...given, ...rotated(given, old), ...stamp }),
 
-  faults(body, { facts, unreachable, old }) {
+  faults(body, { facts, unreachable, old, now }) {
     const sourceIds: unknown[] = Array.isArray(body.sourceIds) ? body.sourceIds : []
     const unknown = sourceIds.flatMap((id, index) => unknownSource(id, { facts, path: ['sourceIds', index] }))
-    return [...unknown, ...forbiddenUrls(body, unreachable), ...destinationFaults(body, old)]
+    return [...unknown, ...forbiddenUrls(body, unreachable), ...destinationFaults(body, { old, now })]
   },
 
   uses: () => [],

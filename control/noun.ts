@@ -33,8 +33,11 @@ export type Noun<G extends object, T extends Stamp> = {
   newId(given: G, made: Made): string
   /** The record that comes of what was given; `old` is the one it replaces. */
   build(given: G, by: { stamp: Stamp; made: Made; old: T | undefined }): T
-  /** Rules between records. The body's shape may be faulty as well: all faults are told at once. */
-  faults(body: Members, by: { facts: Facts; unreachable: Unreachable; old: T | undefined }): Fault[]
+  /** Rules between records, and with the clock. The body's shape may be faulty as well: all faults are told at once. */
+  faults(
+    body: Members,
+    by: { facts: Facts; unreachable: Unreachable; old: T | undefined; now: string },
+  ): Fault[]
   /** What stands against removing it. */
   uses(id: string, facts: Facts): Fault[]
 }

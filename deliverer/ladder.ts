@@ -25,7 +25,8 @@ export type Ladder = { ladder: readonly Rung[]; windowMs: number }
 /**
  * Any URL delivered: done. None, and at least one may succeed later: the next rung, as long as there is one and it ends
  * within the window, which began with the first attempt. All refused: dead at once (design: delivery, "The ladder").
- * A receiver's Retry-After moves it further up, to the first rung that is as long; the attempts count on as ever.
+ * A receiver's Retry-After moves it further up, to the first rung that is as long, or the longest that ends within the window;
+ * the attempts count on as ever.
  * @param posted the round's POSTs, none of them still under way unless one was delivered.
  */
 export function next(
@@ -43,17 +44,20 @@ export function next(
     delivery: { ...tried, deadReason: reason, deadAt: now },
   })
   if (posted.every(({ outcome }) => outcome.outcome === 'refused')) return dead('refused')
-  const rung = rungFor(ladder, tried.attempt, askedMs(posted))
-  if (!rung) return dead('attempts_exhausted')
-  const dueAt = now + rung.delayMs
-  if (dueAt > (tried.firstAttemptAt ?? now) + windowMs) return dead('window_expired')
-  return { kind: 'retry', rung, dueAt, delivery: tried }
+  // the attempt's own rung and those behind it
+  const ahead = ladder.slice(tried.attempt - 1)
+  if (ahead.length === 0) return dead('attempts_exhausted')
+  const leftMs = (tried.firstAttemptAt ?? now) + windowMs - now
+  const rung = rungFor(ahead, { askedMs: askedMs(posted), leftMs })
+  if (!rung) return dead('window_expired')
+  return { kind: 'retry', rung, dueAt: now + rung.delayMs, delivery: tried }
 }
 
-/** The attempt's own rung or the first behind it that waits as long as asked; the last when none does. */
-function rungFor(ladder: readonly Rung[], attempt: number, asked: number): Rung | undefined {
-  const ahead = ladder.slice(attempt - 1)
-  return ahead.find(({ delayMs }) => delayMs >= asked) ?? ahead.at(-1)
+/** The first that waits as long as asked, of those that are over in time; the longest when none does. */
+function rungFor(ahead: readonly Rung[], by: { askedMs: number; leftMs: number }): Rung | undefined {
+  const inTime = ahead.filter(({ delayMs }) => delayMs <= by.leftMs)
+  const longest = Math.max(...inTime.map(({ delayMs }) => delayMs))
+  return inTime.find(({ delayMs }) => delayMs >= Math.min(by.askedMs, longest))
 }
 
 /** The longest delay in ms that a receiver of this round asked for; 0 when none did. */

@@ -48,12 +48,14 @@ function prepare(destination: Destination): Prepared {
   }
 }
 
-/** Names that we set on this destination's POSTs, in lower case. Of a configured header with such a name ours goes out. */
-function ownNames({ sharedSecret, previousSecret, standardWebhooks }: Destination): Set<string> {
+/**
+ * Names that we set on each of this destination's POSTs, in lower case. Of a configured header with such a name ours goes out;
+ * those that are on some POSTs only take its place there (request.ts).
+ */
+function ownNames({ sharedSecret, standardWebhooks }: Destination): Set<string> {
   const names = ['user-agent', 'content-type', 'x-delivery-id', 'x-message-id', 'x-attempt']
   if (sharedSecret !== undefined) {
     names.push('x-signature')
-    if (previousSecret !== undefined) names.push('x-signature-previous')
     if (standardWebhooks) names.push('webhook-id', 'webhook-timestamp', 'webhook-signature')
   }
   return new Set(names)

@@ -1,7 +1,7 @@
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Destination } from '../schemas/settings.ts'
 import { type Prepared, prepared, without } from './prepared.ts'
-import { signature, standardSignature } from './signatures.ts'
+import { type SecretKeys, signature, standardSignature } from './signatures.ts'
 
 /** One POST as it goes out: header names as they are sent. `retryOn`: statuses below 500 that are retried as well. */
 export type Request = {
@@ -16,6 +16,7 @@ export type Request = {
 export type RequestOf = { destination: Destination; urlIndex: number; attempt: number; now: number }
 
 const REPLAY = new Set(['x-replay'])
+const PREVIOUS = new Set(['x-signature-previous'])
 
 /** @returns the POST for one webhook; our headers win over configured ones. @throws RangeError when there is no such webhook. */
 export function request(delivery: Delivery, { destination, urlIndex, attempt, now }: RequestOf): Request {
@@ -23,26 +24,32 @@ export function request(delivery: Delivery, { destination, urlIndex, attempt, no
   const webhook = settings.webhooks[urlIndex]
   if (!webhook) throw new RangeError(`destination ${destination.id} has no webhook ${urlIndex}`)
   const { deliveryId, messageId, body, replay } = delivery
+  const older = olderKeys(settings, now)
+  let configured = webhook.headers
+  if (replay) configured = without(configured, REPLAY)
+  if (older) configured = without(configured, PREVIOUS)
   const headers: Record<string, string> = {
-    ...(replay ? without(webhook.headers, REPLAY) : webhook.headers),
+    ...configured,
     'X-Delivery-Id': deliveryId,
     'X-Message-Id': headerSafe(messageId),
     'X-Attempt': String(attempt),
   }
   if (replay) headers['X-Replay'] = 'true'
-  sign(headers, delivery, settings, now)
+  sign(headers, delivery, { settings, older, now })
   return { urlIndex, url: webhook.url, headers, body, retryOn: settings.retryOn }
 }
 
 /** While a rotation lasts the previous secret signs too, so that a receiver may change its own at any moment of it. */
+const olderKeys = ({ keys, previous }: Prepared, now: number): SecretKeys | undefined =>
+  keys && previous && now < previous.until ? previous.keys : undefined
+
 function sign(
   headers: Record<string, string>,
   { deliveryId, body }: Delivery,
-  { keys, previous, standardWebhooks }: Prepared,
-  now: number,
+  { settings, older, now }: { settings: Prepared; older: SecretKeys | undefined; now: number },
 ): void {
+  const { keys, standardWebhooks } = settings
   if (!keys) return
-  const older = previous && now < previous.until ? previous.keys : undefined
   headers['X-Signature'] = signature(body, keys.plain)
   if (older) headers['X-Signature-Previous'] = signature(body, older.plain)
   if (!standardWebhooks) return

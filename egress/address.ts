@@ -60,8 +60,9 @@ function forbiddenV6(address: ipaddr.IPv6): string | undefined {
   return (scope & 0xfdff) === 0 && isatap === 0x5efe ? 'isatap' : undefined
 }
 
-/** The CIDR that would allow this address and no other. */
-export function blockOf(address: string): string {
+/** The CIDR that would allow this address and no other; undefined for what none would. */
+export function blockOf(address: string): string | undefined {
+  if (!isIP(address) || address.includes('%')) return undefined
   const parsed = parse(address)
   return `${parsed.toString()}/${parsed.kind() === 'ipv4' ? 32 : 128}`
 }

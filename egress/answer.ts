@@ -9,7 +9,7 @@ export type Replies = { a: Reply; aaaa: Reply }
 /** Where a name is, and for how long that may be believed, in ms; or why it is not known. */
 export type Answer = { addresses: readonly LookupAddress[]; ttlMs: number } | { code: string; ttlMs: number }
 
-/** Bounds of what records say of themselves: many connections at once ask once; a name that moves is followed in a minute. */
+/** Bounds of what records say of themselves: many connections at once ask once; new ones follow a name that moves in a minute. */
 const TTL_MS = { least: 1_000, most: 60_000 }
 /** The least that RFC 9520, 3.2 asks for. */
 const FAILURE_MS = 1_000

@@ -23,7 +23,9 @@ export function faultOfAddresses(
     const reason = forbidden(address, allow)
     if (reason === undefined) continue
     const where = host === address ? address : `${host} is at ${address}, which`
-    return `${where} is not public (${reason}): use a public address, or list ${blockOf(address)} in EGRESS_ALLOW`
+    const block = blockOf(address)
+    const orAllow = block === undefined ? '' : `, or list ${block} in EGRESS_ALLOW`
+    return `${where} is not public (${reason}): use a public address${orAllow}`
   }
   return undefined
 }

@@ -87,6 +87,16 @@ describe('faults', () => {
     expect(faults({ ...least, RESPONSE_TIMEOUT: duration })).toHaveLength(1)
   })
 
+  test('a receiver is given some time, and at most a minute', () => {
+    const of = (RESPONSE_TIMEOUT: string) => faults({ ...least, RESPONSE_TIMEOUT })
+    expect([of('1ms'), of('60s'), of('1m')]).toEqual([[], [], []])
+    expect(of('0s')).toEqual(['RESPONSE_TIMEOUT: more than nothing'])
+    for (const long of ['60001ms', '600h'])
+      expect(of(long)).toEqual([
+        'RESPONSE_TIMEOUT: at most 1m: a POST that waits for its answer holds a slot',
+      ])
+  })
+
   test('control needs its token, and one that differs from the read-only one', () => {
     expect(faults(least, 'control')).toEqual(['CONTROL_TOKEN: not set'])
     const same = 'a-token-of-20-letters'

@@ -7,7 +7,9 @@ import { crm, factsOf, faults, given, made, now, shop, unreachable } from './in-
 
 const until = '2026-02-01T00:00:00Z'
 const later = '2026-03-01T00:00:00Z'
+const past = '2025-02-01T00:00:00Z'
 const rotating: Destination = { ...crm, previousSecret: 'older-secret', previousSecretExpiresAt: until }
+const rotatedBefore: Destination = { ...rotating, previousSecretExpiresAt: past }
 
 const put = (old: Destination, body: object) => {
   const facts = factsOf({ sources: [shop], destinations: [old] })
@@ -47,14 +49,55 @@ describe('a new secret with an expiry', () => {
     }
     expect(faults(put(rotating, body))).toEqual(['/previousSecret outdated_secret'])
   })
+
+  test('sent back with all else as it was read is refused while the rotation lasts, for the same reason', () => {
+    const read = { ...rotating, sharedSecret: 'new-secret', previousSecret: '***' }
+    expect(faults(put(rotating, read))).toEqual(['/previousSecret outdated_secret'])
+    expect(faults(put(rotating, { ...read, previousSecret: 'older-secret' }))).toEqual([
+      '/previousSecret outdated_secret',
+    ])
+  })
+
+  test.each([past, now])(
+    'that does not lie ahead (%s) is refused: the present one would be lost',
+    (expiry) => {
+      const body = { ...given, sharedSecret: 'new-secret', previousSecretExpiresAt: expiry }
+      for (const old of [crm, rotating])
+        expect(faults(put(old, body))).toEqual(['/previousSecretExpiresAt already_past'])
+      expect(faults(put(crm, { ...body, previousSecret: 'shared-secret' }))).toEqual([
+        '/previousSecretExpiresAt already_past',
+      ])
+    },
+  )
+
+  test('in another zone is compared as the time that it is', () => {
+    const at = (previousSecretExpiresAt: string) =>
+      put(crm, { ...given, sharedSecret: 'new-secret', previousSecretExpiresAt })
+    expect(record(at('2026-01-02T01:04:06.678-02:00'))).toMatchObject({ previousSecret: 'shared-secret' })
+    expect(faults(at('2026-01-02T05:04:04+02:00'))).toEqual(['/previousSecretExpiresAt already_past'])
+  })
+
+  test('sent again after its answer was lost changes nothing', () => {
+    const body = { ...given, sharedSecret: 'new-secret', previousSecretExpiresAt: until }
+    const first = record(put(crm, body))
+    if (!first) throw new Error('removed')
+    expect(record(put(first, body))).toEqual({ ...first, version: first.version + 1 })
+  })
 })
 
-test('a new secret without an expiry replaces the present one at once', () => {
-  const body = { ...given, sharedSecret: 'new-secret' }
-  expect(record(put(rotating, body))).not.toHaveProperty('previousSecret')
-  expect(record(put(rotating, { ...rotating, sharedSecret: 'new-secret' }))).toMatchObject({
-    sharedSecret: 'new-secret',
-    previousSecret: 'older-secret',
+describe('a new secret without an expiry of its own', () => {
+  test('replaces the present one at once', () => {
+    const body = { ...given, sharedSecret: 'new-secret' }
+    expect(record(put(rotating, body))).not.toHaveProperty('previousSecret')
+  })
+
+  test('does so too when the expiry of an earlier rotation, long past, is sent back with it', () => {
+    const read = { ...rotatedBefore, sharedSecret: 'new-secret', previousSecret: '***' }
+    expect(record(put(rotatedBefore, read))).toMatchObject({
+      sharedSecret: 'new-secret',
+      previousSecret: 'older-secret',
+      previousSecretExpiresAt: past,
+    })
   })
 })
 
@@ -65,6 +108,14 @@ test('what was read can be sent back during a rotation, also with another expiry
     previousSecret: 'older-secret',
     previousSecretExpiresAt: later,
   })
+  expect(record(put(rotating, { ...read, previousSecretExpiresAt: past }))).toMatchObject({
+    previousSecretExpiresAt: past,
+  })
+})
+
+test('what was read can be sent back long after a rotation', () => {
+  const read = { ...rotatedBefore, sharedSecret: '***', previousSecret: '***' }
+  expect(record(put(rotatedBefore, read))).toEqual({ ...rotatedBefore, version: 3, updatedAt: now })
 })
 
 test('leaving both out ends a rotation', () => {
@@ -92,12 +143,21 @@ describe('a previous secret and its expiry come together', () => {
     expect(faults(put(open, { ...expiry, sharedSecret: 'new' }))).toEqual(['/previousSecret required'])
     expect(faults(put(crm, { ...expiry, sharedSecret: '***' }))).toEqual(['/previousSecret required'])
     expect(faults(put(crm, expiry))).toEqual(['/previousSecret required'])
+    expect(faults(put(rotating, { ...expiry, sharedSecret: '***', previousSecretExpiresAt: later }))).toEqual(
+      ['/previousSecret required'],
+    )
   })
 
   test('and the error is one of shape where the shape is wrong', () => {
     expect(faults(put(crm, { ...given, previousSecret: 5, previousSecretExpiresAt: until }))).toEqual([
       '/previousSecret invalid_type',
     ])
+    for (const expiry of [5, 'soon', '2025-02-01'])
+      expect(
+        faults(put(crm, { ...given, sharedSecret: 'new', previousSecretExpiresAt: expiry })).map((fault) =>
+          fault.split(' ').at(0),
+        ),
+      ).toEqual(['/previousSecretExpiresAt'])
   })
 })
 
@@ -126,6 +186,27 @@ describe('with Standard Webhooks', () => {
     ])
     expect(record(withSecret('whsec_!!!!', false))).toMatchObject({ sharedSecret: 'whsec_!!!!' })
   })
+
+  const wrong: Destination = { ...crm, sharedSecret: 'whsec_!!!!' }
+
+  test('so is the one that a rotation makes the previous, and one that is kept when the setting comes', () => {
+    const rotation = { sharedSecret: 'new', previousSecretExpiresAt: until, standardWebhooks: true }
+    expect(faults(put(wrong, { ...given, ...rotation }))).toEqual(['/previousSecret invalid_secret'])
+    expect(faults(put(wrong, { ...wrong, sharedSecret: '***', standardWebhooks: true }))).toEqual([
+      '/sharedSecret invalid_secret',
+    ])
+  })
+
+  test('one from before this rule stands in the way of no other change, nor of its rotation', () => {
+    const stored: Destination = { ...wrong, standardWebhooks: true }
+    const read = { ...stored, sharedSecret: '***', name: 'CRM 2' }
+    expect(record(put(stored, read))).toMatchObject({ name: 'CRM 2', sharedSecret: 'whsec_!!!!' })
+    const rotation = { ...read, sharedSecret: 'new', previousSecretExpiresAt: until }
+    expect(record(put(stored, rotation))).toMatchObject({ previousSecret: 'whsec_!!!!' })
+    expect(faults(put(stored, { ...read, sharedSecret: 'whsec_?' }))).toEqual([
+      '/sharedSecret invalid_secret',
+    ])
+  })
 })
 
 test('statuses to retry are named once each, and only those that may be', () => {
@@ -140,7 +221,7 @@ test('statuses to retry are named once each, and only those that may be', () => 
 
 test('a rotation over HTTP keeps every secret out of the answers', async () => {
   const { ask, settings } = api({ sources: [shop], destinations: [crm] })
-  const body = { ...given, sharedSecret: 'new-secret', previousSecretExpiresAt: until }
+  const body = { ...given, sharedSecret: 'new-secret', previousSecretExpiresAt: '2099-01-01T00:00:00Z' }
   const answer = await ask({
     method: 'PUT',
     url: '/api/destinations/crm',

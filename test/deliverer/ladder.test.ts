@@ -107,6 +107,10 @@ describe('Retry-After', () => {
     return result.kind === 'retry' ? result.rung.name : result
   }
 
+  /** What comes of the second attempt so long after the first. */
+  const afterMinutes = (minutes: number, outcome: Outcome) =>
+    next(aDelivery({ attempt: 1, firstAttemptAt: now - minutes * MINUTE }), [posted(outcome)], now, ladder)
+
   test('moves an attempt up to the first rung that is as long', () => {
     expect(rungAfter(1, asking(0))).toBe('5s')
     expect(rungAfter(1, asking(5_000))).toBe('5s')
@@ -134,10 +138,14 @@ describe('Retry-After', () => {
   })
 
   test('does not stretch the window, nor the number of attempts', () => {
-    const late = aDelivery({ attempt: 1, firstAttemptAt: now - 239 * MINUTE })
-    expect(next(late, [posted(failed)], now, ladder)).toMatchObject({ kind: 'retry' })
-    expect(next(late, [posted(asking(5 * MINUTE))], now, ladder)).toMatchObject({ reason: 'window_expired' })
+    expect(afterMinutes(239.6, asking(5 * MINUTE))).toMatchObject({ reason: 'window_expired' })
     expect(rungAfter(10, asking(1_000))).toMatchObject({ reason: 'attempts_exhausted' })
+  })
+
+  test('that ends past the window costs no attempt that fits: the longest of them is taken', () => {
+    expect(afterMinutes(239, asking(5 * MINUTE))).toMatchObject({ rung: { name: '30s' } })
+    expect(afterMinutes(230, asking(20 * MINUTE))).toMatchObject({ rung: { name: '300s' } })
+    expect(afterMinutes(230, asking(24 * 60 * MINUTE))).toMatchObject({ rung: { name: '300s' } })
   })
 })
 
@@ -211,20 +219,19 @@ describe('on any ladder, whatever receivers answer', () => {
         const isLongest = run.length > by.ladder.length
         if (reason === 'refused') expect(last.round).toEqual(last.round.map(() => refused))
         else expect(reason).toBe(isLongest ? 'attempts_exhausted' : 'window_expired')
-        if (reason === 'window_expired') {
-          const longest = Math.max(...by.ladder.map(({ delayMs }) => delayMs))
-          expect(last.at + longest).toBeGreaterThan(now + by.windowMs)
-        }
+        const due = by.ladder[run.length - 1]?.delayMs ?? Number.NaN
+        if (reason === 'window_expired') expect(last.at + due).toBeGreaterThan(now + by.windowMs)
       }),
     )
   })
 
-  test('nobody is called before they asked to be, unless no rung is as long; nor before the rung of that attempt', () => {
+  test('nobody is called before they asked to be, unless no rung that fits is as long; nor before the rung of that attempt', () => {
     fc.assert(
       fc.property(runs, ({ by, run }) => {
-        const longest = Math.max(...by.ladder.map(({ delayMs }) => delayMs))
         run.forEach(({ at, round, result }, index) => {
           if (result.kind !== 'retry') return
+          const fitting = by.ladder.filter(({ delayMs }) => at + delayMs <= now + by.windowMs)
+          const longest = Math.max(...fitting.map(({ delayMs }) => delayMs))
           const waited = result.dueAt - at
           expect(waited).toBe(result.rung.delayMs)
           expect(waited).toBeGreaterThanOrEqual(Math.min(asked(round), longest))

@@ -102,6 +102,19 @@ describe('a configured header', () => {
     const free = { 'webhook-id': 'mine', 'X-Replay': 'mine', 'x-signature-previous': 'mine' }
     expect(post(configured(free, { sharedSecret: 's' })).headers).toMatchObject(free)
   })
+
+  test('named like the signature of a rotation goes out before and after it', () => {
+    const mine = { 'x-signature-previous': 'mine' }
+    const until = (previousSecretExpiresAt: string) =>
+      post(configured(mine, { ...all, previousSecretExpiresAt })).headers
+    expect(until(new Date(now).toISOString())).toMatchObject(mine)
+    expect(until(new Date(now).toISOString())).not.toHaveProperty('X-Signature-Previous')
+    expect(until(new Date(now + 1).toISOString())).not.toHaveProperty('x-signature-previous')
+    expect(
+      post(configured(mine, { previousSecret: 'p', previousSecretExpiresAt: '2099-01-01T00:00:00Z' }))
+        .headers,
+    ).toMatchObject(mine)
+  })
 })
 
 describe('the plan of an attempt', () => {

@@ -121,6 +121,10 @@ describe('EGRESS_ALLOW', () => {
     expect(blockOf(address)).toBe(block)
     expect(forbidden(address, allowed([block]))).toBeUndefined()
   })
+
+  test.each(['fe80::1%lo0', 'not an address', ''])('would let %j through by nothing', (address) => {
+    expect(blockOf(address)).toBeUndefined()
+  })
 })
 
 /** Ranges of which no webhook may reach anything: first address and prefix length (IANA's special-purpose registry). */

@@ -22,8 +22,8 @@ test('every name has its addresses, in the order of the file', () => {
   expect(ownAddresses('last', hosts)).toEqual([{ address: '10.0.0.6', family: 4 }])
 })
 
-test('comments and what is no address make no name', () => {
-  expect([...hosts.keys()]).toEqual(['localhost', 'receiver', 'receiver.internal', 'linked', 'last'])
+test('comments, what is no address, and one of a single interface make no name', () => {
+  expect([...hosts.keys()]).toEqual(['localhost', 'receiver', 'receiver.internal', 'last'])
   expect(ownAddresses('elsewhere', hosts)).toBeUndefined()
   expect(parseHosts('').size).toBe(0)
 })

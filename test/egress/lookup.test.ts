@@ -159,6 +159,10 @@ describe('for saving, a URL', () => {
     expect(await saving(() => ({ rcode }), 'https://crm.example/')).toBeUndefined()
   })
 
+  test('is in order when the hosts file has its name on an interface of this machine alone', async () => {
+    expect(await saving(onlyA(), 'http://linked/', { hosts: 'fe80::1%lo0 linked' })).toBeUndefined()
+  })
+
   test('is in order when its name cannot be one', async () => {
     expect(await saving(() => 'silence', 'https://a..b/')).toBeUndefined()
   })
