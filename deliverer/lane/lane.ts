@@ -2,7 +2,7 @@ import { afterProbe, permit } from '../endpoint/breaker.ts'
 import type { Endpoint, Endpoints } from '../endpoint/endpoints.ts'
 import { LEAST_CAP } from './cap.ts'
 import type { Job, PassedOver, Refusal } from './job.ts'
-import { begun, createLine, heard, isSilent, type Line, satedFor, standing, turn } from './line.ts'
+import { begun, createLine, heard, isInTrouble, type Line, satedFor, standing, turn } from './line.ts'
 import { queueLimit } from './queue-limit.ts'
 import { createRate } from './rate.ts'
 import { createSlots } from './slots.ts'
@@ -79,9 +79,9 @@ export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOption
   }
 
   function isQueueFull(line: Line, at: number): boolean {
-    const inTrouble = standing(line) === 'doubtful' || isSilent(line, at)
     const { queue, perSecond } = line
-    return queue.length() >= queueLimit({ room: ROOM, waiting: room.count(), perSecond, inTrouble })
+    const facts = { room: ROOM, waiting: room.count(), perSecond, inTrouble: isInTrouble(line, at) }
+    return queue.length() >= queueLimit(facts)
   }
 
   function pump(): void {

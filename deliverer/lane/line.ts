@@ -55,6 +55,10 @@ export const createLine = (endpoint: Endpoint, now: number): Line => ({
 export const isSilent = ({ inFlight, heardAt }: Line, now: number) =>
   inFlight > 0 && now - heardAt > SILENT_MS
 
+/** Nothing has answered for a second: one failure among answers is no trouble. */
+export const isInTrouble = (line: Line, now: number) =>
+  isSilent(line, now) || now - (line.endpoint.breaker.failingSince ?? now) > SILENT_MS
+
 /**
  * A silent line begins no more until it is heard of: what an endpoint that has just died can take is what came for it within
  * that second. An endpoint that is slow but answers is heard of all the time.

@@ -7,7 +7,7 @@ export type QueueFacts = {
   waiting: number
   /** Answers of this endpoint of late. */
   perSecond: number
-  /** It is in doubt or silent. */
+  /** Nothing of it has answered for a second. */
   inTrouble: boolean
 }
 

@@ -24,15 +24,15 @@ export async function readDecoded(connection: Connection, topic: string): Promis
   )
 }
 
-/** All deliveries that were made, as the deliverer reads them: many of them in little time. */
-export async function readDeliveries({
-  connection,
-  env,
-}: Pick<System, 'connection' | 'env'>): Promise<Delivery[]> {
+/** All deliveries that were made, or went to another topic, as the deliverer reads them: many of them in little time. */
+export async function readDeliveries(
+  { connection, env }: Pick<System, 'connection' | 'env'>,
+  topic = DELIVERIES,
+): Promise<Delivery[]> {
   const registry = openRegistry(readConfig(env, 'deliverer').registry)
   const codec = await openCodec(registry, 'delivery', `${connection.named(DELIVERIES)}-value`)
   const deliveries: Delivery[] = []
-  for (const { value } of await readAll(connection, DELIVERIES)) {
+  for (const { value } of await readAll(connection, topic)) {
     const decoded = await codec.decode(value)
     if (!decoded.ok) throw new Error('a delivery cannot be decoded')
     deliveries.push(decoded.value)

@@ -92,6 +92,17 @@ describe('a lane', () => {
     expect(flood()).toBeUndefined()
   })
 
+  test('puts nothing off for a failure among answers', () => {
+    const world = simulate()
+    for (let each = 0; each < 100; each++) {
+      world.become('http://a', each % 4 === 0 ? { failsAfter: 30 } : { answersAfter: 30 })
+      for (let post = 0; post < 10; post++) world.send('http://a')
+      world.pass(50)
+    }
+    world.pass(1_000)
+    expect(share(world.sent, 'queue_full')).toBe(0)
+  })
+
   test('puts off what has waited for five seconds', () => {
     const world = simulate({ slots: 8 })
     world.become('http://a', { answersAfter: 3_000 })
