@@ -3,6 +3,7 @@ import type { Attempt } from '../schemas/attempt.ts'
 import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import { ATTEMPTS } from '../schemas/topics.ts'
+import { recorded } from './classify.ts'
 import type { Posted } from './ladder.ts'
 
 export type AttemptLog = {
@@ -59,9 +60,7 @@ export function createAttemptLog({
         urlIndex,
         startedAt,
         durationMs,
-        outcome: outcome.outcome,
-        status: 'status' in outcome ? (outcome.status ?? null) : null,
-        code: 'code' in outcome ? outcome.code : null,
+        ...recorded(outcome),
         response,
       }),
     cancelled: (delivery, code) =>

@@ -12,6 +12,13 @@ export type Outcome =
   /** Passed over: no POST was made. */
   | { outcome: 'deferred'; code: string }
 
+/** An outcome as records have it: in topic `attempts`, and in a delivery's history. */
+export const recorded = (outcome: Outcome) => ({
+  outcome: outcome.outcome,
+  status: 'status' in outcome ? (outcome.status ?? null) : null,
+  code: 'code' in outcome ? outcome.code : null,
+})
+
 /** Head of a response: headers as undici gives them, names in lower case. */
 export type ResponseHead = { status: number; headers: Record<string, string | string[] | undefined> }
 

@@ -1,6 +1,6 @@
 import type { Rung } from '../config.ts'
 import type { Delivery } from '../schemas/delivery.ts'
-import type { Outcome } from './classify.ts'
+import { type Outcome, recorded } from './classify.ts'
 
 /** One POST of a round, ended. Times in milliseconds. */
 export type Posted = {
@@ -72,9 +72,7 @@ function afterRound(delivery: Delivery, posted: readonly Posted[], firstAttemptA
     urlIndex,
     startedAt,
     durationMs,
-    outcome: outcome.outcome,
-    status: 'status' in outcome ? (outcome.status ?? null) : null,
-    code: 'code' in outcome ? outcome.code : null,
+    ...recorded(outcome),
   }))
   return {
     ...delivery,

@@ -44,6 +44,9 @@ await run('deliverer', async ({ config, log, connection, onFatal, closing }) => 
     await createProducer(connection, { maxQueuedBytes: Number.POSITIVE_INFINITY }),
     (open) => open.close(),
   )
+  const attemptLog = createAttemptLog({ producer, codec: attempts, onUnlogged: countUnlogged })
+  // behind the last POST, before the producer is closed
+  closing.defer(attemptLog.flush)
   const egress = closing.adopt(createEgress(config.egress), (open) => open.close())
   const poster = closing.adopt(createPoster({ limitMs: responseTimeoutMs, egress, ca }), (open) =>
     open.close(),
@@ -51,8 +54,6 @@ await run('deliverer', async ({ config, log, connection, onFatal, closing }) => 
   const load = closing.adopt(watchLoad(), (open) => open.close())
   const endpoints = createEndpoints()
   const tell = createTeller(log)
-  const attemptLog = createAttemptLog({ producer, codec: attempts, onUnlogged: countUnlogged })
-  closing.defer(attemptLog.flush)
   await settings.loaded
 
   const handle = deliverer({

@@ -33,6 +33,11 @@ export function createConnections(open: (origin: string) => Client, now: () => n
     void client.destroy()
   }
 
+  /** The client counts what it has while it tells how a request ended: not in that turn. */
+  function drop(client: Client): void {
+    setImmediate(forget, client)
+  }
+
   return {
     take(origin) {
       const kept = idle.get(origin)?.pop()
@@ -46,7 +51,7 @@ export function createConnections(open: (origin: string) => Client, now: () => n
     },
     release(origin, client) {
       if (count >= MAX_IDLE) {
-        forget(client)
+        drop(client)
         return
       }
       count += 1
@@ -55,8 +60,7 @@ export function createConnections(open: (origin: string) => Client, now: () => n
       if (others) others.push(kept)
       else idle.set(origin, [kept])
     },
-    // the client counts what it has while it tells of a failure: nothing may be asked of it in that turn
-    drop: (client) => void setImmediate(forget, client),
+    drop,
     tidy(at) {
       for (const [origin, kept] of idle) {
         const fresh = kept.filter(({ since }) => at - since <= IDLE_MS)
