@@ -12,8 +12,9 @@ import { markdownTable, median, spread, spreadOfCounts } from './stats.ts'
 import { type Figures, takeTurn } from './turns.ts'
 
 const MEASURE_MS = 3_000
+const WARM_MS = 8_000
 const CONCURRENCY = 512
-const BACKLOG = 300_000
+const BACKLOG = 450_000
 const MEASURED_CORE = 0
 const OTHER_CORE = 1
 
@@ -43,7 +44,7 @@ export async function bench({ rounds = 4 } = {}): Promise<string> {
   )
   await Promise.all([bare.pid, dispatch.pid, sluice.pid].map((pid) => pin(pid, MEASURED_CORE)))
   for (const { pid } of [bare, dispatch]) process.kill(pid, 'SIGSTOP')
-  await sleep(MEASURE_MS) // what the compilers take is not counted
+  await sleep(WARM_MS) // what the compilers take is not counted
   process.kill(sluice.pid, 'SIGSTOP')
   for (const { pid } of [bare, dispatch]) await takeTurn({ name: 'warm-up', pid }, sink, MEASURE_MS)
   const all: Round[] = []

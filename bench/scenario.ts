@@ -32,11 +32,11 @@ export async function runScenario(stack: Stack, scenario: Scenario): Promise<Out
 export const warmUp = (stack: Stack) =>
   runScenario(stack, {
     name: 'warm-up',
-    bad: 0,
-    behaviour: 'answers',
+    bad: 4,
+    behaviour: 'silent',
     perSecond: 1_000,
     healthyMs: 0,
-    windowsMs: [5_000],
+    windowsMs: [15_000],
   })
 
 /** Resolves when the endpoints have turned bad. @returns what waits for the end of the windows. */

@@ -4,6 +4,7 @@ import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import { ATTEMPTS } from '../schemas/topics.ts'
 import { recorded } from './classify.ts'
+import { gather } from './gather.ts'
 import type { Posted } from './ladder.ts'
 
 export type AttemptLog = {
@@ -15,8 +16,7 @@ export type AttemptLog = {
 
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024
 /** Nobody waits for it, and Kafka has as much to do with one record as with hundreds. */
-const LINGER_MS = 100
-const TOGETHER = 500
+const TOGETHER = { mostItems: 500, lingerMs: 100 }
 
 /** Topic `attempts`, a record per POST (design: delivery, "Attempt log"). It decides nothing, so it is what gives way when Kafka takes no writes. */
 export function createAttemptLog({
@@ -29,31 +29,19 @@ export function createAttemptLog({
   /** So many attempts are not in the log. */
   onUnlogged: (attempts: number) => void
 }): AttemptLog {
-  let waiting: OutRecord[] = []
-  let flushing: NodeJS.Timeout | undefined
-
-  function write(attempt: Attempt): void {
-    if (producer.queuedBytes() > MAX_QUEUED_BYTES) {
-      onUnlogged(1)
-      return
-    }
-    waiting.push({ topic: ATTEMPTS, key: attempt.destinationId, value: codec.encode(attempt) })
-    if (waiting.length === TOGETHER) flush()
-    else flushing ??= setTimeout(flush, LINGER_MS)
-  }
-
-  function flush(): void {
-    clearTimeout(flushing)
-    flushing = undefined
-    const records = waiting
-    waiting = []
+  const gathered = gather<OutRecord>(TOGETHER, (records) => {
     void producer.produce(records).then((outcome) => {
       if (outcome !== 'acked') onUnlogged(records.length)
     })
+  })
+
+  function write(attempt: Attempt): void {
+    if (producer.queuedBytes() > MAX_QUEUED_BYTES) onUnlogged(1)
+    else gathered.add({ topic: ATTEMPTS, key: attempt.destinationId, value: codec.encode(attempt) })
   }
 
   return {
-    flush,
+    flush: gathered.flush,
     posted: (delivery, { urlIndex, startedAt, durationMs, outcome, response }) =>
       write({
         ...idsOf(delivery),

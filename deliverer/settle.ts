@@ -5,6 +5,7 @@ import type { Logger } from '../log.ts'
 import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import { DEAD, PARKED, rungTopic } from '../schemas/topics.ts'
+import { gather } from './gather.ts'
 import type { Next } from './ladder.ts'
 
 export type Result = Next | { kind: 'cancelled' }
@@ -20,15 +21,28 @@ export type SettlerParts = {
 }
 
 const MAX_REASON = 1_024
+/**
+ * A dead endpoint's deliveries are put off one by one as they come. Nobody waits for them, no POST was made that a crash would
+ * repeat, and when they are due is settled: Kafka gets them together, so that they cost the others nothing.
+ */
+const PUT_OFF_TOGETHER = { mostItems: 200, lingerMs: 50 }
 
 /** The one place where what was decided on a delivery becomes a record, and where the delivery is settled. */
 export function settler({ producer, deliveries, log, onSettled, onFatal }: SettlerParts) {
+  const deferrals = gather<() => void>(PUT_OFF_TOGETHER, (writes) => {
+    for (const beginOne of writes) beginOne()
+  })
+
   /** Settles when Kafka has the next record; not written it is done again by whoever reads it next. */
   async function write(record: Taken<Delivery>, result: Following): Promise<void> {
     const outcome = await producer.produce([nextRecord(record.key, result, deliveries)])
     if (outcome === 'unknown') return record.release()
     if (outcome !== 'acked') return putAside(record, `its next record cannot be written: ${outcome}`)
     end(record, result)
+  }
+
+  function begin(record: Taken<Delivery>, result: Following): void {
+    write(record, result).catch((error) => putAside(record, String(error)))
   }
 
   function end(record: Taken<Delivery>, result: Result): void {
@@ -57,7 +71,8 @@ export function settler({ producer, deliveries, log, onSettled, onFatal }: Settl
     putAside,
     settle(record: Taken<Delivery>, result: Result): void {
       if (result.kind === 'done' || result.kind === 'cancelled') end(record, result)
-      else write(record, result).catch((error) => putAside(record, String(error)))
+      else if (result.kind === 'defer') deferrals.add(() => begin(record, result))
+      else begin(record, result)
     },
   }
 }

@@ -10,6 +10,7 @@ import type { OutRecord } from '../../kafka/produce.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Destination } from '../../schemas/settings.ts'
 import { aDelivery, aDestination } from '../helpers/events.ts'
+import { until } from '../helpers/until.ts'
 
 const delivered: Outcome = { outcome: 'delivered', status: 200 }
 const failed: Outcome = { outcome: 'retry', code: 'http_5xx', status: 503 }
@@ -125,6 +126,11 @@ function aWorld(first = both) {
     logged,
     faults,
     lookUps: () => lookUps,
+    /** What becomes of so many records: those that are put off are written a little later. */
+    fates: async (count: number) => {
+      await until(() => fates.length >= count, { message: () => `${count} records have met their fate` })
+      return fates.join()
+    },
     /** What became of the record, once all that is under way has come to rest. */
     fate: async () => {
       for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
@@ -196,7 +202,7 @@ describe('a round', () => {
     world.refuse(one)
     world.refuse(two)
     world.take({ attempt: 3, deferrals: 1, firstAttemptAt: Date.now() })
-    expect(await world.fate()).toBe('settled')
+    expect(await world.fates(1)).toBe('settled')
     expect(world.written()).toMatchObject([['deliveries.retry.5s', { attempt: 3, deferrals: 2 }]])
   })
 
@@ -204,8 +210,26 @@ describe('a round', () => {
     const world = aWorld()
     world.take()
     world.passOver()
-    await world.fate()
+    expect(await world.fates(1)).toBe('settled')
     expect(world.written()).toMatchObject([['deliveries.retry.5s', { attempt: 0, deferrals: 1 }]])
+  })
+
+  test('is deferred together with others, a retry at once', async () => {
+    const world = aWorld()
+    world.take()
+    world.begin()
+    world.refuse(one)
+    world.refuse(two)
+    world.take()
+    world.take()
+    world.answer(one, failed)
+    world.answer(two, failed)
+    expect(await world.fates(3)).toBe('settled,settled,settled')
+    expect(world.written().map(([, { attempt, deferrals }]) => [attempt, deferrals])).toEqual([
+      [1, 0],
+      [0, 1],
+      [0, 1],
+    ])
   })
 })
 
