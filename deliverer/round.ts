@@ -127,9 +127,12 @@ function indexOf({ url, urlIndex }: Target, { webhooks }: Destination): number {
 /** This machine has run out of something: that says nothing of any endpoint. */
 const OURS = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'])
 
-/** What an outcome says of the endpoint. A refusal is about us and it (a certificate, an address), not about its health. */
+/**
+ * What an outcome says of the endpoint. What is refused (for its certificate, its address) is known at once and for good: nothing is
+ * gained by waiting.
+ */
 function endedOf(outcome: Outcome): Ended | undefined {
-  if (outcome.outcome === 'delivered') return 'answered'
+  if (outcome.outcome === 'delivered' || outcome.outcome === 'refused') return 'answered'
   if (outcome.outcome !== 'retry' || OURS.has(outcome.code)) return undefined
   if (outcome.code === 'timeout') return 'timed_out'
   // asked to come later by a 4xx that the destination wants retried: it answers

@@ -58,7 +58,7 @@ export function deliverer(parts: DelivererParts): (lane: Lane) => Handler<Delive
       const { posted, waitMs } = tried
       const delivery = record.value
       if (tried.fault) void putAside(record, String(tried.fault))
-      else if (isUndecided(tried)) again(record)
+      else if (isUndecided(tried) || (isCutOff(tried) && !record.owned())) again(record)
       else if (posted.some(({ outcome }) => outcome.outcome !== 'deferred'))
         settle(record, next(delivery, posted, Date.now(), ladder))
       else {
@@ -106,6 +106,11 @@ export function deliverer(parts: DelivererParts): (lane: Lane) => Handler<Delive
     }
   }
 }
+
+/** By us, at our end: whoever has the delivery next begins the same attempt anew. */
+const isCutOff = ({ posted }: Tried) =>
+  posted.some(({ outcome }) => outcome.outcome === 'retry' && outcome.code === 'aborted') &&
+  !posted.some(({ outcome }) => outcome.outcome === 'delivered')
 
 /** What was not tried might have been delivered: only what is to be tried again anyway is decided without it. */
 const isUndecided = ({ untried, posted }: Tried) =>

@@ -3,8 +3,9 @@ import type { Producer } from '../kafka/produce.ts'
 import { DELIVERIES_KEPT, DUE } from '../schemas/topics.ts'
 
 /**
- * Rungs only move time: records of a rung all wait equally long, so they are due in their order. The head that is not
- * due holds its partition; one that is goes to `deliveries.due` as it is, and is settled when Kafka has it there.
+ * Rungs only move time: records of a rung all wait equally long, so they are due in their order (but for the moment for which
+ * deferrals are gathered). The head that is not due holds its partition; one that is goes to `deliveries.due` as it is, and is
+ * settled when Kafka has it there.
  */
 export function rungs(producer: Pick<Producer, 'produce'>): Handler<Buffer> {
   return (record, message) => {

@@ -145,20 +145,19 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
     },
 
     settle(held: Held, offset: number): void {
-      held.tracker.settle(offset)
+      const { tracker } = held
+      tracker.settle(offset)
       held.dirty = true
-      if (
-        held.waiting === 'full' &&
-        held.tracker.inFlight() <= highWater / 2 &&
-        held.tracker.span() < MAX_SPAN / 2
-      )
-        resume(held)
+      if (held.waiting !== 'full') return
+      const hasRoom = tracker.inFlight() <= highWater / 2 && tracker.span() < MAX_SPAN / 2
+      if (hasRoom || tracker.inFlight() === 0) resume(held)
     },
 
-    /** @returns whether it was. */
+    /** Never where nothing is in flight: what was released ends no wait, it has to be fetched again. @returns whether it was. */
     pauseIfFull(held: Held): boolean {
-      if (isPast(held) || (held.tracker.inFlight() < highWater && held.tracker.span() < MAX_SPAN / 2))
-        return false
+      const { tracker } = held
+      if (isPast(held) || tracker.inFlight() === 0) return false
+      if (tracker.inFlight() < highWater && tracker.span() < MAX_SPAN / 2) return false
       clearTimeout(held.timer)
       held.waiting = 'full'
       tell('pause', held)

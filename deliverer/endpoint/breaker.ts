@@ -18,6 +18,8 @@ export type Breaker = {
   timedOut: number
   /** Since when nothing has answered; undefined when the last POST was answered. */
   failingSince: number | undefined
+  /** When the last failure or time-out was, if nothing has answered since. */
+  failedAt: number | undefined
 }
 
 const OPENS_IN_ROW = 5
@@ -36,6 +38,7 @@ export const HEALTHY: Breaker = {
   failed: 0,
   timedOut: 0,
   failingSince: undefined,
+  failedAt: undefined,
 }
 
 /**
@@ -51,6 +54,7 @@ export function afterPost(breaker: Breaker, ended: Ended, now: number): Breaker 
     failed: ((breaker.failed << 1) | 1) & MASK,
     timedOut: ((breaker.timedOut << 1) | Number(ended === 'timed_out')) & MASK,
     failingSince: breaker.failingSince ?? now,
+    failedAt: now,
   }
   return mustOpen(seen) ? { ...seen, open: true, probeAt: now + FIRST_PROBE_MS } : seen
 }
@@ -59,7 +63,7 @@ function afterAnswer(breaker: Breaker): Breaker {
   if (breaker.failed === 0) return breaker
   const failed = (breaker.failed << 1) & MASK
   const timedOut = (breaker.timedOut << 1) & MASK
-  return { ...breaker, inRow: 0, failed, timedOut, failingSince: undefined }
+  return { ...breaker, inRow: 0, failed, timedOut, failingSince: undefined, failedAt: undefined }
 }
 
 const mustOpen = ({ inRow, failed, timedOut }: Breaker) =>

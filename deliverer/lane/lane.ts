@@ -79,9 +79,10 @@ export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOption
   }
 
   function isQueueFull(line: Line, at: number): boolean {
-    const { queue, perSecond } = line
+    const { queue, queuedBytes, perSecond } = line
     const facts = { room: ROOM, waiting: room.count(), perSecond, inTrouble: isInTrouble(line, at) }
-    return queue.length() >= queueLimit(facts)
+    if (queue.length() >= queueLimit(facts)) return true
+    return queuedBytes > 0 && queuedBytes >= ROOM_BYTES - room.bytes()
   }
 
   function pump(): void {
@@ -103,6 +104,7 @@ export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOption
     const known = standing(line)
     const job = room.take(line)
     if (!job?.wanted()) {
+      line.probing = false
       job?.drop()
       return
     }

@@ -8,6 +8,8 @@ import type { Waiting } from './waiting.ts'
 export type Line = {
   readonly endpoint: Endpoint
   readonly queue: Fifo<Waiting>
+  /** Of memory, of all that waits. */
+  queuedBytes: number
   cap: number
   inFlight: number
   /** Most under way in this while. */
@@ -23,11 +25,13 @@ export type Line = {
   readonly bornAt: number
   /** What waits first is a probe: it goes though the breaker is open. */
   probing: boolean
-  /** It stands in the lane's list of lines that may begin. */
-  listed: boolean
+  /** In which of the lane's lists of lines that may begin it stands. */
+  listed: Standing | undefined
 }
 
 const SILENT_MS = 1_000
+/** As long as an answer may take: of an endpoint in trouble that gets POSTs one is known to have failed within that time. */
+const FRESH_MS = 5_000
 const SLOW_MS = 500
 const WHILE_MS = 1_000
 /** Answers a second. Of deliveries that are put off a process can write some three times as many. */
@@ -38,6 +42,7 @@ const LONGEST_REST_MS = 100
 export const createLine = (endpoint: Endpoint, now: number): Line => ({
   endpoint,
   queue: createFifo(),
+  queuedBytes: 0,
   cap: LEAST_CAP,
   inFlight: 0,
   peak: 0,
@@ -48,16 +53,18 @@ export const createLine = (endpoint: Endpoint, now: number): Line => ({
   answerMs: 0,
   bornAt: now,
   probing: false,
-  listed: false,
+  listed: undefined,
 })
 
 /** Nothing has been heard of its POSTs for a second. */
 export const isSilent = ({ inFlight, heardAt }: Line, now: number) =>
   inFlight > 0 && now - heardAt > SILENT_MS
 
-/** Nothing has answered for a second: one failure among answers is no trouble. */
-export const isInTrouble = (line: Line, now: number) =>
-  isSilent(line, now) || now - (line.endpoint.breaker.failingSince ?? now) > SILENT_MS
+/** Nothing has answered for a second: one failure among answers is no trouble, nor is one that was a while ago. */
+export function isInTrouble(line: Line, now: number): boolean {
+  const { failingSince = now, failedAt = now } = line.endpoint.breaker
+  return isSilent(line, now) || (now - failingSince > SILENT_MS && now - failedAt <= FRESH_MS)
+}
 
 /**
  * A silent line begins no more until it is heard of: what an endpoint that has just died can take is what came for it within

@@ -1,4 +1,3 @@
-import { createFifo } from './fifo.ts'
 import { type Line, mayBegin, type Standing, standing } from './line.ts'
 
 /** Lines that may begin a POST take turns, one each: those that answer soon first, but for every eighth turn. */
@@ -14,19 +13,28 @@ const ORDER = ['prompt', 'slow', 'doubtful'] as const
 const EIGHTH = ['doubtful', 'slow', 'prompt'] as const
 
 export function createTurns(): Turns {
-  const lists = { prompt: createFifo<Line>(), slow: createFifo<Line>(), doubtful: createFifo<Line>() }
+  const lists = { prompt: new Set<Line>(), slow: new Set<Line>(), doubtful: new Set<Line>() }
   let count = 0
 
+  /** Listed anew when its standing has changed: the other list may be one that has no turns now. */
   function add(line: Line, now: number): void {
-    if (line.listed || !mayBegin(line, now)) return
-    line.listed = true
-    lists[standing(line)].push(line)
+    if (!mayBegin(line, now)) return
+    const list = standing(line)
+    if (line.listed === list) return
+    leave(line)
+    line.listed = list
+    lists[list].add(line)
   }
 
-  /** Those whose standing has changed since they were listed are listed anew; silent and empty ones leave. */
+  function leave(line: Line): void {
+    if (line.listed) lists[line.listed].delete(line)
+    line.listed = undefined
+  }
+
+  /** Silent and empty ones leave. */
   function first(list: Standing, now: number): Line | undefined {
-    for (let line = lists[list].take(); line; line = lists[list].take()) {
-      line.listed = false
+    for (const line of lists[list]) {
+      leave(line)
       if (standing(line) === list && mayBegin(line, now)) return line
       add(line, now)
     }

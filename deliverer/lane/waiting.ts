@@ -22,6 +22,7 @@ export function createWaitingRoom(): WaitingRoom {
   return {
     put(line, waiting) {
       line.queue.push(waiting)
+      line.queuedBytes += waiting.job.bytes
       lines.add(line)
       count += 1
       bytes += waiting.job.bytes
@@ -30,6 +31,7 @@ export function createWaitingRoom(): WaitingRoom {
       const taken = line.queue.take()
       if (line.queue.length() === 0) lines.delete(line)
       if (!taken) return undefined
+      line.queuedBytes -= taken.job.bytes
       count -= 1
       bytes -= taken.job.bytes
       return taken.job

@@ -21,9 +21,13 @@ test('what comes is handed over together, when the first of it has waited for lo
 
 test('when enough is there nothing waits, and what comes then waits anew', () => {
   const { add, handedOver } = aGathering()
-  for (const item of [1, 2, 3, 4]) add(item)
+  add(1)
+  vi.advanceTimersByTime(30)
+  for (const item of [2, 3, 4]) add(item)
   expect(handedOver).toEqual([[1, 2, 3]])
-  vi.advanceTimersByTime(50)
+  vi.advanceTimersByTime(20)
+  expect(handedOver).toEqual([[1, 2, 3]])
+  vi.advanceTimersByTime(30)
   expect(handedOver).toEqual([[1, 2, 3], [4]])
 })
 

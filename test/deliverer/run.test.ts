@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Outcome } from '../../deliverer/classify.ts'
+import type { Ended } from '../../deliverer/endpoint/breaker.ts'
 import { createEndpoints } from '../../deliverer/endpoint/endpoints.ts'
 import type { Job, Refusal } from '../../deliverer/lane/job.ts'
 import type { Lane, Pressure } from '../../deliverer/lane/lane.ts'
@@ -90,7 +91,8 @@ function aWorld(first = both) {
     release: () => void fates.push('released'),
     park: () => void fates.push('parked'),
   }
-  const turn = { heard: () => undefined, done: () => undefined }
+  const heard: Ended[] = []
+  const turn = { heard: (ended: Ended) => void heard.push(ended), done: () => undefined }
   return {
     take: (value: Partial<Delivery> = {}) => handle({ ...record, value: aDelivery(value) }, {} as never),
     fill: () => {
@@ -124,6 +126,7 @@ function aWorld(first = both) {
     written: () =>
       written.map(({ topic, value }) => [topic, JSON.parse(String(value))] as [string, Delivery]),
     logged,
+    heard,
     faults,
     lookUps: () => lookUps,
     /** What becomes of so many records: those that are put off are written a little later. */
@@ -331,6 +334,35 @@ test('what has not been begun when its partition goes is released', async () => 
   world.lose()
   world.begin()
   expect([await world.fate(), world.posted()]).toEqual(['released', []])
+})
+
+test('what was cut off when this process ends is released, as the next one makes the same attempt', async () => {
+  const aborted: Outcome = { outcome: 'retry', code: 'aborted' }
+  const world = aWorld()
+  world.take()
+  world.begin()
+  world.answer(one, failed)
+  world.lose()
+  world.answer(two, aborted)
+  expect([await world.fate(), world.written()]).toEqual(['released', []])
+})
+
+test.each<[Outcome, Ended[]]>([
+  [delivered, ['answered']],
+  [refused, ['answered']],
+  [failed, ['failed']],
+  [{ outcome: 'retry', code: 'ECONNREFUSED' }, ['failed']],
+  [{ outcome: 'retry', code: 'timeout' }, ['timed_out']],
+  [{ outcome: 'retry', code: 'http_429', status: 429 }, ['answered']],
+  [{ outcome: 'retry', code: 'protocol_error', status: 204 }, ['failed']],
+  [{ outcome: 'retry', code: 'EMFILE' }, []],
+])('%o tells the lane of its endpoint: %o', async (outcome, ended) => {
+  const world = aWorld(aDestination({ webhooks: [{ url: `${one}/`, headers: {} }] }))
+  world.take()
+  world.begin()
+  world.answer(one, outcome)
+  await world.fate()
+  expect(world.heard).toEqual(ended)
 })
 
 test('deliveries of one destination keep their order when its settings have to be read anew', async () => {

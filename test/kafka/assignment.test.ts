@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createAssignment, type Held, type PartitionWatch } from '../../kafka/assignment.ts'
+import { MAX_SPAN } from '../../kafka/tracker.ts'
 
 /** The bookkeeping alone: what it asks of a consumer is written down, what the group has committed is given. */
 function bookkeeping({ highWater = 400 } = {}) {
@@ -60,6 +61,46 @@ test('a full partition whose records were released in a rebalance goes on once t
   assignment.pauseIfFull(held)
   for (let offset = 40; offset < 135; offset++) assignment.settle(held, offset)
   expect([...paused]).toEqual([])
+})
+
+describe('a partition of which far more is settled ahead than a commit can tell', () => {
+  const FAR = MAX_SPAN / 2 + 100
+  afterEach(() => void vi.useRealTimers())
+
+  test('waits until what is in flight before that is settled', async () => {
+    const { assignment, paused } = bookkeeping({ highWater: FAR * 2 })
+    const held = await assignment.held('work', 0)
+    take(held, 0, FAR)
+    for (let offset = 1; offset < FAR; offset++) assignment.settle(held, offset)
+    expect(assignment.pauseIfFull(held)).toBe(true)
+    assignment.settle(held, 0)
+    expect([...paused]).toEqual([])
+  })
+
+  test('does not wait for what was released: that has to be fetched again', async () => {
+    const { assignment, paused } = bookkeeping({ highWater: FAR * 2 })
+    const held = await assignment.held('work', 0)
+    take(held, 0, FAR)
+    for (let offset = 1; offset < FAR; offset++) assignment.settle(held, offset)
+    held.tracker.release(0)
+    vi.useFakeTimers({ toFake: ['Date', 'performance', 'setTimeout', 'clearTimeout'] })
+    assignment.hold(held, Date.now() + 100)
+    assignment.pauseIfFull(held)
+    vi.advanceTimersByTime(100)
+    expect([...paused]).toEqual([])
+  })
+
+  test('goes on when the last in flight is settled, though another was released before it', async () => {
+    const { assignment, paused } = bookkeeping({ highWater: FAR * 2 })
+    const held = await assignment.held('work', 0)
+    take(held, 0, FAR)
+    for (let offset = 2; offset < FAR; offset++) assignment.settle(held, offset)
+    held.tracker.release(0)
+    assignment.pauseIfFull(held)
+    expect([...paused]).toEqual([0])
+    assignment.settle(held, 1)
+    expect([...paused]).toEqual([])
+  })
 })
 
 test('a partition that others have worked on meanwhile is followed from where they are, and never committed back', async () => {

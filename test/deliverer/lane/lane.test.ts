@@ -48,6 +48,25 @@ describe('a lane', () => {
     expect(world.lane.isFull()).toBe(false)
   })
 
+  test('lets one origin with large bodies wait with half of its memory, and is not full by it', () => {
+    const world = simulate()
+    world.become('http://large', 'hangs')
+    for (let each = 0; each < 2_000; each++) world.send('http://large', { bytes: 32 * 1_024 })
+    expect(world.lane.count().waiting).toBeLessThanOrEqual(512)
+    expect(world.lane.isFull()).toBe(false)
+    expect(world.send('http://other', { bytes: 32 * 1_024 }).end).toBeUndefined()
+  })
+
+  test('takes at least one for each origin, however large the others are', () => {
+    const world = simulate({ slots: 4 })
+    for (const origin of originsOf(1_100)) {
+      world.become(origin, 'hangs')
+      world.send(origin, { bytes: 32 * 1_024 })
+    }
+    expect(world.lane.isFull()).toBe(true)
+    expect(world.send('http://other', { bytes: 32 * 1_024 }).end).toBeUndefined()
+  })
+
   test('drops what nobody wants any more, when its turn comes or when it is tidied', () => {
     const world = simulate({ slots: 1 })
     let wanted = true
@@ -101,6 +120,17 @@ describe('a lane', () => {
     }
     world.pass(1_000)
     expect(share(world.sent, 'queue_full')).toBe(0)
+  })
+
+  test('puts nothing off for a failure of a while ago', () => {
+    const world = simulate()
+    world.become('http://a', { failsAfter: 1 })
+    world.send('http://a')
+    world.pass(60_000)
+    world.become('http://a', { answersAfter: 5 })
+    for (let each = 0; each < 100; each++) world.send('http://a')
+    world.pass(1_000)
+    expect(share(world.sent.slice(1), 'answered')).toBe(1)
   })
 
   test('puts off what has waited for five seconds', () => {

@@ -57,11 +57,11 @@ export function simulate({ slots = 512, isBusy = (): boolean => false } = {}) {
     inFlight.set(origin, (inFlight.get(origin) ?? 0) + change)
   }
 
-  function jobOf(one: Sent, wanted: () => boolean): Job {
+  function jobOf(one: Sent, { wanted, bytes }: Pick<Job, 'wanted' | 'bytes'>): Job {
     const { origin } = one
     return {
       wanted,
-      bytes: 1_000,
+      bytes,
       drop: () => end(one, 'dropped'),
       passOver: ({ code }) => end(one, code),
       begin(turn) {
@@ -88,10 +88,10 @@ export function simulate({ slots = 512, isBusy = (): boolean => false } = {}) {
     become(origin: string, behaviour: Behaviour): void {
       behaviours.set(origin, behaviour)
     },
-    send(origin: string, { to = first, wanted = (): boolean => true } = {}): Sent {
+    send(origin: string, { to = first, wanted = (): boolean => true, bytes = 1_000 } = {}): Sent {
       const one: Sent = { origin, at: now() }
       sent.push(one)
-      const refusal = to.offer(origin, jobOf(one, wanted))
+      const refusal = to.offer(origin, jobOf(one, { wanted, bytes }))
       if (refusal) end(one, refusal.code)
       return one
     },

@@ -1,0 +1,200 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createAttemptLog } from '../../deliverer/attempt-log.ts'
+import type { Outcome } from '../../deliverer/classify.ts'
+import type { Posted } from '../../deliverer/ladder.ts'
+import type { Produced } from '../../kafka/pending.ts'
+import type { OutRecord } from '../../kafka/produce.ts'
+import type { Attempt } from '../../schemas/attempt.ts'
+import { aDelivery } from '../helpers/events.ts'
+
+const now = 1_764_000_000_123
+const MAX_QUEUED_BYTES = 16 * 1024 * 1024
+
+beforeEach(() => void vi.useFakeTimers({ now }))
+afterEach(() => void vi.useRealTimers())
+
+const aPosted = (outcome: Outcome, response: string | null = null): Posted => ({
+  urlIndex: 1,
+  url: 'https://one.example/',
+  startedAt: 1_700_000_000_500,
+  durationMs: 35,
+  outcome,
+  response,
+})
+const delivered = aPosted({ outcome: 'delivered', status: 200 })
+
+/** An attempt log whose writes end as told; the records of each are looked at together. */
+function aLog(outcome: Produced = 'acked') {
+  let queuedBytes = 0
+  const writes: (readonly OutRecord[])[] = []
+  const unlogged: number[] = []
+  const log = createAttemptLog({
+    producer: {
+      produce: async (records) => {
+        writes.push(records)
+        return outcome
+      },
+      queuedBytes: () => queuedBytes,
+    },
+    // what is written is looked at by value; its bytes are the codec's affair
+    codec: { encode: (attempt) => Buffer.from(JSON.stringify(attempt)) },
+    onUnlogged: (attempts) => void unlogged.push(attempts),
+  })
+  return {
+    ...log,
+    post: (count = 1) => {
+      for (let each = 0; each < count; each++) log.posted(aDelivery(), delivered)
+    },
+    queue: (bytes: number) => {
+      queuedBytes = bytes
+    },
+    /** How many records each write had. */
+    sizes: () => writes.map(({ length }) => length),
+    records: () => writes.flat(),
+    attempts: () => writes.flat().map(({ value }): Attempt => JSON.parse(String(value))),
+    unlogged,
+  }
+}
+
+describe('what goes to the log', () => {
+  test('is written together, when the first of it has waited for 100 ms', () => {
+    const log = aLog()
+    log.post()
+    vi.advanceTimersByTime(60)
+    log.post()
+    vi.advanceTimersByTime(39)
+    expect(log.sizes()).toEqual([])
+    vi.advanceTimersByTime(1)
+    expect(log.sizes()).toEqual([2])
+    vi.advanceTimersByTime(1_000)
+    expect(log.sizes()).toEqual([2])
+  })
+
+  test('does not wait once there are 500', () => {
+    const log = aLog()
+    log.post(499)
+    expect(log.sizes()).toEqual([])
+    log.post(2)
+    expect(log.sizes()).toEqual([500])
+    vi.advanceTimersByTime(100)
+    expect(log.sizes()).toEqual([500, 1])
+  })
+
+  test('is written at once when it is flushed, and only once', () => {
+    const log = aLog()
+    log.post(3)
+    log.flush()
+    expect(log.sizes()).toEqual([3])
+    log.flush()
+    vi.advanceTimersByTime(1_000)
+    expect(log.sizes()).toEqual([3])
+  })
+
+  test('is in topic attempts under its destination, in the order in which it came', () => {
+    const log = aLog()
+    log.posted(aDelivery({ destinationId: 'crm' }), delivered)
+    log.cancelled(aDelivery({ destinationId: 'shop-mail' }), 'destination_deleted')
+    log.flush()
+    expect(log.records()).toMatchObject([
+      { topic: 'attempts', key: 'crm' },
+      { topic: 'attempts', key: 'shop-mail' },
+    ])
+  })
+})
+
+describe('a record', () => {
+  const ids = {
+    deliveryId: '0123456789abcdef0123456789abcdef',
+    messageId: 'm1',
+    sourceId: 'shop',
+    destinationId: 'crm',
+  }
+  const times = { startedAt: 1_700_000_000_500, durationMs: 35 }
+
+  test('of a POST says to which URL, in which attempt, when, and what came of it', () => {
+    const log = aLog()
+    log.posted(aDelivery({ attempt: 2 }), aPosted({ outcome: 'delivered', status: 201 }, 'thanks'))
+    log.flush()
+    const outcome = { outcome: 'delivered', status: 201, code: null, response: 'thanks' }
+    expect(log.attempts()).toEqual([{ ...ids, attempt: 3, urlIndex: 1, ...times, ...outcome }])
+  })
+
+  test.each<[string, Outcome, Partial<Attempt>]>([
+    [
+      'that was answered with a failure has status and code, and no delay asked for',
+      { outcome: 'retry', code: 'http_5xx', status: 503, retryAfterMs: 1_000 },
+      { outcome: 'retry', status: 503, code: 'http_5xx' },
+    ],
+    [
+      'that was not answered has a code alone',
+      { outcome: 'retry', code: 'timeout' },
+      { outcome: 'retry', status: null, code: 'timeout' },
+    ],
+    [
+      'that was refused has a code alone',
+      { outcome: 'refused', code: 'tls_expired' },
+      { outcome: 'refused', status: null, code: 'tls_expired' },
+    ],
+    [
+      'that was passed over has a code alone',
+      { outcome: 'deferred', code: 'breaker_open' },
+      { outcome: 'deferred', status: null, code: 'breaker_open' },
+    ],
+  ])('of a POST %s', (_, outcome, fields) => {
+    const log = aLog()
+    log.posted(aDelivery(), aPosted(outcome))
+    log.flush()
+    expect(log.attempts()).toEqual([{ ...ids, attempt: 1, urlIndex: 1, ...times, ...fields, response: null }])
+  })
+
+  test('of what was cancelled has no URL, and the time at which it was', () => {
+    const log = aLog()
+    log.cancelled(aDelivery({ attempt: 4 }), 'destination_disabled')
+    vi.advanceTimersByTime(100)
+    expect(log.attempts()).toEqual([
+      {
+        ...ids,
+        attempt: 5,
+        urlIndex: null,
+        startedAt: now,
+        durationMs: 0,
+        outcome: 'cancelled',
+        status: null,
+        code: 'destination_disabled',
+        response: null,
+      },
+    ])
+  })
+})
+
+describe('what is not in the log is counted', () => {
+  test('when more than 16 MB wait to be written: it is dropped, until less waits', () => {
+    const log = aLog()
+    log.queue(MAX_QUEUED_BYTES + 1)
+    log.post(2)
+    log.cancelled(aDelivery(), 'destination_deleted')
+    vi.advanceTimersByTime(1_000)
+    expect([log.sizes(), log.unlogged]).toEqual([[], [1, 1, 1]])
+    log.queue(MAX_QUEUED_BYTES)
+    log.post()
+    vi.advanceTimersByTime(100)
+    expect([log.sizes(), log.unlogged]).toEqual([[1], [1, 1, 1]])
+  })
+
+  test.each<Produced>(['unknown', 'full', 'too_large', 'refused'])(
+    'with all that was written together when that is %s',
+    async (outcome) => {
+      const log = aLog(outcome)
+      log.post(3)
+      await vi.advanceTimersByTimeAsync(100)
+      expect(log.unlogged).toEqual([3])
+    },
+  )
+
+  test('and what is there is not', async () => {
+    const log = aLog()
+    log.post(3)
+    await vi.advanceTimersByTimeAsync(100)
+    expect([log.sizes(), log.unlogged]).toEqual([[3], []])
+  })
+})

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { createEndpoints } from '../../../deliverer/endpoint/endpoints.ts'
+import type { Job } from '../../../deliverer/lane/job.ts'
+import { createLine, heard } from '../../../deliverer/lane/line.ts'
+import { createTurns } from '../../../deliverer/lane/turns.ts'
+
+const job = {} as Job // what waits is not looked at
+const all = () => true
+
+function aLine(origin: string) {
+  const line = createLine(createEndpoints().of(origin, 0), 0)
+  line.queue.push({ job, since: 0 })
+  const hear = (ended: 'answered' | 'failed') => heard(line, { ended, begunAt: 0, most: 64 }, 1)
+  return { line, hear }
+}
+
+test('each line that may begin has one turn', () => {
+  const turns = createTurns()
+  const lines = ['http://a', 'http://b', 'http://c'].map((origin) => aLine(origin).line)
+  for (const line of [...lines, ...lines]) turns.add(line, 1)
+  expect([1, 2, 3, 4].map(() => turns.next(all, 1))).toEqual([...lines, undefined])
+})
+
+test('a line that has answered has its turn though those in doubt, among which it stood, have none', () => {
+  const turns = createTurns()
+  const { line, hear } = aLine('http://a')
+  hear('failed')
+  turns.add(line, 1)
+  const trusted = (standing: string) => standing !== 'doubtful'
+  expect(turns.next(trusted, 1)).toBeUndefined()
+  hear('answered')
+  turns.add(line, 1)
+  expect(turns.next(trusted, 1)).toBe(line)
+  expect(turns.next(all, 1)).toBeUndefined()
+})
+
+test('a line that has failed since it was listed comes after the others', () => {
+  const turns = createTurns()
+  const [first, second] = [aLine('http://a'), aLine('http://b')]
+  turns.add(first.line, 1)
+  turns.add(second.line, 1)
+  first.hear('failed')
+  expect([turns.next(all, 1), turns.next(all, 1)]).toEqual([second.line, first.line])
+})

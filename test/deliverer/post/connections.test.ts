@@ -1,0 +1,206 @@
+import type { Client } from 'undici'
+import { describe, expect, test } from 'vitest'
+import { createConnections } from '../../../deliverer/post/connections.ts'
+
+const MAX_IDLE = 2_048
+const [here, there] = ['https://here.example', 'https://there.example']
+
+/** Connections of which a test sees the order in which they were opened (`here#0`) and closed. */
+function aWorld() {
+  let now = 0
+  let opened = 0
+  const closed: string[] = []
+  const names = new Map<Client, string>()
+  const connections = createConnections(
+    (origin) => {
+      const name = `${new URL(origin).hostname.split('.')[0]}#${opened++}`
+      // of a client's many methods nothing but this one is used
+      const client = { destroy: async () => void closed.push(name) } as unknown as Client
+      names.set(client, name)
+      return client
+    },
+    () => now,
+  )
+  const take = (origin: string, count = 1) => Array.from({ length: count }, () => connections.take(origin))
+  return {
+    ...connections,
+    /** Takes so many, whose names are of interest. */
+    names: (origin: string, count = 1) => take(origin, count).map((client) => names.get(client)),
+    /** Takes so many, to be released or dropped. */
+    many: take,
+    keep(origin: string, clients: readonly Client[]) {
+      for (const client of clients) connections.release(origin, client)
+    },
+    wait(ms: number) {
+      now += ms
+    },
+    tidy: () => connections.tidy(now),
+    closed,
+  }
+}
+
+const laterTurn = () => new Promise(setImmediate)
+
+describe('a connection', () => {
+  test('that is in use is not taken by another', () => {
+    const world = aWorld()
+    expect(world.names(here, 2)).toEqual(['here#0', 'here#1'])
+  })
+
+  test('that was released last is taken first, and each only once', () => {
+    const world = aWorld()
+    world.keep(here, world.many(here, 3).reverse())
+    expect(world.names(here, 4)).toEqual(['here#0', 'here#1', 'here#2', 'here#3'])
+    expect(world.closed).toEqual([])
+  })
+
+  test('is taken for its own origin alone', () => {
+    const world = aWorld()
+    world.keep(here, world.many(here))
+    world.keep(there, world.many(there))
+    expect(world.names(here, 2)).toEqual(['here#0', 'here#2'])
+    expect(world.names(there, 2)).toEqual(['there#1', 'there#3'])
+  })
+
+  test('that is dropped is closed, though not in the turn in which its request ends', async () => {
+    const world = aWorld()
+    for (const client of world.many(here)) world.drop(client)
+    await Promise.resolve()
+    expect(world.closed).toEqual([])
+    await laterTurn()
+    expect(world.closed).toEqual(['here#0'])
+  })
+})
+
+describe('2,048 idle ones of all origins are kept', () => {
+  /** As many idle ones as there may be, half of them of each origin. */
+  function aFullWorld() {
+    const world = aWorld()
+    for (const origin of [here, there]) world.keep(origin, world.many(origin, MAX_IDLE / 2))
+    return world
+  }
+
+  test('and no more: what is released beyond is closed, though not in the same turn', async () => {
+    const world = aFullWorld()
+    await laterTurn()
+    expect(world.closed).toEqual([])
+    world.keep('https://third.example', world.many('https://third.example'))
+    await Promise.resolve()
+    expect(world.closed).toEqual([])
+    await laterTurn()
+    expect(world.closed).toEqual([`third#${MAX_IDLE}`])
+  })
+
+  test('and what is taken of them makes room', async () => {
+    const world = aFullWorld()
+    world.keep(here, world.many(here, 5))
+    await laterTurn()
+    expect(world.closed).toEqual([])
+  })
+
+  test('and what has been idle for long and is closed makes room', async () => {
+    const world = aFullWorld()
+    world.wait(10_001)
+    world.tidy()
+    expect(world.closed).toHaveLength(MAX_IDLE)
+    world.keep(here, world.many(here, MAX_IDLE))
+    await laterTurn()
+    expect(world.closed).toHaveLength(MAX_IDLE)
+  })
+})
+
+test('what has been idle for over 10 s is closed, the rest is kept', () => {
+  const world = aWorld()
+  const [first, second, used] = [world.many(here), world.many(here), world.many(there)]
+  world.keep(here, first)
+  world.wait(1)
+  world.keep(here, second)
+  world.wait(10_000)
+  world.tidy()
+  expect(world.closed).toEqual(['here#0'])
+  world.wait(1)
+  world.keep(there, used)
+  world.tidy()
+  expect(world.closed).toEqual(['here#0', 'here#1'])
+  expect(world.names(there)).toEqual(['there#2'])
+})
+
+test('what is used now and then is kept: its time counts from its last use', () => {
+  const world = aWorld()
+  for (let use = 0; use < 3; use++) {
+    world.keep(here, world.many(here))
+    world.wait(9_000)
+    world.tidy()
+  }
+  expect([world.names(here), world.closed]).toEqual([['here#0'], []])
+})
+
+describe('what is closed is never taken again', () => {
+  test('when it was dropped', async () => {
+    const world = aWorld()
+    const [kept, dropped] = [world.many(here), world.many(here)]
+    world.keep(here, kept)
+    for (const client of dropped) world.drop(client)
+    expect(world.names(here, 2)).toEqual(['here#0', 'here#2'])
+  })
+
+  test('when it was one too many, not even in the turn before it is closed', async () => {
+    const world = aWorld()
+    world.keep(here, world.many(here, MAX_IDLE + 1))
+    const taken = world.names(here, MAX_IDLE + 1)
+    await laterTurn()
+    expect(world.closed).toEqual([`here#${MAX_IDLE}`])
+    expect(taken).not.toContain(`here#${MAX_IDLE}`)
+  })
+
+  test('when it was idle for long, whether or not others of its origin are left', () => {
+    const world = aWorld()
+    const [first, second, other] = [world.many(here), world.many(here), world.many(there)]
+    world.keep(here, first)
+    world.keep(there, other)
+    world.wait(6_000)
+    world.keep(here, second)
+    world.wait(6_000)
+    world.tidy()
+    expect(world.closed).toEqual(['here#0', 'there#2'])
+    expect(world.names(here, 2)).toEqual(['here#1', 'here#3'])
+    expect(world.names(there)).toEqual(['there#4'])
+  })
+
+  test('when all were closed', async () => {
+    const world = aWorld()
+    world.keep(here, world.many(here, 2))
+    await world.close()
+    expect(world.names(here)).toEqual(['here#2'])
+  })
+})
+
+describe('at the end', () => {
+  test('all are closed, in use or idle, and what was closed before is not closed anew', async () => {
+    const world = aWorld()
+    for (const client of world.many(here)) world.drop(client)
+    await laterTurn()
+    world.keep(here, world.many(here))
+    world.many(there)
+    await world.close()
+    expect(world.closed).toEqual(['here#0', 'here#1', 'there#2'])
+  })
+
+  test('it is over when the last of them is closed', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const slow = { destroy: () => promise } as unknown as Client
+    const connections = createConnections(
+      () => slow,
+      () => 0,
+    )
+    connections.take(here)
+    let over = false
+    const closing = connections.close().then(() => {
+      over = true
+    })
+    await laterTurn()
+    expect(over).toBe(false)
+    resolve()
+    await closing
+  })
+})

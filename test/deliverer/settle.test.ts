@@ -1,0 +1,264 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type Result, settler } from '../../deliverer/settle.ts'
+import type { Taken } from '../../kafka/consume.ts'
+import type { Produced } from '../../kafka/pending.ts'
+import type { OutRecord } from '../../kafka/produce.ts'
+import type { Delivery } from '../../schemas/delivery.ts'
+import { aDelivery } from '../helpers/events.ts'
+
+beforeEach(() => void vi.useFakeTimers({ now: 0 }))
+afterEach(() => void vi.useRealTimers())
+
+const before = aDelivery()
+const after = aDelivery({ attempt: 1 })
+const rung = { name: '5s', delayMs: 5_000 }
+const retry: Result = { kind: 'retry', rung, dueAt: 5_000, delivery: after }
+const deferral: Result = { kind: 'defer', rung, dueAt: 5_000, delivery: aDelivery({ deferrals: 1 }) }
+const dead: Result = { kind: 'dead', reason: 'refused', delivery: after }
+
+/** A settler whose writes end as told, one after the other; what is not told is `acked`. */
+function aWorld(...outcomes: (Produced | Promise<Produced>)[]) {
+  const written: (OutRecord & { at: number })[] = []
+  const fates: string[] = []
+  const told: [string, Delivery][] = []
+  const faults: string[] = []
+  const unfit = new Set<Delivery>()
+  const { settle, putAside } = settler({
+    producer: {
+      produce: async (records) => {
+        written.push(...records.map((record) => ({ ...record, at: Date.now() })))
+        return outcomes.shift() ?? 'acked'
+      },
+    },
+    // what is written is looked at by value; its bytes are the codec's affair
+    deliveries: {
+      encode(delivery) {
+        if (unfit.has(delivery)) throw new Error('no such field')
+        return Buffer.from(JSON.stringify(delivery))
+      },
+    },
+    log: { error: () => undefined },
+    onSettled: (result, delivery) => void told.push([result.kind, delivery]),
+    onFatal: (error) => void faults.push(error.message),
+  })
+  const record: Taken<Delivery> = {
+    topic: 'deliveries.due',
+    partition: 0,
+    offset: 0,
+    timestamp: 0,
+    key: 'crm/u1',
+    value: before,
+    settle: () => void fates.push('settled'),
+    owned: () => true,
+    release: () => void fates.push('released'),
+    park: () => void fates.push('parked'),
+  }
+  return {
+    settle: (result: Result) => settle(record, result),
+    putAside: (reason: string) => putAside(record, reason),
+    /** These cannot be encoded. */
+    spoil: (...deliveries: Delivery[]) => {
+      for (const delivery of deliveries) unfit.add(delivery)
+    },
+    written: () => written.map(({ at, value, ...rest }) => ({ ...rest, value: JSON.parse(String(value)) })),
+    times: () => written.map(({ topic, at }) => [topic, at]),
+    fates,
+    told,
+    faults,
+  }
+}
+
+const rested = () => vi.advanceTimersByTimeAsync(0)
+
+const asParked = (reason: string) => ({
+  topic: 'parked',
+  key: 'crm/u1',
+  value: before,
+  headers: { 'parked-topic': 'deliveries.due', 'parked-reason': reason },
+})
+
+describe('what is over', () => {
+  test.each<Result>([{ kind: 'done' }, { kind: 'cancelled' }])(
+    'as $kind is settled at once, and nothing is written',
+    (result) => {
+      const world = aWorld()
+      world.settle(result)
+      expect([world.fates, world.told]).toEqual([['settled'], [[result.kind, before]]])
+      expect(world.written()).toEqual([])
+    },
+  )
+})
+
+describe('what goes on', () => {
+  test('to a rung is written to its topic with the time when it is due', async () => {
+    const world = aWorld()
+    world.settle(retry)
+    await rested()
+    const headers = { dueAt: '5000' }
+    expect(world.written()).toEqual([{ topic: 'deliveries.retry.5s', key: 'crm/u1', value: after, headers }])
+  })
+
+  test('as dead is written to the dead letters with the reason', async () => {
+    const world = aWorld()
+    world.settle(dead)
+    await rested()
+    const headers = { reason: 'refused' }
+    expect(world.written()).toEqual([{ topic: 'deliveries.dead', key: 'crm/u1', value: after, headers }])
+  })
+
+  test('is settled when Kafka has its next record, and not before', async () => {
+    const { promise, resolve } = Promise.withResolvers<Produced>()
+    const world = aWorld(promise)
+    world.settle(retry)
+    await rested()
+    expect([world.fates, world.told]).toEqual([[], []])
+    resolve('acked')
+    await rested()
+    expect([world.fates, world.told]).toEqual([['settled'], [['retry', before]]])
+  })
+
+  test('is left to whoever reads it next when nobody knows whether it was written', async () => {
+    const world = aWorld('unknown')
+    world.settle(retry)
+    await rested()
+    expect([world.fates, world.told, world.faults]).toEqual([['released'], [], []])
+    expect(world.written()).toHaveLength(1)
+  })
+})
+
+describe('what cannot go on', () => {
+  test.each<Produced>(['too_large', 'refused', 'full'])(
+    'as its next record is %s is kept as it was in topic parked, which settles it',
+    async (outcome) => {
+      const world = aWorld(outcome)
+      world.settle(retry)
+      await rested()
+      expect(world.written().slice(1)).toEqual([asParked(`its next record cannot be written: ${outcome}`)])
+      expect([world.fates, world.told, world.faults]).toEqual([['settled'], [], []])
+    },
+  )
+
+  test('as its next record cannot be encoded is kept too', async () => {
+    const world = aWorld()
+    world.spoil(after)
+    world.settle(retry)
+    await rested()
+    expect(world.written()).toEqual([asParked('Error: no such field')])
+    expect([world.fates, world.told, world.faults]).toEqual([['settled'], [], []])
+  })
+
+  test('is not settled before it is kept', async () => {
+    const { promise, resolve } = Promise.withResolvers<Produced>()
+    const world = aWorld('refused', promise)
+    world.settle(retry)
+    await rested()
+    expect(world.fates).toEqual([])
+    resolve('acked')
+    await rested()
+    expect(world.fates).toEqual(['settled'])
+  })
+
+  test('and is too large for topic parked is kept there without its value', async () => {
+    const world = aWorld('too_large', 'too_large')
+    world.settle(retry)
+    await rested()
+    const bytes = String(JSON.stringify(before).length)
+    expect(world.written().slice(2)).toMatchObject([
+      { topic: 'parked', value: null, headers: { 'parked-value-bytes': bytes } },
+    ])
+    expect([world.fates, world.faults]).toEqual([['settled'], []])
+  })
+
+  test('for a reason that is very long is kept with the beginning of it', async () => {
+    const world = aWorld()
+    await world.putAside('x'.repeat(2_000))
+    expect(world.written()).toEqual([asParked('x'.repeat(1_024))])
+  })
+})
+
+describe('what can neither go on nor be kept', () => {
+  test.each<Produced>(['too_large', 'refused', 'full'])(
+    'as topic parked says %s is released, and the process is to end',
+    async (outcome) => {
+      const world = aWorld('refused', outcome, outcome)
+      world.settle(retry)
+      await rested()
+      expect([world.fates, world.told]).toEqual([['released'], []])
+      expect(world.faults).toEqual([`a delivery could be neither written nor parked: ${outcome}`])
+    },
+  )
+
+  test('as the process is ending anyway is released', async () => {
+    const world = aWorld('refused', 'unknown')
+    world.settle(retry)
+    await rested()
+    expect([world.fates, world.told, world.faults]).toEqual([['released'], [], []])
+  })
+
+  test('as it cannot be encoded at all is not settled, and the process is to end', async () => {
+    const world = aWorld()
+    world.spoil(before, after)
+    world.settle(retry)
+    await rested()
+    expect(world.fates).not.toContain('settled')
+    expect([world.written(), world.faults]).toEqual([[], ['no such field']])
+  })
+})
+
+describe('deferrals', () => {
+  const [onRung, inDead] = ['deliveries.retry.5s', 'deliveries.dead']
+
+  test('are written together, when the first of them has waited for 50 ms', async () => {
+    const world = aWorld()
+    world.settle(deferral)
+    await vi.advanceTimersByTimeAsync(30)
+    world.settle(deferral)
+    await vi.advanceTimersByTimeAsync(19)
+    expect([world.times(), world.fates]).toEqual([[], []])
+    await vi.advanceTimersByTimeAsync(100)
+    expect([world.times(), world.fates]).toEqual([
+      [
+        [onRung, 50],
+        [onRung, 50],
+      ],
+      ['settled', 'settled'],
+    ])
+  })
+
+  test('do not wait once there are 200', async () => {
+    const world = aWorld()
+    for (let each = 0; each < 199; each++) world.settle(deferral)
+    await rested()
+    expect(world.times()).toEqual([])
+    world.settle(deferral)
+    await rested()
+    expect(world.fates).toHaveLength(200)
+  })
+
+  test.each([
+    ['a retry', retry, onRung],
+    ['what is dead', dead, inDead],
+  ])('do not hold up %s, which is written at once', async (_, result, topic) => {
+    const world = aWorld()
+    world.settle(deferral)
+    await vi.advanceTimersByTimeAsync(10)
+    world.settle(result)
+    await vi.advanceTimersByTimeAsync(100)
+    expect(world.times()).toEqual([
+      [topic, 10],
+      [onRung, 50],
+    ])
+  })
+
+  test('each have a fate of their own: one that cannot be encoded is kept, one that is not written is released', async () => {
+    const world = aWorld('unknown')
+    const spoilt = aDelivery({ deferrals: 2 })
+    world.spoil(spoilt)
+    world.settle(deferral)
+    world.settle({ ...deferral, delivery: spoilt })
+    world.settle(deferral)
+    await vi.advanceTimersByTimeAsync(50)
+    expect(world.written().map(({ topic }) => topic)).toEqual([onRung, onRung, 'parked'])
+    expect(world.fates.toSorted()).toEqual(['released', 'settled', 'settled'])
+  })
+})
