@@ -7,7 +7,7 @@ import { queueLimit } from './queue-limit.ts'
 import { createRate } from './rate.ts'
 import { createSlots } from './slots.ts'
 import { createTurns } from './turns.ts'
-import { createWaitingRoom } from './waiting.ts'
+import { createWaitingRoom, type Waiting } from './waiting.ts'
 
 /** First attempts and retries run in lanes of their own, so that a recovery with many retries cannot delay a fresh event. */
 export type Lane = {
@@ -45,6 +45,8 @@ const ROOM = 4_096
 const ROOM_BYTES = 32 * 1024 * 1024
 /** What waits for longer is put off: the offset of its record holds back the commits of its partition. */
 const PATIENCE_MS = 5_000
+/** Between two looks no more than that counts as waiting: a process that was stopped has kept nobody waiting by itself. */
+const LONGEST_LOOK_MS = 500
 
 export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOptions): Lane {
   const lines = new WeakMap<Endpoint, Line>()
@@ -54,6 +56,9 @@ export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOption
   const answers = createRate()
   const most = Math.floor(budget / 2)
   let pumping = false
+  /** For how long this lane has been at work. */
+  let age = 0
+  let lookedAt = now()
 
   endpoints.onTurned((endpoint) => {
     const line = lines.get(endpoint)
@@ -126,13 +131,9 @@ export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOption
 
   /** Those that wait first have waited for longest. */
   function putOff(at: number): void {
+    const isOver = (first: Waiting | undefined) => first !== undefined && age - first.since > PATIENCE_MS
     for (const line of room.lines())
-      for (
-        let first = line.queue.first();
-        first && at - first.since > PATIENCE_MS;
-        first = line.queue.first()
-      )
-        room.take(line)?.passOver(refusal(line, 'queue_full', at))
+      while (isOver(line.queue.first())) room.take(line)?.passOver(refusal(line, 'queue_full', at))
   }
 
   return {
@@ -145,7 +146,7 @@ export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOption
         line.probing = true
         line.endpoint.breaker = afterProbe(line.endpoint.breaker, at)
       }
-      room.put(line, { job, since: at })
+      room.put(line, { job, since: age })
       turns.add(line, at)
       pump()
       return undefined
@@ -161,15 +162,18 @@ export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOption
     tidy() {
       for (const line of room.lines())
         for (let left = line.queue.length(); left > 0; left--) {
-          const since = line.queue.first()?.since ?? now()
+          const since = line.queue.first()?.since ?? age
           const job = room.take(line)
           if (job?.wanted()) room.put(line, { job, since })
           else job?.drop()
         }
     },
     look() {
+      const at = now()
+      age += Math.min(at - lookedAt, LONGEST_LOOK_MS)
+      lookedAt = at
       pump()
-      putOff(now())
+      putOff(at)
     },
     count: () => ({ waiting: room.count(), ...slots.count() }),
   }

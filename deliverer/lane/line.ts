@@ -91,7 +91,8 @@ export type LaneSpeed = { perSecond: number; isBusy: boolean }
 
 /**
  * Enough waits for it, twice what it may have under way and what it answers in 50 ms, and to put the rest off would not be
- * faster than to wait: it is fast, or nearly all that a busy process has to do. A new one is supposed to be fast.
+ * faster than to wait: it is fast, or nearly all that a busy process has to do, or it is this process that cannot begin what it
+ * might have under way. A new one is supposed to be fast.
  * @returns milliseconds until half of what is enough waits; 0 when less is there already, or the rest is to be put off.
  */
 export function satedFor(line: Line, lane: LaneSpeed, now: number): number {
@@ -99,8 +100,9 @@ export function satedFor(line: Line, lane: LaneSpeed, now: number): number {
   const rate = answersPerSecond(line, now)
   const enough = Math.max(cap * 2, rate / 20)
   if (queue.length() < enough || isSilent(line, now) || standing(line) === 'doubtful') return 0
-  const isMost = lane.isBusy && rate >= lane.perSecond * MOST
-  if (rate < FAST && !isMost && now - bornAt >= WHILE_MS) return 0
+  const isMost = rate >= lane.perSecond * MOST
+  const isHeldUp = standing(line) === 'prompt' && line.inFlight < Math.floor(cap)
+  if (rate < FAST && !(lane.isBusy && (isMost || isHeldUp)) && now - bornAt >= WHILE_MS) return 0
   return Math.min(LONGEST_REST_MS, ((queue.length() - enough / 2) * 1_000) / Math.max(rate, 1))
 }
 

@@ -1,7 +1,7 @@
 import type { Job } from './job.ts'
 import type { Line } from './line.ts'
 
-/** A POST that waits, since when. */
+/** A POST that waits, since when on the lane's own clock. */
 export type Waiting = { job: Job; since: number }
 
 /** All POSTs that wait in a lane, each in its line. */

@@ -111,6 +111,30 @@ describe('a lane', () => {
     expect(flood()).toBeUndefined()
   })
 
+  test('lets all that it cannot begin wait in Kafka when it is the process that is busy, but for what is in trouble or slow', () => {
+    let busy = false
+    const world = simulate({ slots: 128, isBusy: () => busy })
+    const fine = originsOf(10)
+    for (const origin of fine) world.become(origin, { answersAfter: 100 })
+    world.become('http://slow', { answersAfter: 2_000 })
+    sendFor(world, { ms: 5_000, perSecond: 2_200, origins: [...fine, 'http://slow'] })
+    const waiting = () => fine.filter((origin) => world.lane.pressure(origin)).length
+    expect(waiting()).toBe(0)
+    busy = true
+    expect(waiting()).toBe(10)
+    expect(world.lane.pressure('http://slow')).toBeUndefined()
+  })
+
+  test('puts nothing off because the process was stopped', () => {
+    const world = simulate({ slots: 8 })
+    world.become('http://a', { answersAfter: 100 })
+    for (let each = 0; each < 20; each++) world.send('http://a')
+    world.pass(50)
+    world.stop(60_000)
+    world.pass(2_000)
+    expect(share(world.sent, 'answered')).toBe(1)
+  })
+
   test('puts nothing off for a failure among answers', () => {
     const world = simulate()
     for (let each = 0; each < 100; each++) {

@@ -96,6 +96,13 @@ export function simulate({ slots = 512, isBusy = (): boolean => false } = {}) {
       return one
     },
     pass,
+    /** The process stands still for so long: its timers and its receivers' answers come when it goes on. */
+    stop(ms: number): void {
+      const held = [...coming].map(([time, acts]) => [time + ms, acts] as const)
+      coming.clear()
+      for (const [time, acts] of held) coming.set(time, acts)
+      clock += ms
+    },
     now,
   }
 }
