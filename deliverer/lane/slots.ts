@@ -15,6 +15,12 @@ export type Slots = {
 const LATE_MS = 1_000
 /** Of the budget so much may be out to endpoints in doubt, however many of them there are. */
 const DOUBTFUL = 1 / 4
+/**
+ * Slow endpoints, whose answers come together and whose connections may be new, begin an eighth of the budget in so long: more than
+ * they have use for, as each POST takes ten times as long, and no more than prompt ones can wait for.
+ */
+const PACE_MS = 50
+const PACED = 1 / 8
 
 /**
  * A lane's budget, once for prompt POSTs and once for late ones. A prompt one that has been under way for a second becomes
@@ -28,6 +34,9 @@ export function createSlots(budget: number): Slots {
   let prompt = 0
   let late = 0
   let doubtful = 0
+  const mostPaced = Math.max(1, Math.floor(budget * PACED))
+  let paced = 0
+  let pacedFrom = 0
 
   function age(slots: Fifo<Slot>, mostLate: number, now: number): void {
     for (let slot = slots.first(); slot; slot = slots.first()) {
@@ -46,17 +55,26 @@ export function createSlots(budget: number): Slots {
     if (slot.doubtful) doubtful -= 1
   }
 
+  function hasPaced(now: number): boolean {
+    if (now - pacedFrom >= PACE_MS) {
+      pacedFrom = now
+      paced = 0
+    }
+    return paced < mostPaced
+  }
+
   return {
     isFree(standing, now) {
       age(oldest.trusted, budget, now)
       age(oldest.doubtful, budget / 2, now)
-      if (standing === 'slow') return late < budget
+      if (standing === 'slow') return late < budget && hasPaced(now)
       return prompt < budget && (standing === 'prompt' || doubtful < mostDoubtful)
     },
     take(standing, now) {
       const slot = { since: now, doubtful: standing === 'doubtful', late: standing === 'slow', free: false }
       if (slot.late) {
         late += 1
+        paced += 1
         return slot
       }
       prompt += 1

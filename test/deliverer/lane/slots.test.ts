@@ -27,7 +27,15 @@ test('what is slow from the beginning has slots of its own', () => {
   const slow = slots.take('slow', 0)
   expect([slots.isFree('slow', 0), slots.isFree('prompt', 0)]).toEqual([false, true])
   slots.release(slow)
-  expect([slots.isFree('slow', 0), slots.count()]).toEqual([true, { prompt: 0, late: 0 }])
+  expect([slots.isFree('slow', 50), slots.count()]).toEqual([true, { prompt: 0, late: 0 }])
+})
+
+test('what is slow does not begin all at once: an eighth of the budget in 50 ms', () => {
+  const slots = createSlots(64)
+  const begins: number[] = []
+  for (let now = 100; now < 300; now += 10)
+    for (; slots.isFree('slow', now); begins.push(now)) slots.take('slow', now)
+  expect(begins).toEqual([100, 150, 200, 250].flatMap((at) => Array.from({ length: 8 }, () => at)))
 })
 
 test('counts what is under way, and never lets more than twice the budget be', () => {
