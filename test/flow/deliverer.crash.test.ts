@@ -140,7 +140,9 @@ test('so was a retry that comes twice, or the attempt before it', async () => {
     // first attempts that were not deferred have the test before this one
     const judged = attempts.filter((attempt) => attempt > 1 || deferred.has(id))
     const isRepeated = new Set(judged).size < judged.length
-    return isRepeated && crashesNear(times, /./, 2 * COMMITTED_AFTER_MS) === 0 ? [{ id, times, attempts }] : []
+    return isRepeated && crashesNear(times, /./, 2 * COMMITTED_AFTER_MS) === 0
+      ? [{ id, times, attempts }]
+      : []
   })
   expect(unexplained).toEqual([])
 })
