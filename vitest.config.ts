@@ -14,7 +14,7 @@ export default defineConfig({
           globalSetup: ['test/helpers/kafka.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
-          maxWorkers: 3,
+          maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },
       },

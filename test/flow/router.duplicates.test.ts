@@ -3,6 +3,7 @@ import got from 'got'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../local/free-port.ts'
 import { spawnTied } from '../../local/tied.ts'
+import { readDeliveries } from '../helpers/decoded.ts'
 import { NODE_FLAGS } from '../helpers/node-flags.ts'
 import type { Receiver } from '../helpers/receiver.ts'
 import { aReceiver, type System, startSystem } from '../helpers/system.ts'
@@ -30,12 +31,19 @@ async function shop(id: string) {
   return {
     receiver,
     send,
-    /** A user's events keep their order: what was sent before is routed, or dropped, when the last one arrives. */
+    /**
+     * A user's events keep their order: what was sent before is routed, or dropped, when the last one arrives. It may arrive before
+     * them, on another connection.
+     */
     async settled(of: string[]): Promise<string[]> {
       const last = `last-${++lasts}`
       await send(of.map((userId) => track(`${last}-${userId}`, userId)))
       await until(() => ids(receiver).filter((one) => one.startsWith(`${last}-`)).length === of.length)
-      return ids(receiver).filter((one) => !one.startsWith('last-'))
+      const routed = (await readDeliveries(sluice)).filter(({ destinationId }) => destinationId === id)
+      await until(() => ids(receiver).length >= routed.length)
+      return ids(receiver)
+        .filter((one) => !one.startsWith('last-'))
+        .toSorted()
     },
   }
 }
