@@ -20,7 +20,7 @@ const benches: Readonly<Record<string, Bench>> = {
 const USAGE = `npm run bench            all of them, but those that take long
 npm run bench -- NAME... these: ${Object.keys(benches).join(', ')}
 
-Each writes its section of bench/RESULTS.md. isolation takes 8 minutes, ingest-memory 12 and deliver-memory 21: they run only
+Each writes its section of bench/RESULTS.md. isolation takes 13 minutes, ingest-memory 12 and deliver-memory 21: they run only
 when they are named. With --rounds N (deliver, fan-out, ingest, isolation) or --minutes N (the others) it is a trial of another
 size: the section is printed, and not written.
 `

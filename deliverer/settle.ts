@@ -23,7 +23,7 @@ export type SettlerParts = {
 const MAX_REASON = 1_024
 /**
  * A dead endpoint's deliveries are put off one by one as they come. Nobody waits for them, no POST was made that a crash would
- * repeat, and when they are due is settled: Kafka gets them together, so that they cost the others nothing.
+ * repeat, and when they are due is settled: Kafka gets them together, which costs it as much as one.
  */
 const PUT_OFF_TOGETHER = { mostItems: 200, lingerMs: 50 }
 
