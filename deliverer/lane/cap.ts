@@ -7,8 +7,11 @@ export const LEAST_CAP = 4
 
 const SHRINKS_BY = 1 / 8
 
-/** @param inFlight POSTs under way when the answer came, its own among them. @param most half of the lane's slots. */
-export function capAfterAnswer(cap: number, { inFlight, most }: { inFlight: number; most: number }): number {
+/**
+ * After an answer, or for a slow endpoint when a POST comes for it (line.ts).
+ * @param inFlight POSTs under way, the one answered among them. @param most half of the lane's slots.
+ */
+export function capUsedUp(cap: number, { inFlight, most }: { inFlight: number; most: number }): number {
   return inFlight >= Math.floor(cap) ? Math.min(cap + 1, Math.max(most, LEAST_CAP)) : cap
 }
 

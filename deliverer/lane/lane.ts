@@ -2,8 +2,8 @@ import { afterProbe, permit } from '../endpoint/breaker.ts'
 import type { Endpoint, Endpoints } from '../endpoint/endpoints.ts'
 import { LEAST_CAP } from './cap.ts'
 import type { Job, PassedOver, Refusal } from './job.ts'
-import { begun, createLine, heard, isInTrouble, type Line, satedFor, standing, turn } from './line.ts'
-import { queueLimit } from './queue-limit.ts'
+import { begun, came, createLine, heard, isInTrouble, type Line, satedFor, standing, turn } from './line.ts'
+import { isQueueFull } from './queue-limit.ts'
 import { createRate } from './rate.ts'
 import { createSlots } from './slots.ts'
 import { createTurns } from './turns.ts'
@@ -80,14 +80,17 @@ export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOption
     const may = permit(line.endpoint.breaker, at)
     if (may === 'probe' && slots.isFree('doubtful', at)) return 'probe'
     if (may !== 'all') return refusal(line, 'breaker_open', at)
-    return isQueueFull(line, at) ? refusal(line, 'queue_full', at) : 'queue'
+    return isFullFor(line, at) ? refusal(line, 'queue_full', at) : 'queue'
   }
 
-  function isQueueFull(line: Line, at: number): boolean {
-    const { queue, queuedBytes, perSecond } = line
-    const facts = { room: ROOM, waiting: room.count(), perSecond, inTrouble: isInTrouble(line, at) }
-    if (queue.length() >= queueLimit(facts)) return true
-    return queuedBytes > 0 && queuedBytes >= ROOM_BYTES - room.bytes()
+  function isFullFor(line: Line, at: number): boolean {
+    return isQueueFull({
+      queued: { posts: line.queue.length(), bytes: line.queuedBytes },
+      waiting: { posts: room.count(), bytes: room.bytes() },
+      room: { posts: ROOM, bytes: ROOM_BYTES },
+      perSecond: line.perSecond,
+      inTrouble: isInTrouble(line, at),
+    })
   }
 
   function pump(): void {
@@ -147,6 +150,7 @@ export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOption
         line.endpoint.breaker = afterProbe(line.endpoint.breaker, at)
       }
       room.put(line, { job, since: age })
+      came(line, most, at)
       turns.add(line, at)
       pump()
       return undefined
@@ -157,7 +161,7 @@ export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOption
       const at = now()
       const line = lineOf(origin, at)
       const restMs = satedFor(line, { perSecond: answers.lately(at), isBusy: isBusy() }, at)
-      return restMs > 0 ? { restMs, isFull: isQueueFull(line, at) } : undefined
+      return restMs > 0 ? { restMs, isFull: isFullFor(line, at) } : undefined
     },
     tidy() {
       for (const line of room.lines())

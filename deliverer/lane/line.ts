@@ -1,6 +1,6 @@
 import { afterPost, type Ended } from '../endpoint/breaker.ts'
 import type { Endpoint } from '../endpoint/endpoints.ts'
-import { capAfterAnswer, capAfterTimeout, capAfterWhile, LEAST_CAP } from './cap.ts'
+import { capAfterTimeout, capAfterWhile, capUsedUp, LEAST_CAP } from './cap.ts'
 import { createFifo, type Fifo } from './fifo.ts'
 import type { Waiting } from './waiting.ts'
 
@@ -56,9 +56,11 @@ export const createLine = (endpoint: Endpoint, now: number): Line => ({
   listed: undefined,
 })
 
-/** Nothing has been heard of its POSTs for a second. */
-export const isSilent = ({ inFlight, heardAt }: Line, now: number) =>
-  inFlight > 0 && now - heardAt > SILENT_MS
+const isSlow = ({ answerMs }: Line) => answerMs > SLOW_MS
+
+/** Nothing has been heard of its POSTs for a second, or, of a slow endpoint's, for a second more than its answers take. */
+export const isSilent = (line: Line, now: number) =>
+  line.inFlight > 0 && now - line.heardAt > SILENT_MS + (isSlow(line) ? line.answerMs : 0)
 
 /** Nothing has answered for a second: one failure among answers is no trouble, nor is one that was a while ago. */
 export function isInTrouble(line: Line, now: number): boolean {
@@ -81,9 +83,9 @@ export function mayBegin(line: Line, now: number): boolean {
  */
 export type Standing = 'prompt' | 'slow' | 'doubtful'
 
-export function standing({ endpoint, probing, answerMs }: Line): Standing {
-  if (probing || endpoint.breaker.failingSince !== undefined) return 'doubtful'
-  return answerMs > SLOW_MS ? 'slow' : 'prompt'
+export function standing(line: Line): Standing {
+  if (line.probing || line.endpoint.breaker.failingSince !== undefined) return 'doubtful'
+  return isSlow(line) ? 'slow' : 'prompt'
 }
 
 /** Of the lane: what it answers a second, all endpoints together, and whether the process has no time left. */
@@ -110,6 +112,16 @@ function answersPerSecond({ perSecond, answers, whileFrom }: Line, now: number):
   return Math.max(perSecond, (answers * 1_000) / Math.max(now - whileFrom, WHILE_MS / 4))
 }
 
+/**
+ * One more has come for it. A slow endpoint's cap grows with what comes, not with its answers: these are as close to each other as
+ * its POSTs began, and each would bring one more, so that it would get twice as many at once each time.
+ * @param most the highest cap that there is.
+ */
+export function came(line: Line, most: number, now: number): void {
+  if (standing(line) !== 'slow' || isSilent(line, now)) return
+  line.cap = capUsedUp(line.cap, { inFlight: line.inFlight, most })
+}
+
 export function begun(line: Line, now: number): void {
   line.probing = false
   if (line.inFlight === 0) line.heardAt = now
@@ -126,7 +138,7 @@ export function heard(line: Line, { ended, begunAt, most }: Hearing, now: number
   if (ended === 'answered') {
     line.answers += 1
     line.answerMs += (now - begunAt - line.answerMs) / 8
-    line.cap = capAfterAnswer(line.cap, { inFlight, most })
+    if (standing(line) !== 'slow') line.cap = capUsedUp(line.cap, { inFlight, most })
   }
   if (ended === 'timed_out') line.cap = capAfterTimeout(line.cap)
   const wasOpen = endpoint.breaker.open

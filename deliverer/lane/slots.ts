@@ -1,5 +1,6 @@
 import { createFifo, type Fifo } from './fifo.ts'
 import type { Standing } from './line.ts'
+import { createPace } from './pace.ts'
 
 /** A POST under way takes a slot until its connection is free again. */
 export type Slot = { readonly since: number; readonly doubtful: boolean; late: boolean; free: boolean }
@@ -16,11 +17,12 @@ const LATE_MS = 1_000
 /** Of the budget so much may be out to endpoints in doubt, however many of them there are. */
 const DOUBTFUL = 1 / 4
 /**
- * Slow endpoints, whose answers come together and whose connections may be new, begin an eighth of the budget in so long: more than
- * they have use for, as each POST takes ten times as long, and no more than prompt ones can wait for.
+ * Slow endpoints, whose answers come together and whose connections may be new, begin no more than this part of the budget in a
+ * second, and of it so much at once: more than they have use for, as each POST takes half a second or longer, and in bites for
+ * which no prompt one has to wait long.
  */
-const PACE_MS = 50
-const PACED = 1 / 8
+const PACED_PER_SECOND = 5 / 2
+const PACED_AT_ONCE = 1 / 64
 
 /**
  * A lane's budget, once for prompt POSTs and once for late ones. A prompt one that has been under way for a second becomes
@@ -34,9 +36,10 @@ export function createSlots(budget: number): Slots {
   let prompt = 0
   let late = 0
   let doubtful = 0
-  const mostPaced = Math.max(1, Math.floor(budget * PACED))
-  let paced = 0
-  let pacedFrom = 0
+  const pace = createPace({
+    perMs: Math.max(20, budget * PACED_PER_SECOND) / 1_000,
+    atOnce: Math.max(1, budget * PACED_AT_ONCE),
+  })
 
   function age(slots: Fifo<Slot>, mostLate: number, now: number): void {
     for (let slot = slots.first(); slot; slot = slots.first()) {
@@ -55,26 +58,18 @@ export function createSlots(budget: number): Slots {
     if (slot.doubtful) doubtful -= 1
   }
 
-  function hasPaced(now: number): boolean {
-    if (now - pacedFrom >= PACE_MS) {
-      pacedFrom = now
-      paced = 0
-    }
-    return paced < mostPaced
-  }
-
   return {
     isFree(standing, now) {
       age(oldest.trusted, budget, now)
       age(oldest.doubtful, budget / 2, now)
-      if (standing === 'slow') return late < budget && hasPaced(now)
+      if (standing === 'slow') return late < budget && pace.allows(now)
       return prompt < budget && (standing === 'prompt' || doubtful < mostDoubtful)
     },
     take(standing, now) {
       const slot = { since: now, doubtful: standing === 'doubtful', late: standing === 'slow', free: false }
       if (slot.late) {
         late += 1
-        paced += 1
+        pace.begun()
         return slot
       }
       prompt += 1

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { capAfterAnswer, capAfterTimeout, capAfterWhile, LEAST_CAP } from '../../../deliverer/lane/cap.ts'
+import { capAfterTimeout, capAfterWhile, capUsedUp, LEAST_CAP } from '../../../deliverer/lane/cap.ts'
 
 const most = 256
 
@@ -8,12 +8,12 @@ test('doubles in the time of one exchange while it is used up', () => {
   let cap = LEAST_CAP
   for (let exchange = 0; exchange < 6; exchange++)
     for (let inFlight = Math.floor(cap), left = inFlight; left > 0; left--)
-      cap = capAfterAnswer(cap, { inFlight: Math.floor(cap), most })
+      cap = capUsedUp(cap, { inFlight: Math.floor(cap), most })
   expect(cap).toBe(most)
 })
 
 test('does not grow while there is room below it', () => {
-  expect(capAfterAnswer(8, { inFlight: 7, most })).toBe(8)
+  expect(capUsedUp(8, { inFlight: 7, most })).toBe(8)
 })
 
 test('a hundred time-outs at once leave the least', () => {
@@ -25,7 +25,7 @@ test('a hundred time-outs at once leave the least', () => {
 test('settles where growth and shrinking are even: near 72 when a tenth times out', () => {
   let cap = LEAST_CAP
   for (let each = 0; each < 20_000; each++)
-    cap = each % 10 === 0 ? capAfterTimeout(cap) : capAfterAnswer(cap, { inFlight: Math.floor(cap), most })
+    cap = each % 10 === 0 ? capAfterTimeout(cap) : capUsedUp(cap, { inFlight: Math.floor(cap), most })
   expect(cap).toBeGreaterThan(60)
   expect(cap).toBeLessThan(85)
 })
@@ -39,7 +39,7 @@ test('what is not used is let go of', () => {
 test('stays between the least and half of the budget, whatever happens', () => {
   const step = fc.oneof(
     fc.constant(capAfterTimeout),
-    fc.nat(512).map((inFlight) => (cap: number) => capAfterAnswer(cap, { inFlight, most })),
+    fc.nat(512).map((inFlight) => (cap: number) => capUsedUp(cap, { inFlight, most })),
     fc.nat(512).map((peak) => (cap: number) => capAfterWhile(cap, peak)),
   )
   fc.assert(

@@ -305,6 +305,19 @@ describe('an endpoint', () => {
     expect(Math.max(...waits(others))).toBeLessThanOrEqual(50)
   })
 
+  test('that becomes slow gets what comes for it as it comes, not in bursts, and little is put off', () => {
+    const world = simulate()
+    sendFor(world, { ms: 2_000, perSecond: 50, origins: ['http://slow'] })
+    world.become('http://slow', { answersAfter: 2_000 })
+    const sent = sendFor(world, { ms: 30_000, perSecond: 50, origins: ['http://slow'] })
+    world.pass(10_000)
+    const begun = sent.flatMap(({ begunAt }) => begunAt ?? [])
+    const within = (from: number) => begun.filter((at) => from <= at && at < from + 50).length
+    expect(Math.max(...begun.map(within))).toBeLessThanOrEqual(10)
+    expect(share(sent, 'queue_full')).toBeLessThan(0.05)
+    expect(Math.max(...waits(sent.slice(-1_000)))).toBe(0)
+  })
+
   test('that has been silent for a second gets no more until it is heard of', () => {
     const world = simulate()
     world.become('http://a', { answersAfter: 3_000 })

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createEndpoints } from '../../../deliverer/endpoint/endpoints.ts'
+import { LEAST_CAP } from '../../../deliverer/lane/cap.ts'
 import type { Job } from '../../../deliverer/lane/job.ts'
-import { begun, createLine, heard, isSilent, mayBegin, standing, turn } from '../../../deliverer/lane/line.ts'
+import { begun, came, createLine, heard, isSilent, mayBegin, standing, turn } from '../../../deliverer/lane/line.ts'
 
 const job = {} as Job // what waits is not looked at
 const aLine = () => createLine(createEndpoints().of('http://a', 0), 0)
@@ -21,6 +22,7 @@ test('never has more under way than its cap when it begins one', () => {
       for (const each of steps) {
         if (each === 'begin') {
           line.queue.push({ job, since: now })
+          came(line, 64, now)
           if (!mayBegin(line, now)) continue
           line.queue.take()
           begun(line, now)
@@ -35,6 +37,36 @@ test('never has more under way than its cap when it begins one', () => {
       }
     }),
   )
+})
+
+describe('the cap of an endpoint', () => {
+  const used = () => {
+    const line = aLine()
+    for (let each = 0; each < LEAST_CAP; each++) begun(line, 0)
+    return line
+  }
+
+  test('grows with its answers', () => {
+    const line = used()
+    came(line, 64, 10)
+    expect(line.cap).toBe(LEAST_CAP)
+    heard(line, { ended: 'answered', begunAt: 0, most: 64 }, 10)
+    expect(line.cap).toBe(LEAST_CAP + 1)
+  })
+
+  test('grows with what comes for it when it is slow, for as long as it is heard of', () => {
+    const line = used()
+    for (let each = 0; each < 3; each++) heard(line, { ended: 'answered', begunAt: 0, most: 64 }, 2_000)
+    const { cap, answerMs } = line
+    for (let more = line.inFlight; more < cap; more++) begun(line, 2_000)
+    heard(line, { ended: 'answered', begunAt: 0, most: 64 }, 2_000)
+    expect(line.cap).toBe(cap)
+    came(line, 64, 2_001)
+    expect(line.cap).toBe(cap + 1)
+    begun(line, 2_001)
+    came(line, 64, 3_001 + Math.ceil(line.answerMs))
+    expect([line.cap, answerMs > 500]).toEqual([cap + 1, true])
+  })
 })
 
 describe('the standing of an endpoint', () => {
