@@ -4,6 +4,8 @@ import { type Breaker, HEALTHY } from './breaker.ts'
 export type Endpoint = {
   origin: string
   breaker: Breaker
+  /** Milliseconds that its answers take, the last ones counting most. */
+  answerMs: number
   /** Deliveries for it that this process has deferred, less what it has answered since: about how many are before the next one. */
   behind: number
   /** When a delivery last named it. */
@@ -37,7 +39,7 @@ export function createEndpoints(): Endpoints {
       known.usedAt = now
       return known
     }
-    const made: Endpoint = { origin, breaker: HEALTHY, behind: 0, usedAt: now }
+    const made: Endpoint = { origin, breaker: HEALTHY, answerMs: 0, behind: 0, usedAt: now }
     endpoints.set(origin, made)
     return made
   }

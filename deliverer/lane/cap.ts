@@ -9,7 +9,8 @@ const SHRINKS_BY = 1 / 8
 
 /**
  * After an answer, or for a slow endpoint when a POST comes for it (line.ts).
- * @param inFlight POSTs under way, the one answered among them. @param most half of the lane's slots.
+ * @param inFlight POSTs under way, the one answered among them; of a slow endpoint also those that wait. @param most half of the
+ * lane's slots.
  */
 export function capUsedUp(cap: number, { inFlight, most }: { inFlight: number; most: number }): number {
   return inFlight >= Math.floor(cap) ? Math.min(cap + 1, Math.max(most, LEAST_CAP)) : cap

@@ -20,8 +20,6 @@ export type Line = {
   answers: number
   perSecond: number
   whileFrom: number
-  /** Milliseconds that its answers take, the last ones counting most. */
-  answerMs: number
   readonly bornAt: number
   /** What waits first is a probe: it goes though the breaker is open. */
   probing: boolean
@@ -50,17 +48,16 @@ export const createLine = (endpoint: Endpoint, now: number): Line => ({
   answers: 0,
   perSecond: 0,
   whileFrom: now,
-  answerMs: 0,
   bornAt: now,
   probing: false,
   listed: undefined,
 })
 
-const isSlow = ({ answerMs }: Line) => answerMs > SLOW_MS
+const isSlow = ({ endpoint }: Line) => endpoint.answerMs > SLOW_MS
 
 /** Nothing has been heard of its POSTs for a second, or, of a slow endpoint's, for a second more than its answers take. */
 export const isSilent = (line: Line, now: number) =>
-  line.inFlight > 0 && now - line.heardAt > SILENT_MS + (isSlow(line) ? line.answerMs : 0)
+  line.inFlight > 0 && now - line.heardAt > SILENT_MS + (isSlow(line) ? line.endpoint.answerMs : 0)
 
 /** Nothing has answered for a second: one failure among answers is no trouble, nor is one that was a while ago. */
 export function isInTrouble(line: Line, now: number): boolean {
@@ -119,7 +116,7 @@ function answersPerSecond({ perSecond, answers, whileFrom }: Line, now: number):
  */
 export function came(line: Line, most: number, now: number): void {
   if (standing(line) !== 'slow' || isSilent(line, now)) return
-  line.cap = capUsedUp(line.cap, { inFlight: line.inFlight, most })
+  line.cap = capUsedUp(line.cap, { inFlight: line.inFlight + line.queue.length(), most })
 }
 
 export function begun(line: Line, now: number): void {
@@ -137,7 +134,7 @@ export function heard(line: Line, { ended, begunAt, most }: Hearing, now: number
   if (ended !== 'timed_out') line.heardAt = now
   if (ended === 'answered') {
     line.answers += 1
-    line.answerMs += (now - begunAt - line.answerMs) / 8
+    endpoint.answerMs += (now - begunAt - endpoint.answerMs) / 8
     if (standing(line) !== 'slow') line.cap = capUsedUp(line.cap, { inFlight, most })
   }
   if (ended === 'timed_out') line.cap = capAfterTimeout(line.cap)

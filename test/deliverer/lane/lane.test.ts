@@ -318,6 +318,19 @@ describe('an endpoint', () => {
     expect(Math.max(...waits(sent.slice(-1_000)))).toBe(0)
   })
 
+  test('that was idle, is slow, and gets five hundred at once is done with them after one that put them off', () => {
+    const world = simulate()
+    const retries = world.anotherLane()
+    world.become('http://slow', { answersAfter: 2_000 })
+    const first = Array.from({ length: 500 }, () => world.send('http://slow'))
+    world.pass(10_000)
+    const putOff = first.filter(({ end }) => end === 'queue_full')
+    const again = putOff.map(() => world.send('http://slow', { to: retries }))
+    world.pass(7_000)
+    expect(first.length - putOff.length).toBeGreaterThan(8)
+    expect(share(again, 'answered')).toBe(1)
+  })
+
   test('that has been silent for a second gets no more until it is heard of', () => {
     const world = simulate()
     world.become('http://a', { answersAfter: 3_000 })

@@ -3,7 +3,16 @@ import { describe, expect, test } from 'vitest'
 import { createEndpoints } from '../../../deliverer/endpoint/endpoints.ts'
 import { LEAST_CAP } from '../../../deliverer/lane/cap.ts'
 import type { Job } from '../../../deliverer/lane/job.ts'
-import { begun, came, createLine, heard, isSilent, mayBegin, standing, turn } from '../../../deliverer/lane/line.ts'
+import {
+  begun,
+  came,
+  createLine,
+  heard,
+  isSilent,
+  mayBegin,
+  standing,
+  turn,
+} from '../../../deliverer/lane/line.ts'
 
 const job = {} as Job // what waits is not looked at
 const aLine = () => createLine(createEndpoints().of('http://a', 0), 0)
@@ -57,15 +66,15 @@ describe('the cap of an endpoint', () => {
   test('grows with what comes for it when it is slow, for as long as it is heard of', () => {
     const line = used()
     for (let each = 0; each < 3; each++) heard(line, { ended: 'answered', begunAt: 0, most: 64 }, 2_000)
-    const { cap, answerMs } = line
+    const { cap, endpoint } = line
     for (let more = line.inFlight; more < cap; more++) begun(line, 2_000)
     heard(line, { ended: 'answered', begunAt: 0, most: 64 }, 2_000)
     expect(line.cap).toBe(cap)
     came(line, 64, 2_001)
     expect(line.cap).toBe(cap + 1)
     begun(line, 2_001)
-    came(line, 64, 3_001 + Math.ceil(line.answerMs))
-    expect([line.cap, answerMs > 500]).toEqual([cap + 1, true])
+    came(line, 64, 3_001 + Math.ceil(endpoint.answerMs))
+    expect([line.cap, endpoint.answerMs > 500]).toEqual([cap + 1, true])
   })
 })
 
