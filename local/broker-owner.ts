@@ -11,7 +11,11 @@ export async function recordOwner(file: string, pid: number): Promise<void> {
   await writeFile(file, JSON.stringify({ pid, started: processFacts(pid)?.started ?? '' }))
 }
 
-/** A broker whose `npm start` was killed ends within a second: waits for that. @throws LocalFault already_running */
+/**
+ * A broker whose `npm start` was killed ends within a second: waits for that. Kafka's own lock on the folder does not do: a second
+ * broker is at the first one's metadata before it asks for the lock (decision 4).
+ * @throws LocalFault already_running
+ */
 export async function awaitPreviousOwner(file: string, directory: string, patienceMs = 3_000): Promise<void> {
   const previous = owner.safeParse(parseJson(await readFile(file, 'utf8').catch(() => '')))
   if (!previous.success) return
