@@ -13,7 +13,7 @@ export function hasIPv6(interfaces: Interfaces): boolean {
 
 /**
  * The vetted addresses that are worth a try. Without IPv6 its addresses are left out, loopback aside: the socket gives an
- * address 250 ms while others follow, and must not give up a slow receiver for one that it cannot reach. Never empty for a
+ * address a share of the time while others follow, and must not give up a slow receiver for one that it cannot reach. Never empty for a
  * reason of this machine alone: what is tried then fails with a code that says why.
  */
 export function dialled(

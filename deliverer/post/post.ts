@@ -25,6 +25,11 @@ export type PosterOptions = {
 /** Where a URL leads, once its literal address is vetted. */
 type Place = { origin: string; path: string }
 
+/**
+ * Of the limit, for a connection to one of a name's addresses while others follow: two can be tried. Node would go on after 250 ms,
+ * and never come back to the first: a connection may take as long on its way around the world, and a second when a packet is lost.
+ */
+const PER_ADDRESS = 2 / 5
 const MAX_PLACES = 20_000
 const TIDY_MS = 5_000
 const now = () => performance.now()
@@ -34,6 +39,7 @@ export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
   const connect = buildConnector({
     lookup: egress.lookup,
     timeout: limitMs,
+    autoSelectFamilyAttemptTimeout: Math.max(10, Math.round(limitMs * PER_ADDRESS)),
     // said here, as a variable in the environment could switch the check off
     rejectUnauthorized: true,
     // made once: it holds all roots

@@ -1,4 +1,8 @@
-import { describe, expect, test } from 'vitest'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { aPoster } from '../helpers/poster.ts'
 import { afterRequest, raw } from '../helpers/raw-receiver.ts'
 import { aReceiver } from '../helpers/system.ts'
@@ -9,6 +13,26 @@ const poster = (allow = ['127.0.0.0/8', '::1/128']) => aPoster({ limitMs: LIMIT_
 const CLOSING = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok'
 const ENDLESS = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4e20\r\n${'x'.repeat(20_000)}`
 const to = (url: string) => ({ urlIndex: 0, url, headers: { 'X-A': 'b' }, body: '{"a":1}', retryOn: [] })
+
+/** A receiver whose process stands still, and which has as many connections waiting as it takes: more are ignored. */
+async function stopped() {
+  const program = `const server = require('node:http').createServer((request, response) => response.end())
+    server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => console.log(server.address().port))`
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const port = Number(String(await once(child.stdout, 'data')))
+  child.kill('SIGSTOP')
+  const ignored = () => {
+    const to = `:${port.toString(16).toUpperCase().padStart(4, '0')} 02 ` // 02: a connection asked for
+    return readFileSync('/proc/net/tcp', 'utf8').split(to).length - 1
+  }
+  while (ignored() === 0) {
+    const waiting = connect(port, '127.0.0.1').on('error', () => {})
+    onTestFinished(() => void waiting.destroy())
+    await until(() => waiting.readyState === 'open' || ignored() === 1)
+  }
+  return { port, ignored, goOn: () => child.kill('SIGCONT') }
+}
 
 describe('a POST', () => {
   test('is delivered by an answer below 500, with the head of what it said', async () => {
@@ -76,6 +100,22 @@ describe('a POST', () => {
     const url = await afterRequest((socket) => socket.write(answer))
     expect((await poster().post(to(url))).outcome).toEqual({ outcome: 'retry', code })
   })
+
+  test.skipIf(process.platform !== 'linux')(
+    'waits for a connection that takes a second, also where the name has another address, which refuses',
+    async () => {
+      const receiver = await stopped()
+      const posting = aPoster({ limitMs: 5_000, allow: ['127.0.0.0/8', '::1/128'] }).post(
+        to(`http://localhost:${receiver.port}/`),
+      )
+      // the first of the system's attempts to connect has been ignored, the next one comes after a second
+      await until(() => receiver.ignored() === 2)
+      receiver.goOn()
+      const { outcome, durationMs } = await posting
+      expect(outcome).toEqual({ outcome: 'delivered', status: 200 })
+      expect(durationMs).toBeGreaterThan(500)
+    },
+  )
 
   test('that is reset, cut off or refused is tried again', async () => {
     const reset = await afterRequest((socket) => socket.resetAndDestroy())
