@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-const real = ['test/flow/**/*.test.ts', 'test/local/**/*.test.ts']
+const real = ['test/flow/**/*.test.ts', 'test/local/**/*.test.ts', 'test/clients/*.test.ts']
 
 export default defineConfig({
   test: {
@@ -14,7 +14,7 @@ export default defineConfig({
           globalSetup: ['test/helpers/kafka.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },

@@ -7,6 +7,7 @@ type Sizes = { rounds?: number; minutes?: number }
 type Bench = { load: () => Promise<{ bench(sizes?: Sizes): Promise<string> }>; onlyByName?: true }
 
 const benches: Readonly<Record<string, Bench>> = {
+  clients: { load: () => import('./clients.ts') },
   deliver: { load: () => import('./deliver.ts') },
   'deliver-memory': { load: () => import('./deliver-memory.ts'), onlyByName: true },
   'fan-out': { load: () => import('./fan-out.ts') },
@@ -21,7 +22,7 @@ const USAGE = `npm run bench            all of them, but those that take long
 npm run bench -- NAME... these: ${Object.keys(benches).join(', ')}
 
 Each writes its section of bench/RESULTS.md. isolation takes 13 minutes, ingest-memory 12 and deliver-memory 21: they run only
-when they are named. With --rounds N (deliver, fan-out, ingest, isolation) or --minutes N (the others) it is a trial of another
+when they are named. With --rounds N (clients, deliver, fan-out, ingest, isolation) or --minutes N (the others) it is a trial of another
 size: the section is printed, and not written.
 `
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Analytics } from '@segment/analytics-node'
 import got, { type Got } from 'got'
+import { Analytics } from '../clients/node/index.ts'
 import type { Addresses } from './addresses.ts'
 import { type Arrival, startReceiver } from './demo-receiver.ts'
 import type { Say } from './say.ts'
@@ -53,8 +53,8 @@ async function makeDestination(api: Got, { url, secret }: { url: string; secret:
   })
 }
 
-async function sendCalls(writeKey: string, host: string): Promise<void> {
-  const client = new Analytics({ writeKey, host })
+async function sendCalls(writeKey: string, endpoint: string): Promise<void> {
+  const client = new Analytics({ writeKey, endpoint })
   const userId = 'user-1'
   client.identify({ userId, traits: { name: 'Ann', plan: 'pro' } })
   client.track({ userId, event: 'Order Paid', properties: { total: '12.50', currency: 'EUR' } })
@@ -66,7 +66,7 @@ async function sendCalls(writeKey: string, host: string): Promise<void> {
   client.screen({ userId, name: 'Basket' })
   client.group({ userId, groupId: 'acme', traits: { 'Company Name': 'Acme' } })
   client.alias({ userId, previousId: 'anonymous-1' })
-  await client.closeAndFlush()
+  await client.close()
 }
 
 function describe({ type, body, headers, signatureIsRight }: Arrival): string {

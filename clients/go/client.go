@@ -1,0 +1,189 @@
+package analytics
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Client queues calls and sends them in the background. Make one per write key with [New], use it from everywhere, and
+// [Client.Close] it before the process ends. Set its fields before the first call; later changes do nothing. A field that is
+// not set has its default. A negative number is an error of each call (invalid_option).
+type Client struct {
+	// Endpoint is the URL that batches are sent to, by default [DefaultEndpoint]. One without a path
+	// (http://sluice.internal:8080) means /v1/batch there.
+	Endpoint string
+
+	// FlushAt is how many calls may wait before they are flushed, by default 20. 1 turns batching off: each call is a request of its own.
+	// It is no bound for a batch: what comes while one is under way goes in the next, up to 500 KB and 2,500 calls.
+	FlushAt int
+	// Size is another name of FlushAt, which counts when both are set.
+	Size int
+
+	// FlushAfter is how long after the last flush what waits is flushed in any case, by default 5 s. (So that a single call after
+	// a long silence goes at once.)
+	FlushAfter time.Duration
+	// Interval is another name of FlushAfter, which counts when both are set.
+	Interval time.Duration
+
+	// MaxQueue is how many calls may wait or be under way, by default 20,000. Further ones get [ErrQueueFull].
+	MaxQueue int
+	// MaxQueueBytes bounds the same by the bytes of their JSON, by default 32 MB (33,554,432).
+	MaxQueueBytes int
+
+	// MaxRetries is how often a batch is sent again after a network error, no answer within 15 s, 429 or 5xx; by default 25. Negative: never.
+	MaxRetries int
+	// RetryBase is the cap of the wait before the first retry, by default 100 ms. It doubles with each retry up to 10 s; the wait is random
+	// below it, but at least what a Retry-After asks for, up to 300 s. By default all waits together take 96 s on average,
+	// 193 s at most.
+	RetryBase time.Duration
+
+	// CloseTimeout is how long Close waits at most, by default 30 s.
+	CloseTimeout time.Duration
+
+	// OnFailure is told of calls that were queued and will not arrive. It runs in the goroutine that sends: the next batch waits
+	// for it, and so does Close. It may make calls, but must not call Flush or Close, nor wait for room with the Context methods.
+	// Its panic is logged. Without it one line per batch is logged.
+	OnFailure func(Failure)
+
+	// Logger gets failures without OnFailure, and all that DEBUG=analytics shows; by default standard error.
+	Logger Logger
+
+	// HTTPClient makes the requests, by default one of the client's own with keep-alive and the proxy of the environment.
+	// Redirects are never followed. Its idle connections are not closed by Close.
+	HTTPClient *http.Client
+
+	writeKey string
+	debug    bool
+	edges    edges
+
+	opening sync.Once
+	invalid *Error // what is wrong with the fields
+	journal journal
+	outbox  *outbox
+	sender  *sender
+	timeout time.Duration // of Close
+	now     func() time.Time
+
+	closing  chan struct{} // closed when closeErr is known
+	closeErr error
+}
+
+// New returns a client for the source that has this write key. It starts nothing yet, and fails never: an empty write key is an error of
+// each call (write_key_required). With the environment variable DEBUG set to "analytics", alone or in a list, the
+// client logs what it does.
+func New(writeKey string) *Client {
+	return &Client{writeKey: writeKey, debug: isDebug()}
+}
+
+// Identify queues an identify call. It never waits; what the sender has not got room for is refused.
+//
+// This and the other four fail with an [Error] of one of these codes, and the call is then not queued: what is wrong with the
+// call ([ErrNoUserOrAnonymousId], [ErrCallTooLarge] and the like), [ErrQueueFull], [ErrClosed], or what is wrong with
+// the client's fields.
+func (c *Client) Identify(m *Identify) error { return c.put(m.call()) }
+
+// Track queues a track call, as [Client.Identify] does.
+func (c *Client) Track(m *Track) error { return c.put(m.call()) }
+
+// Page queues a page call, as [Client.Identify] does.
+func (c *Client) Page(m *Page) error { return c.put(m.call()) }
+
+// Group queues a group call, as [Client.Identify] does.
+func (c *Client) Group(m *Group) error { return c.put(m.call()) }
+
+// Alias queues an alias call, as [Client.Identify] does.
+func (c *Client) Alias(m *Alias) error { return c.put(m.call()) }
+
+// IdentifyContext is Identify for those who rather wait than be refused: when the queue is full it waits for room until
+// ctx is done, and then fails with an error that matches both [ErrQueueFull] and ctx.Err(). With room it never looks at ctx.
+// Those who wait get room in no certain order.
+func (c *Client) IdentifyContext(ctx context.Context, m *Identify) error {
+	return c.putContext(ctx, m.call())
+}
+
+// TrackContext is Track that waits for room, as [Client.IdentifyContext] does.
+func (c *Client) TrackContext(ctx context.Context, m *Track) error {
+	return c.putContext(ctx, m.call())
+}
+
+// PageContext is Page that waits for room, as [Client.IdentifyContext] does.
+func (c *Client) PageContext(ctx context.Context, m *Page) error {
+	return c.putContext(ctx, m.call())
+}
+
+// GroupContext is Group that waits for room, as [Client.IdentifyContext] does.
+func (c *Client) GroupContext(ctx context.Context, m *Group) error {
+	return c.putContext(ctx, m.call())
+}
+
+// AliasContext is Alias that waits for room, as [Client.IdentifyContext] does.
+func (c *Client) AliasContext(ctx context.Context, m *Alias) error {
+	return c.putContext(ctx, m.call())
+}
+
+// put never waits: nil stands for no context.
+func (c *Client) put(message call) error { return c.enqueue(nil, &message) }
+
+func (c *Client) putContext(ctx context.Context, message call) error {
+	return c.enqueue(orBackground(ctx), &message)
+}
+
+// enqueue checks and encodes a call, without the queue's lock, and queues it.
+func (c *Client) enqueue(ctx context.Context, message *call) error {
+	if err := c.open(); err != nil {
+		return err
+	}
+	if err := message.check(); err != nil {
+		return err
+	}
+	e := encoders.Get().(*encoder) // of New of the pool
+	defer e.release()
+	now := c.now()
+	item, err := e.encode(message, now)
+	if err != nil {
+		return err
+	}
+	first, err := c.outbox.put(ctx, item, now)
+	if err != nil {
+		return err
+	}
+	if first {
+		go c.sender.run()
+	}
+	if c.journal.debug {
+		queued := describe(item)
+		c.journal.debugf("queue: %s %q, %d bytes, %d calls held", queued.Type, queued.MessageId, len(item), c.outbox.held())
+	}
+	return nil
+}
+
+// open reads the fields, once.
+func (c *Client) open() *Error {
+	if c == nil {
+		return ErrWriteKeyRequired
+	}
+	c.opening.Do(func() {
+		s, err := c.settings()
+		if err != nil {
+			c.invalid = err
+			return
+		}
+		c.now, c.timeout = s.edges.now, s.closeTimeout
+		c.closing = make(chan struct{})
+		c.journal = journal{logger: s.logger, debug: s.debug}
+		c.outbox = newOutbox(s)
+		c.sender = newSender(s, c.outbox, c.journal)
+		c.journal.debugf("start: POST %s with write key %s, flush at %d calls and after %v",
+			s.target.shown, masked(s.writeKey), s.flushAt, s.flushAfter)
+	})
+	return c.invalid
+}
+
+func orBackground(ctx context.Context) context.Context {
+	if ctx == nil {
+		return context.Background()
+	}
+	return ctx
+}

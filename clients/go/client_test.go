@@ -1,0 +1,392 @@
+package analytics
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestTheFiveCallsArriveInTheirOrder(t *testing.T) {
+	s := newService(t, nil)
+	c, f := newClient(t, s.URL)
+	must(t, c.Identify(&Identify{UserId: "u1", Traits: map[string]any{"plan": "pro"}}))
+	must(t, c.Track(&Track{UserId: "u1", Event: "Signed Up"}))
+	must(t, c.Page(&Page{AnonymousId: "a1", Name: "Home"}))
+	must(t, c.Group(&Group{UserId: "u1", GroupId: "g1"}))
+	must(t, c.Alias(&Alias{UserId: "u1", PreviousId: "a1"}))
+	must(t, c.Close())
+	var types []string
+	for _, item := range s.next(t).items {
+		types = append(types, describe(item).Type)
+	}
+	if want := []string{"identify", "track", "page", "group", "alias"}; !reflect.DeepEqual(types, want) {
+		t.Fatalf("got %v", types)
+	}
+	f.none(t)
+}
+
+func TestARequestIsWhatTheServiceExpects(t *testing.T) {
+	s := newService(t, nil)
+	c, _ := newClient(t, s.URL)
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened", MessageId: "m1", Timestamp: "2026-01-02"}))
+	must(t, c.Close())
+	r := s.next(t)
+	key, password, ok := r.BasicAuth()
+	if r.Method != "POST" || r.URL.Path != "/v1/batch" || !ok || key != "shop-write-key" || password != "" {
+		t.Fatalf("%s %s by %q %q", r.Method, r.URL.Path, key, password)
+	}
+	if r.Header.Get("Content-Type") != "application/json" || r.UserAgent() != "sluice-go/0.1.0" || r.ContentLength != int64(len(r.wire)) {
+		t.Fatalf("headers: %v", r.Header)
+	}
+	var body struct {
+		Batch   []json.RawMessage
+		SentAt  time.Time
+		Context any
+	}
+	must(t, json.Unmarshal(r.body, &body))
+	want := `{"type":"track","messageId":"m1","timestamp":"2026-01-02","userId":"u1","event":"Opened"}`
+	if len(body.Batch) != 1 || string(body.Batch[0]) != want || time.Since(body.SentAt) > time.Minute {
+		t.Fatalf("got %s", r.body)
+	}
+	if library := map[string]any{"library": map[string]any{"name": "sluice-go", "version": "0.1.0"}}; !reflect.DeepEqual(body.Context, library) {
+		t.Fatalf("got %v", body.Context)
+	}
+}
+
+func TestTheThresholdFlushes(t *testing.T) {
+	for name, set := range map[string]func(*Client){
+		"FlushAt":          func(c *Client) { c.FlushAt = 3 },
+		"Size":             func(c *Client) { c.Size = 3 },
+		"FlushAt and Size": func(c *Client) { c.FlushAt, c.Size = 3, 1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newService(t, nil)
+			c, _ := newClient(t, s.URL)
+			clock := newFakeTime()
+			c.edges = clock.edges()
+			set(c)
+			must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+			clock.awaitArmed(t, 5*time.Second) // it has seen the first, and
+			clock.awaitArmed(t, 5*time.Second) // has been told of it
+			must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+			must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+			if n := len(s.next(t).items); n != 3 {
+				t.Fatalf("%d calls came together", n)
+			}
+		})
+	}
+}
+
+func TestTwentyCallsAreTheDefaultThreshold(t *testing.T) {
+	s := newService(t, nil)
+	c, _ := newClient(t, s.URL)
+	c.edges = newFakeTime().edges()
+	for i := 0; i < 20; i++ {
+		must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	}
+	if n := len(s.next(t).items); n != 20 {
+		t.Fatalf("%d calls came together", n)
+	}
+}
+
+func TestTheIntervalFlushesFromTheLastFlushOn(t *testing.T) {
+	for name, set := range map[string]func(*Client){
+		"by default, of 5 s":      func(*Client) {},
+		"FlushAfter":              func(c *Client) { c.FlushAfter = 5 * time.Second },
+		"Interval":                func(c *Client) { c.Interval = 5 * time.Second },
+		"FlushAfter and Interval": func(c *Client) { c.FlushAfter, c.Interval = 5*time.Second, time.Hour },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newService(t, nil)
+			c, _ := newClient(t, s.URL)
+			clock := newFakeTime()
+			c.edges = clock.edges()
+			set(c)
+			must(t, c.Track(&Track{UserId: "u1", Event: "first"}))
+			clock.awaitArmed(t, 5*time.Second)
+			if len(s.requests) > 0 {
+				t.Fatal("it was sent before")
+			}
+			clock.advance(5 * time.Second)
+			s.next(t)
+
+			clock.advance(2 * time.Second)
+			must(t, c.Track(&Track{UserId: "u1", Event: "second"}))
+			clock.awaitArmed(t, 3*time.Second)
+			clock.advance(3 * time.Second)
+			s.next(t)
+
+			until(t, "the second is settled", func() bool { return c.outbox.held() == 0 })
+			clock.advance(time.Hour)
+			must(t, c.Track(&Track{UserId: "u1", Event: "third"}))
+			s.next(t)
+		})
+	}
+}
+
+func TestAFlushSendsAllThatWaitsInAsManyBatchesAsItTakes(t *testing.T) {
+	s := newService(t, nil)
+	c, _ := newClient(t, s.URL)
+	c.edges = newFakeTime().edges()
+	c.FlushAt = 3000
+	for i := 0; i < 3000; i++ {
+		must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	}
+	if one, two := len(s.next(t).items), len(s.next(t).items); one != 2500 || two != 500 {
+		t.Fatalf("they have %d and %d calls", one, two)
+	}
+}
+
+func TestAtTheThreshold1EachCallIsARequest(t *testing.T) {
+	release := make(chan struct{})
+	s := newService(t, func(n int, w http.ResponseWriter, _ *request) {
+		if n == 1 {
+			<-release // meanwhile the others wait together
+		}
+	})
+	c, f := newClient(t, s.URL)
+	c.FlushAt = 1
+	for i := 0; i < 10; i++ {
+		must(t, c.Track(&Track{UserId: "u1", Event: "Opened", MessageId: fmt.Sprint(i)}))
+	}
+	close(release)
+	must(t, c.Close())
+	for i := 0; i < 10; i++ {
+		if ids := s.next(t).ids(t); !reflect.DeepEqual(ids, []string{fmt.Sprint(i)}) {
+			t.Fatalf("request %d has %v", i, ids)
+		}
+	}
+	f.none(t)
+}
+
+func TestABatchGrowsWhileAnotherIsUnderWay(t *testing.T) {
+	release := make(chan struct{})
+	s := newService(t, func(n int, _ http.ResponseWriter, _ *request) {
+		if n == 1 {
+			<-release
+		}
+	})
+	c, _ := newClient(t, s.URL)
+	c.FlushAt = 2
+	for i := 0; i < 1000; i++ {
+		must(t, c.Track(&Track{UserId: "u1", Event: "Opened", MessageId: fmt.Sprint(i)}))
+		if i == 1 {
+			if n := len(s.next(t).items); n != 2 {
+				t.Fatalf("the first request has %d calls", n)
+			}
+		}
+	}
+	if len(s.requests) > 0 {
+		t.Fatal("two batches are under way")
+	}
+	close(release)
+	ids := s.next(t).ids(t)
+	if len(ids) != 998 || ids[0] != "2" || ids[997] != "999" {
+		t.Fatalf("%d calls came next", len(ids))
+	}
+	must(t, c.Close())
+}
+
+func TestFlushReturnsWhenAllThatWaitedIsSettled(t *testing.T) {
+	answered := false
+	s := newService(t, func(_ int, w http.ResponseWriter, _ *request) {
+		answered = true
+		w.WriteHeader(200)
+	})
+	c, f := newClient(t, s.URL)
+	must(t, c.Flush(context.Background())) // of nothing
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	must(t, c.Flush(context.Background()))
+	if !answered || c.outbox.held() != 0 {
+		t.Fatal("it did not wait")
+	}
+	f.none(t)
+	must(t, c.Close())
+	must(t, c.Flush(context.Background()))
+}
+
+func TestFlushEndsWithItsContextAndTheCallsAreSentAsEver(t *testing.T) {
+	release := make(chan struct{})
+	s := newService(t, func(int, http.ResponseWriter, *request) { <-release })
+	c, f := newClient(t, s.URL)
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		s.next(t)
+		cancel()
+	}()
+	err := c.Flush(ctx)
+	if !errors.Is(err, ErrNotFlushed) || !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "1 calls") {
+		t.Fatalf("got %v", err)
+	}
+	close(release)
+	must(t, c.Close())
+	f.none(t)
+}
+
+func TestABadCallIsRefusedAndStartsNothing(t *testing.T) {
+	c, f := newClient(t, "http://localhost:1")
+	for name, test := range map[string]struct{ got, want error }{
+		"nil identify":     {c.Identify(nil), ErrNilMessage},
+		"nil track":        {c.Track(nil), ErrNilMessage},
+		"nil page":         {c.Page(nil), ErrNilMessage},
+		"nil group":        {c.Group(nil), ErrNilMessage},
+		"nil alias":        {c.Alias(nil), ErrNilMessage},
+		"empty identify":   {c.Identify(&Identify{}), ErrNoUserOrAnonymousId},
+		"empty page":       {c.PageContext(context.Background(), &Page{}), ErrNoUserOrAnonymousId},
+		"no event":         {c.Track(&Track{UserId: "u1"}), ErrEventNotDefined},
+		"no group":         {c.GroupContext(nil, &Group{UserId: "u1"}), ErrGroupIdRequired}, //lint:ignore SA1012 it must not panic
+		"no user":          {c.AliasContext(context.Background(), &Alias{PreviousId: "a1"}), ErrUserIdRequired},
+		"no previous user": {c.Alias(&Alias{UserId: "u1"}), ErrPreviousIdRequired},
+		"bad time":         {c.IdentifyContext(context.Background(), &Identify{UserId: "u1", Timestamp: "now"}), ErrInvalidTimestamp},
+		"long id":          {c.Track(&Track{UserId: "u1", Event: "e", MessageId: strings.Repeat("x", 101)}), ErrMessageIdTooLong},
+		"long id of pairs": {c.Track(&Track{UserId: "u1", Event: "e", MessageId: strings.Repeat("😀", 51)}), ErrMessageIdTooLong},
+		"All is a text":    {c.Track(&Track{UserId: "u1", Event: "e", Integrations: map[string]any{"All": "no"}}), ErrIntegrationsAllNotBoolean},
+		"all is a number":  {c.Track(&Track{UserId: "u1", Event: "e", Integrations: map[string]any{"all": 0}}), ErrIntegrationsAllNotBoolean},
+	} {
+		var coded *Error
+		if !errors.Is(test.got, test.want) || !errors.As(test.got, &coded) || !strings.HasPrefix(test.got.Error(), "analytics: "+coded.Code+": ") {
+			t.Errorf("%s: got %v", name, test.got)
+		}
+	}
+	if c.outbox.started {
+		t.Error("there is a sender")
+	}
+	must(t, c.Close())
+	f.none(t)
+}
+
+func TestWhatIsRightIsNotRefused(t *testing.T) {
+	s := newService(t, nil)
+	c, f := newClient(t, s.URL)
+	type flag bool
+	no := false
+	for _, all := range []any{true, false, nil, flag(true), &no, json.RawMessage("false")} {
+		must(t, c.Track(&Track{UserId: "u1", Event: "e", Integrations: map[string]any{"All": all, "Webhooks": true}}))
+	}
+	for _, id := range []string{strings.Repeat("x", 100), strings.Repeat("é", 100), strings.Repeat("😀", 50)} {
+		must(t, c.TrackContext(context.Background(), &Track{UserId: "u1", Event: "e", MessageId: id}))
+	}
+	must(t, c.Close())
+	if n := len(s.next(t).items); n != 9 {
+		t.Fatalf("%d calls came", n)
+	}
+	f.none(t)
+}
+
+func TestFaultsInTheFieldsAreErrorsOfEachMethod(t *testing.T) {
+	for name, test := range map[string]struct {
+		client *Client
+		want   error
+	}{
+		"no write key":        {New(""), ErrWriteKeyRequired},
+		"the zero client":     {&Client{}, ErrWriteKeyRequired},
+		"a nil client":        {nil, ErrWriteKeyRequired},
+		"no URL":              {&Client{writeKey: "k", Endpoint: "localhost:8080"}, ErrInvalidEndpoint},
+		"a negative FlushAt":  {&Client{writeKey: "k", FlushAt: -1}, ErrInvalidOption},
+		"a negative Interval": {&Client{writeKey: "k", Interval: -1}, ErrInvalidOption},
+		"a negative MaxQueue": {&Client{writeKey: "k", MaxQueue: -1}, ErrInvalidOption},
+	} {
+		for method, got := range map[string]error{
+			"Track": test.client.Track(&Track{UserId: "u1", Event: "e"}),
+			"Flush": test.client.Flush(context.Background()),
+			"Close": test.client.Close(),
+		} {
+			if !errors.Is(got, test.want) {
+				t.Errorf("%s: %s returned %v", name, method, got)
+			}
+		}
+	}
+}
+
+func TestARedirectIsNotFollowed(t *testing.T) {
+	for _, own := range []bool{true, false} {
+		elsewhere := newService(t, nil)
+		s := newService(t, func(_ int, w http.ResponseWriter, r *request) {
+			http.Redirect(w, r.Request, elsewhere.URL, http.StatusTemporaryRedirect)
+		})
+		c, f := newClient(t, s.URL)
+		if !own {
+			c.HTTPClient = s.Client()
+		}
+		must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+		must(t, c.Close())
+		if failure := receive(t, f.came); !errors.Is(failure.Err, ErrRejected) || failure.Status != 307 || len(elsewhere.requests) > 0 {
+			t.Fatalf("got %v", failure)
+		}
+	}
+}
+
+func TestALargeBodyIsSentInGzipAndASmallOneAsItIs(t *testing.T) {
+	s := newService(t, nil)
+	c, _ := newClient(t, s.URL)
+	send := func(padding int) *request {
+		must(t, c.Track(&Track{UserId: "u1", Event: "Opened", Properties: map[string]any{"p": strings.Repeat("x", padding)}}))
+		must(t, c.Flush(context.Background()))
+		return s.next(t)
+	}
+	around := len(send(0).body)
+	if r := send(1024 - around); len(r.body) != 1024 || r.Header.Get("Content-Encoding") != "" {
+		t.Fatalf("%d bytes went as %q", len(r.body), r.Header.Get("Content-Encoding"))
+	}
+	for i := 0; i < 3; i++ { // the writer is used again
+		r := send(1025 - around + i)
+		if len(r.body) != 1025+i || r.Header.Get("Content-Encoding") != "gzip" || len(r.wire) > 400 || r.ContentLength != int64(len(r.wire)) {
+			t.Fatalf("%d bytes went as %q in %d", len(r.body), r.Header.Get("Content-Encoding"), len(r.wire))
+		}
+	}
+	must(t, c.Close())
+}
+
+func TestOneConnectionServesAllRequests(t *testing.T) {
+	s := newService(t, func(n int, w http.ResponseWriter, _ *request) {
+		if n%2 == 0 {
+			w.WriteHeader(400)
+		}
+		_, _ = io.WriteString(w, strings.Repeat("x", 100_000)) // read to the end, or it could not be used again
+	})
+	c, _ := newClient(t, s.URL)
+	for i := 0; i < 20; i++ {
+		must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+		must(t, c.Flush(context.Background()))
+	}
+	must(t, c.Close())
+	if n := len(s.connections); n != 1 {
+		t.Fatalf("there were %d connections", n)
+	}
+}
+
+func TestAnAnswerWithoutEndIsNotReadForEver(t *testing.T) {
+	cutOff := make(chan bool, 1)
+	s := newService(t, func(_ int, w http.ResponseWriter, _ *request) {
+		for i := 0; i < 50; i++ { // 50 MB, when all is read
+			if _, err := w.Write(make([]byte, answerBytes)); err != nil {
+				cutOff <- true
+				return
+			}
+		}
+		cutOff <- false
+	})
+	c, f := newClient(t, s.URL)
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	must(t, c.Close())
+	if !receive(t, cutOff) {
+		t.Fatal("it was")
+	}
+	f.none(t)
+}
+
+func TestTheDefaultEndpointIsOnThisMachine(t *testing.T) {
+	c := New("k")
+	s, err := c.settings()
+	if err != nil || s.target.url != "http://localhost:8080/v1/batch" {
+		t.Fatalf("got %v, %v", s, err)
+	}
+}

@@ -1,0 +1,252 @@
+package analytics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestCloseSendsWhatWaits(t *testing.T) {
+	s := newService(t, nil)
+	c, f := newClient(t, s.URL)
+	c.FlushAt = 10_000
+	for i := 0; i < 6000; i++ {
+		must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	}
+	must(t, c.Close())
+	var sizes []int
+	for len(s.requests) > 0 {
+		sizes = append(sizes, len(s.next(t).items))
+	}
+	if got := fmt.Sprint(sizes); got != "[2500 2500 1000]" {
+		t.Fatalf("got %s", got)
+	}
+	f.none(t)
+}
+
+func TestCallsAfterCloseAreRefused(t *testing.T) {
+	s := newService(t, nil)
+	c, _ := newClient(t, s.URL)
+	must(t, c.Close()) // before there was a call
+	if err := c.Track(&Track{UserId: "u1", Event: "Opened"}); !errors.Is(err, ErrClosed) {
+		t.Fatalf("got %v", err)
+	}
+	if err := c.TrackContext(context.Background(), &Track{UserId: "u1", Event: "Opened"}); !errors.Is(err, ErrClosed) {
+		t.Fatalf("got %v", err)
+	}
+	must(t, c.Flush(context.Background()))
+	must(t, c.Close())
+	if len(s.requests) > 0 {
+		t.Fatal("something was sent")
+	}
+}
+
+func TestCloseEndsAtItsLimitAndWhatIsLeftIsReported(t *testing.T) {
+	for name, answer := range map[string]func(int, http.ResponseWriter, *request){
+		"without an answer": func(_ int, _ http.ResponseWriter, r *request) { <-r.Context().Done() },
+		"between two tries": func(_ int, w http.ResponseWriter, _ *request) {
+			w.Header().Set("Retry-After", "300")
+			w.WriteHeader(503)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newService(t, answer)
+			c, f := newClient(t, s.URL)
+			c.CloseTimeout = 50 * time.Millisecond
+			for i := 0; i < 3000; i++ {
+				must(t, c.Track(&Track{UserId: "u1", Event: "Opened", MessageId: fmt.Sprint(i)}))
+			}
+			start := time.Now()
+			err := c.Close()
+			if took := time.Since(start); took < 50*time.Millisecond || took > 5*time.Second {
+				t.Fatalf("it took %v", took)
+			}
+			if !errors.Is(err, ErrClosed) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "3000 calls") {
+				t.Fatalf("got %v", err)
+			}
+			for i := 0; i < 3000; { // Close has waited for the callback
+				failure := <-f.came
+				if !errors.Is(failure.Err, ErrClosed) || !errors.Is(failure.Err, context.DeadlineExceeded) {
+					t.Fatalf("got %v", failure.Err)
+				}
+				for _, m := range failure.Messages {
+					if m.MessageId != fmt.Sprint(i) {
+						t.Fatalf("%s came in the place of %d", m.MessageId, i)
+					}
+					i++
+				}
+			}
+			f.none(t)
+			if again := c.Close(); again != err {
+				t.Fatalf("the second Close returned %v", again)
+			}
+		})
+	}
+}
+
+func TestCloseContextEndsWithItsContext(t *testing.T) {
+	s := newService(t, status(503))
+	c, f := newClient(t, s.URL)
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		s.next(t)
+		s.next(t) // so that the first has its answer
+		cancel()
+	}()
+	if err := c.CloseContext(ctx); !errors.Is(err, ErrClosed) || !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+	if failure := receive(t, f.came); !strings.Contains(failure.Err.Error(), "status 503") {
+		t.Fatalf("got %v", failure.Err)
+	}
+}
+
+func TestCloseEndsAlthoughACallbackDoesNot(t *testing.T) {
+	s := newService(t, status(400))
+	c, _ := newClient(t, s.URL)
+	entered, release := make(chan struct{}), make(chan struct{})
+	c.OnFailure = func(Failure) {
+		close(entered)
+		<-release
+	}
+	c.FlushAt = 1
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	<-entered
+	c.CloseTimeout = time.Millisecond
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := c.CloseContext(ctx); !errors.Is(err, ErrClosed) || !strings.Contains(err.Error(), "1 calls") {
+		t.Fatalf("got %v", err)
+	}
+	close(release)
+	<-c.sender.done
+}
+
+func TestASecondCloseWaitsForTheFirst(t *testing.T) {
+	release := make(chan struct{})
+	s := newService(t, func(int, http.ResponseWriter, *request) { <-release })
+	c, f := newClient(t, s.URL)
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	results := make(chan error, 2)
+	for i := 0; i < 2; i++ {
+		go func() { results <- c.Close() }()
+	}
+	s.next(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := c.CloseContext(ctx); !errors.Is(err, ErrClosed) || !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+	close(release)
+	must(t, receive(t, results))
+	must(t, receive(t, results))
+	f.none(t)
+}
+
+// Every call that was taken is sent or reported, whenever Close comes.
+func TestCloseLosesNothingOfWhatIsCalledMeanwhile(t *testing.T) {
+	for round := 0; round < 10; round++ {
+		s := newService(t, func(n int, w http.ResponseWriter, _ *request) {
+			if n%3 == 0 {
+				w.WriteHeader(400)
+			}
+		})
+		c, f := newClient(t, s.URL)
+		c.FlushAt, c.MaxQueue = 5, 300
+		var callers sync.WaitGroup
+		var mu sync.Mutex
+		taken := map[string]int{}
+		begun := make(chan struct{}, 1000)
+		for i := 0; i < 8; i++ {
+			i := i
+			callers.Add(1)
+			go func() {
+				defer callers.Done()
+				for n := 0; ; n++ {
+					id := fmt.Sprint(i, "-", n)
+					message := &Track{UserId: "u1", Event: "Opened", MessageId: id}
+					var err error
+					if i%2 == 0 {
+						err = c.Track(message)
+					} else {
+						err = c.TrackContext(context.Background(), message)
+					}
+					switch {
+					case err == nil:
+						mu.Lock()
+						taken[id] = 0
+						mu.Unlock()
+					case errors.Is(err, ErrClosed):
+						return
+					case errors.Is(err, ErrQueueFull):
+						runtime.Gosched()
+					default:
+						t.Error(err)
+						return
+					}
+					if n == 20*round {
+						begun <- struct{}{}
+					}
+				}
+			}()
+		}
+		receive(t, begun)
+		must(t, c.Close())
+		callers.Wait()
+		refused := map[string]bool{}
+		for len(f.came) > 0 {
+			for _, m := range (<-f.came).Messages {
+				refused[m.MessageId] = true
+			}
+		}
+		arrived := map[string]bool{}
+		for len(s.requests) > 0 {
+			for _, id := range s.next(t).ids(t) {
+				if arrived[id] {
+					t.Fatalf("%s came twice", id)
+				}
+				arrived[id] = true
+			}
+		}
+		for id := range taken {
+			if !arrived[id] {
+				t.Fatalf("%s is lost", id)
+			}
+		}
+		if len(arrived) != len(taken) {
+			t.Fatalf("%d calls were taken and %d sent", len(taken), len(arrived))
+		}
+		for id := range refused {
+			if !arrived[id] {
+				t.Fatalf("%s was reported and never sent", id)
+			}
+		}
+	}
+}
+
+func TestNoGoroutineIsLeftAfterClose(t *testing.T) {
+	before := runtime.NumGoroutine()
+	var answered atomic.Int32
+	s := newService(t, func(int, http.ResponseWriter, *request) { answered.Add(1) })
+	serving := runtime.NumGoroutine()
+	c, _ := newClient(t, s.URL)
+	if n := runtime.NumGoroutine(); n != serving {
+		t.Fatalf("New starts %d", n-serving)
+	}
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	must(t, c.Close())
+	until(t, "no goroutine of a client is there", func() bool { return !isLeft(stacks()) })
+	s.Close()
+	until(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before })
+	if answered.Load() != 1 {
+		t.Fatal("nothing was sent")
+	}
+}

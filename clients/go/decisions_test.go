@@ -1,0 +1,136 @@
+package analytics
+
+import (
+	"errors"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestAFlushIsDue(t *testing.T) {
+	const second = time.Second
+	for _, test := range []struct {
+		name  string
+		facts flushFacts
+		want  time.Duration
+	}{
+		{"never for nothing", flushFacts{waiting: 0, flushAt: 20, asked: true, sinceFlush: 9 * second, flushAfter: 5 * second}, never},
+		{"at the threshold", flushFacts{waiting: 20, flushAt: 20, flushAfter: 5 * second}, 0},
+		{"not below it", flushFacts{waiting: 19, flushAt: 20, flushAfter: 5 * second}, 5 * second},
+		{"for each call at the threshold 1", flushFacts{waiting: 1, flushAt: 1, flushAfter: 5 * second}, 0},
+		{"after the interval", flushFacts{waiting: 1, flushAt: 20, sinceFlush: 5 * second, flushAfter: 5 * second}, 0},
+		{"not before", flushFacts{waiting: 1, flushAt: 20, sinceFlush: 4 * second, flushAfter: 5 * second}, second},
+		{"when it is asked for", flushFacts{waiting: 1, flushAt: 20, asked: true, flushAfter: 5 * second}, 0},
+	} {
+		if got := untilFlush(test.facts); got != test.want {
+			t.Errorf("%s: got %v, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+func TestBackoffDoublesUpToItsCapWithFullJitter(t *testing.T) {
+	base := 100 * time.Millisecond
+	for tries, want := range map[int]time.Duration{
+		1: 100 * time.Millisecond, 2: 200 * time.Millisecond, 7: 6400 * time.Millisecond, 8: longestBackoff, 20: longestBackoff, 1e6: longestBackoff,
+	} {
+		if got := backoff(tries, base, 1); got != want {
+			t.Errorf("after %d tries at most %v, want %v", tries, got, want)
+		}
+		if got := backoff(tries, base, 0); got != 0 {
+			t.Errorf("after %d tries at least %v", tries, got)
+		}
+		if got := backoff(tries, base, 0.5); got != want/2 {
+			t.Errorf("after %d tries %v in the middle", tries, got)
+		}
+	}
+	if got := backoff(1, time.Hour, 1); got != longestBackoff {
+		t.Errorf("a base of an hour waits %v", got)
+	}
+}
+
+func TestTheWaitsOfTheDocumentation(t *testing.T) {
+	total := time.Duration(0)
+	for tries := 1; tries <= DefaultMaxRetries; tries++ {
+		total += backoff(tries, DefaultRetryBase, 1)
+	}
+	if total.Round(time.Second) != 193*time.Second || (total/2).Round(time.Second) != 96*time.Second {
+		t.Fatalf("%v at most, %v on average", total, total/2)
+	}
+}
+
+func TestAnAnswerIsJudgedByItsStatus(t *testing.T) {
+	for status, want := range map[int]verdict{
+		200: taken, 201: refused, 202: refused, 204: refused, 301: refused, 302: refused, 304: refused, 307: refused, 308: refused,
+		400: refused, 401: refused, 403: refused, 404: refused, 405: refused, 408: refused, 413: refused, 415: refused, 425: refused, 431: refused,
+		429: tryAgain, 500: tryAgain, 502: tryAgain, 503: tryAgain, 504: tryAgain, 599: tryAgain, 600: refused,
+	} {
+		if got := (&answer{status: status}).judge(); got != want {
+			t.Errorf("%d: got %v, want %v", status, got, want)
+		}
+	}
+	if got := (&answer{err: errors.New("reset")}).judge(); got != tryAgain {
+		t.Errorf("no answer: got %v", got)
+	}
+}
+
+func TestRetryAfterIsSecondsOrADate(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for header, want := range map[string]time.Duration{
+		"": 0, "0": 0, "7": 7 * time.Second, "300": longestRetryAfter, "301": longestRetryAfter, "99999999999999999999": longestRetryAfter,
+		"-1": 0, "1.5": 0, "soon": 0, " 7": 0, "+7": 0,
+		now.Add(9 * time.Second).Format(http.TimeFormat): 9 * time.Second,
+		now.Add(time.Hour).Format(http.TimeFormat):       longestRetryAfter,
+		now.Add(-time.Hour).Format(http.TimeFormat):      0,
+		now.Add(8 * time.Second).Format(time.RFC850):     8 * time.Second,
+	} {
+		if got := retryAfterOf(header, now); got != want {
+			t.Errorf("%q: got %v, want %v", header, got, want)
+		}
+	}
+}
+
+func TestRejectionsAreReadWhereTheyMakeSense(t *testing.T) {
+	for _, test := range []struct {
+		body string
+		want []rejection
+	}{
+		{`{"success":true}`, nil},
+		{`{"success":true,"rejected":[]}`, []rejection{}},
+		{`{"success":true,"rejected":[{"index":1,"code":"too_deep","message":"m"}]}`, []rejection{{1, "too_deep", "m"}}},
+		{`{"rejected":[{"index":2,"code":"a"},{"index":-1},{"index":3},{"index":2,"code":"b"}]}`, []rejection{{2, "a", ""}}},
+		{`{"rejected":`, nil},
+		{`<html>"rejected"</html>`, nil},
+		{`{"rejected":"all"}`, nil},
+		{``, nil},
+	} {
+		if got := (&answer{body: []byte(test.body)}).rejections(3); len(got)+len(test.want) > 0 && !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%s: got %v", test.body, got)
+		}
+	}
+	long := (&answer{body: []byte(`{"rejected":[{"index":0,"message":"` + strings.Repeat("x", 1000) + `"}]}`)}).rejections(1)
+	if len(long) != 1 || len(long[0].Message) > 310 {
+		t.Error("what the service says is not bounded")
+	}
+}
+
+func TestAnEndpointWithoutPathMeansTheBatchRoute(t *testing.T) {
+	for endpoint, want := range map[string]target{
+		"http://host:8080":                     {"http://host:8080/v1/batch", "http://host:8080/v1/batch"},
+		"http://host:8080/":                    {"http://host:8080/v1/batch", "http://host:8080/v1/batch"},
+		"https://host/in/v1/import":            {"https://host/in/v1/import", "https://host/in/v1/import"},
+		"https://host/v1/batch/":               {"https://host/v1/batch/", "https://host/v1/batch/"},
+		"http://host?writeKey=secret":          {"http://host/v1/batch?writeKey=secret", "http://host/v1/batch"},
+		"http://user:secret@[::1]:8080/a%2Fb#": {"http://[::1]:8080/a%2Fb", "http://[::1]:8080/a%2Fb"},
+	} {
+		if got, err := parseEndpoint(endpoint); err != nil || got != want {
+			t.Errorf("%s: got %v, %v", endpoint, got, err)
+		}
+	}
+	for _, endpoint := range []string{"host", "host:8080", "/v1/batch", "//host/v1/batch", "ftp://host", "http://", "http:///v1/batch", "http://:8080", "http:host", "http://ho st", "http://host:port", "\x00"} {
+		if got, err := parseEndpoint(endpoint); !errors.Is(err, ErrInvalidEndpoint) {
+			t.Errorf("%q is taken for %v", endpoint, got)
+		}
+	}
+}

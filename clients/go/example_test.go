@@ -1,0 +1,153 @@
+package analytics_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	"sluice.internal/analytics"
+)
+
+// newService prints the calls that it gets. With a status it refuses them instead.
+func newService(status int) *httptest.Server {
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if status != http.StatusOK {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, `{"code":"unknown_source","message":"No source has this write key."}`)
+			return
+		}
+		var body struct{ Batch []map[string]any }
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			fmt.Println(err)
+		}
+		for _, call := range body.Batch {
+			fmt.Println(call["type"], call["userId"], call["event"])
+		}
+	}))
+}
+
+func Example() {
+	service := newService(http.StatusOK)
+	defer service.Close()
+
+	client := analytics.New("shop-write-key")
+	client.Endpoint = service.URL
+	if err := client.Identify(&analytics.Identify{UserId: "u1", Traits: map[string]any{"plan": "pro"}}); err != nil {
+		fmt.Println(err)
+	}
+	if err := client.Track(&analytics.Track{UserId: "u1", Event: "Signed Up"}); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println("queued")
+	if err := client.Close(); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// queued
+	// identify u1 <nil>
+	// track u1 Signed Up
+}
+
+// A historical import gives each call the time at which it happened, and rather waits than be refused.
+func ExampleClient_TrackContext() {
+	service := newService(http.StatusOK)
+	defer service.Close()
+
+	client := analytics.New("shop-write-key")
+	client.Endpoint = service.URL
+	client.FlushAt = 2500
+	client.MaxQueue = 2
+	ctx := context.Background()
+	for year := 2019; year < 2024; year++ {
+		err := client.TrackContext(ctx, &analytics.Track{
+			UserId:    "u1",
+			Event:     fmt.Sprint("Renewed ", year),
+			Timestamp: time.Date(year, 12, 1, 9, 0, 0, 0, time.UTC).Format(time.RFC3339),
+			MessageId: fmt.Sprint("renewal-u1-", year), // so that a second import adds nothing, for a while
+		})
+		if err != nil {
+			fmt.Println(err)
+		}
+	}
+	if err := client.Close(); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// track u1 Renewed 2019
+	// track u1 Renewed 2020
+	// track u1 Renewed 2021
+	// track u1 Renewed 2022
+	// track u1 Renewed 2023
+}
+
+func ExampleClient_Flush() {
+	service := newService(http.StatusOK)
+	defer service.Close()
+
+	client := analytics.New("shop-write-key")
+	client.Endpoint = service.URL
+	defer client.Close()
+	if err := client.Track(&analytics.Track{UserId: "u1", Event: "Opened"}); err != nil {
+		fmt.Println(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := client.Flush(ctx); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println("settled")
+	// Output:
+	// track u1 Opened
+	// settled
+}
+
+func ExampleFailure() {
+	service := newService(http.StatusUnauthorized)
+	defer service.Close()
+
+	client := analytics.New("wrong-write-key")
+	client.Endpoint = service.URL
+	client.OnFailure = func(f analytics.Failure) {
+		fmt.Println(len(f.Messages), "call,", f.Messages[0].Type, "with status", f.Status)
+		fmt.Println("refused:", errors.Is(f.Err, analytics.ErrRejected))
+		fmt.Println("by its key:", errors.Is(f.Err, &analytics.Error{Code: "unknown_source"}))
+	}
+	if err := client.Track(&analytics.Track{UserId: "u1", Event: "Opened"}); err != nil {
+		fmt.Println(err)
+	}
+	if err := client.Close(); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// 1 call, track with status 401
+	// refused: true
+	// by its key: true
+}
+
+func ExampleError() {
+	client := analytics.New("shop-write-key")
+	defer client.Close()
+	fmt.Println(client.Track(&analytics.Track{UserId: "u1"}))
+
+	err := client.Track(&analytics.Track{
+		UserId:     "u1",
+		Event:      "Order Completed",
+		Properties: map[string]any{"total": math.NaN()},
+	})
+	fmt.Println(err)
+
+	var coded *analytics.Error
+	if errors.As(err, &coded) {
+		fmt.Println(coded.Code, errors.Is(err, analytics.ErrNotSerialisable))
+	}
+	// Output:
+	// analytics: event_not_defined: a track needs Event, the name of the action
+	// analytics: not_serialisable: properties.total cannot be written as JSON: json: unsupported value: NaN
+	// not_serialisable true
+}

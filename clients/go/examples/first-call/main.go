@@ -1,0 +1,40 @@
+// Sends one call of each type, and says what came of them.
+package main
+
+import (
+	"fmt"
+	"log"
+	"os"
+
+	"sluice.internal/analytics"
+)
+
+func main() {
+	client := analytics.New("shop-write-key")      // the write key of a source
+	client.Endpoint = os.Getenv("SLUICE_ENDPOINT") // empty: http://localhost:8080/v1/batch
+	client.OnFailure = func(f analytics.Failure) {
+		for _, m := range f.Messages {
+			log.Printf("%s %s will not arrive: %v", m.Type, m.MessageId, f.Err)
+		}
+	}
+
+	check(client.Track(&analytics.Track{
+		AnonymousId: "visitor-1",
+		Event:       "Pricing Viewed",
+		Properties:  map[string]any{"plan": "pro", "seats": 3},
+	}))
+	check(client.Alias(&analytics.Alias{PreviousId: "visitor-1", UserId: "u1"}))
+	check(client.Identify(&analytics.Identify{UserId: "u1", Traits: map[string]any{"email": "ada@example.com"}}))
+	check(client.Group(&analytics.Group{UserId: "u1", GroupId: "acme", Traits: map[string]any{"industry": "tools"}}))
+	check(client.Page(&analytics.Page{UserId: "u1", Name: "Welcome", Traits: map[string]any{"path": "/welcome"}}))
+
+	// Close sends what waits: without it, what was queued in the last seconds is lost.
+	check(client.Close())
+	fmt.Println("sent")
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}

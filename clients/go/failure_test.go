@@ -1,0 +1,174 @@
+package analytics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// rejectsSome takes all calls of a batch but the second and the fourth.
+func rejectsSome(_ int, w http.ResponseWriter, _ *request) {
+	_, _ = io.WriteString(w, `{"success":true,"rejected":[
+		{"index":1,"code":"event_not_defined","message":"A track call needs event."},
+		{"index":3,"code":"too_deep","message":"Too deep."}]}`)
+}
+
+func TestEachRejectedCallOfABatchIsReportedWithItsCode(t *testing.T) {
+	s := newService(t, rejectsSome)
+	c, f := newClient(t, s.URL)
+	for i := 0; i < 5; i++ {
+		must(t, c.Track(&Track{UserId: "u1", Event: "Opened", MessageId: fmt.Sprint("m", i)}))
+	}
+	must(t, c.Close())
+	one, two := receive(t, f.came), receive(t, f.came)
+	if !errors.Is(one.Err, ErrEventNotDefined) || one.Status != 200 || len(one.Messages) != 1 || one.Messages[0].MessageId != "m1" {
+		t.Fatalf("got %+v", one)
+	}
+	if !errors.Is(two.Err, ErrTooDeep) || two.Err.Message != "Too deep." || two.Messages[0].MessageId != "m3" {
+		t.Fatalf("got %+v", two)
+	}
+	f.none(t)
+	if n := len(s.requests); n != 1 {
+		t.Fatalf("%d requests", n)
+	}
+}
+
+func TestWhatWasReportedStaysAsItIs(t *testing.T) {
+	s := newService(t, status(400))
+	c, f := newClient(t, s.URL)
+	var kept []Failure
+	for i := 0; i < 3; i++ { // the batches are written into the same memory
+		must(t, c.Track(&Track{UserId: "u1", Event: "Opened", MessageId: fmt.Sprint("m", i)}))
+		must(t, c.Flush(context.Background()))
+		kept = append(kept, receive(t, f.came))
+	}
+	for i, failure := range kept {
+		if m := failure.Messages[0]; describe(m.JSON).MessageId != fmt.Sprint("m", i) {
+			t.Fatalf("%d became %s", i, m.JSON)
+		}
+	}
+}
+
+func TestA200IsSuccessWhateverItSays(t *testing.T) {
+	for _, body := range []string{"", "OK", `{"success":false}`, `{"rejected"`, `{"rejected":[{"index":99,"code":"x"}]}`, "<html>"} {
+		s := newService(t, func(_ int, w http.ResponseWriter, _ *request) { _, _ = io.WriteString(w, body) })
+		c, f := newClient(t, s.URL)
+		must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+		must(t, c.Close())
+		f.none(t)
+	}
+}
+
+func TestA200WhoseBodyBreaksOffIsSuccess(t *testing.T) {
+	s := newService(t, func(_ int, w http.ResponseWriter, _ *request) {
+		w.Header().Set("Content-Length", "1000")
+		_, _ = io.WriteString(w, `{"success":tr`)
+		w.(http.Flusher).Flush()
+		hangUp(w)
+	})
+	c, f := newClient(t, s.URL)
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	must(t, c.Close())
+	f.none(t)
+	if n := len(s.requests); n != 1 {
+		t.Fatalf("%d requests", n)
+	}
+}
+
+func TestACallbackThatPanicsEndsNothing(t *testing.T) {
+	s := newService(t, status(400))
+	c, _ := newClient(t, s.URL)
+	log := &lines{}
+	called := 0
+	c.Logger, c.OnFailure = log, func(Failure) {
+		called++
+		panic("at the worst moment")
+	}
+	for i := 0; i < 3; i++ {
+		must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+		must(t, c.Flush(context.Background()))
+	}
+	must(t, c.Close())
+	if called != 3 || strings.Count(log.String(), "OnFailure panicked: at the worst moment") != 3 {
+		t.Fatalf("called %d times: %s", called, log)
+	}
+}
+
+func TestACallbackMayMakeCalls(t *testing.T) {
+	s := newService(t, func(n int, w http.ResponseWriter, _ *request) {
+		if n == 1 {
+			w.WriteHeader(400)
+		}
+	})
+	c, _ := newClient(t, s.URL)
+	var err error
+	c.OnFailure = func(f Failure) {
+		err = c.Track(&Track{UserId: "u1", Event: "Failed", MessageId: "again"})
+	}
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened", MessageId: "m1"}))
+	must(t, c.Flush(context.Background()))
+	must(t, err)
+	must(t, c.Close())
+	s.next(t)
+	if ids := s.next(t).ids(t); len(ids) != 1 || ids[0] != "again" {
+		t.Fatalf("got %v", ids)
+	}
+}
+
+func TestWithoutACallbackOneLinePerBatchIsLogged(t *testing.T) {
+	s := newService(t, func(n int, w http.ResponseWriter, r *request) {
+		if n == 1 {
+			w.WriteHeader(401)
+			_, _ = io.WriteString(w, `{"code":"unknown_source","message":"No source has this write key."}`)
+			return
+		}
+		rejectsSome(n, w, r)
+	})
+	c, _ := newClient(t, s.URL)
+	log := &lines{}
+	c.Logger, c.OnFailure = log, nil
+	for batch := 0; batch < 2; batch++ {
+		for i := 0; i < 5; i++ {
+			must(t, c.Track(&Track{UserId: "u-secret", Event: "Opened", Properties: map[string]any{"card": "4111"}}))
+		}
+		must(t, c.Flush(context.Background()))
+	}
+	must(t, c.Close())
+	text := log.String()
+	if strings.Count(text, "\n") != 2 || !strings.Contains(text, "5 calls are lost after 1 tries") || !strings.Contains(text, "unknown_source") ||
+		!strings.Contains(text, `2 of 5 calls were rejected, the first with "event_not_defined"`) {
+		t.Fatalf("got %s", text)
+	}
+	for _, secret := range []string{"u-secret", "4111", "shop-write-key", "Opened"} {
+		if strings.Contains(text, secret) {
+			t.Fatalf("%s is in %s", secret, text)
+		}
+	}
+}
+
+type panicLogger struct{}
+
+func (panicLogger) Printf(string, ...any) { panic("at the worst moment") }
+
+func TestALoggerMayPanic(t *testing.T) {
+	s := newService(t, status(400))
+	c, _ := newClient(t, s.URL)
+	c.Logger, c.OnFailure, c.debug = panicLogger{}, nil, true
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	must(t, c.Close())
+}
+
+func TestErrorsAreToldByTheirCodes(t *testing.T) {
+	cause := errors.New("disk full")
+	err := error(ErrNotSerialisable.because("properties.a cannot be written as JSON", cause))
+	if !errors.Is(err, ErrNotSerialisable) || !errors.Is(err, cause) || errors.Is(err, ErrTooDeep) || errors.Is(err, (*Error)(nil)) {
+		t.Fatal("they are not")
+	}
+	if got := err.Error(); got != "analytics: not_serialisable: properties.a cannot be written as JSON: disk full" {
+		t.Fatalf("got %s", got)
+	}
+}

@@ -1,0 +1,3 @@
+module sluice.internal/analytics
+
+go 1.21

@@ -1,0 +1,181 @@
+package analytics
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// outbox is the queue between the callers and the sender, with the signals between them.
+type outbox struct {
+	flushAt    int
+	flushAfter time.Duration
+	isFull     [3]*Error // by what is full
+
+	mu        sync.Mutex
+	queue     queue
+	started   bool // there was a first call, and there is a sender
+	closed    bool
+	flushTo   uint64        // a flush goes on until so many calls since the beginning are settled
+	lastFlush time.Time     // or the first call
+	progress  chan struct{} // closed when calls are settled, or on Close; nil while nobody waits for that
+
+	wake chan struct{} // tells the sender to look again; holds one
+}
+
+func newOutbox(s *settings) *outbox {
+	o := &outbox{
+		flushAt:    s.flushAt,
+		flushAfter: s.flushAfter,
+		queue:      queue{bounds: s.bounds, batchCalls: batchCalls},
+		wake:       make(chan struct{}, 1),
+	}
+	if s.flushAt == 1 {
+		o.queue.batchCalls = 1
+	}
+	o.isFull[fullOfCalls] = ErrQueueFull.because(fmt.Sprintf("%d calls wait or are under way (MaxQueue)", s.bounds.calls), nil)
+	o.isFull[fullOfBytes] = ErrQueueFull.because(
+		fmt.Sprintf("the calls that wait or are under way have %d bytes (MaxQueueBytes), or would have more", s.bounds.bytes), nil)
+	return o
+}
+
+// put queues a copy of an encoded call. Without room it fails, or with a context waits until that is done.
+// first says that there is no sender yet: the caller must start it.
+func (o *outbox) put(ctx context.Context, call []byte, now time.Time) (first bool, err *Error) {
+	for {
+		first, err, progress := o.tryPut(call, now, ctx != nil)
+		if progress == nil {
+			return first, err
+		}
+		select {
+		case <-progress:
+		case <-ctx.Done():
+			return false, err.because(err.Message, ctx.Err())
+		}
+	}
+}
+
+// tryPut returns a channel that is closed when there may be room, if there is none now and the caller waits for some.
+func (o *outbox) tryPut(call []byte, now time.Time, waits bool) (first bool, err *Error, progress <-chan struct{}) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return false, ErrClosed, nil
+	}
+	if room := o.queue.room(len(call)); room != free {
+		o.flush()
+		if waits && len(call) <= o.queue.bounds.bytes {
+			progress = o.nextProgress()
+		}
+		return false, o.isFull[room], progress
+	}
+	first = !o.started
+	if first {
+		o.started = true
+		o.lastFlush = now
+	}
+	o.queue.add(call)
+	if o.queue.waiting == 1 || o.queue.waiting == o.flushAt {
+		o.signal()
+	}
+	return first, nil, nil
+}
+
+// take returns the next batch when a flush is due, else how long to wait for one, until wake at the latest. done says
+// that nothing will come any more.
+func (o *outbox) take(now time.Time) (b *batch, wait time.Duration, done bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	wait = untilFlush(flushFacts{
+		waiting:    o.queue.waiting,
+		flushAt:    o.flushAt,
+		asked:      o.queue.settled < o.flushTo,
+		sinceFlush: now.Sub(o.lastFlush),
+		flushAfter: o.flushAfter,
+	})
+	if wait != 0 {
+		return nil, wait, o.closed && o.queue.waiting == 0
+	}
+	if o.queue.settled >= o.flushTo {
+		o.flushTo = o.queue.put // all that waits now; what comes later waits for a flush of its own
+	}
+	o.lastFlush = now
+	return o.queue.take(), 0, false
+}
+
+// settle frees the place of a batch that was sent or reported. reuse says that nobody else reads it any more.
+func (o *outbox) settle(b *batch, reuse bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.queue.settle(b, reuse)
+	o.announce()
+}
+
+// awaitSettled has all that waits flushed, and returns when it is settled; else how many calls are not, with why it ended.
+func (o *outbox) awaitSettled(ctx context.Context) (left int, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	target := o.queue.put
+	o.flush()
+	for o.queue.settled < target {
+		progress := o.nextProgress()
+		o.mu.Unlock()
+		select {
+		case <-progress:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		o.mu.Lock()
+		if err != nil && o.queue.settled < target {
+			return int(target - o.queue.settled), err
+		}
+	}
+	return 0, nil
+}
+
+// close refuses further calls and has the others flushed. first: it was not closed yet; started: there is a sender.
+func (o *outbox) close() (first, started bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	first = !o.closed
+	o.closed = true
+	o.flush()
+	o.announce()
+	return first, o.started
+}
+
+// held returns how many calls wait or are under way.
+func (o *outbox) held() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.queue.held.calls
+}
+
+// What follows needs the lock.
+
+func (o *outbox) flush() {
+	o.flushTo = o.queue.put
+	o.signal()
+}
+
+func (o *outbox) signal() {
+	select {
+	case o.wake <- struct{}{}:
+	default: // it is told already
+	}
+}
+
+func (o *outbox) nextProgress() <-chan struct{} {
+	if o.progress == nil {
+		o.progress = make(chan struct{})
+	}
+	return o.progress
+}
+
+func (o *outbox) announce() {
+	if o.progress != nil {
+		close(o.progress)
+		o.progress = nil
+	}
+}

@@ -1,0 +1,284 @@
+package analytics
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// hangUp breaks the connection without an answer.
+func hangUp(w http.ResponseWriter) {
+	conn, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		panic(err)
+	}
+	_ = conn.(*net.TCPConn).SetLinger(0) // with a reset
+	_ = conn.Close()
+}
+
+type sentBody struct {
+	Batch  json.RawMessage
+	SentAt time.Time
+}
+
+func bodyOf(t *testing.T, r *request) (b sentBody) {
+	must(t, json.Unmarshal(r.body, &b))
+	return b
+}
+
+func TestWhatMaySucceedLaterIsSentAgainWithTheSameCallsAndTheTimeOfTheTry(t *testing.T) {
+	for name, first := range map[string]func(w http.ResponseWriter){
+		"429":                func(w http.ResponseWriter) { w.WriteHeader(429) },
+		"500":                func(w http.ResponseWriter) { w.WriteHeader(500) },
+		"503":                func(w http.ResponseWriter) { w.WriteHeader(503) },
+		"a reset connection": hangUp,
+		"an answer in no HTTP": func(w http.ResponseWriter) {
+			conn, _, _ := w.(http.Hijacker).Hijack()
+			_, _ = io.WriteString(conn, "SSH-2.0\r\n\r\n")
+			_ = conn.Close()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newService(t, func(n int, w http.ResponseWriter, _ *request) {
+				if n <= 2 {
+					first(w)
+				}
+			})
+			c, f := newClient(t, s.URL)
+			var looks atomic.Int64
+			c.edges.now = func() time.Time { return time.UnixMilli(1_700_000_000_000 + looks.Add(1)) }
+			must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+			must(t, c.Close())
+			if n := len(s.requests); n != 3 {
+				t.Fatalf("%d requests", n)
+			}
+			one, two, three := s.next(t), s.next(t), s.next(t)
+			for before, again := range map[*request]*request{one: two, two: three} {
+				if calls, was := bodyOf(t, again), bodyOf(t, before); string(calls.Batch) != string(was.Batch) || !calls.SentAt.After(was.SentAt) {
+					t.Fatalf("%s became %s", before.body, again.body)
+				}
+			}
+			f.none(t)
+		})
+	}
+}
+
+func TestAServiceThatIsAwayIsTriedUntilItIsBack(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	address := listener.Addr().String()
+	must(t, listener.Close()) // refuses
+
+	pauses := make(chan time.Duration, 1000)
+	c, f := newClient(t, "http://"+address)
+	c.edges = instantly(pauses)
+	c.edges.timer = func(time.Duration) (<-chan time.Time, func() bool) { return realTimer(time.Millisecond) }
+	c.FlushAt, c.MaxRetries = 1, 1_000_000
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	until(t, "it is tried again", func() bool { return c.outbox.held() == 1 })
+
+	listener, err = net.Listen("tcp", address)
+	must(t, err)
+	server := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
+	go func() { _ = server.Serve(listener) }()
+	defer server.Close()
+	must(t, c.Close())
+	f.none(t)
+}
+
+func TestATryWithoutAnAnswerEndsAfterItsTime(t *testing.T) {
+	release := make(chan struct{})
+	s := newService(t, func(n int, _ http.ResponseWriter, _ *request) {
+		if n == 1 {
+			<-release
+		}
+	})
+	defer close(release)
+	c, f := newClient(t, s.URL)
+	c.edges.tryTimeout = 30 * time.Millisecond
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	must(t, c.Close())
+	if n := len(s.requests); n != 2 {
+		t.Fatalf("%d requests", n)
+	}
+	f.none(t)
+}
+
+func TestItGivesUpAfterTheLastRetry(t *testing.T) {
+	s := newService(t, func(_ int, w http.ResponseWriter, _ *request) {
+		w.WriteHeader(503)
+		_, _ = io.WriteString(w, `{"code":"unavailable","message":"The call could not be stored in time: send it again."}`)
+	})
+	pauses := make(chan time.Duration, 100)
+	c, f := newClient(t, s.URL)
+	c.edges = instantly(pauses)
+	c.FlushAt, c.MaxRetries, c.RetryBase = 1, 9, 100*time.Millisecond
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened", MessageId: "m1"}))
+	failure := receive(t, f.came)
+	if !errors.Is(failure.Err, ErrGaveUp) || !errors.Is(failure.Err, &Error{Code: "unavailable"}) || failure.Tries != 10 || failure.Status != 503 {
+		t.Fatalf("got %+v", failure)
+	}
+	if m := failure.Messages; len(m) != 1 || m[0].Type != "track" || m[0].MessageId != "m1" || !bytes.HasPrefix(m[0].JSON, []byte(`{"type":"track","messageId":"m1"`)) {
+		t.Fatalf("got %+v", m)
+	}
+	var waited []string
+	for len(pauses) > 0 {
+		waited = append(waited, (<-pauses).String())
+	}
+	if got := strings.Join(waited, " "); got != "50ms 100ms 200ms 400ms 800ms 1.6s 3.2s 5s 5s" {
+		t.Fatalf("it waited %s", got)
+	}
+	if n := len(s.requests); n != 10 {
+		t.Fatalf("%d requests", n)
+	}
+}
+
+func TestANegativeMaxRetriesMeansNone(t *testing.T) {
+	s := newService(t, status(500))
+	c, f := newClient(t, s.URL)
+	c.MaxRetries = -1
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	must(t, c.Close())
+	if failure := receive(t, f.came); !errors.Is(failure.Err, ErrGaveUp) || failure.Tries != 1 {
+		t.Fatalf("got %+v", failure)
+	}
+}
+
+func TestRetryAfterIsWaitedAtLeast(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for header, want := range map[string]time.Duration{
+		"3":   3 * time.Second,
+		"0":   50 * time.Millisecond, // the backoff is longer
+		"999": longestRetryAfter,
+		now.Add(9 * time.Second).Format(http.TimeFormat): 9 * time.Second,
+	} {
+		for _, code := range []int{429, 503} {
+			s := newService(t, func(n int, w http.ResponseWriter, _ *request) {
+				if n == 1 {
+					w.Header().Set("Retry-After", header)
+					w.WriteHeader(code)
+				}
+			})
+			pauses := make(chan time.Duration, 10)
+			c, f := newClient(t, s.URL)
+			c.edges = instantly(pauses)
+			c.edges.now = func() time.Time { return now }
+			c.FlushAt, c.RetryBase = 1, 100*time.Millisecond
+			must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+			if got := receive(t, pauses); got != want {
+				t.Errorf("%d with %q: it waited %v", code, header, got)
+			}
+			must(t, c.Close())
+			f.none(t)
+		}
+	}
+}
+
+func TestWhatIsRefusedIsNotSentAgain(t *testing.T) {
+	for _, code := range []int{201, 204, 301, 302, 304, 308, 400, 401, 403, 404, 405, 408, 413, 415, 422, 431} {
+		s := newService(t, func(_ int, w http.ResponseWriter, _ *request) {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(code)
+			_, _ = io.WriteString(w, `{"code":"unknown_source","message":"No source has this write key."}`)
+		})
+		c, f := newClient(t, s.URL)
+		must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+		must(t, c.Track(&Track{UserId: "u1", Event: "Closed"}))
+		must(t, c.Close())
+		failure := receive(t, f.came)
+		if !errors.Is(failure.Err, ErrRejected) || failure.Status != code || failure.Tries != 1 || len(failure.Messages) != 2 {
+			t.Errorf("%d: got %+v", code, failure)
+		}
+		if code >= 400 && (!errors.Is(failure.Err, &Error{Code: "unknown_source"}) || !strings.Contains(failure.Err.Error(), "No source has")) {
+			t.Errorf("%d: its error is %v", code, failure.Err)
+		}
+		if n := len(s.requests); n != 1 {
+			t.Errorf("%d: %d requests", code, n)
+		}
+	}
+}
+
+func TestTheNextBatchGoesWhenTheOneBeforeItIsSettled(t *testing.T) {
+	s := newService(t, func(n int, w http.ResponseWriter, _ *request) {
+		switch n {
+		case 1:
+			w.WriteHeader(503)
+		case 2:
+			w.WriteHeader(400)
+		}
+	})
+	c, f := newClient(t, s.URL)
+	c.FlushAt = 1
+	for i := 0; i < 3; i++ {
+		must(t, c.TrackContext(context.Background(), &Track{UserId: "u1", Event: "Opened", MessageId: fmt.Sprint(i)}))
+	}
+	must(t, c.Close())
+	var order []string
+	for len(s.requests) > 0 {
+		order = append(order, s.next(t).ids(t)...)
+	}
+	if got := strings.Join(order, " "); got != "0 0 1 2" {
+		t.Fatalf("they came as %s", got)
+	}
+	if failure := receive(t, f.came); failure.Messages[0].MessageId != "0" {
+		t.Fatalf("got %+v", failure)
+	}
+	f.none(t)
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestAClientOfTheCallersMayPanic(t *testing.T) {
+	n := 0
+	c, f := newClient(t, "http://localhost:1")
+	c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		if n++; n == 1 {
+			panic("at the worst moment")
+		}
+		return &http.Response{StatusCode: 200, Body: http.NoBody, Request: r}, nil
+	})}
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	must(t, c.Close())
+	f.none(t)
+}
+
+func TestABodyThatIsReadAfterItsAnswerIsNotWrittenInto(t *testing.T) {
+	for _, padding := range []int{0, 2 * compressFrom} {
+		var first io.ReadCloser
+		c, f := newClient(t, "http://localhost:1")
+		c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			if first == nil {
+				first = r.Body // and it stays open
+			} else {
+				_ = r.Body.Close()
+			}
+			return &http.Response{StatusCode: 200, Body: http.NoBody, Request: r}, nil
+		})}
+		for i := 0; i < 3; i++ {
+			properties := map[string]any{"p": strings.Repeat("x", padding)}
+			must(t, c.Track(&Track{UserId: "u1", Event: "Opened", MessageId: fmt.Sprint("m", i), Properties: properties}))
+			must(t, c.Flush(context.Background()))
+		}
+		must(t, c.Close())
+		f.none(t)
+		body, _ := io.ReadAll(first)
+		if inflated, err := gzip.NewReader(bytes.NewReader(body)); err == nil {
+			body, _ = io.ReadAll(inflated)
+		}
+		if !bytes.Contains(body, []byte(`"m0"`)) {
+			t.Fatalf("it became %s", body)
+		}
+	}
+}

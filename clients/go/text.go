@@ -1,0 +1,60 @@
+package analytics
+
+import "unicode/utf8"
+
+const hexDigits = "0123456789abcdef"
+
+// appendText appends text as a JSON string, in UTF-8: quotes, backslashes and control characters are escaped, and so are
+// U+2028 and U+2029 (as encoding/json does always). What is no UTF-8 becomes U+FFFD. Nothing is escaped for HTML.
+func appendText(b []byte, text string) []byte {
+	b = append(b, '"')
+	plain := 0 // from here on nothing is appended yet
+	for i := 0; i < len(text); {
+		if c := text[i]; c < utf8.RuneSelf {
+			if c < ' ' || c == '"' || c == '\\' {
+				b = appendEscape(append(b, text[plain:i]...), c)
+				plain = i + 1
+			}
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if escape := escapeOf(r, size); escape != "" {
+			b = append(append(b, text[plain:i]...), escape...)
+			plain = i + size
+		}
+		i += size
+	}
+	return append(append(b, text[plain:]...), '"')
+}
+
+func appendEscape(b []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(b, '\\', c)
+	case '\b':
+		return append(b, `\b`...)
+	case '\f':
+		return append(b, `\f`...)
+	case '\n':
+		return append(b, `\n`...)
+	case '\r':
+		return append(b, `\r`...)
+	case '\t':
+		return append(b, `\t`...)
+	}
+	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xF])
+}
+
+// escapeOf returns what stands for a character above ASCII; nothing when it stands for itself.
+func escapeOf(r rune, size int) string {
+	switch {
+	case r == utf8.RuneError && size == 1:
+		return `\ufffd`
+	case r == '\u2028':
+		return `\u2028`
+	case r == '\u2029':
+		return `\u2029`
+	}
+	return ""
+}

@@ -1,0 +1,26 @@
+import { LIBRARY } from './library.ts'
+import { BATCH_BYTES, BATCH_CALLS } from './limits.ts'
+
+const HEAD = '{"batch":['
+const tail = (sentAt: string) => `],"sentAt":"${sentAt}","context":${JSON.stringify({ library: LIBRARY })}}`
+
+/** Bytes of a body around its calls and their commas. */
+const FRAME_BYTES = Buffer.byteLength(HEAD + tail(new Date(0).toISOString()))
+
+/** How many calls from the front of a queue make the next batch: as many as the service takes, or one when batching is off. */
+export function batchSize(waiting: readonly { bytes: number }[], { flushAt }: { flushAt: number }): number {
+  const most = flushAt === 1 ? 1 : BATCH_CALLS
+  let bytes = FRAME_BYTES
+  let count = 0
+  for (const call of waiting) {
+    bytes += call.bytes + (count === 0 ? 0 : 1)
+    if (count === most || bytes > BATCH_BYTES) break
+    count += 1
+  }
+  return count
+}
+
+/** The body of a request. @param sentAt ISO 8601, UTC, milliseconds: the service corrects the calls' times by it. */
+export function bodyOf(calls: readonly { json: string }[], sentAt: string): string {
+  return HEAD + calls.map(({ json }) => json).join(',') + tail(sentAt)
+}

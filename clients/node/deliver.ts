@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { judge, type Rejection } from './answer.ts'
+import { backoff } from './backoff.ts'
+import { bodyOf } from './batch.ts'
+import type { Debug } from './debug.ts'
+import type { Encoded } from './encode.ts'
+import { type AnalyticsError, fault } from './errors.ts'
+import { type Packed, type Post, pack } from './post.ts'
+
+/** What came of a batch. `aborted`: it was not over when the signal came. */
+export type Delivered =
+  | { outcome: 'sent'; rejected: readonly Rejection[] }
+  | { outcome: 'failed'; error: AnalyticsError }
+  | { outcome: 'aborted' }
+
+export type Deliver = (batch: readonly Encoded[], signal: AbortSignal) => Promise<Delivered>
+
+export type Tools = {
+  post: Post
+  settings: { gzip: boolean; maxRetries: number; retryBase: number }
+  debug: Debug | undefined
+}
+
+/**
+ * Sends a batch until something final comes of it. The calls stay the same, so that what comes twice can be told by its ids; `sentAt` is
+ * that of the try, as the service takes the difference to its own clock for an error of this machine's.
+ */
+export function deliverer({ post, settings, debug }: Tools): Deliver {
+  const { maxRetries, retryBase: baseMs } = settings
+
+  return async (batch, signal) => {
+    for (let tries = 1; !signal.aborted; tries++) {
+      const body = await pack(bodyOf(batch, new Date().toISOString()), settings)
+      const verdict = judge(await timed(body, signal), Date.now())
+      if (verdict.verdict === 'taken') return { outcome: 'sent', rejected: verdict.rejected }
+      if (verdict.verdict === 'refused') return { outcome: 'failed', error: verdict.error }
+      if (signal.aborted) break
+      const { error, retryAfterMs } = verdict
+      if (tries > maxRetries) return { outcome: 'failed', error: gaveUp(error, tries) }
+      const delayMs = backoff({ tries, baseMs, random: Math.random(), retryAfterMs })
+      debug?.('retry', { tries, inMs: delayMs, after: error.message })
+      await sleep(delayMs, undefined, { signal }).catch(() => {})
+    }
+    return { outcome: 'aborted' }
+  }
+
+  async function timed(body: Packed, signal: AbortSignal) {
+    const start = performance.now()
+    const posted = await post(body, signal)
+    const ms = Math.round(performance.now() - start)
+    const came = 'error' in posted ? { error: posted.error.message } : { status: posted.status }
+    debug?.('response', { ...came, ms, bytes: body.bytes.length, gzip: body.gzipped })
+    return posted
+  }
+}
+
+function gaveUp(cause: Error & { status?: number; reason?: string }, tries: number): AnalyticsError {
+  const { status, reason } = cause
+  return fault(
+    'gave_up',
+    `No success in ${tries} ${tries === 1 ? 'try' : 'tries'}. The last: ${cause.message}`,
+    {
+      cause,
+      tries,
+      ...(status !== undefined && { status }),
+      ...(reason !== undefined && { reason }),
+    },
+  )
+}

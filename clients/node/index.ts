@@ -1,0 +1,5 @@
+export { Analytics } from './analytics.ts'
+export type { Alias, CallType, Group, Id, Identify, Page, Screen, Timestamp, Track } from './calls.ts'
+export { AnalyticsError, type Code } from './errors.ts'
+export type { FailedMessage, Failure } from './failure.ts'
+export type { Options } from './options.ts'

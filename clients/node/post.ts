@@ -1,0 +1,106 @@
+import { Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
+import { promisify } from 'node:util'
+import { constants, gzip as gzipWithCallback } from 'node:zlib'
+import got from 'got'
+import type { Posted } from './answer.ts'
+import { LIBRARY } from './library.ts'
+
+/** A body as it goes over the wire. */
+export type Packed = { bytes: Buffer; gzipped: boolean }
+
+const gzip = promisify(gzipWithCallback)
+/** Below it gzip gains nothing that is worth its time. */
+const GZIP_ABOVE = 1024
+
+/** Compresses outside of the main thread, as fast as gzip can. */
+export async function pack(body: string, settings: { gzip: boolean }): Promise<Packed> {
+  const bytes = Buffer.from(body)
+  if (!settings.gzip || bytes.length <= GZIP_ABOVE) return { bytes, gzipped: false }
+  return { bytes: await gzip(bytes, { level: constants.Z_BEST_SPEED }), gzipped: true }
+}
+
+/** Makes one request. Never rejects; ends soon when the signal says so. */
+export type Post = (body: Packed, signal: AbortSignal) => Promise<Posted>
+
+export type Target = { endpoint: string; writeKey: string; requestTimeout: number }
+
+/** One batch is under way at a time; the second connection is for one that hangs and is being given up. */
+const SOCKETS = 2
+/**
+ * Of the time of a request, for a connection to one of a name's addresses while others follow. Node would go on after 250 ms, and never
+ * come back to the first: across the world, or when a packet is lost, a connection takes longer than that.
+ */
+const PER_ADDRESS = 2 / 5
+/** Of an answer; what goes on beyond it is cut off. */
+const ANSWER_BYTES = 1024 * 1024
+
+/** The connections are kept between requests until `close`; idle ones do not keep the process. */
+export function poster({ endpoint, writeKey, requestTimeout }: Target): { post: Post; close: () => void } {
+  const options = {
+    keepAlive: true,
+    maxSockets: SOCKETS,
+    autoSelectFamilyAttemptTimeout: Math.max(10, Math.round(requestTimeout * PER_ADDRESS)),
+  }
+  const agent = { http: new HttpAgent(options), https: new HttpsAgent(options) }
+  const client = got.extend({
+    method: 'POST',
+    agent,
+    // a redirected POST would become a GET; tries are counted by us
+    followRedirect: false,
+    retry: { limit: 0 },
+    throwHttpErrors: false,
+    decompress: false,
+    timeout: { request: requestTimeout },
+    headers: {
+      authorization: `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`,
+      'content-type': 'application/json',
+      'user-agent': `${LIBRARY.name}/${LIBRARY.version}`,
+    },
+  })
+  const post: Post = ({ bytes, gzipped }, signal) =>
+    read(
+      client.stream(endpoint, {
+        body: bytes,
+        signal,
+        ...(gzipped && { headers: { 'content-encoding': 'gzip' } }),
+      }),
+    )
+  const close = () => {
+    agent.http.destroy()
+    agent.https.destroy()
+  }
+  return { post, close }
+}
+
+/** An answer counts by its status, also when its body breaks off or never ends. */
+async function read(stream: ReturnType<typeof got.stream>): Promise<Posted> {
+  let head: { status: number; retryAfter: string | undefined } | undefined
+  stream.once('response', ({ statusCode: status, headers }) => {
+    head = { status, retryAfter: headers['retry-after'] }
+  })
+  const chunks: Buffer[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of stream) {
+      chunks.push(chunk)
+      bytes += chunk.length
+      if (bytes > ANSWER_BYTES) break
+    }
+  } catch (error) {
+    if (!head) return { error: plain(error) }
+  } finally {
+    // ends its timers and listeners, whatever has come of it
+    stream.on('error', () => {}).destroy()
+  }
+  if (!head) return { error: new Error('the request ended without an answer') }
+  return { ...head, body: Buffer.concat(chunks).toString() }
+}
+
+/** Without what got hangs on its errors: its options, and with them the write key. */
+function plain(error: unknown): Error {
+  if (!(error instanceof Error)) return new Error(String(error))
+  const { message } = error
+  const code = 'code' in error ? error.code : undefined
+  return Object.assign(new Error(message), code !== undefined && { code })
+}

@@ -1,0 +1,124 @@
+import { inspect } from 'node:util'
+import { fault } from './errors.ts'
+import { isObject } from './fields.ts'
+import { CALL_BYTES } from './limits.ts'
+import type { Options } from './options.ts'
+import type { OnFailure } from './report.ts'
+
+/** Options that are checked, with all defaults. */
+export type Settings = ReturnType<typeof readSettings>
+
+/** The most that a timer of Node takes. */
+const MOST_MS = 2 ** 31 - 1
+const MOST = Number.MAX_SAFE_INTEGER
+
+const NUMBERS = {
+  flushAt: { otherwise: 20, least: 1, most: MOST },
+  flushAfter: { otherwise: 5_000, least: 1, most: MOST_MS },
+  maxQueue: { otherwise: 20_000, least: 1, most: MOST },
+  maxQueueBytes: { otherwise: 32 * 1024 * 1024, least: CALL_BYTES, most: MOST },
+  maxRetries: { otherwise: 25, least: 0, most: MOST },
+  retryBase: { otherwise: 100, least: 1, most: MOST_MS },
+  requestTimeout: { otherwise: 15_000, least: 1, most: MOST_MS },
+  closeTimeout: { otherwise: 30_000, least: 0, most: MOST_MS },
+} as const
+
+const ALIASES = [
+  ['size', 'flushAt'],
+  ['interval', 'flushAfter'],
+] as const
+
+/** Every option; a test compares them with the README. */
+export const OPTIONS = [
+  'writeKey',
+  'endpoint',
+  ...Object.keys(NUMBERS),
+  ...ALIASES.map(([alias]) => alias),
+  'gzip',
+  'closeOnSigterm',
+  'onFailure',
+]
+
+/** @throws AnalyticsError for the first fault, saying what to do. */
+export function readSettings(given: Options) {
+  if (!isObject(given)) throw invalid('The options are', given, "an object like { writeKey: '...' }")
+  const unknown = Object.keys(given).find((name) => !OPTIONS.includes(name))
+  if (unknown !== undefined)
+    throw fault('invalid_option', `There is no option ${unknown}; there are ${OPTIONS.join(', ')}.`)
+  const options = withoutAliases(given)
+  return {
+    writeKey: writeKeyOf(options.writeKey),
+    endpoint: endpointOf(options.endpoint),
+    flushAt: numberOf(options, 'flushAt'),
+    flushAfter: numberOf(options, 'flushAfter'),
+    maxQueue: numberOf(options, 'maxQueue'),
+    maxQueueBytes: numberOf(options, 'maxQueueBytes'),
+    maxRetries: numberOf(options, 'maxRetries'),
+    retryBase: numberOf(options, 'retryBase'),
+    requestTimeout: numberOf(options, 'requestTimeout'),
+    closeTimeout: numberOf(options, 'closeTimeout'),
+    gzip: booleanOf(options, 'gzip', true),
+    closeOnSigterm: booleanOf(options, 'closeOnSigterm', false),
+    onFailure: onFailureOf(options.onFailure),
+  }
+}
+
+type Loose = { readonly [Name in keyof Options]?: unknown }
+
+function withoutAliases(given: Loose): Loose {
+  const options: { -readonly [Name in keyof Loose]: unknown } = { ...given }
+  for (const [alias, name] of ALIASES) {
+    if (given[alias] === undefined) continue
+    if (given[name] !== undefined && given[name] !== given[alias])
+      throw fault('invalid_option', `${alias} is another name of ${name}: give one of them.`)
+    options[name] = given[alias]
+  }
+  return options
+}
+
+function writeKeyOf(value: unknown): string {
+  if (value === undefined || value === null || value === '')
+    throw fault('write_key_required', 'writeKey is needed: the write key of the source.')
+  // it is the user name of basic auth (RFC 7617, 2); its value is a secret and not shown
+  if (typeof value === 'string' && !/[:\p{Cc}]/u.test(value)) return value
+  throw fault('invalid_option', 'writeKey must be a text without colons and control characters.')
+}
+
+const BATCH_PATH = '/v1/batch'
+
+function endpointOf(value: unknown = `http://localhost:8080${BATCH_PATH}`): string {
+  const isUrl = typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value)
+  if (!isUrl)
+    throw fault('invalid_endpoint', `endpoint must be a whole http or https URL; it is ${inspect(value)}.`)
+  const url = new URL(value)
+  if (url.username || url.password)
+    throw fault(
+      'invalid_endpoint',
+      'endpoint must be without user and password: writeKey goes in their place.',
+    )
+  url.hash = ''
+  if (url.pathname === '/') url.pathname = BATCH_PATH
+  return url.href
+}
+
+function numberOf(options: Loose, name: keyof typeof NUMBERS): number {
+  const { otherwise, least, most } = NUMBERS[name]
+  const value = options[name] ?? otherwise
+  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value
+  throw invalid(`${name} is`, value, `a whole number from ${least}${most === MOST ? '' : ` to ${most}`}`)
+}
+
+function booleanOf(options: Loose, name: 'gzip' | 'closeOnSigterm', otherwise: boolean): boolean {
+  const value = options[name] ?? otherwise
+  if (typeof value === 'boolean') return value
+  throw invalid(`${name} is`, value, 'true or false')
+}
+
+function onFailureOf(value: unknown): OnFailure | undefined {
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'function') return value as OnFailure // its parameters cannot be checked
+  throw invalid('onFailure is', value, 'a function')
+}
+
+const invalid = (what: string, value: unknown, wanted: string) =>
+  fault('invalid_option', `${what} ${inspect(value, { depth: 0 })}; it must be ${wanted}.`)

@@ -1,0 +1,88 @@
+// Sends a great many calls with the Go client library, as an application with several goroutines does.
+//
+// Usage: produce ENDPOINT WRITE_KEY COUNT MAX_QUEUE; the calls' message ids are go-0, go-1 and so on. Prints as JSON how many
+// calls returned an error, how many the library reported as lost, and the most memory that the process had, in bytes.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sluice.internal/analytics"
+)
+
+const goroutines = 8
+
+type report struct {
+	Refused int64 `json:"refused"`
+	Lost    int64 `json:"lost"`
+	MaxRss  int64 `json:"maxRss"`
+}
+
+func main() {
+	count := number(os.Args[3])
+	var done report
+	client := analytics.New(os.Args[2])
+	client.Endpoint = os.Args[1]
+	client.MaxQueue = number(os.Args[4])
+	client.CloseTimeout = 2 * time.Minute
+	client.OnFailure = func(failure analytics.Failure) {
+		atomic.AddInt64(&done.Lost, int64(len(failure.Messages)))
+	}
+	var all sync.WaitGroup
+	for goroutine := 0; goroutine < goroutines; goroutine++ {
+		all.Add(1)
+		go func(first int) {
+			defer all.Done()
+			for each := first; each < count; each += goroutines {
+				if err := client.TrackContext(context.Background(), call(each)); err != nil {
+					atomic.AddInt64(&done.Refused, 1)
+				}
+			}
+		}(goroutine)
+	}
+	all.Wait()
+	check(client.Close())
+	done.MaxRss = maxRss()
+	check(json.NewEncoder(os.Stdout).Encode(done))
+}
+
+func call(number int) *analytics.Track {
+	return &analytics.Track{
+		MessageId:  "go-" + strconv.Itoa(number),
+		UserId:     "user-" + strconv.Itoa(number%1000),
+		Event:      "Order Paid",
+		Properties: map[string]any{"total": "12.50", "currency": "EUR", "number": number},
+	}
+}
+
+// Linux tells it in /proc; elsewhere it is not known and -1.
+func maxRss() int64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return -1
+	}
+	_, after, _ := strings.Cut(string(status), "VmHWM:")
+	line, _, _ := strings.Cut(after, " kB")
+	return int64(number(strings.TrimSpace(line))) * 1024
+}
+
+func number(text string) int {
+	value, err := strconv.Atoi(text)
+	check(err)
+	return value
+}
+
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,41 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { backoff } from '../../../clients/node/backoff.ts'
+
+const most = (tries: number) => backoff({ tries, baseMs: 100, random: 1 })
+
+test('at most the base, doubled with each try up to 10 s', () => {
+  expect([1, 2, 3, 7, 8, 9, 20].map(most)).toEqual([100, 200, 400, 6_400, 10_000, 10_000, 10_000])
+})
+
+test('the waits of 25 retries are what the options say: 193 s at most', () => {
+  const waits = Array.from({ length: 25 }, (_, index) => most(index + 1))
+  expect(Math.round(waits.reduce((sum, each) => sum + each) / 1_000)).toBe(193)
+})
+
+test('anything from 0 to that, as chance has it', () => {
+  expect(backoff({ tries: 3, baseMs: 100, random: 0 })).toBe(0)
+  expect(backoff({ tries: 3, baseMs: 100, random: 0.5 })).toBe(200)
+})
+
+test('at least as long as the service asks for, up to 5 minutes', () => {
+  expect(backoff({ tries: 1, baseMs: 100, random: 1, retryAfterMs: 2_000 })).toBe(2_000)
+  expect(backoff({ tries: 8, baseMs: 100, random: 1, retryAfterMs: 2_000 })).toBe(10_000)
+  expect(backoff({ tries: 1, baseMs: 100, random: 1, retryAfterMs: 86_400_000 })).toBe(300_000)
+})
+
+test('whatever it is given, a number of milliseconds within its bounds', () => {
+  const tried = fc.record({
+    tries: fc.integer({ min: 1, max: 10_000 }),
+    baseMs: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+    random: fc.double({ min: 0, max: 1, noNaN: true }),
+    retryAfterMs: fc.option(fc.double({ min: 0, noNaN: true }), { nil: undefined }),
+  })
+  fc.assert(
+    fc.property(tried, (facts) => {
+      const delayMs = backoff(facts)
+      expect(delayMs).toBeGreaterThanOrEqual(Math.min(facts.retryAfterMs ?? 0, 300_000))
+      expect(delayMs).toBeLessThanOrEqual(Math.max(10_000, Math.min(facts.retryAfterMs ?? 0, 300_000)))
+    }),
+  )
+})

@@ -1,0 +1,153 @@
+import { describe, expect, test } from 'vitest'
+import { AnalyticsError } from '../../../clients/node/index.ts'
+import { until } from '../../helpers/until.ts'
+import { clientOf, deadEndpoint, gate, startService, thrownBy, track } from './service.ts'
+
+/** What it rejects with. */
+const rejection = (promise: Promise<unknown>) =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+
+describe('close()', () => {
+  test('sends what waits', async () => {
+    const service = await startService()
+    const { analytics } = clientOf(service, { closeTimeout: 5_000 })
+    for (let number = 0; number < 3_000; number++) analytics.track(track(number))
+    await analytics.close()
+    expect(service.calls()).toHaveLength(3_000)
+  })
+
+  test('of a client without calls is over at once, also when no time is given', async () => {
+    await clientOf({ endpoint: await deadEndpoint() }, { closeTimeout: 0 }).analytics.close()
+  })
+
+  test('refuses calls and room from then on', async () => {
+    const service = await startService()
+    const { analytics } = clientOf(service, { closeTimeout: 5_000 })
+    analytics.track(track(0))
+    const closing = analytics.close()
+    expect(thrownBy(() => analytics.track(track(1)))).toMatchObject({ code: 'closed' })
+    expect(await rejection(analytics.room())).toMatchObject({ code: 'closed' })
+    await closing
+    expect(thrownBy(() => analytics.track(track(2)))).toMatchObject({ code: 'closed' })
+    await analytics.flush()
+    expect(service.calls()).toHaveLength(1)
+  })
+
+  test('lets those go that wait for room', async () => {
+    const { opened, open } = gate()
+    const service = await startService(async () => {
+      await opened
+      return {}
+    })
+    const { analytics } = clientOf(service, { maxQueue: 1, closeTimeout: 5_000 })
+    analytics.track(track(0))
+    const room = rejection(analytics.room())
+    const closing = analytics.close()
+    open()
+    expect(await room).toMatchObject({ code: 'closed' })
+    await closing
+  })
+
+  test('called twice is the same', async () => {
+    const { analytics } = clientOf({ endpoint: await deadEndpoint() }, { maxRetries: 0, closeTimeout: 5_000 })
+    analytics.track(track(0))
+    const first = analytics.close()
+    expect(analytics.close()).toBe(first)
+    expect(await rejection(first)).toMatchObject({ code: 'not_sent', calls: 1 })
+    expect(await rejection(analytics.close())).toBe(await rejection(first))
+  })
+
+  test('lets go of its connection', async () => {
+    const service = await startService()
+    const { analytics } = clientOf(service, { closeTimeout: 5_000 })
+    analytics.track(track(0))
+    await analytics.close()
+    await until(() => service.open() === 0)
+  })
+})
+
+describe('close() within its time', () => {
+  test.each([
+    ['while a request has no answer', 'hang', {}],
+    ['while a retry waits', { status: 503, headers: { 'retry-after': '300' } }, {}],
+  ] as const)('ends %s, and reports all that was not sent', async (_when, answer, options) => {
+    const service = await startService((_arrival, index) => (index === 0 ? {} : answer))
+    const { analytics, failures } = clientOf(service, { flushAt: 1, closeTimeout: 200, ...options })
+    for (let number = 0; number < 4; number++) analytics.track({ ...track(number), messageId: `m-${number}` })
+    await until(() => service.arrivals.length === 2)
+    const start = performance.now()
+    const error = await rejection(analytics.close())
+    const ms = performance.now() - start
+    expect(ms).toBeGreaterThanOrEqual(199)
+    expect(ms).toBeLessThan(5_000)
+    expect(error).toBeInstanceOf(AnalyticsError)
+    expect(error).toMatchObject({ code: 'not_sent', calls: 3, message: expect.stringMatching(/^3 calls /) })
+    expect(failures).toEqual([
+      {
+        error: expect.objectContaining({
+          code: 'closed',
+          cause: expect.objectContaining({ message: expect.stringContaining('closeTimeout') }),
+        }),
+        messages: ['m-1', 'm-2', 'm-3'].map((messageId) => expect.objectContaining({ messageId })),
+      },
+    ])
+  })
+
+  test('says how many of a failed batch were not sent', async () => {
+    const service = await startService(() => ({ status: 401 }))
+    const { analytics, failures } = clientOf(service, { closeTimeout: 5_000 })
+    for (let number = 0; number < 5; number++) analytics.track(track(number))
+    expect(await rejection(analytics.close())).toMatchObject({
+      code: 'not_sent',
+      calls: 5,
+      cause: { code: 'rejected', status: 401 },
+    })
+    expect(failures).toHaveLength(1)
+  })
+
+  test('counts only what fails from then on', async () => {
+    const service = await startService((_arrival, index) => ({ status: index === 0 ? 400 : 200 }))
+    const { analytics } = clientOf(service, { closeTimeout: 5_000 })
+    analytics.track(track(0))
+    await analytics.flush()
+    analytics.track(track(1))
+    await analytics.close()
+  })
+
+  test('a flush that waits is over as well', async () => {
+    const service = await startService(() => 'hang')
+    const { analytics } = clientOf(service, { closeTimeout: 50 })
+    analytics.track(track(0))
+    const flushed = analytics.flush()
+    expect(await rejection(analytics.close())).toMatchObject({ calls: 1 })
+    await flushed
+  })
+})
+
+test('what is called until close() is sent or reported, nothing twice', async () => {
+  const service = await startService((_arrival, index) => ({ status: index % 3 === 1 ? 400 : 200 }))
+  const { analytics, failures } = clientOf(service, { flushAt: 7, closeTimeout: 5_000 })
+  let taken = 0
+  const closing = new Promise<unknown>((resolve) =>
+    setTimeout(() => resolve(rejection(analytics.close())), 100),
+  )
+  for (;;) {
+    try {
+      analytics.track(track(taken))
+      taken += 1
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'closed' })
+      break
+    }
+    if (taken % 5 === 0) await new Promise(setImmediate)
+  }
+  await closing
+  const failed = failures.flatMap(({ messages }) => messages.map(({ messageId }) => messageId))
+  const came = service.calls().map(({ messageId }) => messageId)
+  expect(new Set(came).size).toBe(came.length)
+  expect(came).toHaveLength(taken)
+  expect(came).toEqual(expect.arrayContaining(failed))
+})

@@ -1,0 +1,149 @@
+import { runInNewContext } from 'node:vm'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { encode } from '../../../clients/node/encode.ts'
+import { thrownBy } from './service.ts'
+
+const made = { messageId: 'made', timestamp: '2026-01-02T03:04:05.678Z' }
+const track = (properties: unknown) => encode('track', { userId: 'u1', event: 'Counted', properties }, made)
+const read = ({ json }: { json: string }) => JSON.parse(json)
+
+describe('a call', () => {
+  test('gets an id and a time when it brings none', () => {
+    expect(read(encode('page', { userId: 'u1' }, made))).toEqual({ type: 'page', ...made, userId: 'u1' })
+  })
+
+  test('keeps its own', () => {
+    const own = { messageId: 'own', timestamp: '2020-01-01' }
+    expect(read(encode('page', { userId: 'u1', ...own }, made))).toMatchObject(own)
+  })
+
+  test('may have a Date as its time, also one of another realm', () => {
+    for (const timestamp of [new Date(0), runInNewContext('new Date(0)')])
+      expect(read(encode('page', { userId: 'u1', timestamp }, made)).timestamp).toBe(
+        '1970-01-01T00:00:00.000Z',
+      )
+  })
+
+  test.each([
+    ['an invalid Date', new Date('never')],
+    ['a Date past the year 9999', new Date(8.64e15)],
+    ['true', true],
+  ])('is refused with %s as its time', (_what, timestamp) => {
+    const error = thrownBy(() => encode('page', { userId: 'u1', timestamp }, made))
+    expect(error).toMatchObject({ name: 'AnalyticsError', code: 'invalid_timestamp' })
+  })
+
+  test('reads back as it was given, in as many bytes as it says', () => {
+    const values = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ noUnicodeString: false }))
+    fc.assert(
+      fc.property(values, fc.string({ unit: 'binary', minLength: 1 }), (properties, event) => {
+        const encoded = encode('track', { userId: 'u1', event, properties }, made)
+        expect(read(encoded)).toEqual(
+          JSON.parse(JSON.stringify({ type: 'track', ...made, userId: 'u1', event, properties })),
+        )
+        expect(Buffer.byteLength(encoded.json)).toBe(encoded.bytes)
+        expect(encoded.json).not.toMatch(/[\u2028\u2029]/)
+      }),
+    )
+  })
+
+  test('is not kept: what is changed afterwards is not sent, and nothing of it is changed', () => {
+    const properties = Object.freeze({ list: Object.freeze([1]) })
+    const call = { userId: 'u1', event: 'Counted', properties: { ...properties } }
+    const before = structuredClone(call)
+    const encoded = encode('track', call, made)
+    expect(call).toEqual(before)
+    call.event = 'Changed'
+    call.properties.list = [2]
+    expect(read(encoded)).toMatchObject({ event: 'Counted', properties: { list: [1] } })
+  })
+})
+
+describe('an object within a call', () => {
+  test('is what its toJSON gives', () => {
+    expect(read(track({ toJSON: () => ({ a: 1 }) })).properties).toEqual({ a: 1 })
+    expect(read(track({ when: new Date(0) })).properties).toEqual({ when: '1970-01-01T00:00:00.000Z' })
+  })
+
+  test.each([
+    ['a Date', new Date(0)],
+    ['a function', () => {}],
+    ['a text', 'pro'],
+    ['true', true],
+    ['what prints as an array', { toJSON: () => [] }],
+  ])('is refused as %s', (_what, properties) => {
+    expect(thrownBy(() => track(properties))).toMatchObject({ code: 'properties_not_object' })
+  })
+
+  test('loses what JSON has no form of, and NaN becomes null', () => {
+    expect(read(track({ a: undefined, b: () => {}, c: Number.NaN, d: 1 })).properties).toEqual({
+      c: null,
+      d: 1,
+    })
+  })
+})
+
+describe('what cannot be written as JSON is refused, with its cause', () => {
+  const circle: Record<string, unknown> = {}
+  circle.itself = circle
+  const deep = Array(100_000)
+    .fill(0)
+    .reduce((inner) => [inner], [])
+  const cause = new Error('no')
+  const throws = () => {
+    throw cause
+  }
+
+  test.each([
+    ['a circle', circle],
+    ['a BigInt', { a: 1n }],
+    ['nesting without end', { deep }],
+    ['a toJSON that throws', { a: { toJSON: throws } }],
+    ['its own toJSON that throws', { toJSON: throws }],
+    ['a getter that throws', Object.defineProperty({}, 'a', { get: throws, enumerable: true })],
+    ['a proxy that throws', new Proxy({}, { get: throws })],
+  ])('%s', (_what, properties) => {
+    const error = thrownBy(() => track(properties))
+    expect(error).toMatchObject({ name: 'AnalyticsError', code: 'not_serialisable' })
+    expect(error).toHaveProperty('cause', expect.any(Error))
+  })
+})
+
+describe('what is no call is refused', () => {
+  test.each([undefined, null, 'u1', 7, ['u1'], () => {}])('%s', (call) => {
+    expect(thrownBy(() => encode('identify', call, made))).toMatchObject({ code: 'call_not_object' })
+  })
+
+  test('a misspelt field is named, with those there are', () => {
+    const error = thrownBy(() => encode('track', { userId: 'u1', event: 'Counted', propertes: {} }, made))
+    expect(error).toMatchObject({
+      code: 'unknown_field',
+      message: expect.stringMatching(/propertes.*properties/),
+    })
+  })
+
+  test('undefined in an unknown field is nothing', () => {
+    expect(read(encode('page', { userId: 'u1', extra: undefined }, made))).not.toHaveProperty('extra')
+  })
+})
+
+test('a call that is too large is told its size and the limit', () => {
+  const { message } = thrownBy(() => track({ p: 'x'.repeat(40_000) })) as Error
+  expect(message).toMatch(/32768 bytes/)
+  expect(message).toMatch(/40\d\d\d/)
+})
+
+test('no message holds a value of the call', () => {
+  const secret = 'secret-value'
+  const faults = [
+    { userId: [secret], event: 'Counted' },
+    { userId: 'u1', event: [secret] },
+    { userId: 'u1', event: 'Counted', properties: secret },
+    { userId: 'u1', event: 'Counted', timestamp: secret },
+    { userId: 'u1', event: 'Counted', messageId: secret.repeat(20) },
+    { userId: 'u1', event: 'Counted', integrations: { All: secret } },
+    { userId: 'u1', event: 'Counted', properties: { a: secret.repeat(10_000) } },
+  ]
+  for (const call of faults) expect(String(thrownBy(() => encode('track', call, made)))).not.toContain(secret)
+})

@@ -1,0 +1,108 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { clientOf, startService, track } from './service.ts'
+
+const rejected = (...indexes: number[]) => ({
+  body: JSON.stringify({
+    success: true,
+    rejected: indexes.map((index) => ({ index, code: 'too_deep', message: 'Nested deeper than 64 levels.' })),
+  }),
+})
+
+/** The warnings that the process would emit while the test runs, and their type. */
+function warnings(): unknown[][] {
+  const emit = vi.spyOn(process, 'emitWarning').mockReturnValue()
+  onTestFinished(() => emit.mockRestore())
+  return emit.mock.calls
+}
+
+describe('calls that the service rejects from within a batch', () => {
+  test('are reported one by one, with its code', async () => {
+    const service = await startService(() => rejected(1, 3))
+    const { analytics, failures } = clientOf(service)
+    for (let number = 0; number < 5; number++) analytics.track({ ...track(number), messageId: `m-${number}` })
+    await analytics.flush()
+    expect(failures).toMatchObject([
+      { error: { name: 'AnalyticsError', code: 'too_deep', status: 200 }, messages: [{ messageId: 'm-1' }] },
+      { error: { name: 'AnalyticsError', code: 'too_deep', status: 200 }, messages: [{ messageId: 'm-3' }] },
+    ])
+    expect(JSON.parse(failures[0]?.messages[0]?.json ?? '')).toMatchObject({ properties: { number: 1 } })
+  })
+
+  test('are only those that there are', async () => {
+    const service = await startService(() => rejected(-1, 1, 0.5))
+    const { analytics, failures } = clientOf(service)
+    analytics.track(track(0))
+    await analytics.flush()
+    expect(failures).toEqual([])
+  })
+
+  test('do not make close() fail', async () => {
+    const service = await startService(() => rejected(0))
+    const { analytics, failures } = clientOf(service, { closeTimeout: 5_000 })
+    analytics.track(track(0))
+    await analytics.close()
+    expect(failures).toHaveLength(1)
+  })
+})
+
+describe('an onFailure that fails', () => {
+  test.each([
+    [
+      'by throwing',
+      () => {
+        throw new Error('broken callback')
+      },
+    ],
+    ['by a promise that rejects', () => Promise.reject(new Error('broken callback'))],
+  ])('%s is a warning of the process, and the rest goes on', async (_how, onFailure) => {
+    const seen = warnings()
+    const service = await startService((_arrival, index) => (index === 0 ? rejected(0, 1) : {}))
+    const { analytics } = clientOf(service, { onFailure })
+    analytics.track(track(0))
+    analytics.track(track(1))
+    await analytics.flush()
+    analytics.track(track(2))
+    await analytics.flush()
+    expect(service.calls()).toHaveLength(3)
+    expect(seen).toEqual(
+      Array(2).fill([expect.stringContaining('broken callback'), { type: 'AnalyticsWarning' }]),
+    )
+  })
+
+  test('may make calls itself', async () => {
+    const service = await startService((_arrival, index) => (index === 0 ? { status: 400 } : {}))
+    const { analytics } = clientOf(service, { onFailure: () => analytics.track(track(1)) })
+    analytics.track(track(0))
+    await analytics.flush()
+    await analytics.flush()
+    expect(service.arrivals).toHaveLength(2)
+  })
+})
+
+describe('without onFailure', () => {
+  test('a failed batch is one warning of the process, without what the calls hold', async () => {
+    const seen = warnings()
+    const service = await startService(() => ({
+      status: 401,
+      body: '{"code":"unknown_source","message":"No source has this write key."}',
+    }))
+    const { analytics } = clientOf(service, { onFailure: undefined })
+    for (let number = 0; number < 3; number++)
+      analytics.track({ ...track(number), context: { secret: 'hidden' } })
+    await analytics.flush()
+    const message =
+      '3 calls could not be delivered (rejected). The service answered 401 unknown_source: No source has this write key.'
+    expect(seen).toEqual([[message, { type: 'AnalyticsWarning' }]])
+  })
+
+  test('so are the calls that were rejected from within a batch', async () => {
+    const seen = warnings()
+    const service = await startService(() => rejected(0, 2))
+    const { analytics } = clientOf(service, { onFailure: undefined })
+    for (let number = 0; number < 3; number++) analytics.track(track(number))
+    await analytics.flush()
+    expect(seen).toEqual([
+      [expect.stringMatching(/^2 calls could not be delivered \(too_deep\)\./), expect.anything()],
+    ])
+  })
+})

@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest'
+import { Analytics } from '../../../clients/node/index.ts'
+import { until } from '../../helpers/until.ts'
+import { run } from './program.ts'
+import { deadEndpoint, startService } from './service.ts'
+
+const patience = { timeout: 30_000 }
+
+describe('a process that has nothing more to do', () => {
+  test('ends with a client that has no calls', patience, async () => {
+    const service = await startService()
+    expect(await run('calls-and-ends', [service.endpoint, '0']).ended).toEqual({ code: 0, signal: null })
+  })
+
+  test('ends with a client whose connection is still open', patience, async () => {
+    const service = await startService()
+    expect(await run('calls-and-ends', [service.endpoint, '3', 'flush']).ended).toMatchObject({ code: 0 })
+    expect(service.calls()).toHaveLength(3)
+  })
+
+  test('sends what waits, without waiting for flushAfter, and ends', patience, async () => {
+    const service = await startService()
+    const { ended, complained } = run('calls-and-ends', [service.endpoint, '3'])
+    expect(await ended).toMatchObject({ code: 0 })
+    expect(service.calls()).toHaveLength(3)
+    expect(complained()).toBe('')
+  })
+
+  test('tries what cannot be sent as often as it should, says so, and ends', patience, async () => {
+    const { ended, complained } = run('calls-and-ends', [await deadEndpoint(), '3'])
+    expect(await ended).toMatchObject({ code: 0 })
+    expect(complained()).toMatch(/AnalyticsWarning: 3 calls could not be delivered \(gave_up\).*ECONNREFUSED/)
+  })
+})
+
+describe('on SIGTERM', () => {
+  test('clients that are asked to send what waits; then the process ends by it', patience, async () => {
+    const service = await startService()
+    const { printed, kill, ended } = run('terminated', [service.endpoint])
+    await until(() => printed() === 'ready\n')
+    kill('SIGTERM')
+    expect(await ended).toEqual({ code: null, signal: 'SIGTERM' })
+    expect(service.calls()).toHaveLength(2)
+  })
+
+  test('a listener of the program is left to end the process, and is called once', patience, async () => {
+    const service = await startService()
+    const { printed, kill, ended } = run('terminated', [service.endpoint, 'own'])
+    await until(() => printed() === 'ready\n')
+    kill('SIGTERM')
+    expect(await ended).toEqual({ code: 7, signal: null })
+    expect(service.calls()).toHaveLength(2)
+  })
+
+  test('nothing is listened for unless asked, nor after close()', async () => {
+    const options = { writeKey: 'k', endpoint: 'http://localhost:1/' }
+    const before = process.listenerCount('SIGTERM')
+    new Analytics(options)
+    expect(process.listenerCount('SIGTERM')).toBe(before)
+    const clients = [1, 2].map(() => new Analytics({ ...options, closeOnSigterm: true }))
+    expect(process.listenerCount('SIGTERM')).toBe(before + 1)
+    for (const client of clients) await client.close()
+    expect(process.listenerCount('SIGTERM')).toBe(before)
+  })
+})
+
+describe('memory is bounded by maxQueueBytes', () => {
+  const BYTES = 8 * 1024 * 1024
+
+  test.each([
+    ['nothing listens', deadEndpoint],
+    ['nothing answers', async () => (await startService(() => 'hang')).endpoint],
+  ])('while %s', patience, async (_what, endpoint) => {
+    const { printed, complained, ended } = run('floods', [await endpoint(), String(BYTES)], ['--expose-gc'])
+    expect(await ended, complained()).toMatchObject({ code: 0 })
+    const { taken, grown } = JSON.parse(printed())
+    // a call has some 950 bytes of JSON
+    expect(taken).toBeGreaterThan(8_000)
+    expect(taken).toBeLessThan(9_000)
+    // the calls, their objects, and one batch with its gzip
+    expect(grown).toBeLessThan(BYTES * 1.5 + 2 * 1024 * 1024)
+  })
+})

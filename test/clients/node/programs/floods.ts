@@ -1,0 +1,33 @@
+// makes far more calls than can be sent, and prints how many were taken and the bytes of memory that they need; with --expose-gc
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { Analytics, AnalyticsError } from '../../../../clients/node/index.ts'
+
+const [endpoint = '', maxQueueBytes = ''] = process.argv.slice(2)
+const analytics = new Analytics({ writeKey: 'k', endpoint, maxQueueBytes: Number(maxQueueBytes) })
+const text = 'x'.repeat(800)
+
+async function flood(count: number): Promise<number> {
+  let taken = 0
+  for (let number = 0; number < count; number++) {
+    try {
+      analytics.track({ userId: 'u1', event: 'Counted', properties: { number, text } })
+      taken += 1
+    } catch (error) {
+      if (!(error instanceof AnalyticsError && error.code === 'queue_full')) throw error
+    }
+    if (number % 500 === 0) await nextTurn()
+  }
+  return taken
+}
+
+function memory(): number {
+  globalThis.gc?.()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+await flood(1)
+const before = memory()
+const taken = await flood(100_000)
+process.stdout.write(JSON.stringify({ taken, grown: memory() - before }))
+process.exit()

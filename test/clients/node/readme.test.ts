@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { CODES } from '../../../clients/node/errors.ts'
+import { LIBRARY } from '../../../clients/node/library.ts'
+import { OPTIONS, readSettings } from '../../../clients/node/settings.ts'
+
+const read = (name: string) => readFileSync(new URL(`../../../clients/node/${name}`, import.meta.url), 'utf8')
+const readme = read('README.md')
+
+/** A section's tables: the first column's cells, and the names in them. */
+function namesIn(section: string): string[] {
+  const [, rest = ''] = readme.split(`## ${section}\n`)
+  const [text = ''] = rest.split('\n## ')
+  const cells = text.split('\n').flatMap((line) => /^\| (.*?) \|/.exec(line)?.[1] ?? [])
+  return cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
+}
+
+test('the first example is the one in the examples', () => {
+  const [, code] = /## The first call\n+```js\n([\s\S]*?)```/.exec(readme) ?? []
+  expect(code).toBe(read('examples/first-call.js'))
+})
+
+test('the options are all there, with their defaults', () => {
+  expect(namesIn('Options').sort()).toEqual([...OPTIONS].sort())
+  for (const [name, value] of Object.entries(readSettings({ writeKey: 'k' }))) {
+    if (typeof value !== 'number' && name !== 'endpoint') continue
+    const row = readme.split('\n').find((line) => line.startsWith(`| \`${name}\``))
+    expect(row).toContain(typeof value === 'number' ? value.toLocaleString('en') : value)
+  }
+})
+
+test('the errors are all there', () => {
+  expect(namesIn('Errors').sort()).toEqual([...CODES].sort())
+})
+
+test('the library calls itself by the name and version of its package', () => {
+  const { version, dependencies } = JSON.parse(read('package.json'))
+  expect(LIBRARY).toEqual({ name: 'sluice-node', version })
+  expect(readme).toContain(`sluice-analytics-${version}.tgz`)
+  const root = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
+  expect(dependencies).toEqual({ got: root.dependencies.got })
+})

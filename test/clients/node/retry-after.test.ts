@@ -1,0 +1,46 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { retryAfter } from '../../../clients/node/retry-after.ts'
+
+const now = Date.UTC(2026, 0, 2, 3, 4, 5)
+
+// where local time is not GMT, a date without a zone would be another
+beforeAll(() => void vi.stubEnv('TZ', 'America/New_York'))
+afterAll(() => void vi.unstubAllEnvs())
+
+test.each([
+  ['0', 0],
+  ['120', 120_000],
+  [' 120 ', 120_000],
+  ['Fri, 02 Jan 2026 03:05:05 GMT', 60_000],
+  ['Friday, 02-Jan-26 03:05:05 GMT', 60_000],
+  ['Fri Jan  2 03:05:05 2026', 60_000],
+  ['Fri, 02 Jan 2026 03:00:00 GMT', 0],
+])('%s is %d ms', (value, delayMs) => {
+  expect(retryAfter(value, now)).toBe(delayMs)
+})
+
+test.each([
+  undefined,
+  '',
+  'soon',
+  '-5',
+  '1.5',
+  '1e3',
+  '120, 60',
+  '2026-01-02T03:05:05Z',
+  'Fri, 02 Jan 2026',
+  'Fri, 02 Jan 2026 03:05:05 PST',
+  'Fri, 99 Foo 2026 03:05:05 GMT',
+])('%j says nothing', (value) => {
+  expect(retryAfter(value, now)).toBeUndefined()
+})
+
+test('a date and as many seconds are the same delay', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 86_400 }), (seconds) => {
+      const date = new Date(now + seconds * 1_000).toUTCString()
+      expect(retryAfter(date, now)).toBe(retryAfter(String(seconds), now))
+    }),
+  )
+})

@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'vitest'
+import { type Answer, clientOf, deadEndpoint, numbersOf, startService, track } from './service.ts'
+
+/** Answers in their order; success when there are no more. */
+const inTurn =
+  (...answers: Answer[]) =>
+  (_arrival: unknown, index: number): Answer =>
+    answers[index] ?? {}
+
+describe('is tried again until it succeeds, with the same calls and the time of each try', () => {
+  test.each<[string, Answer]>([
+    ['a 429', { status: 429 }],
+    ['a 500', { status: 500, body: '{"code":"internal_error","message":"Something went wrong here."}' }],
+    ['a 503', { status: 503, body: '<html>' }],
+    ['a 599', { status: 599 }],
+    ['an end of the connection', 'reset'],
+    ['no answer in time', 'hang'],
+  ])('%s', async (_what, answer) => {
+    const service = await startService(inTurn(answer, answer))
+    const { analytics, failures } = clientOf(service, { requestTimeout: answer === 'hang' ? 50 : 5_000 })
+    analytics.track(track(0))
+    analytics.track(track(1))
+    await analytics.flush()
+    expect(service.arrivals).toHaveLength(3)
+    const bodies = service.arrivals.map(({ text }) => JSON.parse(text))
+    expect(new Set(bodies.map(({ batch }) => JSON.stringify(batch))).size).toBe(1)
+    const sentAt = bodies.map((body) => Date.parse(body.sentAt))
+    for (const [index, { at }] of service.arrivals.entries()) {
+      expect(sentAt[index]).toBeLessThanOrEqual(at)
+      expect(sentAt[index]).toBeGreaterThanOrEqual(service.arrivals[index - 1]?.at ?? 0)
+    }
+    expect(failures).toEqual([])
+  })
+})
+
+test('calls that come meanwhile wait behind it', async () => {
+  const service = await startService(inTurn({ status: 503 }, { status: 503 }))
+  const { analytics } = clientOf(service, { flushAt: 1 })
+  for (const number of [0, 1, 2]) analytics.track(track(number))
+  await analytics.flush()
+  expect(numbersOf(service.calls())).toEqual([0, 0, 0, 1, 2])
+})
+
+describe('Retry-After is waited for', () => {
+  test.each([
+    ['in seconds', () => '1', 1_000],
+    // an HTTP date has whole seconds
+    ['as a date', () => new Date(Date.now() + 2_000).toUTCString(), 1_000],
+  ])('%s', async (_what, value, leastMs) => {
+    const service = await startService((_arrival, index) =>
+      index === 0 ? { status: 429, headers: { 'retry-after': value() } } : {},
+    )
+    const { analytics, failures } = clientOf(service)
+    analytics.track(track(0))
+    await analytics.flush()
+    const [first, second] = service.arrivals
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(leastMs - 5)
+    expect(failures).toEqual([])
+  })
+})
+
+describe('is not tried again', () => {
+  test.each([201, 204, 301, 302, 307, 400, 401, 403, 404, 408, 413, 415])('a %d', async (status) => {
+    const service = await startService(() => ({
+      status,
+      headers: { location: '/elsewhere', 'retry-after': '0' },
+    }))
+    const { analytics, failures } = clientOf(service)
+    analytics.track(track(0))
+    await analytics.flush()
+    expect(service.arrivals).toHaveLength(1)
+    expect(failures).toMatchObject([{ error: { code: 'rejected', status }, messages: [{ type: 'track' }] }])
+  })
+
+  test.each<[string, Answer]>([
+    ['whose body breaks off', 'cut'],
+    ['whose body is no JSON', { body: 'ok' }],
+  ])('a 200 %s: it is success', async (_what, answer) => {
+    const service = await startService(() => answer)
+    const { analytics, failures } = clientOf(service)
+    analytics.track(track(0))
+    await analytics.flush()
+    expect(service.arrivals).toHaveLength(1)
+    expect(failures).toEqual([])
+  })
+})
+
+describe('is given up after maxRetries', () => {
+  test('with the last answer as the cause, and the calls as they were sent', async () => {
+    const body = '{"code":"unavailable","message":"Send it again."}'
+    const service = await startService(() => ({ status: 503, body }))
+    const { analytics, failures } = clientOf(service, { maxRetries: 2 })
+    analytics.track(track(0))
+    analytics.track(track(1))
+    await analytics.flush()
+    expect(service.arrivals).toHaveLength(3)
+    const items = service.arrivals[0]?.batch ?? []
+    expect(failures).toEqual([
+      {
+        error: expect.objectContaining({
+          name: 'AnalyticsError',
+          code: 'gave_up',
+          tries: 3,
+          status: 503,
+          reason: 'unavailable',
+          cause: expect.objectContaining({ code: 'rejected', status: 503 }),
+        }),
+        messages: items.map((item) => ({
+          type: 'track',
+          messageId: item.messageId,
+          json: JSON.stringify(item),
+        })),
+      },
+    ])
+  })
+
+  test('where nothing listens', async () => {
+    const { analytics, failures } = clientOf({ endpoint: await deadEndpoint() }, { maxRetries: 2 })
+    analytics.track(track(0))
+    await analytics.flush()
+    expect(failures).toMatchObject([
+      { error: { code: 'gave_up', tries: 3, cause: { code: 'ECONNREFUSED' } } },
+    ])
+  })
+
+  test('where no name is known, without any retry if so asked', async () => {
+    const { analytics, failures } = clientOf({ endpoint: 'http://nowhere.invalid/' }, { maxRetries: 0 })
+    analytics.track(track(0))
+    await analytics.flush()
+    expect(failures).toMatchObject([{ error: { code: 'gave_up', tries: 1, cause: expect.any(Error) } }])
+  })
+
+  test('and the next batch is sent', async () => {
+    const service = await startService(({ batch }) => (numbersOf(batch)[0] === 0 ? { status: 500 } : {}))
+    const { analytics, failures } = clientOf(service, { maxRetries: 1, flushAt: 1 })
+    analytics.track(track(0))
+    analytics.track(track(1))
+    await analytics.flush()
+    expect(numbersOf(service.calls())).toEqual([0, 0, 1])
+    expect(failures).toHaveLength(1)
+  })
+})
+
+test('no error holds the write key, however it is printed', async () => {
+  const { inspect } = await import('node:util')
+  const service = await startService(() => 'reset')
+  const { analytics, failures } = clientOf(service, { maxRetries: 0 })
+  analytics.track(track(0))
+  await analytics.flush()
+  const printed = inspect(failures, { depth: 20, showHidden: true })
+  expect(printed).toContain('ECONNRESET')
+  expect(printed).not.toMatch(/shop-write-key|authorization/i)
+  expect(printed).not.toContain(btoa('shop-write-key:'))
+})

@@ -1,0 +1,122 @@
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { gunzipSync } from 'node:zlib'
+import { onTestFinished } from 'vitest'
+import { Analytics, type Failure, type Options } from '../../../clients/node/index.ts'
+
+/** One request as it came: `text` inflated, `connection` counted from 1. */
+export type Arrival = {
+  method: string
+  path: string
+  headers: IncomingHttpHeaders
+  text: string
+  batch: Record<string, unknown>[]
+  connection: number
+  at: number
+}
+
+/** What a request is answered: `hang` never, `reset` with the end of the connection, `cut` within the answer's body. */
+export type Answer =
+  | { status?: number; headers?: Record<string, string>; body?: string }
+  | 'hang'
+  | 'reset'
+  | 'cut'
+
+export type Service = {
+  endpoint: string
+  arrivals: Arrival[]
+  /** Connections that are open now. */
+  open(): number
+  /** All calls that have come, in their order. */
+  calls(): Record<string, unknown>[]
+}
+
+type Answers = (arrival: Arrival, index: number) => Answer | Promise<Answer>
+
+/** A service that answers as it is told, by default with success. It ends with the test. */
+export async function startService(answers: Answers = () => ({})): Promise<Service> {
+  const arrivals: Arrival[] = []
+  const connections: Socket[] = []
+  const server = createServer(async (request, response) => {
+    const raw = Buffer.concat(await request.toArray())
+    const { method = '', url: path = '', headers } = request
+    const text = (headers['content-encoding'] === 'gzip' ? gunzipSync(raw) : raw).toString()
+    const connection = connections.indexOf(request.socket) + 1
+    const arrival = { method, path, headers, text, batch: JSON.parse(text).batch, connection, at: Date.now() }
+    arrivals.push(arrival)
+    give(response, await answers(arrival, arrivals.length - 1))
+  })
+  // clients are not to end because of it
+  server.keepAliveTimeout = 600_000
+  server.on('connection', (socket) => connections.push(socket))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  const { port } = server.address() as AddressInfo // it listens to a port
+  return {
+    endpoint: `http://127.0.0.1:${port}/v1/batch`,
+    arrivals,
+    open: () => connections.filter(({ destroyed }) => !destroyed).length,
+    calls: () => arrivals.flatMap(({ batch }) => batch),
+  }
+}
+
+function give(response: ServerResponse, answer: Answer): void {
+  if (answer === 'hang') return
+  if (answer === 'reset') response.socket?.resetAndDestroy()
+  else if (answer === 'cut') {
+    response.writeHead(200, { 'content-length': 100 }).write('{', () => response.socket?.destroy())
+  } else {
+    const { status = 200, headers, body = '{"success":true}' } = answer
+    response.writeHead(status, headers).end(body)
+  }
+}
+
+/** An endpoint that refuses connections. */
+export async function deadEndpoint(): Promise<string> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo // it listens to a port
+  await new Promise((resolve) => server.close(resolve))
+  return `http://127.0.0.1:${port}/`
+}
+
+/** A client that flushes only when it is told, and collects its failures; closed with the test. */
+export function clientOf(service: Pick<Service, 'endpoint'>, options: Partial<Options> = {}) {
+  const failures: Failure[] = []
+  const analytics = new Analytics({
+    writeKey: 'shop-write-key',
+    endpoint: service.endpoint,
+    flushAt: 1_000_000,
+    flushAfter: 600_000,
+    retryBase: 1,
+    closeTimeout: 0,
+    onFailure: (failure) => void failures.push(failure),
+    ...options,
+  })
+  onTestFinished(() => analytics.close().catch(() => {}))
+  return { analytics, failures }
+}
+
+/** A gate that holds back answers until it is opened. */
+export function gate(): { opened: Promise<void>; open: () => void } {
+  const { promise: opened, resolve: open } = Promise.withResolvers<void>()
+  return { opened, open }
+}
+
+export const track = (number: number) => ({ userId: 'u1', event: 'Counted', properties: { number } })
+
+export const numbersOf = (calls: readonly Record<string, unknown>[]) =>
+  calls.map(({ properties }) => (properties as { number: number }).number)
+
+/** What is thrown, so that it can be looked at. */
+export function thrownBy(act: () => unknown): unknown {
+  try {
+    act()
+  } catch (error) {
+    return error
+  }
+  throw new Error('nothing was thrown')
+}

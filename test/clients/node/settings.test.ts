@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest'
+import { Analytics, type Options } from '../../../clients/node/index.ts'
+import { readSettings } from '../../../clients/node/settings.ts'
+import { thrownBy } from './service.ts'
+
+const key = { writeKey: 'shop-write-key' }
+const read = (options: Partial<Record<keyof Options, unknown>>) =>
+  readSettings({ ...key, ...options } as Options)
+
+test('the write key alone is enough', () => {
+  expect(read({})).toEqual({
+    ...key,
+    endpoint: 'http://localhost:8080/v1/batch',
+    flushAt: 20,
+    flushAfter: 5_000,
+    maxQueue: 20_000,
+    maxQueueBytes: 33_554_432,
+    maxRetries: 25,
+    retryBase: 100,
+    requestTimeout: 15_000,
+    closeTimeout: 30_000,
+    gzip: true,
+    closeOnSigterm: false,
+    onFailure: undefined,
+  })
+})
+
+test.each([
+  ['http://host:8080', 'http://host:8080/v1/batch'],
+  ['http://host:8080/', 'http://host:8080/v1/batch'],
+  ['HTTPS://host', 'https://host/v1/batch'],
+  ['https://host/collect/', 'https://host/collect/'],
+  ['https://host/v1/import?region=eu#top', 'https://host/v1/import?region=eu'],
+])('endpoint %s is requested as %s', (endpoint, href) => {
+  expect(read({ endpoint })).toMatchObject({ endpoint: href })
+})
+
+test.each([
+  '',
+  'host:8080',
+  '/v1/batch',
+  'ftp://host/',
+  'http:host',
+  'http://',
+  'http://a b/',
+  'http://u:p@host/',
+  7,
+  null,
+])('%j is no endpoint', (endpoint) => {
+  expect(thrownBy(() => read({ endpoint }))).toMatchObject({ code: 'invalid_endpoint' })
+})
+
+test('size and interval are other names of flushAt and flushAfter', () => {
+  expect(read({ size: 5, interval: 50 })).toMatchObject({ flushAt: 5, flushAfter: 50 })
+  expect(read({ size: 5, flushAt: 5 })).toMatchObject({ flushAt: 5 })
+  expect(thrownBy(() => read({ size: 5, flushAt: 6 }))).toMatchObject({ code: 'invalid_option' })
+  expect(thrownBy(() => read({ interval: 5, flushAfter: 6 }))).toMatchObject({ code: 'invalid_option' })
+})
+
+test('undefined is as if the option were not there', () => {
+  expect(read({ flushAt: undefined, gzip: undefined, endpoint: undefined })).toEqual(read({}))
+})
+
+describe('is refused', () => {
+  test.each([undefined, null, ''])('the write key %j', (writeKey) => {
+    expect(thrownBy(() => read({ writeKey }))).toMatchObject({ code: 'write_key_required' })
+  })
+
+  test.each([7, 'with:colon', 'with\nline'])('the write key %j, which is not shown', (writeKey) => {
+    const error = thrownBy(() => read({ writeKey }))
+    expect(error).toMatchObject({ code: 'invalid_option' })
+    expect(String(error)).not.toContain(String(writeKey))
+  })
+
+  test.each([
+    ['flushAt', 0],
+    ['flushAt', 1.5],
+    ['flushAt', '20'],
+    ['flushAfter', 0],
+    ['flushAfter', 2 ** 31],
+    ['flushAfter', Number.NaN],
+    ['maxQueue', 0],
+    ['maxQueue', Number.POSITIVE_INFINITY],
+    ['maxQueueBytes', 32_767],
+    ['maxRetries', -1],
+    ['retryBase', 0],
+    ['requestTimeout', 0],
+    ['closeTimeout', -1],
+    ['gzip', 'yes'],
+    ['closeOnSigterm', 1],
+    ['onFailure', 'log'],
+  ] as const)('%s %j, by its name', (name, value) => {
+    const error = thrownBy(() => read({ [name]: value }))
+    expect(error).toMatchObject({ name: 'AnalyticsError', code: 'invalid_option' })
+    expect(error).toMatchObject({ message: expect.stringMatching(new RegExp(`^${name} is .* it must be `)) })
+  })
+
+  test('an option that there is not, naming those that there are', () => {
+    const error = thrownBy(() => read({ flushInterval: 5 } as never))
+    expect(error).toMatchObject({
+      code: 'invalid_option',
+      message: expect.stringMatching(/flushInterval.*flushAfter/),
+    })
+  })
+
+  test.each([undefined, null, 'shop-write-key'])('%j in the place of options', (options) => {
+    expect(thrownBy(() => readSettings(options as never))).toMatchObject({ code: 'invalid_option' })
+  })
+
+  test('all of it when the client is made', () => {
+    expect(thrownBy(() => new Analytics({ writeKey: '' }))).toMatchObject({ code: 'write_key_required' })
+  })
+})

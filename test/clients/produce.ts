@@ -1,0 +1,50 @@
+/**
+ * Sends a great many calls with the Node client library, as an application with several producers does.
+ *
+ * Usage: produce.ts ENDPOINT WRITE_KEY COUNT MAX_QUEUE; the calls' message ids are node-0, node-1 and so on. Prints as JSON how
+ * many calls threw, how many the library reported as lost, and the most memory that the process had, in bytes.
+ */
+import { Analytics, AnalyticsError } from '../../clients/node/index.ts'
+
+const PRODUCERS = 8
+const [endpoint = '', writeKey = '', count = '', maxQueue = ''] = process.argv.slice(2)
+
+let [refused, lost] = [0, 0]
+const analytics = new Analytics({
+  writeKey,
+  endpoint,
+  maxQueue: Number(maxQueue),
+  closeTimeout: 120_000,
+  onFailure: ({ messages }) => {
+    lost += messages.length
+  },
+})
+
+const call = (number: number) => ({
+  messageId: `node-${number}`,
+  userId: `user-${number % 1_000}`,
+  event: 'Order Paid',
+  properties: { total: '12.50', currency: 'EUR', number },
+})
+
+async function send(number: number): Promise<void> {
+  try {
+    analytics.track(call(number))
+  } catch (error) {
+    if (!(error instanceof AnalyticsError) || error.code !== 'queue_full') {
+      refused += 1
+      return
+    }
+    await analytics.room()
+    await send(number)
+  }
+}
+
+async function produce(first: number): Promise<void> {
+  for (let each = first; each < Number(count); each += PRODUCERS) await send(each)
+}
+
+await Promise.all(Array.from({ length: PRODUCERS }, (_, producer) => produce(producer)))
+await analytics.close()
+const { maxRSS } = process.resourceUsage()
+process.stdout.write(`${JSON.stringify({ refused, lost, maxRss: maxRSS * 1024 })}\n`)

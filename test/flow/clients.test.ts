@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { EVENTS } from '../../schemas/topics.ts'
+import { buildGoLibrary, type ClientLibrary, nodeLibrary } from '../helpers/client-libraries.ts'
+import { readAll } from '../helpers/cluster.ts'
+import { type Receiver, startReceiver } from '../helpers/receiver.ts'
+import { type System, startSystem } from '../helpers/system.ts'
+import { until } from '../helpers/until.ts'
+
+const MB = 1024 * 1024
+const MANY = 100_000
+const FORWARDED = 20_000
+
+let sluice: System
+let receiver: Receiver
+let go: Awaited<ReturnType<typeof buildGoLibrary>>
+const libraries: Record<ClientLibrary['name'], () => ClientLibrary> = {
+  node: () => nodeLibrary,
+  go: () => go,
+}
+
+beforeAll(async () => {
+  go = await buildGoLibrary()
+  receiver = await startReceiver()
+  sluice = await startSystem()
+  for (const id of ['many-node', 'many-go']) {
+    await sluice.api('post', 'sources', { id, name: id, writeKey: `${id}-write-key` })
+    // ingest follows within a second; until then it is a source that nobody knows, and the libraries do not ask again
+    await sluice.send([{ type: 'track', userId: 'first', event: 'First' }], `${id}-write-key`)
+  }
+  await sluice.destination('crm', [`${receiver.url}/`])
+}, 120_000)
+afterAll(async () => {
+  await sluice?.close()
+  await Promise.all([receiver?.close(), go?.close()])
+})
+
+const endpoint = () => `${sluice.ingest}/v1/batch`
+
+/** How often each id is there. */
+function counted(ids: Iterable<string>): { ids: number; most: number } {
+  const times = new Map<string, number>()
+  for (const id of ids) times.set(id, (times.get(id) ?? 0) + 1)
+  return { ids: times.size, most: Math.max(0, ...new Set(times.values())) }
+}
+
+async function ended(topic = EVENTS): Promise<number> {
+  const admin = sluice.connection.kafka.admin()
+  await admin.connect()
+  const ends = await admin.fetchTopicOffsets(sluice.connection.named(topic))
+  await admin.disconnect()
+  return ends.reduce((sum, { high }) => sum + Number(high), 0)
+}
+
+describe.each(['node', 'go'] as const)('the %s library', (name) => {
+  test('brings a hundred thousand calls of eight producers, none lost and none twice, in bounded memory', async () => {
+    const library = libraries[name]()
+    const calls = { endpoint: endpoint(), writeKey: `many-${name}-write-key`, count: MANY, maxQueue: 10_000 }
+    const { refused, lost, maxRss } = await library.produce(calls)
+    expect([refused, lost]).toEqual([0, 0])
+    expect(maxRss).toBeLessThan(256 * MB)
+    const records = await readAll(sluice.connection, EVENTS)
+    const own = records.filter(({ key }) => key.startsWith(`many-${name}/user-`))
+    expect(counted(own.map(({ headers }) => headers.messageId ?? ''))).toEqual({ ids: MANY, most: 1 })
+  })
+
+  test('brings each call exactly once when ingest is killed and started again in the middle', async () => {
+    const before = await ended()
+    const library = libraries[name]()
+    const calls = { endpoint: endpoint(), writeKey: 'shop-write-key', count: FORWARDED, maxQueue: 1_000 }
+    const producing = library.produce(calls)
+    await until(async () => (await ended()) > before + FORWARDED / 4, { timeout: 20_000 })
+    await sluice.kill('ingest')
+    expect(await ended()).toBeLessThan(before + FORWARDED)
+    await sluice.start('ingest')
+    expect(await producing).toMatchObject({ refused: 0, lost: 0 })
+    const arrived = () => receiver.arrivals.flatMap(({ headers }) => String(headers['x-message-id']))
+    const own = () => arrived().filter((id) => id.startsWith(`${name}-`))
+    await until(() => counted(own()).ids >= FORWARDED, { timeout: 40_000 })
+    expect(counted(own())).toEqual({ ids: FORWARDED, most: 1 })
+  })
+})
