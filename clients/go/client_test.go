@@ -290,6 +290,7 @@ func TestFaultsInTheFieldsAreErrorsOfEachMethod(t *testing.T) {
 		"the zero client":     {&Client{}, ErrWriteKeyRequired},
 		"a nil client":        {nil, ErrWriteKeyRequired},
 		"no URL":              {&Client{writeKey: "k", Endpoint: "localhost:8080"}, ErrInvalidEndpoint},
+		"a write key of two":  {New("shop:other"), ErrInvalidOption},
 		"a negative FlushAt":  {&Client{writeKey: "k", FlushAt: -1}, ErrInvalidOption},
 		"a negative Interval": {&Client{writeKey: "k", Interval: -1}, ErrInvalidOption},
 		"a negative MaxQueue": {&Client{writeKey: "k", MaxQueue: -1}, ErrInvalidOption},

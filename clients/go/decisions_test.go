@@ -117,19 +117,19 @@ func TestRejectionsAreReadWhereTheyMakeSense(t *testing.T) {
 
 func TestAnEndpointWithoutPathMeansTheBatchRoute(t *testing.T) {
 	for endpoint, want := range map[string]target{
-		"http://host:8080":                     {"http://host:8080/v1/batch", "http://host:8080/v1/batch"},
-		"http://host:8080/":                    {"http://host:8080/v1/batch", "http://host:8080/v1/batch"},
-		"https://host/in/v1/import":            {"https://host/in/v1/import", "https://host/in/v1/import"},
-		"https://host/v1/batch/":               {"https://host/v1/batch/", "https://host/v1/batch/"},
-		"http://host?writeKey=secret":          {"http://host/v1/batch?writeKey=secret", "http://host/v1/batch"},
-		"http://user:secret@[::1]:8080/a%2Fb#": {"http://[::1]:8080/a%2Fb", "http://[::1]:8080/a%2Fb"},
+		"http://host:8080":            {"http://host:8080/v1/batch", "http://host:8080/v1/batch"},
+		"http://host:8080/":           {"http://host:8080/v1/batch", "http://host:8080/v1/batch"},
+		"https://host/in/v1/import":   {"https://host/in/v1/import", "https://host/in/v1/import"},
+		"https://host/v1/batch/":      {"https://host/v1/batch/", "https://host/v1/batch/"},
+		"http://host?writeKey=secret": {"http://host/v1/batch?writeKey=secret", "http://host/v1/batch"},
+		"http://[::1]:8080/a%2Fb#":    {"http://[::1]:8080/a%2Fb", "http://[::1]:8080/a%2Fb"},
 	} {
 		if got, err := parseEndpoint(endpoint); err != nil || got != want {
 			t.Errorf("%s: got %v, %v", endpoint, got, err)
 		}
 	}
-	for _, endpoint := range []string{"host", "host:8080", "/v1/batch", "//host/v1/batch", "ftp://host", "http://", "http:///v1/batch", "http://:8080", "http:host", "http://ho st", "http://host:port", "\x00"} {
-		if got, err := parseEndpoint(endpoint); !errors.Is(err, ErrInvalidEndpoint) {
+	for _, endpoint := range []string{"host", "host:8080", "/v1/batch", "//host/v1/batch", "ftp://host", "http://", "http:///v1/batch", "http://:8080", "http:host", "http://ho st", "http://host:port", "http://user:secret@host", "\x00"} {
+		if got, err := parseEndpoint(endpoint); !errors.Is(err, ErrInvalidEndpoint) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q is taken for %v", endpoint, got)
 		}
 	}

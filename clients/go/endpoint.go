@@ -13,12 +13,12 @@ type target struct {
 // parseEndpoint takes a request URL. One without a path means the batch route of that host.
 func parseEndpoint(endpoint string) (target, *Error) {
 	u, err := url.Parse(endpoint)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "" {
-		return target{}, ErrInvalidEndpoint // without its text, which may hold a password
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "" || u.User != nil {
+		return target{}, ErrInvalidEndpoint // without its text, which may hold a password; the write key is the user
 	}
 	if u.Path == "" || u.Path == "/" {
 		u.Path = batchPath
 	}
-	u.User, u.Fragment = nil, "" // the write key is the user
+	u.Fragment = ""
 	return target{url: u.String(), shown: u.Scheme + "://" + u.Host + u.EscapedPath()}, nil
 }

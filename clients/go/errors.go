@@ -33,7 +33,7 @@ func (e *Error) Is(target error) bool {
 // Settings: returned by every call, by Flush and by Close.
 var (
 	ErrWriteKeyRequired = &Error{Code: "write_key_required", Message: "New needs the write key of a source"}
-	ErrInvalidEndpoint  = &Error{Code: "invalid_endpoint", Message: "Endpoint must be an absolute http or https URL"}
+	ErrInvalidEndpoint  = &Error{Code: "invalid_endpoint", Message: "Endpoint must be an absolute http or https URL, without user and password"}
 	ErrInvalidOption    = &Error{Code: "invalid_option", Message: "a field of the client has a value that it cannot have"}
 )
 

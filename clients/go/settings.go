@@ -5,7 +5,9 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // What the fields of [Client] are when they are not set.
@@ -43,6 +45,10 @@ type settings struct {
 func (c *Client) settings() (*settings, *Error) {
 	if c.writeKey == "" {
 		return nil, ErrWriteKeyRequired
+	}
+	if strings.ContainsFunc(c.writeKey, func(r rune) bool { return r == ':' || unicode.IsControl(r) }) {
+		// it is the user name of basic auth (RFC 7617, 2): what stands behind a colon would be cut off
+		return nil, ErrInvalidOption.because("the write key must be without colons and control characters", nil)
 	}
 	target, err := parseEndpoint(or(c.Endpoint, DefaultEndpoint))
 	if err != nil {

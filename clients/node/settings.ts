@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { fault } from './errors.ts'
-import { isObject } from './fields.ts'
+import { isObject, kindOf } from './fields.ts'
 import { CALL_BYTES } from './limits.ts'
 import type { Options } from './options.ts'
 import type { OnFailure } from './report.ts'
@@ -41,7 +41,12 @@ export const OPTIONS = [
 
 /** @throws AnalyticsError for the first fault, saying what to do. */
 export function readSettings(given: Options) {
-  if (!isObject(given)) throw invalid('The options are', given, "an object like { writeKey: '...' }")
+  // not shown: it may be the write key
+  if (!isObject(given))
+    throw fault(
+      'invalid_option',
+      `The options must be an object like { writeKey: '...' }; they are ${kindOf(given)}.`,
+    )
   const unknown = Object.keys(given).find((name) => !OPTIONS.includes(name))
   if (unknown !== undefined)
     throw fault('invalid_option', `There is no option ${unknown}; there are ${OPTIONS.join(', ')}.`)
@@ -89,7 +94,8 @@ const BATCH_PATH = '/v1/batch'
 function endpointOf(value: unknown = `http://localhost:8080${BATCH_PATH}`): string {
   const isUrl = typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value)
   if (!isUrl)
-    throw fault('invalid_endpoint', `endpoint must be a whole http or https URL; it is ${inspect(value)}.`)
+    // not shown: a password may be in it
+    throw fault('invalid_endpoint', 'endpoint must be a whole http or https URL.')
   const url = new URL(value)
   if (url.username || url.password)
     throw fault(

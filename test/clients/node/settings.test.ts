@@ -104,8 +104,23 @@ describe('is refused', () => {
   })
 
   test.each([undefined, null, 'shop-write-key'])('%j in the place of options', (options) => {
-    expect(thrownBy(() => readSettings(options as never))).toMatchObject({ code: 'invalid_option' })
+    const error = thrownBy(() => readSettings(options as never))
+    expect(error).toMatchObject({
+      code: 'invalid_option',
+      message: expect.not.stringContaining('shop-write-key'),
+    })
   })
+
+  test.each(['http://bob:hunter2@host:99999/', 'localhost:8080/v1/batch?writeKey=hunter2'])(
+    'the endpoint %j, without showing what is secret in it',
+    (endpoint) => {
+      const error = thrownBy(() => read({ endpoint }))
+      expect(error).toMatchObject({
+        code: 'invalid_endpoint',
+        message: expect.not.stringContaining('hunter2'),
+      })
+    },
+  )
 
   test('all of it when the client is made', () => {
     expect(thrownBy(() => new Analytics({ writeKey: '' }))).toMatchObject({ code: 'write_key_required' })
