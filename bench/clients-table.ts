@@ -7,7 +7,6 @@ export type Measured = {
   requests: number
   calls: number
   failed: number
-  calledSeconds: number
   deliveredSeconds: number
   cpuSeconds: number
   allocatedBytes: number
