@@ -39,7 +39,7 @@ type Client struct {
 	// 193 s at most.
 	RetryBase time.Duration
 
-	// CloseTimeout is how long Close waits at most, by default 30 s.
+	// CloseTimeout is how long Close waits for calls to be sent, by default 30 s. It may take 1 s more, for OnFailure to be told of the rest.
 	CloseTimeout time.Duration
 
 	// OnFailure is told of calls that were queued and will not arrive. It runs in the goroutine that sends: the next batch waits
