@@ -5,15 +5,16 @@ import type { AddressInfo } from 'node:net'
 export type SinkReport = { requests: number; opened: number }
 
 /**
- * A receiver that answers 200 at once. To be forked with the address that it listens on: sends its port, then answers each
- * message with a report. On 0.0.0.0 it is at each address of 127.0.0.0/8.
+ * A receiver that answers 200 at once, in the words that client libraries wait for. To be forked with the address that it
+ * listens on: sends its port, then answers each message with a report. On 0.0.0.0 it is at each address of 127.0.0.0/8.
  */
 const [host = '127.0.0.1'] = process.argv.slice(2)
+const ANSWER = Buffer.from('{"success":true}')
 let report: SinkReport = { requests: 0, opened: 0 }
 const server = createServer((request, response) => {
   report.requests += 1
   request.resume()
-  response.end()
+  response.end(ANSWER)
 })
 server.keepAliveTimeout = 300_000 // longer than processes that take turns stand still
 server.on('connection', (socket) => {

@@ -3,6 +3,7 @@ package analytics
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -26,21 +27,28 @@ const (
 	tryAgain         // a later try may succeed
 )
 
-// judge: success is status 200 and no other (the service's contract). A network error, 429 and 5xx are tried again.
+// judge: success is status 200 and {"success": true}, and nothing else (the service's contract). A network error, 429 and 5xx are
+// tried again; so is another 200, which is that of somebody in between, or of another service, until the endpoint is set right.
 func (a *answer) judge() verdict {
 	switch {
 	case a.err != nil:
 		return tryAgain
-	case a.status == http.StatusOK:
+	case a.status == http.StatusOK && a.saysSuccess():
 		return taken
-	case a.status == http.StatusTooManyRequests || a.status >= 500 && a.status <= 599:
+	case a.status == http.StatusOK || a.status == http.StatusTooManyRequests || a.status >= 500 && a.status <= 599:
 		return tryAgain
 	}
 	return refused
 }
 
-// describe is for the log.
-func (a *answer) describe() string {
+// saysSuccess looks at this key alone: rejections reads the others.
+func (a *answer) saysSuccess() bool {
+	var said map[string]json.RawMessage // a struct would take "Success" too
+	return json.Unmarshal(a.body, &said) == nil && string(said["success"]) == "true"
+}
+
+// String is for the log.
+func (a *answer) String() string {
 	if a.err != nil {
 		return "none: " + a.err.Error()
 	}
@@ -51,6 +59,9 @@ func (a *answer) describe() string {
 func (a *answer) reason() error {
 	if a.err != nil {
 		return a.err
+	}
+	if a.status == http.StatusOK {
+		return errors.New(`answered 200 without {"success": true}; is the endpoint Sluice's?`)
 	}
 	var said struct{ Code, Message string }
 	if json.Unmarshal(a.body, &said) == nil && said.Code != "" {
@@ -66,8 +77,7 @@ type rejection struct {
 	Message string
 }
 
-// rejections returns those of a batch of so many calls, at most one for each. A body that is no JSON has none: it is the status
-// that says that the others are taken.
+// rejections returns those of a batch of so many calls, at most one for each.
 func (a *answer) rejections(calls int) []rejection {
 	if !bytes.Contains(a.body, []byte(`"rejected"`)) {
 		return nil
@@ -105,12 +115,8 @@ func retryAfterOf(header string, now time.Time) time.Duration {
 	if header == "" {
 		return 0
 	}
-	if isDigits(header) {
-		seconds, err := strconv.Atoi(header)
-		if err != nil || seconds > int(longestRetryAfter/time.Second) {
-			return longestRetryAfter
-		}
-		return time.Duration(seconds) * time.Second
+	if seconds, err := strconv.ParseUint(header, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(min(seconds, uint64(longestRetryAfter/time.Second))) * time.Second
 	}
 	at, err := http.ParseTime(header)
 	if err != nil {
@@ -118,5 +124,3 @@ func retryAfterOf(header string, now time.Time) time.Duration {
 	}
 	return min(max(at.Sub(now), 0), longestRetryAfter)
 }
-
-func isDigits(text string) bool { return startsWithDigits(text, len(text)) }

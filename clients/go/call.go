@@ -25,8 +25,8 @@ func (c *call) check() *Error {
 	if err := c.checkIds(); err != nil {
 		return err
 	}
-	if !allIsBoolean(c.integrations) {
-		return ErrIntegrationsAllNotBoolean
+	if err := c.checkIntegrations(); err != nil {
+		return err
 	}
 	if n := utf16Units(c.messageId); n > messageIdChars {
 		return ErrMessageIdTooLong.because(fmt.Sprintf("MessageId has %d characters and may have at most %d", n, messageIdChars), nil)
@@ -61,16 +61,48 @@ func (c *call) checkIds() *Error {
 	return nil
 }
 
+// checkIntegrations looks at those by which the service goes: the call's own or, without any, those in its context.
+func (c *call) checkIntegrations() *Error {
+	integrations := c.integrations
+	if integrations == nil {
+		var isMap bool
+		within := c.context["integrations"]
+		if integrations, isMap = within.(map[string]any); !isMap && !mayBeObject(within) {
+			return ErrIntegrationsNotObject
+		}
+	}
+	if !allIsBoolean(integrations) {
+		return ErrIntegrationsAllNotBoolean
+	}
+	return nil
+}
+
+// mayBeObject reports whether a value may become a JSON object, or null. What a struct or a MarshalJSON makes of itself
+// only the service can tell.
+func mayBeObject(value any) bool {
+	if _, itself := value.(json.Marshaler); itself {
+		return true
+	}
+	switch reflect.Indirect(reflect.ValueOf(value)).Kind() {
+	case reflect.Invalid, reflect.Map, reflect.Struct:
+		return true
+	}
+	return false
+}
+
+// allIsBoolean: "All" switches every destination, so that a text such as "false" in its place would do the opposite of what it says.
 func allIsBoolean(integrations map[string]any) bool {
 	for _, key := range [...]string{"All", "all"} {
-		switch value := integrations[key].(type) {
-		case nil:
-		case bool:
+		value := integrations[key]
+		if _, itself := value.(json.Marshaler); itself {
 			return true
-		case json.Marshaler: // only the service can tell
+		}
+		switch reflect.Indirect(reflect.ValueOf(value)).Kind() {
+		case reflect.Invalid: // null
+		case reflect.Bool:
 			return true
 		default:
-			return reflect.Indirect(reflect.ValueOf(value)).Kind() == reflect.Bool
+			return false
 		}
 	}
 	return true

@@ -16,15 +16,16 @@ type Client struct {
 	Endpoint string
 
 	// FlushAt is how many calls may wait before they are flushed, by default 20. 1 turns batching off: each call is a request of its own.
-	// It is no bound for a batch: what comes while one is under way goes in the next, up to 500 KB and 2,500 calls.
+	// It is no bound for a batch: what comes while one is under way goes in the next, up to 500 KB and 2,500 calls. So much is flushed
+	// at once, however high FlushAt is.
 	FlushAt int
-	// Size is another name of FlushAt, which counts when both are set.
+	// Size is another name of FlushAt. To set both to different values is an error of each call (invalid_option).
 	Size int
 
-	// FlushAfter is how long after the last flush what waits is flushed in any case, by default 5 s. (So that a single call after
-	// a long silence goes at once.)
+	// FlushAfter is how long after the last flush what waits is flushed in any case, by default 5 s. Before there was a flush it counts
+	// from the first call. So a call that comes when more than that has passed since the last flush goes at once.
 	FlushAfter time.Duration
-	// Interval is another name of FlushAfter, which counts when both are set.
+	// Interval is another name of FlushAfter. To set both to different values is an error of each call (invalid_option).
 	Interval time.Duration
 
 	// MaxQueue is how many calls may wait or be under way, by default 20,000. Further ones get [ErrQueueFull].
@@ -32,19 +33,26 @@ type Client struct {
 	// MaxQueueBytes bounds the same by the bytes of their JSON, by default 32 MB (33,554,432).
 	MaxQueueBytes int
 
-	// MaxRetries is how often a batch is sent again after a network error, no answer within 15 s, 429 or 5xx; by default 25. Negative: never.
+	// MaxRetries is how often a batch is sent again after a network error, no answer within RequestTimeout, 429 or 5xx, or a 200 that is
+	// not Sluice's; by default 25. Negative: never.
 	MaxRetries int
 	// RetryBase is the cap of the wait before the first retry, by default 100 ms. It doubles with each retry up to 10 s; the wait is random
 	// below it, but at least what a Retry-After asks for, up to 300 s. By default all waits together take 96 s on average,
 	// 193 s at most.
 	RetryBase time.Duration
 
+	// RequestTimeout is the limit for one try, from the connection to the end of the answer, by default 15 s. The service answers
+	// within 10 s.
+	RequestTimeout time.Duration
+	// DisableCompression has all bodies sent as they are, and not those above 1 KB in gzip.
+	DisableCompression bool
+
 	// CloseTimeout is how long Close waits for calls to be sent, by default 30 s. It may take 1 s more, for OnFailure to be told of the rest.
 	CloseTimeout time.Duration
 
-	// OnFailure is told of calls that were queued and will not arrive. It runs in the goroutine that sends: the next batch waits
-	// for it, and so does Close. It may make calls, but must not call Flush or Close, nor wait for room with the Context methods.
-	// Its panic is logged. Without it one line per batch is logged.
+	// OnFailure is told of calls that were queued and will not arrive. It is never called twice at a time, and the next batch waits
+	// for it, as does Close. It may make calls, but must not call Flush or Close, nor wait for room with the Context methods.
+	// Its panic, or the end of its goroutine, is logged. Without it one line per batch is logged.
 	OnFailure func(Failure)
 
 	// Logger gets failures without OnFailure, and all that DEBUG=analytics shows; by default standard error.
@@ -145,12 +153,8 @@ func (c *Client) enqueue(ctx context.Context, message *call) error {
 	if err != nil {
 		return err
 	}
-	first, err := c.outbox.put(ctx, item, now)
-	if err != nil {
+	if err := c.outbox.put(ctx, item, now); err != nil {
 		return err
-	}
-	if first {
-		go c.sender.run()
 	}
 	if c.journal.debug {
 		queued := describe(item)
@@ -159,7 +163,7 @@ func (c *Client) enqueue(ctx context.Context, message *call) error {
 	return nil
 }
 
-// open reads the fields, once.
+// open reads the fields and starts the sender, once.
 func (c *Client) open() *Error {
 	if c == nil {
 		return ErrWriteKeyRequired
@@ -177,6 +181,7 @@ func (c *Client) open() *Error {
 		c.sender = newSender(s, c.outbox, c.journal)
 		c.journal.debugf("start: POST %s with write key %s, flush at %d calls and after %v",
 			s.target.shown, masked(s.writeKey), s.flushAt, s.flushAfter)
+		go c.sender.run()
 	})
 	return c.invalid
 }

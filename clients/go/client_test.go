@@ -64,7 +64,7 @@ func TestTheThresholdFlushes(t *testing.T) {
 	for name, set := range map[string]func(*Client){
 		"FlushAt":          func(c *Client) { c.FlushAt = 3 },
 		"Size":             func(c *Client) { c.Size = 3 },
-		"FlushAt and Size": func(c *Client) { c.FlushAt, c.Size = 3, 1 },
+		"FlushAt and Size": func(c *Client) { c.FlushAt, c.Size = 3, 3 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newService(t, nil)
@@ -73,8 +73,8 @@ func TestTheThresholdFlushes(t *testing.T) {
 			c.edges = clock.edges()
 			set(c)
 			must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
-			clock.awaitArmed(t, 5*time.Second) // it has seen the first, and
-			clock.awaitArmed(t, 5*time.Second) // has been told of it
+			clock.awaitArmed(t, 5*time.Second)
+			until(t, "it has been told of the first", func() bool { return len(c.outbox.wake) == 0 })
 			must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 			must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 			if n := len(s.next(t).items); n != 3 {
@@ -101,7 +101,7 @@ func TestTheIntervalFlushesFromTheLastFlushOn(t *testing.T) {
 		"by default, of 5 s":      func(*Client) {},
 		"FlushAfter":              func(c *Client) { c.FlushAfter = 5 * time.Second },
 		"Interval":                func(c *Client) { c.Interval = 5 * time.Second },
-		"FlushAfter and Interval": func(c *Client) { c.FlushAfter, c.Interval = 5*time.Second, time.Hour },
+		"FlushAfter and Interval": func(c *Client) { c.FlushAfter, c.Interval = 5*time.Second, 5*time.Second },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newService(t, nil)
@@ -109,6 +109,8 @@ func TestTheIntervalFlushesFromTheLastFlushOn(t *testing.T) {
 			clock := newFakeTime()
 			c.edges = clock.edges()
 			set(c)
+			must(t, c.Flush(context.Background())) // of nothing
+			clock.advance(time.Hour)               // the first interval begins with the first call
 			must(t, c.Track(&Track{UserId: "u1", Event: "first"}))
 			clock.awaitArmed(t, 5*time.Second)
 			if len(s.requests) > 0 {
@@ -131,16 +133,29 @@ func TestTheIntervalFlushesFromTheLastFlushOn(t *testing.T) {
 	}
 }
 
-func TestAFlushSendsAllThatWaitsInAsManyBatchesAsItTakes(t *testing.T) {
-	s := newService(t, nil)
-	c, _ := newClient(t, s.URL)
-	c.edges = newFakeTime().edges()
-	c.FlushAt = 3000
-	for i := 0; i < 3000; i++ {
-		must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
-	}
-	if one, two := len(s.next(t).items), len(s.next(t).items); one != 2500 || two != 500 {
-		t.Fatalf("they have %d and %d calls", one, two)
+func TestAWholeBatchIsFlushedBelowTheThreshold(t *testing.T) {
+	for name, test := range map[string]struct{ padding, calls, first int }{
+		"one of 2,500 calls": {0, 2500, 2500},
+		"one of 500 KB":      {25_000, 21, 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newService(t, nil)
+			c, _ := newClient(t, s.URL)
+			c.edges = newFakeTime().edges()
+			c.FlushAt = 10_000
+			properties := map[string]any{"p": strings.Repeat("x", test.padding)}
+			for i := 0; i < test.calls; i++ {
+				must(t, c.Track(&Track{UserId: "u1", Event: "Opened", Properties: properties}))
+			}
+			if n := len(s.next(t).items); n != test.first {
+				t.Fatalf("it has %d calls", n)
+			}
+			rest := test.calls - test.first
+			until(t, "the others wait", func() bool { return c.outbox.held() == rest })
+			if len(s.requests) > 0 {
+				t.Fatal("they went with it")
+			}
+		})
 	}
 }
 
@@ -196,10 +211,7 @@ func TestABatchGrowsWhileAnotherIsUnderWay(t *testing.T) {
 
 func TestFlushReturnsWhenAllThatWaitedIsSettled(t *testing.T) {
 	answered := false
-	s := newService(t, func(_ int, w http.ResponseWriter, _ *request) {
-		answered = true
-		w.WriteHeader(200)
-	})
+	s := newService(t, func(int, http.ResponseWriter, *request) { answered = true })
 	c, f := newClient(t, s.URL)
 	must(t, c.Flush(context.Background())) // of nothing
 	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
@@ -231,33 +243,38 @@ func TestFlushEndsWithItsContextAndTheCallsAreSentAsEver(t *testing.T) {
 	f.none(t)
 }
 
-func TestABadCallIsRefusedAndStartsNothing(t *testing.T) {
+func TestABadCallIsRefusedAndNotQueued(t *testing.T) {
 	c, f := newClient(t, "http://localhost:1")
+	within := func(integrations any) *Track {
+		return &Track{UserId: "u1", Event: "e", Context: map[string]any{"integrations": integrations}}
+	}
 	for name, test := range map[string]struct{ got, want error }{
-		"nil identify":     {c.Identify(nil), ErrNilMessage},
-		"nil track":        {c.Track(nil), ErrNilMessage},
-		"nil page":         {c.Page(nil), ErrNilMessage},
-		"nil group":        {c.Group(nil), ErrNilMessage},
-		"nil alias":        {c.Alias(nil), ErrNilMessage},
-		"empty identify":   {c.Identify(&Identify{}), ErrNoUserOrAnonymousId},
-		"empty page":       {c.PageContext(context.Background(), &Page{}), ErrNoUserOrAnonymousId},
-		"no event":         {c.Track(&Track{UserId: "u1"}), ErrEventNotDefined},
-		"no group":         {c.GroupContext(nil, &Group{UserId: "u1"}), ErrGroupIdRequired}, //lint:ignore SA1012 it must not panic
-		"no user":          {c.AliasContext(context.Background(), &Alias{PreviousId: "a1"}), ErrUserIdRequired},
-		"no previous user": {c.Alias(&Alias{UserId: "u1"}), ErrPreviousIdRequired},
-		"bad time":         {c.IdentifyContext(context.Background(), &Identify{UserId: "u1", Timestamp: "now"}), ErrInvalidTimestamp},
-		"long id":          {c.Track(&Track{UserId: "u1", Event: "e", MessageId: strings.Repeat("x", 101)}), ErrMessageIdTooLong},
-		"long id of pairs": {c.Track(&Track{UserId: "u1", Event: "e", MessageId: strings.Repeat("😀", 51)}), ErrMessageIdTooLong},
-		"All is a text":    {c.Track(&Track{UserId: "u1", Event: "e", Integrations: map[string]any{"All": "no"}}), ErrIntegrationsAllNotBoolean},
-		"all is a number":  {c.Track(&Track{UserId: "u1", Event: "e", Integrations: map[string]any{"all": 0}}), ErrIntegrationsAllNotBoolean},
+		"nil identify":      {c.Identify(nil), ErrNilMessage},
+		"nil track":         {c.Track(nil), ErrNilMessage},
+		"nil page":          {c.Page(nil), ErrNilMessage},
+		"nil group":         {c.Group(nil), ErrNilMessage},
+		"nil alias":         {c.Alias(nil), ErrNilMessage},
+		"empty identify":    {c.Identify(&Identify{}), ErrNoUserOrAnonymousId},
+		"empty page":        {c.PageContext(context.Background(), &Page{}), ErrNoUserOrAnonymousId},
+		"no event":          {c.Track(&Track{UserId: "u1"}), ErrEventNotDefined},
+		"no group":          {c.GroupContext(nil, &Group{UserId: "u1"}), ErrGroupIdRequired}, //lint:ignore SA1012 it must not panic
+		"no user":           {c.AliasContext(context.Background(), &Alias{PreviousId: "a1"}), ErrUserIdRequired},
+		"no previous user":  {c.Alias(&Alias{UserId: "u1"}), ErrPreviousIdRequired},
+		"bad time":          {c.IdentifyContext(context.Background(), &Identify{UserId: "u1", Timestamp: "now"}), ErrInvalidTimestamp},
+		"long id":           {c.Track(&Track{UserId: "u1", Event: "e", MessageId: strings.Repeat("x", 101)}), ErrMessageIdTooLong},
+		"long id of pairs":  {c.Track(&Track{UserId: "u1", Event: "e", MessageId: strings.Repeat("😀", 51)}), ErrMessageIdTooLong},
+		"All is a text":     {c.Track(&Track{UserId: "u1", Event: "e", Integrations: map[string]any{"All": "no"}}), ErrIntegrationsAllNotBoolean},
+		"all is a number":   {c.Track(&Track{UserId: "u1", Event: "e", Integrations: map[string]any{"all": 0}}), ErrIntegrationsAllNotBoolean},
+		"a text in Context": {c.Track(within(map[string]any{"All": "no"})), ErrIntegrationsAllNotBoolean},
+		"no map in Context": {c.Track(within([]any{"Webhooks"})), ErrIntegrationsNotObject},
 	} {
 		var coded *Error
 		if !errors.Is(test.got, test.want) || !errors.As(test.got, &coded) || !strings.HasPrefix(test.got.Error(), "analytics: "+coded.Code+": ") {
 			t.Errorf("%s: got %v", name, test.got)
 		}
 	}
-	if c.outbox.started {
-		t.Error("there is a sender")
+	if n := c.outbox.held(); n > 0 {
+		t.Errorf("%d are queued", n)
 	}
 	must(t, c.Close())
 	f.none(t)
@@ -267,15 +284,21 @@ func TestWhatIsRightIsNotRefused(t *testing.T) {
 	s := newService(t, nil)
 	c, f := newClient(t, s.URL)
 	type flag bool
-	no := false
-	for _, all := range []any{true, false, nil, flag(true), &no, json.RawMessage("false")} {
+	no, missing := false, (*bool)(nil)
+	for _, all := range []any{true, false, nil, flag(true), &no, missing, json.RawMessage("false")} {
 		must(t, c.Track(&Track{UserId: "u1", Event: "e", Integrations: map[string]any{"All": all, "Webhooks": true}}))
 	}
+	for _, within := range []any{
+		nil, map[string]any(nil), map[string]any{"All": false}, map[string]bool{"All": false}, struct{ All bool }{}, json.RawMessage(`{}`), missing,
+	} {
+		must(t, c.Track(&Track{UserId: "u1", Event: "e", Context: map[string]any{"integrations": within}}))
+	}
+	must(t, c.Track(&Track{UserId: "u1", Event: "e", Integrations: map[string]any{}, Context: map[string]any{"integrations": "hidden"}}))
 	for _, id := range []string{strings.Repeat("x", 100), strings.Repeat("é", 100), strings.Repeat("😀", 50)} {
 		must(t, c.TrackContext(context.Background(), &Track{UserId: "u1", Event: "e", MessageId: id}))
 	}
 	must(t, c.Close())
-	if n := len(s.next(t).items); n != 9 {
+	if n := len(s.next(t).items); n != 18 {
 		t.Fatalf("%d calls came", n)
 	}
 	f.none(t)
@@ -294,6 +317,9 @@ func TestFaultsInTheFieldsAreErrorsOfEachMethod(t *testing.T) {
 		"a negative FlushAt":  {&Client{writeKey: "k", FlushAt: -1}, ErrInvalidOption},
 		"a negative Interval": {&Client{writeKey: "k", Interval: -1}, ErrInvalidOption},
 		"a negative MaxQueue": {&Client{writeKey: "k", MaxQueue: -1}, ErrInvalidOption},
+		"a negative timeout":  {&Client{writeKey: "k", RequestTimeout: -1}, ErrInvalidOption},
+		"two thresholds":      {&Client{writeKey: "k", FlushAt: 3, Size: 4}, ErrInvalidOption},
+		"two intervals":       {&Client{writeKey: "k", FlushAfter: 3, Interval: 4}, ErrInvalidOption},
 	} {
 		for method, got := range map[string]error{
 			"Track": test.client.Track(&Track{UserId: "u1", Event: "e"}),
@@ -318,32 +344,11 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 			c.HTTPClient = s.Client()
 		}
 		must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
-		must(t, c.Close())
+		must(t, c.Flush(context.Background()))
 		if failure := receive(t, f.came); !errors.Is(failure.Err, ErrRejected) || failure.Status != 307 || len(elsewhere.requests) > 0 {
 			t.Fatalf("got %v", failure)
 		}
 	}
-}
-
-func TestALargeBodyIsSentInGzipAndASmallOneAsItIs(t *testing.T) {
-	s := newService(t, nil)
-	c, _ := newClient(t, s.URL)
-	send := func(padding int) *request {
-		must(t, c.Track(&Track{UserId: "u1", Event: "Opened", Properties: map[string]any{"p": strings.Repeat("x", padding)}}))
-		must(t, c.Flush(context.Background()))
-		return s.next(t)
-	}
-	around := len(send(0).body)
-	if r := send(1024 - around); len(r.body) != 1024 || r.Header.Get("Content-Encoding") != "" {
-		t.Fatalf("%d bytes went as %q", len(r.body), r.Header.Get("Content-Encoding"))
-	}
-	for i := 0; i < 3; i++ { // the writer is used again
-		r := send(1025 - around + i)
-		if len(r.body) != 1025+i || r.Header.Get("Content-Encoding") != "gzip" || len(r.wire) > 400 || r.ContentLength != int64(len(r.wire)) {
-			t.Fatalf("%d bytes went as %q in %d", len(r.body), r.Header.Get("Content-Encoding"), len(r.wire))
-		}
-	}
-	must(t, c.Close())
 }
 
 func TestOneConnectionServesAllRequests(t *testing.T) {
@@ -351,7 +356,8 @@ func TestOneConnectionServesAllRequests(t *testing.T) {
 		if n%2 == 0 {
 			w.WriteHeader(400)
 		}
-		_, _ = io.WriteString(w, strings.Repeat("x", 100_000)) // read to the end, or it could not be used again
+		// read to the end, or it could not be used again
+		_, _ = io.WriteString(w, `{"success":true,"more":"`+strings.Repeat("x", 100_000)+`"}`)
 	})
 	c, _ := newClient(t, s.URL)
 	for i := 0; i < 20; i++ {
@@ -367,6 +373,7 @@ func TestOneConnectionServesAllRequests(t *testing.T) {
 func TestAnAnswerWithoutEndIsNotReadForEver(t *testing.T) {
 	cutOff := make(chan bool, 1)
 	s := newService(t, func(_ int, w http.ResponseWriter, _ *request) {
+		w.WriteHeader(400)
 		for i := 0; i < 50; i++ { // 50 MB, when all is read
 			if _, err := w.Write(make([]byte, answerBytes)); err != nil {
 				cutOff <- true
@@ -377,17 +384,19 @@ func TestAnAnswerWithoutEndIsNotReadForEver(t *testing.T) {
 	})
 	c, f := newClient(t, s.URL)
 	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
-	must(t, c.Close())
+	must(t, c.Flush(context.Background()))
 	if !receive(t, cutOff) {
 		t.Fatal("it was")
 	}
-	f.none(t)
+	if failure := receive(t, f.came); !errors.Is(failure.Err, ErrRejected) {
+		t.Fatalf("got %v", failure.Err)
+	}
 }
 
-func TestTheDefaultEndpointIsOnThisMachine(t *testing.T) {
+func TestTheDefaultsOfTheDocumentation(t *testing.T) {
 	c := New("k")
 	s, err := c.settings()
-	if err != nil || s.target.url != "http://localhost:8080/v1/batch" {
+	if err != nil || s.target.url != "http://localhost:8080/v1/batch" || s.requestTimeout != 15*time.Second {
 		t.Fatalf("got %v, %v", s, err)
 	}
 }

@@ -2,7 +2,6 @@ package analytics
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -17,14 +16,16 @@ func (c *Client) Flush(ctx context.Context) error {
 	}
 	left, err := c.outbox.awaitSettled(orBackground(ctx))
 	if err != nil {
-		return ErrNotFlushed.because(fmt.Sprintf("%d calls still wait", left), err)
+		return ErrNotFlushed.about(left, "calls still wait", err)
 	}
 	return nil
 }
 
 // Close refuses further calls ([ErrClosed]), flushes all others, with retries, and ends the client's goroutine. After
-// CloseTimeout it goes on no longer: what is left goes to OnFailure, and Close fails with [ErrClosed] saying how many
-// calls that were. A second Close returns the same as the first.
+// CloseTimeout it goes on no longer: what is left goes to OnFailure.
+//
+// It fails with [ErrNotSent] when calls that waited or were under way could not be sent, be it for the lack of time or because the
+// service refused them. OnFailure has got each of them. A second Close returns the same as the first.
 func (c *Client) Close() error {
 	if err := c.open(); err != nil {
 		return err
@@ -35,16 +36,14 @@ func (c *Client) Close() error {
 }
 
 // CloseContext is Close with the limit of ctx in the place of CloseTimeout. The limit of the first one counts: another
-// that is called meanwhile waits for its result, or fails when its own ctx is done.
+// that is called meanwhile waits for its result, or fails with [ErrClosed] when its own ctx is done.
 func (c *Client) CloseContext(ctx context.Context) error {
 	if err := c.open(); err != nil {
 		return err
 	}
 	ctx = orBackground(ctx)
-	if first, started := c.outbox.close(); first {
-		if started {
-			c.closeErr = c.awaitEnd(ctx)
-		}
+	if c.outbox.close() {
+		c.closeErr = c.awaitEnd(ctx)
 		c.journal.debugf("close: %s", describeEnd(c.closeErr))
 		close(c.closing)
 		return c.closeErr
@@ -63,24 +62,25 @@ func (c *Client) CloseContext(ctx context.Context) error {
 
 // awaitEnd waits for the sender to end, and has it report what is left when ctx is done.
 func (c *Client) awaitEnd(ctx context.Context) error {
-	left := 0
 	select {
 	case <-c.sender.done:
 	case <-ctx.Done():
-		left = c.outbox.held()
 		c.sender.abandon(context.Cause(ctx))
 		grace := time.NewTimer(closeGrace)
 		defer grace.Stop()
 		select {
 		case <-c.sender.done:
-			left = c.sender.left
 		case <-grace.C: // a callback or a RoundTripper that does not end
 		}
 	}
-	if left == 0 {
+	failed, held, why := c.outbox.unsent()
+	if held > 0 {
+		why = ErrClosed.because("Close ended before they could be reported", ctx.Err())
+	}
+	if failed+held == 0 {
 		return nil
 	}
-	return ErrClosed.because(fmt.Sprintf("%d calls were not sent in time", left), ctx.Err())
+	return ErrNotSent.about(failed+held, "calls could not be sent", why)
 }
 
 func describeEnd(err error) string {

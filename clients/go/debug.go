@@ -29,15 +29,14 @@ func masked(writeKey string) string {
 	return writeKey[:4] + "***"
 }
 
-// journal writes lines. A logger that panics does no harm.
+// journal writes lines. A logger that panics, or ends its goroutine, does no harm.
 type journal struct {
 	logger Logger
 	debug  bool
 }
 
 func (j journal) printf(format string, values ...any) {
-	defer func() { _ = recover() }()
-	j.logger.Printf("analytics: "+format, values...)
+	_ = guarded(func() { j.logger.Printf("analytics: "+format, values...) })
 }
 
 // debugf is for DEBUG=analytics. It must never be given values of a call but its type, messageId and size.

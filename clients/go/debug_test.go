@@ -42,7 +42,7 @@ func TestDEBUGShowsWhatHappensButNoSecretAndNoValue(t *testing.T) {
 		`analytics: flush: 1 calls, 2\d\d bytes, 2\d\d on the wire`,
 		`analytics: response: status 503, 0 bytes in \d+ ms`,
 		`analytics: retry: try 2 in \d+ ms`,
-		`analytics: response: status 200, 0 bytes in \d+ ms`,
+		`analytics: response: status 200, 16 bytes in \d+ ms`,
 		`analytics: close: nothing is left`,
 	} {
 		if !regexp.MustCompile(`(?m)^` + line + `$`).MatchString(text) {
@@ -81,7 +81,7 @@ func TestANetworkErrorIsReportedWithoutTheURL(t *testing.T) {
 	c, f := newClient(t, "http://127.0.0.1:1/?writeKey=secret")
 	c.MaxRetries = -1
 	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
-	must(t, c.Close())
+	must(t, c.Flush(context.Background()))
 	if text := receive(t, f.came).Err.Error(); strings.Contains(text, "secret") || !strings.Contains(text, "refused") {
 		t.Fatalf("got %s", text)
 	}

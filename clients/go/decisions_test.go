@@ -23,6 +23,7 @@ func TestAFlushIsDue(t *testing.T) {
 		{"after the interval", flushFacts{waiting: 1, flushAt: 20, sinceFlush: 5 * second, flushAfter: 5 * second}, 0},
 		{"not before", flushFacts{waiting: 1, flushAt: 20, sinceFlush: 4 * second, flushAfter: 5 * second}, second},
 		{"when it is asked for", flushFacts{waiting: 1, flushAt: 20, asked: true, flushAfter: 5 * second}, 0},
+		{"when there is more than one batch", flushFacts{waiting: 19, flushAt: 20, whole: true, flushAfter: 5 * second}, 0},
 	} {
 		if got := untilFlush(test.facts); got != test.want {
 			t.Errorf("%s: got %v, want %v", test.name, got, test.want)
@@ -66,12 +67,30 @@ func TestAnAnswerIsJudgedByItsStatus(t *testing.T) {
 		400: refused, 401: refused, 403: refused, 404: refused, 405: refused, 408: refused, 413: refused, 415: refused, 425: refused, 431: refused,
 		429: tryAgain, 500: tryAgain, 502: tryAgain, 503: tryAgain, 504: tryAgain, 599: tryAgain, 600: refused,
 	} {
-		if got := (&answer{status: status}).judge(); got != want {
+		if got := (&answer{status: status, body: []byte(success)}).judge(); got != want {
 			t.Errorf("%d: got %v, want %v", status, got, want)
 		}
 	}
 	if got := (&answer{err: errors.New("reset")}).judge(); got != tryAgain {
 		t.Errorf("no answer: got %v", got)
+	}
+}
+
+func TestA200IsSuccessWhenItSaysSo(t *testing.T) {
+	for body, want := range map[string]verdict{
+		success: taken, ` { "more" : [] , "success" : true } `: taken, `{"success":true,"rejected":[{"index":0,"code":"x"}]}`: taken,
+		"": tryAgain, "OK": tryAgain, "<html>": tryAgain, "true": tryAgain, "null": tryAgain, "[true]": tryAgain, "{}": tryAgain,
+		`{"success":false}`: tryAgain, `{"success":"true"}`: tryAgain, `{"success":1}`: tryAgain, `{"Success":true}`: tryAgain,
+		`{"success":true`: tryAgain, `{"success":true,"rejected":[{"index"`: tryAgain, `{"success":true}{"success":true}`: tryAgain,
+		`{"data":{"success":true}}`: tryAgain, `{"code":"x","message":"m"}`: tryAgain,
+	} {
+		a := &answer{status: 200, body: []byte(body)}
+		if got := a.judge(); got != want {
+			t.Errorf("%s: got %v, want %v", body, got, want)
+		}
+		if text := a.reason().Error(); want == tryAgain && text != `answered 200 without {"success": true}; is the endpoint Sluice's?` {
+			t.Errorf("%s: the reason is %s", body, text)
+		}
 	}
 }
 

@@ -6,7 +6,7 @@
 //	err := client.Track(&analytics.Track{UserId: "u1", Event: "Signed Up"})
 //
 // A call is checked and encoded at once, and queued in memory; it makes no HTTP request itself. A goroutine that starts
-// with the first call sends what waits in batches, one at a time and in the order of the calls, and sends again what may
+// when the client is first used sends what waits in batches, one at a time and in the order of the calls, and sends again what may
 // succeed later. What it cannot send goes to [Client.OnFailure] or, without one, is logged: nothing is lost in silence
 // while the process lives. Call [Client.Close] before it ends.
 //

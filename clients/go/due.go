@@ -9,17 +9,18 @@ const never time.Duration = -1
 type flushFacts struct {
 	waiting    int  // calls
 	flushAt    int  // so many are flushed at once
-	asked      bool // by Flush or Close, or by an earlier flush that is not through
+	whole      bool // so many bytes wait that there is more than one batch
+	asked      bool // by Flush or Close, or for want of room
 	sinceFlush time.Duration
 	flushAfter time.Duration
 }
 
-// untilFlush returns how long to wait for the next flush: 0 when it is due, never when there is nothing to flush.
+// untilFlush returns how long to wait for the next batch: 0 when it is due, never when nothing waits.
 func untilFlush(f flushFacts) time.Duration {
 	switch {
 	case f.waiting == 0:
 		return never
-	case f.asked || f.waiting >= f.flushAt || f.sinceFlush >= f.flushAfter:
+	case f.asked || f.waiting >= f.flushAt || f.whole || f.sinceFlush >= f.flushAfter:
 		return 0
 	}
 	return f.flushAfter - f.sinceFlush

@@ -8,10 +8,9 @@ import (
 
 // edges are what decisions get from outside, for tests to stand in.
 type edges struct {
-	now        func() time.Time
-	timer      func(time.Duration) (elapsed <-chan time.Time, stop func() bool)
-	random     func() float64 // in [0, 1)
-	tryTimeout time.Duration
+	now    func() time.Time
+	timer  func(time.Duration) (elapsed <-chan time.Time, stop func() bool)
+	random func() float64 // in [0, 1)
 }
 
 func (e edges) orReal() edges {
@@ -24,7 +23,6 @@ func (e edges) orReal() edges {
 	if e.random == nil {
 		e.random = rand.Float64
 	}
-	e.tryTimeout = or(e.tryTimeout, tryTimeout)
 	return e
 }
 

@@ -46,7 +46,7 @@ func (e *encoder) encode(c *call, now time.Time) ([]byte, *Error) {
 	b, err := e.append(e.item[:0], c, now)
 	e.item = b
 	if err != nil {
-		return nil, toError(c, err)
+		return nil, toError(err)
 	}
 	if len(b) > callBytes {
 		return nil, tooLarge(fmt.Sprint(len(b)))
@@ -54,28 +54,22 @@ func (e *encoder) encode(c *call, now time.Time) ([]byte, *Error) {
 	return b, nil
 }
 
-func toError(c *call, err error) *Error {
+func toError(err error) *Error {
 	where, cause := "it", err
 	if within, ok := err.(*valueError); ok {
 		where, cause = within.path(), within.cause
 	}
-	switch {
-	case cause == tooLong:
+	switch cause {
+	case tooLong:
 		return tooLarge(fmt.Sprintf("more than %d", encodedBytes))
-	case cause == tooDeep && !c.holdsItself():
+	case tooDeep: // it may hold itself
 		return ErrTooDeep
-	case cause == tooDeep:
-		cause = fmt.Errorf("a map or a list holds itself")
 	}
 	return ErrNotSerialisable.because(where+" cannot be written as JSON", cause)
 }
 
 func tooLarge(size string) *Error {
 	return ErrCallTooLarge.because(fmt.Sprintf("the call has %s bytes of JSON and may have at most %d", size, callBytes), nil)
-}
-
-func (c *call) holdsItself() bool {
-	return holdsItself(c.properties) || holdsItself(c.traits) || holdsItself(c.context) || holdsItself(c.integrations)
 }
 
 // append has the keys in the order that all client libraries have.

@@ -27,10 +27,9 @@ func track(properties map[string]any) *call {
 }
 
 func TestWhatJSONDoesNotHaveIsRefusedWithItsPlace(t *testing.T) {
-	cycle := map[string]any{"a": 1}
-	cycle["b"] = []any{cycle}
-	list := []any{nil}
-	list[0] = list
+	type ring struct{ Next *ring }
+	cycle := &ring{}
+	cycle.Next = cycle
 	for _, test := range []struct {
 		name, path string
 		properties map[string]any
@@ -43,8 +42,7 @@ func TestWhatJSONDoesNotHaveIsRefusedWithItsPlace(t *testing.T) {
 		{"a complex number", "properties.a", map[string]any{"a": 1i}},
 		{"a MarshalJSON that panics", "properties.a", map[string]any{"a": panics{}}},
 		{"a MarshalJSON that fails", "properties.a", map[string]any{"a": fails{}}},
-		{"a map that holds itself", "properties.b.0", cycle},
-		{"a list that holds itself", "properties.a.0", map[string]any{"a": list}},
+		{"a struct that points to itself", "properties.a", map[string]any{"a": cycle}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := encodeOne(track(test.properties))
@@ -72,6 +70,9 @@ func nested(levels int) map[string]any {
 func TestACallHas64LevelsAtMost(t *testing.T) {
 	type box struct{ Inner any }
 	twice := map[string]any{"a": 1}
+	cycle, list := map[string]any{"a": 1}, []any{nil, nil}
+	cycle["b"], cycle["c"] = []any{cycle}, cycle
+	list[0], list[1] = list, list
 	for _, test := range []struct {
 		name       string
 		properties map[string]any
@@ -82,7 +83,9 @@ func TestACallHas64LevelsAtMost(t *testing.T) {
 		{"65 beside a map that is there twice", map[string]any{"a": twice, "b": twice, "c": nested(63)}, ErrTooDeep},
 		{"64 with a struct", map[string]any{"a": box{Inner: nested(61)}}, nil},
 		{"65 with a struct", map[string]any{"a": box{Inner: nested(62)}}, ErrTooDeep},
-		{"65 with a text of brackets", map[string]any{"a": box{Inner: strings.Repeat(`[{"\`, 100)}}, nil},
+		{"a map that holds itself", cycle, ErrTooDeep},
+		{"a list that holds itself", map[string]any{"a": list}, ErrTooDeep},
+		{"3 with a text of brackets", map[string]any{"a": box{Inner: strings.Repeat(`[{"\`, 100)}}, nil},
 	} {
 		_, err := encodeOne(track(test.properties))
 		if (err == nil) != (test.want == nil) || err != nil && !errors.Is(err, test.want) {

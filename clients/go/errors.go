@@ -1,5 +1,7 @@
 package analytics
 
+import "fmt"
+
 // Error is what every method of this package returns when it fails, and what a [Failure] carries.
 // Two of them match under [errors.Is] when their codes are equal, so that each can be compared with
 // one of the Err variables, or with &Error{Code: "..."} for a code of the service that has none.
@@ -8,6 +10,8 @@ type Error struct {
 	Code string
 	// Message says it to people, and what to do. It holds no values of the call, but may hold keys of its maps.
 	Message string
+	// Calls is how many calls it is about, for [ErrNotSent] and [ErrNotFlushed]; otherwise 0.
+	Calls int
 	// Err is the cause; nil when there is none.
 	Err error
 }
@@ -45,9 +49,10 @@ var (
 	ErrPreviousIdRequired        = &Error{Code: "previous_id_required", Message: "an alias needs PreviousId, the id to alias from"}
 	ErrGroupIdRequired           = &Error{Code: "group_id_required", Message: "a group needs GroupId"}
 	ErrEventNotDefined           = &Error{Code: "event_not_defined", Message: "a track needs Event, the name of the action"}
-	ErrIntegrationsAllNotBoolean = &Error{Code: "integrations_all_not_boolean", Message: `Integrations["All"] must be true or false`}
+	ErrIntegrationsAllNotBoolean = &Error{Code: "integrations_all_not_boolean", Message: `"All" of Integrations must be true or false`}
+	ErrIntegrationsNotObject     = &Error{Code: "integrations_not_object", Message: `Context["integrations"] must be a map`}
 	ErrCallTooLarge              = &Error{Code: "call_too_large", Message: "a call may have at most 32,768 bytes of JSON"}
-	ErrTooDeep                   = &Error{Code: "too_deep", Message: "the call is nested deeper than 64 levels"}
+	ErrTooDeep                   = &Error{Code: "too_deep", Message: "the call is nested deeper than 64 levels, or holds itself"}
 	ErrMessageIdTooLong          = &Error{Code: "message_id_too_long", Message: "MessageId may have at most 100 characters"}
 	ErrInvalidTimestamp          = &Error{Code: "invalid_timestamp", Message: "Timestamp must be ISO 8601, such as 2026-01-02T03:04:05.678Z"}
 	ErrNotSerialisable           = &Error{Code: "not_serialisable", Message: "the call cannot be written as JSON"}
@@ -57,9 +62,12 @@ var (
 var (
 	// ErrQueueFull: the call is not queued; what waits already is kept. Its text names the bound and the field that sets it.
 	ErrQueueFull = &Error{Code: "queue_full", Message: "too much waits to be sent"}
-	// ErrClosed: the call came after Close. In a [Failure], or from Close: it was taken, and was not sent in time; the service may
+	// ErrClosed: the call came after Close. In a [Failure]: it was taken, and was not sent in time; the service may
 	// have it nevertheless, when a request was under way.
 	ErrClosed = &Error{Code: "closed", Message: "the client is closed"}
+	// ErrNotSent: Close could not have all calls sent that waited or were under way. Calls is how many, Err why the last of them
+	// could not: it matches [ErrClosed], [ErrRejected] or [ErrGaveUp]. (Single calls of a batch that the service took do not count.)
+	ErrNotSent = &Error{Code: "not_sent", Message: "calls could not be sent"}
 	// ErrNotFlushed: Flush did not wait to the end. The calls still wait, and are sent as ever.
 	ErrNotFlushed = &Error{Code: "not_flushed", Message: "calls still wait"}
 )
@@ -76,4 +84,9 @@ var (
 // because returns an error of the same code with a message and a cause of its own.
 func (e *Error) because(message string, cause error) *Error {
 	return &Error{Code: e.Code, Message: message, Err: cause}
+}
+
+// about returns an error of the same code on so many calls.
+func (e *Error) about(calls int, what string, cause error) *Error {
+	return &Error{Code: e.Code, Message: fmt.Sprintf("%d %s", calls, what), Calls: calls, Err: cause}
 }

@@ -29,6 +29,7 @@ func newService(status int) *httptest.Server {
 		for _, call := range body.Batch {
 			fmt.Println(call["type"], call["userId"], call["event"])
 		}
+		_, _ = io.WriteString(w, `{"success":true}`)
 	}))
 }
 
@@ -121,13 +122,12 @@ func ExampleFailure() {
 	if err := client.Track(&analytics.Track{UserId: "u1", Event: "Opened"}); err != nil {
 		fmt.Println(err)
 	}
-	if err := client.Close(); err != nil {
-		fmt.Println(err)
-	}
+	fmt.Println("not all is sent:", errors.Is(client.Close(), analytics.ErrNotSent))
 	// Output:
 	// 1 call, track with status 401
 	// refused: true
 	// by its key: true
+	// not all is sent: true
 }
 
 func ExampleError() {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -53,48 +54,74 @@ func TestWhatWasReportedStaysAsItIs(t *testing.T) {
 	}
 }
 
-func TestA200IsSuccessWhateverItSays(t *testing.T) {
-	for _, body := range []string{"", "OK", `{"success":false}`, `{"rejected"`, `{"rejected":[{"index":99,"code":"x"}]}`, "<html>"} {
-		s := newService(t, func(_ int, w http.ResponseWriter, _ *request) { _, _ = io.WriteString(w, body) })
-		c, f := newClient(t, s.URL)
-		must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
-		must(t, c.Close())
-		f.none(t)
+func TestA200OfAnotherIsTriedAgain(t *testing.T) {
+	for name, answer := range map[string]func(w http.ResponseWriter){
+		"a page to log in": func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<html>") },
+		"nothing":          func(w http.ResponseWriter) { w.WriteHeader(200) },
+		"a body that breaks off": func(w http.ResponseWriter) {
+			w.Header().Set("Content-Length", "1000")
+			_, _ = io.WriteString(w, `{"success":true,"rejected":[`)
+			w.(http.Flusher).Flush()
+			hangUp(w)
+		},
+	} {
+		answer := answer
+		t.Run(name, func(t *testing.T) {
+			s := newService(t, func(n int, w http.ResponseWriter, _ *request) {
+				if n <= 2 {
+					answer(w)
+				}
+			})
+			c, f := newClient(t, s.URL)
+			must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+			must(t, c.Close())
+			f.none(t)
+			if n := len(s.requests); n != 3 {
+				t.Fatalf("%d requests", n)
+			}
+		})
 	}
 }
 
-func TestA200WhoseBodyBreaksOffIsSuccess(t *testing.T) {
-	s := newService(t, func(_ int, w http.ResponseWriter, _ *request) {
-		w.Header().Set("Content-Length", "1000")
-		_, _ = io.WriteString(w, `{"success":tr`)
-		w.(http.Flusher).Flush()
-		hangUp(w)
-	})
+func TestA200OfAnotherIsNoSuccessInTheEnd(t *testing.T) {
+	s := newService(t, status(200))
 	c, f := newClient(t, s.URL)
+	c.MaxRetries = -1
 	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
-	must(t, c.Close())
-	f.none(t)
-	if n := len(s.requests); n != 1 {
-		t.Fatalf("%d requests", n)
+	must(t, c.Flush(context.Background()))
+	failure := receive(t, f.came)
+	if !errors.Is(failure.Err, ErrGaveUp) || failure.Status != 200 || !strings.Contains(failure.Err.Error(), "is the endpoint Sluice's?") {
+		t.Fatalf("got %v", failure.Err)
 	}
 }
 
-func TestACallbackThatPanicsEndsNothing(t *testing.T) {
-	s := newService(t, status(400))
-	c, _ := newClient(t, s.URL)
-	log := &lines{}
-	called := 0
-	c.Logger, c.OnFailure = log, func(Failure) {
-		called++
-		panic("at the worst moment")
-	}
-	for i := 0; i < 3; i++ {
-		must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
-		must(t, c.Flush(context.Background()))
-	}
-	must(t, c.Close())
-	if called != 3 || strings.Count(log.String(), "OnFailure panicked: at the worst moment") != 3 {
-		t.Fatalf("called %d times: %s", called, log)
+// worst is what the caller's own code may do at the worst moment, and how it is told.
+var worst = map[string]func(){
+	"panicked: at the worst moment": func() { panic("at the worst moment") },
+	"ended its goroutine":           runtime.Goexit, // as FailNow of a test does
+}
+
+func TestACallbackThatDoesNotReturnEndsNothing(t *testing.T) {
+	for told, end := range worst {
+		end := end
+		t.Run(told, func(t *testing.T) {
+			s := newService(t, status(400))
+			c, _ := newClient(t, s.URL)
+			log := &lines{}
+			called := 0
+			c.Logger, c.OnFailure = log, func(Failure) {
+				called++
+				end()
+			}
+			for i := 0; i < 3; i++ {
+				must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+				must(t, c.Flush(context.Background()))
+			}
+			must(t, c.Close())
+			if called != 3 || strings.Count(log.String(), "OnFailure "+told) != 3 {
+				t.Fatalf("called %d times: %s", called, log)
+			}
+		})
 	}
 }
 
@@ -150,16 +177,21 @@ func TestWithoutACallbackOneLinePerBatchIsLogged(t *testing.T) {
 	}
 }
 
-type panicLogger struct{}
+type loggerFunc func()
 
-func (panicLogger) Printf(string, ...any) { panic("at the worst moment") }
+func (f loggerFunc) Printf(string, ...any) { f() }
 
-func TestALoggerMayPanic(t *testing.T) {
-	s := newService(t, status(400))
-	c, _ := newClient(t, s.URL)
-	c.Logger, c.OnFailure, c.debug = panicLogger{}, nil, true
-	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
-	must(t, c.Close())
+func TestALoggerThatDoesNotReturnEndsNothing(t *testing.T) {
+	for told, end := range worst {
+		t.Run(told, func(t *testing.T) {
+			s := newService(t, status(400))
+			c, _ := newClient(t, s.URL)
+			c.Logger, c.OnFailure, c.debug = loggerFunc(end), nil, true
+			must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+			must(t, c.Flush(context.Background()))
+			must(t, c.Close())
+		})
+	}
 }
 
 func TestErrorsAreToldByTheirCodes(t *testing.T) {

@@ -15,8 +15,9 @@ type outbox struct {
 
 	mu        sync.Mutex
 	queue     queue
-	started   bool // there was a first call, and there is a sender
 	closed    bool
+	failed    int           // calls of batches that could not be sent, since it is closed
+	why       *Error        // the last of them could not
 	flushTo   uint64        // a flush goes on until so many calls since the beginning are settled
 	lastFlush time.Time     // or the first call
 	progress  chan struct{} // closed when calls are settled, or on Close; nil while nobody waits for that
@@ -41,48 +42,45 @@ func newOutbox(s *settings) *outbox {
 }
 
 // put queues a copy of an encoded call. Without room it fails, or with a context waits until that is done.
-// first says that there is no sender yet: the caller must start it.
-func (o *outbox) put(ctx context.Context, call []byte, now time.Time) (first bool, err *Error) {
+func (o *outbox) put(ctx context.Context, call []byte, now time.Time) *Error {
 	for {
-		first, err, progress := o.tryPut(call, now, ctx != nil)
+		err, progress := o.tryPut(call, now, ctx != nil)
 		if progress == nil {
-			return first, err
+			return err
 		}
 		select {
 		case <-progress:
 		case <-ctx.Done():
-			return false, err.because(err.Message, ctx.Err())
+			return err.because(err.Message, ctx.Err())
 		}
 	}
 }
 
 // tryPut returns a channel that is closed when there may be room, if there is none now and the caller waits for some.
-func (o *outbox) tryPut(call []byte, now time.Time, waits bool) (first bool, err *Error, progress <-chan struct{}) {
+func (o *outbox) tryPut(call []byte, now time.Time, waits bool) (err *Error, progress <-chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
-		return false, ErrClosed, nil
+		return ErrClosed, nil
 	}
 	if room := o.queue.room(len(call)); room != free {
 		o.flush()
 		if waits && len(call) <= o.queue.bounds.bytes {
 			progress = o.nextProgress()
 		}
-		return false, o.isFull[room], progress
+		return o.isFull[room], progress
 	}
-	first = !o.started
-	if first {
-		o.started = true
+	if o.queue.put == 0 {
 		o.lastFlush = now
 	}
 	o.queue.add(call)
-	if o.queue.waiting == 1 || o.queue.waiting == o.flushAt {
+	if o.queue.waiting == 1 || o.queue.waiting >= o.flushAt || o.queue.hasWhole() {
 		o.signal()
 	}
-	return first, nil, nil
+	return nil, nil
 }
 
-// take returns the next batch when a flush is due, else how long to wait for one, until wake at the latest. done says
+// take returns the next batch when it is due, else how long to wait for one, until wake at the latest. done says
 // that nothing will come any more.
 func (o *outbox) take(now time.Time) (b *batch, wait time.Duration, done bool) {
 	o.mu.Lock()
@@ -90,6 +88,7 @@ func (o *outbox) take(now time.Time) (b *batch, wait time.Duration, done bool) {
 	wait = untilFlush(flushFacts{
 		waiting:    o.queue.waiting,
 		flushAt:    o.flushAt,
+		whole:      o.queue.hasWhole(),
 		asked:      o.queue.settled < o.flushTo,
 		sinceFlush: now.Sub(o.lastFlush),
 		flushAfter: o.flushAfter,
@@ -97,18 +96,19 @@ func (o *outbox) take(now time.Time) (b *batch, wait time.Duration, done bool) {
 	if wait != 0 {
 		return nil, wait, o.closed && o.queue.waiting == 0
 	}
-	if o.queue.settled >= o.flushTo {
-		o.flushTo = o.queue.put // all that waits now; what comes later waits for a flush of its own
-	}
 	o.lastFlush = now
 	return o.queue.take(), 0, false
 }
 
-// settle frees the place of a batch that was sent or reported. reuse says that nobody else reads it any more.
-func (o *outbox) settle(b *batch, reuse bool) {
+// settle frees the place of a batch that was sent or, for that reason, reported.
+func (o *outbox) settle(b *batch, why *Error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.queue.settle(b, reuse)
+	if o.closed && why != nil {
+		o.failed += b.calls()
+		o.why = why
+	}
+	o.queue.settle(b)
 	o.announce()
 }
 
@@ -134,15 +134,22 @@ func (o *outbox) awaitSettled(ctx context.Context) (left int, err error) {
 	return 0, nil
 }
 
-// close refuses further calls and has the others flushed. first: it was not closed yet; started: there is a sender.
-func (o *outbox) close() (first, started bool) {
+// close refuses further calls and has the others flushed. first: it was not closed yet.
+func (o *outbox) close() (first bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	first = !o.closed
 	o.closed = true
 	o.flush()
 	o.announce()
-	return first, o.started
+	return first
+}
+
+// unsent returns how many calls have failed since it is closed, and why the last did, and how many it still holds.
+func (o *outbox) unsent() (failed, held int, why *Error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.failed, o.queue.held.calls, o.why
 }
 
 // held returns how many calls wait or are under way.

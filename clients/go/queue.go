@@ -14,7 +14,7 @@ type queue struct {
 	batchCalls int // how many a batch may have: 1 turns batching off
 
 	batches []*batch // that wait
-	spare   *batch   // to be written into next
+	spare   *batch   // that is settled: to be written into next
 	waiting int      // calls in batches
 	held    bounds   // waiting and under way
 
@@ -39,6 +39,9 @@ func (q *queue) room(size int) room {
 	}
 	return free
 }
+
+// hasWhole reports whether a batch waits that takes no more calls. For all that is known the last may be one too.
+func (q *queue) hasWhole() bool { return len(q.batches) > 1 }
 
 // add copies a call behind the others. There must be room for it.
 func (q *queue) add(call []byte) {
@@ -74,12 +77,10 @@ func (q *queue) take() *batch {
 	return b
 }
 
-// settle frees the place of a batch that was taken. reuse says that nobody else reads it any more.
-func (q *queue) settle(b *batch, reuse bool) {
+// settle frees the place of a batch that was taken. Nobody may read it any more.
+func (q *queue) settle(b *batch) {
 	q.held.calls -= b.calls()
 	q.held.bytes -= b.bytes()
 	q.settled += uint64(b.calls())
-	if reuse {
-		q.spare = b
-	}
+	q.spare = b
 }

@@ -56,8 +56,8 @@ func TestTheReadmeNamesEveryFieldAndEveryCode(t *testing.T) {
 	readme := readText(t, "README.md")
 	for _, e := range []*Error{
 		ErrWriteKeyRequired, ErrInvalidEndpoint, ErrInvalidOption, ErrNilMessage, ErrNoUserOrAnonymousId, ErrUserIdRequired, ErrPreviousIdRequired,
-		ErrGroupIdRequired, ErrEventNotDefined, ErrIntegrationsAllNotBoolean, ErrCallTooLarge, ErrTooDeep, ErrMessageIdTooLong, ErrInvalidTimestamp,
-		ErrNotSerialisable, ErrQueueFull, ErrClosed, ErrNotFlushed, ErrRejected, ErrGaveUp,
+		ErrGroupIdRequired, ErrEventNotDefined, ErrIntegrationsAllNotBoolean, ErrIntegrationsNotObject, ErrCallTooLarge, ErrTooDeep, ErrMessageIdTooLong, ErrInvalidTimestamp,
+		ErrNotSerialisable, ErrQueueFull, ErrClosed, ErrNotSent, ErrNotFlushed, ErrRejected, ErrGaveUp,
 	} {
 		if !strings.Contains(readme, "`"+e.Code+"`") {
 			t.Errorf("%s is not in it", e.Code)

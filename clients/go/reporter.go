@@ -32,11 +32,8 @@ func (r *reporter) tell(f Failure, b *batch, places ...int) {
 	if r.onFailure == nil {
 		return
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			r.journal.printf("OnFailure panicked: %v", p)
-		}
-	}()
 	f.Messages = failedMessages(b, places...)
-	r.onFailure(f)
+	if ended := guarded(func() { r.onFailure(f) }); ended != nil {
+		r.journal.printf("OnFailure %v", ended)
+	}
 }

@@ -1,6 +1,7 @@
 package analytics
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -26,7 +27,7 @@ type poster struct {
 func newPoster(s *settings) *poster {
 	p := &poster{
 		target:  s.target,
-		timeout: s.edges.tryTimeout,
+		timeout: s.requestTimeout,
 		header: http.Header{
 			"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte(s.writeKey+":"))},
 			"Content-Type":  {"application/json"},
@@ -53,15 +54,17 @@ func newTransport() *http.Transport {
 	return transport
 }
 
-// post makes one request and reads its answer to the end. It never panics, whatever a RoundTripper of the caller does.
-func (p *poster) post(ctx context.Context, body *payload) (a answer) {
+// post makes one request and reads its answer. It returns in any case, whatever a RoundTripper of the caller does.
+func (p *poster) post(ctx context.Context, body payload) (a answer) {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
-	defer func() {
-		if r := recover(); r != nil {
-			a = answer{err: fmt.Errorf("the HTTP client panicked: %v", r)}
-		}
-	}()
+	if ended := guarded(func() { a = p.exchange(ctx, body) }); ended != nil {
+		return answer{err: fmt.Errorf("the HTTP client %w", ended)}
+	}
+	return a
+}
+
+func (p *poster) exchange(ctx context.Context, body payload) answer {
 	request, err := p.request(ctx, body)
 	if err != nil {
 		return answer{err: err}
@@ -71,13 +74,12 @@ func (p *poster) post(ctx context.Context, body *payload) (a answer) {
 		return answer{err: p.cause(ctx, err)}
 	}
 	defer response.Body.Close()
-	a = answer{status: response.StatusCode, retryAfter: response.Header.Get("Retry-After")}
-	a.body, _ = io.ReadAll(io.LimitReader(response.Body, answerBytes)) // the status says all that is needed
-	return a
+	text, _ := io.ReadAll(io.LimitReader(response.Body, answerBytes)) // where it breaks off it is no JSON
+	return answer{status: response.StatusCode, retryAfter: response.Header.Get("Retry-After"), body: text}
 }
 
-func (p *poster) request(ctx context.Context, body *payload) (*http.Request, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.target.url, nil)
+func (p *poster) request(ctx context.Context, body payload) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.target.url, bytes.NewReader(body.bytes))
 	if err != nil {
 		return nil, err
 	}
@@ -87,9 +89,6 @@ func (p *poster) request(ctx context.Context, body *payload) (*http.Request, err
 	if body.encoding != "" {
 		request.Header.Set("Content-Encoding", body.encoding)
 	}
-	request.ContentLength = int64(len(body.bytes))
-	request.GetBody = func() (io.ReadCloser, error) { return body.reader(), nil }
-	request.Body = body.reader()
 	return request, nil
 }
 

@@ -3,7 +3,6 @@ package analytics
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -28,7 +27,6 @@ type sender struct {
 
 	quit    context.Context         // is done when what is left must be reported instead of sent
 	abandon context.CancelCauseFunc // ends quit
-	left    int                     // calls that were; read it when done is closed
 	done    chan struct{}
 }
 
@@ -37,6 +35,7 @@ func newSender(s *settings, o *outbox, j journal) *sender {
 	return &sender{
 		outbox:     o,
 		poster:     newPoster(s),
+		compressor: compressor{disabled: s.disableCompression},
 		reporter:   reporter{onFailure: s.onFailure, journal: j},
 		journal:    j,
 		maxRetries: s.maxRetries,
@@ -82,49 +81,44 @@ func (s *sender) rest(wait time.Duration) {
 
 // settle sends a batch, reports what has failed of it and frees its place, in this order: what is not reported yet is still held.
 func (s *sender) settle(b *batch) {
-	o, body := s.deliver(b)
+	o := s.deliver(b)
 	s.reporter.report(b, o)
-	s.outbox.settle(b, body == nil || body.encoding != "" || body.isRead())
+	s.outbox.settle(b, o.err)
 }
 
-// deliver tries until the batch is taken or refused, the retries are used up, or the client is given up. body is that of the last try.
-func (s *sender) deliver(b *batch) (o outcome, body *payload) {
+// deliver tries until the batch is taken or refused, the retries are used up, or the client is given up.
+func (s *sender) deliver(b *batch) outcome {
 	var last answer
 	for tries := 0; ; {
 		if s.quit.Err() != nil {
-			s.left += b.calls()
-			return outcome{err: s.abandoned(&last), status: last.status, tries: tries}, body
+			return outcome{err: s.abandoned(&last), status: last.status, tries: tries}
 		}
-		body = s.pack(b, body)
-		start := s.edges.now()
-		a := s.poster.post(s.quit, body)
+		a := s.try(b)
 		tries++
 		if a.err != nil && s.quit.Err() != nil {
 			continue // ended by us, which says nothing
 		}
 		last = a
-		s.journal.debugf("response: %s in %d ms", last.describe(), s.edges.now().Sub(start).Milliseconds())
 		switch verdict := last.judge(); {
 		case verdict == taken:
-			return outcome{rejections: last.rejections(b.calls()), status: last.status, tries: tries}, body
+			return outcome{rejections: last.rejections(b.calls()), status: last.status, tries: tries}
 		case verdict == refused:
-			return outcome{err: refusal(&last), status: last.status, tries: tries}, body
+			return outcome{err: refusal(&last), status: last.status, tries: tries}
 		case tries > s.maxRetries:
-			return outcome{err: gaveUp(&last, tries), status: last.status, tries: tries}, body
+			return outcome{err: gaveUp(&last, tries), status: last.status, tries: tries}
 		}
 		s.waitToRetry(&last, tries)
 	}
 }
 
-// pack makes the body of a try. The one before it may still be read: what it reads is left alone.
-func (s *sender) pack(b *batch, before *payload) *payload {
-	if before != nil && before.encoding == "" && !before.isRead() {
-		b.body = slices.Clone(b.body)
-	}
+func (s *sender) try(b *batch) answer {
 	b.seal(s.edges.now())
 	body := s.compressor.pack(b.body)
 	s.journal.debugf("flush: %d calls, %d bytes, %d on the wire", b.calls(), len(b.body), len(body.bytes))
-	return body
+	start := s.edges.now()
+	a := s.poster.post(s.quit, body)
+	s.journal.debugf("response: %v in %d ms", &a, s.edges.now().Sub(start).Milliseconds())
+	return a
 }
 
 func (s *sender) waitToRetry(last *answer, tries int) {

@@ -1,6 +1,7 @@
 package analytics
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -19,7 +20,10 @@ import (
 )
 
 // patience is how long a test waits for what must come.
-const patience = 10 * time.Second
+const patience = 30 * time.Second
+
+// success is what the service answers when it has taken all.
+const success = `{"success":true}`
 
 // request is one that the service got.
 type request struct {
@@ -36,7 +40,7 @@ func (r *request) ids(t testing.TB) (ids []string) {
 	return ids
 }
 
-// service stands in for Sluice: it answers what it is told, and keeps what it gets.
+// service stands in for Sluice: it answers what it is told, or else success, and keeps what it gets.
 type service struct {
 	*httptest.Server
 	requests    chan *request
@@ -85,11 +89,46 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	n := s.n
 	s.mu.Unlock()
 	s.requests <- got
-	if s.answer == nil {
-		_, _ = io.WriteString(w, `{"success":true}`)
-		return
+	told := &telling{ResponseWriter: w}
+	if s.answer != nil {
+		s.answer(n, told, got)
 	}
-	s.answer(n, w, got)
+	if !told.anything {
+		_, _ = io.WriteString(w, success)
+	}
+}
+
+// telling knows whether anything was answered.
+type telling struct {
+	http.ResponseWriter
+	anything bool
+}
+
+func (t *telling) WriteHeader(code int) {
+	t.anything = true
+	t.ResponseWriter.WriteHeader(code)
+}
+
+func (t *telling) Write(p []byte) (int, error) {
+	t.anything = true
+	return t.ResponseWriter.Write(p)
+}
+
+func (t *telling) Flush() { t.ResponseWriter.(http.Flusher).Flush() }
+
+func (t *telling) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	t.anything = true
+	return t.ResponseWriter.(http.Hijacker).Hijack()
+}
+
+// roundTripper stands in for the network.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// succeed answers a request without the network.
+func succeed(r *http.Request) *http.Response {
+	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(success)), Request: r}
 }
 
 func status(code int) func(int, http.ResponseWriter, *request) {

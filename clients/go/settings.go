@@ -12,34 +12,34 @@ import (
 
 // What the fields of [Client] are when they are not set.
 const (
-	DefaultEndpoint      = "http://localhost:8080/v1/batch"
-	DefaultFlushAt       = 20
-	DefaultFlushAfter    = 5 * time.Second
-	DefaultMaxQueue      = 20_000
-	DefaultMaxQueueBytes = 32 << 20
-	DefaultMaxRetries    = 25
-	DefaultRetryBase     = 100 * time.Millisecond
-	DefaultCloseTimeout  = 30 * time.Second
+	DefaultEndpoint       = "http://localhost:8080/v1/batch"
+	DefaultFlushAt        = 20
+	DefaultFlushAfter     = 5 * time.Second
+	DefaultMaxQueue       = 20_000
+	DefaultMaxQueueBytes  = 32 << 20
+	DefaultMaxRetries     = 25
+	DefaultRetryBase      = 100 * time.Millisecond
+	DefaultRequestTimeout = 15 * time.Second // the service answers within 10 s
+	DefaultCloseTimeout   = 30 * time.Second
 )
-
-// tryTimeout is the limit for one try, from the connection to the end of the answer. The service answers within 10 s.
-const tryTimeout = 15 * time.Second
 
 // settings are the fields of a client as they are at its first call, checked, with the defaults in their places.
 type settings struct {
-	writeKey     string
-	target       target
-	flushAt      int
-	flushAfter   time.Duration
-	bounds       bounds
-	maxRetries   int // negative: none
-	retryBase    time.Duration
-	closeTimeout time.Duration
-	onFailure    func(Failure)
-	logger       Logger
-	debug        bool
-	http         *http.Client // nil: one of our own
-	edges        edges
+	writeKey           string
+	target             target
+	flushAt            int
+	flushAfter         time.Duration
+	bounds             bounds
+	maxRetries         int // negative: none
+	retryBase          time.Duration
+	requestTimeout     time.Duration
+	closeTimeout       time.Duration
+	disableCompression bool
+	onFailure          func(Failure)
+	logger             Logger
+	debug              bool
+	http               *http.Client // nil: one of our own
+	edges              edges
 }
 
 func (c *Client) settings() (*settings, *Error) {
@@ -58,21 +58,23 @@ func (c *Client) settings() (*settings, *Error) {
 		return nil, err
 	}
 	s := &settings{
-		writeKey:     c.writeKey,
-		target:       target,
-		flushAt:      or(c.FlushAt, c.Size, DefaultFlushAt),
-		flushAfter:   or(c.FlushAfter, c.Interval, DefaultFlushAfter),
-		bounds:       bounds{calls: or(c.MaxQueue, DefaultMaxQueue), bytes: or(c.MaxQueueBytes, DefaultMaxQueueBytes)},
-		maxRetries:   or(c.MaxRetries, DefaultMaxRetries),
-		retryBase:    or(c.RetryBase, DefaultRetryBase),
-		closeTimeout: or(c.CloseTimeout, DefaultCloseTimeout),
-		onFailure:    c.OnFailure,
-		logger:       c.Logger,
-		debug:        c.debug,
-		http:         c.HTTPClient,
-		edges:        c.edges.orReal(),
+		writeKey:           c.writeKey,
+		target:             target,
+		flushAt:            or(c.FlushAt, c.Size, DefaultFlushAt),
+		flushAfter:         or(c.FlushAfter, c.Interval, DefaultFlushAfter),
+		bounds:             bounds{calls: or(c.MaxQueue, DefaultMaxQueue), bytes: or(c.MaxQueueBytes, DefaultMaxQueueBytes)},
+		maxRetries:         or(c.MaxRetries, DefaultMaxRetries),
+		retryBase:          or(c.RetryBase, DefaultRetryBase),
+		requestTimeout:     or(c.RequestTimeout, DefaultRequestTimeout),
+		closeTimeout:       or(c.CloseTimeout, DefaultCloseTimeout),
+		disableCompression: c.DisableCompression,
+		onFailure:          c.OnFailure,
+		logger:             c.Logger,
+		debug:              c.debug,
+		http:               c.HTTPClient,
+		edges:              c.edges.orReal(),
 	}
-	s.flushAt = min(s.flushAt, s.bounds.calls) // or a full queue would wait for more
+	s.flushAt = min(s.flushAt, s.bounds.calls, batchCalls) // or a full queue, or a whole batch, would wait for more
 	if s.logger == nil {
 		s.logger = log.New(os.Stderr, "", log.LstdFlags)
 	}
@@ -91,13 +93,26 @@ func (c *Client) checkOptions() *Error {
 		{"MaxQueue", int64(c.MaxQueue)},
 		{"MaxQueueBytes", int64(c.MaxQueueBytes)},
 		{"RetryBase", int64(c.RetryBase)},
+		{"RequestTimeout", int64(c.RequestTimeout)},
 		{"CloseTimeout", int64(c.CloseTimeout)},
 	} {
 		if option.value < 0 {
 			return ErrInvalidOption.because(fmt.Sprintf("%s is %d and must not be negative", option.name, option.value), nil)
 		}
 	}
+	if differ(c.Size, c.FlushAt) {
+		return ErrInvalidOption.because("Size is another name of FlushAt: set one of them", nil)
+	}
+	if differ(c.Interval, c.FlushAfter) {
+		return ErrInvalidOption.because("Interval is another name of FlushAfter: set one of them", nil)
+	}
 	return nil
+}
+
+// differ reports whether both values are set, and not the same.
+func differ[T comparable](alias, value T) bool {
+	var unset T
+	return alias != unset && value != unset && alias != value
 }
 
 // or returns the first value that is set.

@@ -14,6 +14,9 @@ import { Sender } from './sender.ts'
 import { readSettings, type Settings } from './settings.ts'
 import { uuids } from './uuid.ts'
 
+/** More than `closeTimeout` is there for onFailure to take what was not sent in it. */
+const GRACE_MS = 1_000
+
 /** Shared by all clients of the process: their ids ascend together. */
 const newId = uuids(Date.now)
 const timestamp = isoClock(Date.now)
@@ -95,14 +98,17 @@ export class Analytics {
     this.#refuseWhenClosed()
   }
 
-  /** Sends what waits without waiting for more. Resolves when all of it is settled: sent, or handed to `onFailure`. Never rejects. */
+  /**
+   * Sends what waits without waiting for more. Resolves when all of it is settled: sent, or taken by `onFailure`, whose promise is
+   * waited for. Never rejects.
+   */
   flush(): Promise<void> {
     return this.#sender.flush()
   }
 
   /**
-   * Takes no more calls, sends what there is, and lets go of the connections; within `closeTimeout`. Called again, it returns the
-   * same promise.
+   * Takes no more calls, sends what there is, and lets go of the connections; within `closeTimeout`, and a second more where a
+   * promise of `onFailure` takes it. Called again, it returns the same promise.
    * @throws AnalyticsError `not_sent`, whose `calls` is how many of them could not be sent. `onFailure` has got each.
    */
   close(): Promise<void> {
@@ -112,7 +118,10 @@ export class Analytics {
 
   async #close(): Promise<void> {
     const before = this.#sender.failed.calls
-    const limit = setTimeout(() => this.#sender.giveUp(), this.#settings.closeTimeout)
+    let limit = setTimeout(() => {
+      this.#sender.giveUp()
+      limit = setTimeout(() => this.#sender.hurry(), GRACE_MS)
+    }, this.#settings.closeTimeout)
     await this.#sender.flush()
     clearTimeout(limit)
     whenTerminated.remove(this.#onSigterm)

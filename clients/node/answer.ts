@@ -14,18 +14,24 @@ export type Verdict =
   | { verdict: 'retry'; error: Error; retryAfterMs: number | undefined }
   | { verdict: 'refused'; error: AnalyticsError }
 
-/** Success is exactly 200. Tried again is a closed list: no answer, 429 and 5xx. @param now ms since 1970. */
+/**
+ * Success is exactly 200 and `"success": true` in JSON: a 200 without it is somebody else's, or broke off. Tried again is a closed
+ * list: no answer, such a 200, 429 and 5xx. @param now ms since 1970.
+ */
 export function judge(posted: Posted, now: number): Verdict {
   if ('error' in posted) return { verdict: 'retry', error: posted.error, retryAfterMs: undefined }
   const { status } = posted
   const body = parse(posted.body)
-  if (status === 200) return { verdict: 'taken', rejected: rejectedOf(body) }
+  if (status === 200 && isObject(body) && body.success === true)
+    return { verdict: 'taken', rejected: rejectedOf(body.rejected) }
   const error = refusal(status, body)
-  if (status !== 429 && status < 500) return { verdict: 'refused', error }
+  if (!isTriedAgain(status)) return { verdict: 'refused', error }
   return { verdict: 'retry', error, retryAfterMs: retryAfter(posted.retryAfter, now) }
 }
 
-/** What is no JSON is nothing; the status says enough. */
+const isTriedAgain = (status: number) => status === 200 || status === 429 || (status >= 500 && status <= 599)
+
+/** What is no JSON is nothing. */
 function parse(body: string): unknown {
   try {
     return JSON.parse(body)
@@ -34,22 +40,31 @@ function parse(body: string): unknown {
   }
 }
 
-const MESSAGE_CHARS = 300
-const messageOf = ({ message }: { message?: unknown }) =>
-  typeof message === 'string' ? message.slice(0, MESSAGE_CHARS) : ''
+const MOST_CHARS = 300
+
+/** Bounds what somebody else says before it comes into errors and warnings. */
+const cut = (text: string) => (text.length > MOST_CHARS ? `${text.slice(0, MOST_CHARS)}...` : text)
+
+const messageOf = ({ message }: { message?: unknown }) => (typeof message === 'string' ? cut(message) : '')
 
 function refusal(status: number, body: unknown): AnalyticsError {
+  if (status === 200)
+    return fault('rejected', 'The endpoint answered 200 without {"success": true}: is it that of Sluice?', {
+      status,
+    })
   if (!isObject(body) || typeof body.code !== 'string')
     return fault('rejected', `The service answered ${status}.`, { status })
-  const { code: reason } = body
+  const reason = cut(body.code)
   return fault('rejected', `The service answered ${status} ${reason}: ${messageOf(body)}`, { status, reason })
 }
 
-function rejectedOf(body: unknown): Rejection[] {
-  if (!isObject(body) || !Array.isArray(body.rejected)) return []
-  return body.rejected.flatMap((each: unknown) =>
-    isObject(each) && typeof each.index === 'number' && typeof each.code === 'string'
-      ? [{ index: each.index, code: each.code, message: messageOf(each) }]
-      : [],
-  )
+/** Those that can be read, each place once. */
+function rejectedOf(list: unknown): Rejection[] {
+  const rejected = new Map<number, Rejection>()
+  for (const each of Array.isArray(list) ? list : []) {
+    if (!isObject(each) || typeof each.index !== 'number' || typeof each.code !== 'string') continue
+    const { index, code } = each
+    if (!rejected.has(index)) rejected.set(index, { index, code: cut(code), message: messageOf(each) })
+  }
+  return [...rejected.values()]
 }

@@ -1,17 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { judge, type Rejection } from './answer.ts'
+import { judge } from './answer.ts'
 import { backoff } from './backoff.ts'
 import { bodyOf } from './batch.ts'
 import type { Debug } from './debug.ts'
+import type { Delivered } from './delivered.ts'
 import type { Encoded } from './encode.ts'
 import { type AnalyticsError, fault } from './errors.ts'
 import { type Packed, type Post, pack } from './post.ts'
-
-/** What came of a batch. `aborted`: it was not over when the signal came. */
-export type Delivered =
-  | { outcome: 'sent'; rejected: readonly Rejection[] }
-  | { outcome: 'failed'; error: AnalyticsError }
-  | { outcome: 'aborted' }
 
 export type Deliver = (batch: readonly Encoded[], signal: AbortSignal) => Promise<Delivered>
 

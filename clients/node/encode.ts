@@ -1,9 +1,9 @@
 import type { CallType } from './calls.ts'
 import { AnalyticsError, fault } from './errors.ts'
 import {
+  checkIntegrations,
   type Given,
   idOf,
-  integrationsOf,
   isObject,
   kindOf,
   messageIdOf,
@@ -11,10 +11,20 @@ import {
   textOf,
   timestampOf,
 } from './fields.ts'
-import { CALL_BYTES } from './limits.ts'
+import { isDeeper } from './levels.ts'
+import { CALL_BYTES, CALL_LEVELS } from './limits.ts'
 
-/** A call as it is queued and sent: `bytes` of `json` in UTF-8. */
-export type Encoded = { type: CallType; messageId: string; json: string; bytes: number }
+/**
+ * A call as it is queued and sent: `bytes` of `json` in UTF-8. No text of the caller's is in it, as one may be a part of another,
+ * and keep all of that in memory.
+ */
+export type Encoded = { type: CallType; json: string; bytes: number }
+
+/** The call's messageId. */
+export function idIn({ json }: Encoded): string {
+  const { messageId } = JSON.parse(json) as { messageId: string } // as it was printed here
+  return messageId
+}
 
 /** What a call gets when it does not bring its own. */
 export type Made = { messageId: string; timestamp: string }
@@ -26,23 +36,34 @@ export type Made = { messageId: string; timestamp: string }
 export function encode(type: CallType, call: unknown, made: Made): Encoded {
   if (!isObject(call))
     throw fault('call_not_object', `${type} takes an object, like { userId: 'u1' }; it got ${kindOf(call)}.`)
-  const { messageId, json } = print(type, call, made)
+  const json = print(type, call, made)
+  if (isDeeper(json, CALL_LEVELS)) throw tooDeep(type)
   const bytes = Buffer.byteLength(json)
   if (bytes > CALL_BYTES)
     throw fault('call_too_large', `A call may have ${CALL_BYTES} bytes as JSON; this ${type} has ${bytes}.`)
-  return { type, messageId, json, bytes }
+  return { type, json, bytes }
 }
 
-function print(type: CallType, call: Given, made: Made): { messageId: string; json: string } {
+function print(type: CallType, call: Given, made: Made): string {
   try {
     const wire = wireOf(type, call, made)
     need[type](wire)
-    return { messageId: wire.messageId, json: escaped(JSON.stringify(wire)) }
+    checkIntegrations(wire)
+    return escaped(JSON.stringify(wire))
   } catch (cause) {
     if (cause instanceof AnalyticsError) throw cause
+    if (isEndOfStack(cause)) throw tooDeep(type, cause)
     throw fault('not_serialisable', `This ${type} cannot be written as JSON: ${messageOf(cause)}`, { cause })
   }
 }
+
+/** Thousands of levels are printed no further than the stack goes. */
+const isEndOfStack = (cause: unknown) => cause instanceof RangeError && cause.message.includes('call stack')
+
+const tooDeep = (type: CallType, cause?: unknown) =>
+  fault('too_deep', `A call may have ${CALL_LEVELS} levels of objects and arrays; this ${type} has more.`, {
+    ...(cause !== undefined && { cause }),
+  })
 
 const messageOf = (cause: unknown) => (cause instanceof Error ? cause.message : 'something was thrown')
 
@@ -65,7 +86,7 @@ function wireOf(type: CallType, call: Given, made: Made) {
     properties: objectOf(call, 'properties'),
     traits: objectOf(call, 'traits'),
     context: objectOf(call, 'context'),
-    integrations: integrationsOf(call),
+    integrations: objectOf(call, 'integrations'),
   }
 }
 

@@ -23,6 +23,7 @@ export const CODES = [
   'integrations_not_object',
   'integrations_all_not_boolean',
   'not_serialisable',
+  'too_deep',
   'call_too_large',
   'queue_full',
   'closed',

@@ -1,7 +1,8 @@
 import type { Rejection } from './answer.ts'
 import type { CallType } from './calls.ts'
-import type { Encoded } from './encode.ts'
-import { AnalyticsError } from './errors.ts'
+import type { Delivered } from './delivered.ts'
+import { type Encoded, idIn } from './encode.ts'
+import { AnalyticsError, fault } from './errors.ts'
 
 /** A call that was taken and could not be delivered: `json` as it was sent. */
 export type FailedMessage = { readonly type: CallType; readonly messageId: string; readonly json: string }
@@ -9,13 +10,21 @@ export type FailedMessage = { readonly type: CallType; readonly messageId: strin
 /** What `onFailure` gets: why, and which calls, in their order. */
 export type Failure = { readonly error: AnalyticsError; readonly messages: readonly FailedMessage[] }
 
-/** Calls that failed together. */
-export function failureOf(error: AnalyticsError, calls: readonly Encoded[]): Failure {
-  return { error, messages: calls.map(({ type, messageId, json }) => ({ type, messageId, json })) }
+/** What is to be reported of calls that are settled. */
+export function failuresOf(calls: readonly Encoded[], delivered: Delivered): Failure[] {
+  if (delivered.outcome === 'sent') return rejectionsOf(calls, delivered.rejected)
+  return [failureOf(delivered.outcome === 'failed' ? delivered.error : outOfTime(), calls)]
 }
 
-/** The calls of a batch that the service has rejected, each with its own code. Places outside of the batch are ignored. */
-export function rejectionsOf(batch: readonly Encoded[], rejected: readonly Rejection[]): Failure[] {
+function failureOf(error: AnalyticsError, calls: readonly Encoded[]): Failure {
+  return {
+    error,
+    messages: calls.map((call) => ({ type: call.type, messageId: idIn(call), json: call.json })),
+  }
+}
+
+/** The calls that the service has rejected, each with its own code. Places outside of the batch are ignored. */
+function rejectionsOf(batch: readonly Encoded[], rejected: readonly Rejection[]): Failure[] {
   return rejected.flatMap(({ index, code, message }) => {
     const call = batch[index]
     if (!call) return []
@@ -23,6 +32,11 @@ export function rejectionsOf(batch: readonly Encoded[], rejected: readonly Rejec
     return [failureOf(error, [call])]
   })
 }
+
+const outOfTime = () =>
+  fault('closed', 'The client was closed before the call could be sent.', {
+    cause: new Error('the time that close() may take (closeTimeout) has passed'),
+  })
 
 /** One line for all failures of a batch, without anything of what the calls hold. */
 export function summaryOf(failures: readonly Failure[]): string {

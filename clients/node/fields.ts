@@ -1,4 +1,4 @@
-import { isDate } from 'node:util/types'
+import { isBoxedPrimitive, isDate, isMap, isPromise, isSet } from 'node:util/types'
 import { type Code, fault } from './errors.ts'
 import { MESSAGE_ID_CHARS } from './limits.ts'
 import { isIsoTime } from './timestamp.ts'
@@ -56,31 +56,51 @@ export function timestampOf({ timestamp }: Given): string | undefined {
 /** An invalid Date throws when it is printed; years past 9999 print with a sign and are refused with it. */
 const isoOf = (date: Date) => (Number.isNaN(date.getTime()) ? '' : date.toISOString())
 
-/** A part of the call that is an object, undefined when there is none. What has a `toJSON` is what that gives. */
-export function objectOf(
-  call: Given,
-  field: 'properties' | 'traits' | 'context' | 'integrations',
-): Given | undefined {
-  const given = call[field]
+type Part = 'properties' | 'traits' | 'context' | 'integrations'
+
+/** A part of the call that is an object, undefined when there is none. */
+export const objectOf = (call: Given, part: Part) => objectIn(call[part], part)
+
+/** What has a `toJSON` is what that gives. */
+function objectIn(given: unknown, part: Part, where: string = part): Given | undefined {
   if (given === undefined || given === null) return undefined
   const value = isObject(given) && typeof given.toJSON === 'function' ? given.toJSON() : given
-  if (isObject(value)) return value
-  throw fault(`${field}_not_object`, `${field} must be an object; it is ${kindOf(value)}.`)
+  if (isObject(value) && (isPlain(value) || !misprintOf(value))) return value
+  throw fault(`${part}_not_object`, `${where} must be an object; it is ${kindOf(value)}.`)
 }
 
-/** `All` switches every destination, so that a text such as 'false' in its place would do the opposite of what it says. */
-export function integrationsOf(call: Given): Given | undefined {
-  const integrations = objectOf(call, 'integrations')
+const isPlain = (value: object) => Object.getPrototypeOf(value) === Object.prototype
+
+/** Objects of which JSON would have nothing but `{}`, and those that it does not print as objects. */
+const MISPRINTED = [
+  [isMap, 'a Map'],
+  [isSet, 'a Set'],
+  [isPromise, 'a Promise'],
+  [isBoxedPrimitive, 'a boxed value'],
+] as const
+
+const misprintOf = (value: unknown) => MISPRINTED.find(([is]) => is(value))?.[1]
+
+/**
+ * `All` switches every destination, so that a text such as 'false' in its place would do the opposite of what it says. The service
+ * looks into the context where the call has no integrations of its own.
+ */
+export function checkIntegrations(call: {
+  integrations: Given | undefined
+  context: Given | undefined
+}): void {
+  const where = call.integrations ? 'integrations' : 'context.integrations'
+  const integrations = call.integrations ?? objectIn(call.context?.integrations, 'integrations', where)
   const all = integrations?.All ?? integrations?.all ?? true
-  if (typeof all === 'boolean') return integrations
-  throw fault('integrations_all_not_boolean', `integrations.All must be true or false; it is ${kindOf(all)}.`)
+  if (typeof all !== 'boolean')
+    throw fault('integrations_all_not_boolean', `${where}.All must be true or false; it is ${kindOf(all)}.`)
 }
 
 /** What a value is, for people; never the value, which may be personal. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'an array'
-  return (
-    { object: 'an object', number: 'a number', string: 'a text' }[String(typeof value)] ?? `a ${typeof value}`
-  )
+  return misprintOf(value) ?? KINDS[typeof value] ?? `a ${typeof value}`
 }
+
+const KINDS: Readonly<Record<string, string>> = { object: 'an object', number: 'a number', string: 'a text' }

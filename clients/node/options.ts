@@ -6,11 +6,11 @@ export type Options = {
   writeKey: string
   /** The request URL for batches; without a path, `/v1/batch` there. Default `http://localhost:8080/v1/batch`. */
   endpoint?: string | undefined
-  /** How many waiting calls make a batch due; 1 sends each alone. Default 20. */
+  /** So many waiting calls are sent; 1 sends each alone. Never above `maxQueue`. Default 20. */
   flushAt?: number | undefined
   /** Another name of `flushAt`. */
   size?: number | undefined
-  /** A batch is due when so long has passed since the last one and something waits. Default 5,000. */
+  /** What waits is sent when so long has passed since the last batch, or before there was one since the first call. Default 5,000. */
   flushAfter?: number | undefined
   /** Another name of `flushAfter`. */
   interval?: number | undefined
@@ -24,12 +24,20 @@ export type Options = {
   retryBase?: number | undefined
   /** For one try, to the end of its answer. Default 15,000: the service takes up to 10 s. */
   requestTimeout?: number | undefined
-  /** For close(); what is not sent by then is reported. Default 30,000. */
+  /** For close(); what is not sent by then is reported, and onFailure has another second. Default 30,000. */
   closeTimeout?: number | undefined
   /** Compresses bodies above 1 KB. Default true. */
   gzip?: boolean | undefined
-  /** On SIGTERM the client is closed, then the process ends as it would have. Default false. */
+  /**
+   * Agents that make the connections in the place of the library's own, such as those of a proxy: `http` for an http endpoint, `https`
+   * for an https one. close() leaves their connections to you.
+   */
+  agent?: { http?: object | undefined; https?: object | undefined } | undefined
+  /** On SIGTERM the client is closed, then the process ends, unless it has a listener of its own to do that. Default false. */
   closeOnSigterm?: boolean | undefined
-  /** Gets every call that was taken and could not be delivered. Without it a warning of the process says so. */
+  /**
+   * Gets every call that was taken and could not be delivered. Without it a warning of the process says so. flush() and close() wait
+   * for the promise that it may return, so that they are not to be awaited in it.
+   */
   onFailure?: OnFailure | undefined
 }

@@ -23,7 +23,9 @@ export async function pack(body: string, settings: { gzip: boolean }): Promise<P
 /** Makes one request. Never rejects; ends soon when the signal says so. */
 export type Post = (body: Packed, signal: AbortSignal) => Promise<Posted>
 
-export type Target = { endpoint: string; writeKey: string; requestTimeout: number }
+export type Agents = { http?: HttpAgent | undefined; https?: HttpsAgent | undefined }
+
+export type Target = { endpoint: string; writeKey: string; requestTimeout: number; agent: Agents }
 
 /** One batch is under way at a time; the second connection is for one that hangs and is being given up. */
 const SOCKETS = 2
@@ -35,17 +37,20 @@ const PER_ADDRESS = 2 / 5
 /** Of an answer; what goes on beyond it is cut off. */
 const ANSWER_BYTES = 1024 * 1024
 
-/** The connections are kept between requests until `close`; idle ones do not keep the process. */
-export function poster({ endpoint, writeKey, requestTimeout }: Target): { post: Post; close: () => void } {
+/** Its own connections are kept between requests until `close`; idle ones do not keep the process. */
+export function poster({ endpoint, writeKey, requestTimeout, agent }: Target): {
+  post: Post
+  close: () => void
+} {
   const options = {
     keepAlive: true,
     maxSockets: SOCKETS,
     autoSelectFamilyAttemptTimeout: Math.max(10, Math.round(requestTimeout * PER_ADDRESS)),
   }
-  const agent = { http: new HttpAgent(options), https: new HttpsAgent(options) }
+  const own = { http: new HttpAgent(options), https: new HttpsAgent(options) }
   const client = got.extend({
     method: 'POST',
-    agent,
+    agent: { http: agent.http ?? own.http, https: agent.https ?? own.https },
     // a redirected POST would become a GET; tries are counted by us
     followRedirect: false,
     retry: { limit: 0 },
@@ -67,13 +72,13 @@ export function poster({ endpoint, writeKey, requestTimeout }: Target): { post: 
       }),
     )
   const close = () => {
-    agent.http.destroy()
-    agent.https.destroy()
+    own.http.destroy()
+    own.https.destroy()
   }
   return { post, close }
 }
 
-/** An answer counts by its status, also when its body breaks off or never ends. */
+/** An answer whose body breaks off or never ends is one with the body that came: any status but 200 says enough without it. */
 async function read(stream: ReturnType<typeof got.stream>): Promise<Posted> {
   let head: { status: number; retryAfter: string | undefined } | undefined
   stream.once('response', ({ statusCode: status, headers }) => {

@@ -1,3 +1,5 @@
+import { isObject } from './fields.ts'
+
 /** One listener for all clients of the process, for as long as there is something to be called. */
 function shared<Task>(listen: (on: boolean) => void) {
   const tasks = new Set<Task>()
@@ -21,8 +23,9 @@ function idle(): void {
 }
 
 /**
- * Called and waited for when SIGTERM comes. Then the signal is raised again, so that the process ends as it would have; unless it
- * has a listener of its own, as then it is for that one to end it.
+ * Called and waited for when SIGTERM comes. Then the signal is raised again, so that the process ends as it would have. Not when it
+ * has a listener of its own: that one has seen the signal, may be at work to end the process, and is not to see it twice. But those
+ * of the package signal-exit, which many others bring along, leave the end to any other listener, and to us too: they do not count.
  */
 export const whenTerminated = shared<() => Promise<unknown>>((on) =>
   process[on ? 'prependListener' : 'off']('SIGTERM', terminated),
@@ -30,9 +33,22 @@ export const whenTerminated = shared<() => Promise<unknown>>((on) =>
 
 function terminated(): void {
   // first of all listeners, so that one that is there once is still counted
-  const alone = process.listenerCount('SIGTERM') === 1
+  const endsByUs = process.listenerCount('SIGTERM') - ofSignalExit() === 1
   void Promise.allSettled([...whenTerminated.tasks].map((task) => task())).then(() => {
+    if (!endsByUs) return
     process.off('SIGTERM', terminated)
-    if (alone) process.kill(process.pid, 'SIGTERM')
+    process.kill(process.pid, 'SIGTERM')
   })
+}
+
+/** How many of the listeners are signal-exit's: both its versions keep this number where the other finds it. */
+function ofSignalExit(): number {
+  const emitters: unknown[] = [
+    Reflect.get(globalThis, Symbol.for('signal-exit emitter')),
+    Reflect.get(process, '__signal_exit_emitter__'),
+  ]
+  return emitters.reduce<number>(
+    (sum, emitter) => sum + (isObject(emitter) && typeof emitter.count === 'number' ? emitter.count : 0),
+    0,
+  )
 }

@@ -1,30 +1,30 @@
 import { type Failure, summaryOf } from './failure.ts'
 
-export type OnFailure = (failure: Failure) => void
-export type Report = (failures: readonly Failure[]) => void
+/** What it returns says nothing, but a promise is waited for. */
+export type OnFailure = (failure: Failure) => unknown
+
+/** Resolves when the failures are taken. Never rejects. */
+export type Report = (failures: readonly Failure[]) => Promise<void>
 
 /**
- * Hands the failures of one batch to the caller's function, one by one; without one, a warning of the process says so, in one line.
- * Whatever the function throws, or its promise rejects with, becomes such a warning too.
+ * Hands the failures of one batch to the caller's function, one by one and at once; they are taken when all promises that it has
+ * returned are settled. Without one, a warning of the process says so, in one line. Whatever the function throws, or its promise
+ * rejects with, becomes such a warning too.
  */
 export function reporter(onFailure: OnFailure | undefined): Report {
-  return (failures) => {
+  return async (failures) => {
     if (failures.length === 0) return
-    if (!onFailure) return warn(summaryOf(failures))
-    for (const failure of failures) tell(onFailure, failure)
+    if (onFailure) await Promise.all(failures.map((failure) => tell(onFailure, failure)))
+    else warn(summaryOf(failures))
   }
 }
 
-function tell(onFailure: (failure: Failure) => unknown, failure: Failure): void {
+async function tell(onFailure: OnFailure, failure: Failure): Promise<void> {
   try {
-    // an async function is accepted where one without a result is asked for
-    Promise.resolve(onFailure(failure)).catch(blame)
+    await onFailure(failure)
   } catch (error) {
-    blame(error)
+    warn(`onFailure has thrown: ${error instanceof Error ? error.stack : 'no error'}`)
   }
 }
-
-const blame = (error: unknown) =>
-  warn(`onFailure has thrown: ${error instanceof Error ? error.stack : 'no error'}`)
 
 const warn = (message: string) => process.emitWarning(message, { type: 'AnalyticsWarning' })

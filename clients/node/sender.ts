@@ -1,13 +1,15 @@
+import { Alarm } from './alarm.ts'
 import type { Debug } from './debug.ts'
-import type { Deliver, Delivered } from './deliver.ts'
-import type { Encoded } from './encode.ts'
-import { type AnalyticsError, fault } from './errors.ts'
-import { type Failure, failureOf, rejectionsOf } from './failure.ts'
+import type { Deliver } from './deliver.ts'
+import { broken, type Delivered } from './delivered.ts'
+import { type Encoded, idIn } from './encode.ts'
+import type { AnalyticsError } from './errors.ts'
+import { failuresOf } from './failure.ts'
 import { Flushing } from './flushing.ts'
 import { BATCH_BYTES, BATCH_CALLS } from './limits.ts'
-import { whenIdle } from './process-end.ts'
 import type { Queue } from './queue.ts'
 import type { Report } from './report.ts'
+import { Room } from './room.ts'
 
 export type Parts = {
   queue: Queue
@@ -23,46 +25,45 @@ export type Parts = {
  */
 export class Sender {
   readonly #parts: Parts
+  readonly #room: Room
+  readonly #flushing = new Flushing()
   readonly #giveUp = new AbortController()
+  readonly #alarm = new Alarm(() => this.#flushAll())
   #running = false
-  #timer: NodeJS.Timeout | undefined
-  #flushedAt = performance.now()
+  /** When the last batch went; until there is one, when the first call came. */
+  #flushedAt = 0
   #added = 0
   #settled = 0
   #flushTo = 0
-  readonly #flushing = new Flushing()
-  #waitingForRoom: (() => void)[] = []
   /** Calls of batches that failed, and why the last of them did. */
-  #failed = 0
-  #lastError: AnalyticsError | undefined
+  #failed: { calls: number; lastError?: AnalyticsError | undefined } = { calls: 0 }
 
   constructor(parts: Parts) {
     this.#parts = parts
+    this.#room = new Room(parts.queue)
   }
 
-  get failed(): { calls: number; lastError: AnalyticsError | undefined } {
-    return { calls: this.#failed, lastError: this.#lastError }
+  get failed(): { calls: number; lastError?: AnalyticsError | undefined } {
+    return this.#failed
   }
 
   /** @throws AnalyticsError `queue_full`; the queue is then being flushed. */
   add(call: Encoded): void {
+    const { queue, debug } = this.#parts
     try {
-      this.#parts.queue.push(call)
+      queue.push(call)
     } catch (error) {
       this.#flushAll()
       throw error
     }
+    if (this.#added === 0) this.#flushedAt = performance.now()
     this.#added += 1
-    this.#parts.debug?.('queue', {
-      type: call.type,
-      messageId: call.messageId,
-      bytes: call.bytes,
-      waiting: this.#parts.queue.waiting,
-    })
+    const { type, bytes } = call
+    debug?.('queue', { type, messageId: idIn(call), bytes, waiting: queue.waiting })
     this.#next()
   }
 
-  /** Resolves when all that is there now is settled: sent, or reported. */
+  /** Resolves when all that is there now is settled: sent, or reported and taken by onFailure. */
   flush(): Promise<void> {
     this.#flushAll()
     return this.#flushing.until(this.#added)
@@ -70,14 +71,19 @@ export class Sender {
 
   /** Resolves when there is room for a call of any size. */
   room(): Promise<void> {
-    if (this.#parts.queue.room > 0) return Promise.resolve()
+    if (this.#room.isThere) return Promise.resolve()
     this.#flushAll()
-    return new Promise((resolve) => void this.#waitingForRoom.push(resolve))
+    return this.#room.wait()
   }
 
   /** Lets everything go that has not been sent yet, and reports it. */
   giveUp(): void {
     this.#giveUp.abort()
+  }
+
+  /** Flushes wait no longer for onFailure. */
+  hurry(): void {
+    this.#flushing.hurry()
   }
 
   #flushAll(): void {
@@ -88,17 +94,12 @@ export class Sender {
   /** Starts the next batch when it is due, or the clock that will make it due. */
   #next(): void {
     if (this.#running || this.#parts.queue.waiting === 0) return
-    if (this.#isDue()) this.#start()
-    else if (!this.#timer) this.#wait()
-  }
-
-  #start(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    whenIdle.remove(this.#waited)
-    this.#running = true
-    // not at once: what the program calls in one go is sent together
-    setImmediate(() => void this.#run())
+    if (this.#isDue()) {
+      this.#alarm.clear()
+      this.#running = true
+      // not at once: what the program calls in one go is sent together
+      setImmediate(() => void this.#run())
+    } else this.#alarm.set(this.#flushedAt + this.#parts.settings.flushAfter)
   }
 
   #isDue(): boolean {
@@ -107,18 +108,11 @@ export class Sender {
     return queue.waitingBytes >= BATCH_BYTES
   }
 
-  /** The process may end meanwhile: when it has nothing else to do, the calls are sent without waiting any longer. */
-  #wait(): void {
-    const leftMs = this.#flushedAt + this.#parts.settings.flushAfter - performance.now()
-    this.#timer = setTimeout(this.#waited, Math.max(0, leftMs)).unref()
-    whenIdle.add(this.#waited)
-  }
-
-  readonly #waited = () => this.#flushAll()
-
   async #run(): Promise<void> {
     const { queue, deliver, debug } = this.#parts
     while (queue.waiting > 0 && this.#isDue()) {
+      // all that waits now goes, in as many batches as it takes; what comes later waits for a flush of its own
+      if (this.#settled >= this.#flushTo) this.#flushTo = this.#added
       this.#flushedAt = performance.now()
       const batch = queue.take()
       debug?.('flush', { calls: batch.length, waiting: queue.waiting })
@@ -133,34 +127,11 @@ export class Sender {
     const settled = delivered.outcome === 'aborted' ? queue.clear() : batch
     queue.release()
     this.#settled += settled.length
-    report(this.#failuresOf(settled, delivered))
-    this.#wake()
-  }
-
-  #failuresOf(calls: readonly Encoded[], delivered: Delivered): Failure[] {
-    if (delivered.outcome === 'sent') return rejectionsOf(calls, delivered.rejected)
-    const error = delivered.outcome === 'failed' ? delivered.error : outOfTime()
-    this.#failed += calls.length
-    this.#lastError = error
-    return [failureOf(error, calls)]
-  }
-
-  #wake(): void {
-    const { queue } = this.#parts
-    this.#flushing.reached(this.#settled)
-    // no more than there is room for, or all but the first would find it taken
-    const roomFor = queue.size === 0 ? this.#waitingForRoom.length : queue.room
-    for (const resolve of this.#waitingForRoom.splice(0, roomFor)) resolve()
+    const failures = failuresOf(settled, delivered)
+    if (delivered.outcome !== 'sent')
+      this.#failed = { calls: this.#failed.calls + settled.length, lastError: failures[0]?.error }
+    // the next batch does not wait for onFailure: it may never end
+    this.#flushing.settled(this.#settled, report(failures))
+    this.#room.wake()
   }
 }
-
-/** What should not happen must not end the process that makes the calls. */
-const broken = (cause: unknown): Delivered => ({
-  outcome: 'failed',
-  error: fault('gave_up', 'The batch could not be sent, for a reason within this library.', { cause }),
-})
-
-const outOfTime = () =>
-  fault('closed', 'The client was closed before the call could be sent.', {
-    cause: new Error('the time that close() may take (closeTimeout) has passed'),
-  })

@@ -3,6 +3,7 @@ import { fault } from './errors.ts'
 import { isObject, kindOf } from './fields.ts'
 import { CALL_BYTES } from './limits.ts'
 import type { Options } from './options.ts'
+import type { Agents } from './post.ts'
 import type { OnFailure } from './report.ts'
 
 /** Options that are checked, with all defaults. */
@@ -35,6 +36,7 @@ export const OPTIONS = [
   ...Object.keys(NUMBERS),
   ...ALIASES.map(([alias]) => alias),
   'gzip',
+  'agent',
   'closeOnSigterm',
   'onFailure',
 ]
@@ -51,18 +53,21 @@ export function readSettings(given: Options) {
   if (unknown !== undefined)
     throw fault('invalid_option', `There is no option ${unknown}; there are ${OPTIONS.join(', ')}.`)
   const options = withoutAliases(given)
+  const maxQueue = numberOf(options, 'maxQueue')
   return {
     writeKey: writeKeyOf(options.writeKey),
     endpoint: endpointOf(options.endpoint),
-    flushAt: numberOf(options, 'flushAt'),
+    // or a full queue would wait for more
+    flushAt: Math.min(numberOf(options, 'flushAt'), maxQueue),
     flushAfter: numberOf(options, 'flushAfter'),
-    maxQueue: numberOf(options, 'maxQueue'),
+    maxQueue,
     maxQueueBytes: numberOf(options, 'maxQueueBytes'),
     maxRetries: numberOf(options, 'maxRetries'),
     retryBase: numberOf(options, 'retryBase'),
     requestTimeout: numberOf(options, 'requestTimeout'),
     closeTimeout: numberOf(options, 'closeTimeout'),
     gzip: booleanOf(options, 'gzip', true),
+    agent: agentOf(options.agent),
     closeOnSigterm: booleanOf(options, 'closeOnSigterm', false),
     onFailure: onFailureOf(options.onFailure),
   }
@@ -118,6 +123,18 @@ function booleanOf(options: Loose, name: 'gzip' | 'closeOnSigterm', otherwise: b
   const value = options[name] ?? otherwise
   if (typeof value === 'boolean') return value
   throw invalid(`${name} is`, value, 'true or false')
+}
+
+function agentOf(value: unknown): Agents {
+  const agents = value ?? {}
+  const isRight =
+    isObject(agents) &&
+    Object.entries(agents).every(
+      ([name, agent]) => ['http', 'https'].includes(name) && (agent === undefined || isObject(agent)),
+    )
+  if (isRight) return agents as Agents // what they do cannot be checked
+  // not shown: a proxy's may hold a password
+  throw fault('invalid_option', 'agent must be an object like { https: agent }, with agents of Node.')
 }
 
 function onFailureOf(value: unknown): OnFailure | undefined {

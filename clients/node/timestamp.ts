@@ -1,31 +1,30 @@
 const DATE = String.raw`(?<year>\d{4})-?(?<month>\d\d)-?(?<day>\d\d)`
-const CLOCK = String.raw`(?<hour>\d\d):?(?<minute>\d\d)(?::?(?<second>\d\d)(?:[.,]\d+)?)?`
-const OFFSET = String.raw`(?:[Zz]|[+-](?<offsetHour>\d\d):?(?<offsetMinute>\d\d)?)`
+const CLOCK = String.raw`(?<hour>\d\d):?(?<minute>\d\d)(?::?(?<second>\d\d)(?:[.,](?<decimals>\d+))?)?`
+const OFFSET = String.raw`(?:[Zz]|(?<sign>[+-])(?<offsetHour>\d\d):?(?<offsetMinute>\d\d)?)`
 const ISO = new RegExp(`^${DATE}(?:[Tt ]${CLOCK} ?${OFFSET}?)?$`)
+
+/** In UTC: the years that print with four digits. */
+const EARLIEST = Date.parse('0000-01-01T00:00:00.000Z')
+const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
+
+type Parts = { readonly [name: string]: string | undefined }
 
 /** ISO 8601 as the service reads it: a date, or date and time, extended or basic, any offset, any number of decimals. */
 export function isIsoTime(text: string): boolean {
-  const parts = ISO.exec(text)?.groups
+  const parts: Parts | undefined = ISO.exec(text)?.groups
   if (!parts) return false
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, offsetHour = 0, offsetMinute = 0] = [
-    parts.year,
-    parts.month,
-    parts.day,
-    parts.hour,
-    parts.minute,
-    parts.second,
-    parts.offsetHour,
-    parts.offsetMinute,
-  ].map((digits = '0') => Number(digits))
-  if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return false
-  if (minute > 59 || second > 59 || offsetHour > 23 || offsetMinute > 59) return false
-  // ISO 8601 has 24:00:00 for the end of a day
-  return hour < 24 || (hour === 24 && minute === 0 && second === 0)
+  const { year, month, day, hour = '00', minute = '00', second = '00', decimals = '' } = parts
+  const date = `${year}-${month}-${day}`
+  // Date.parse takes 30 February for 2 March
+  if (Number(day) > 28 && new Date(date).getUTCDate() !== Number(day)) return false
+  const milliseconds = decimals.slice(0, 3).padEnd(3, '0')
+  const time = Date.parse(`${date}T${hour}:${minute}:${second}.${milliseconds}Z`) - offsetOf(parts)
+  return time >= EARLIEST && time <= LATEST
 }
 
-function daysIn(year: number, month: number): number {
-  if (month === 2) return isLeap(year) ? 29 : 28
-  return [4, 6, 9, 11].includes(month) ? 30 : 31
+/** From UTC, in ms; NaN when there is no such offset. */
+function offsetOf({ sign, offsetHour = '00', offsetMinute = '00' }: Parts): number {
+  const [hours, minutes] = [Number(offsetHour), Number(offsetMinute)]
+  if (hours > 23 || minutes > 59) return Number.NaN
+  return (hours * 60 + minutes) * (sign === '-' ? -60_000 : 60_000)
 }
-
-const isLeap = (year: number) => year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)

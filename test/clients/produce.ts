@@ -1,13 +1,17 @@
 /**
  * Sends a great many calls with the Node client library, as an application with several producers does.
  *
- * Usage: produce.ts ENDPOINT WRITE_KEY COUNT MAX_QUEUE; the calls' message ids are node-0, node-1 and so on. Prints as JSON how
- * many calls threw, how many the library reported as lost, and the most memory that the process had, in bytes.
+ * Usage: produce.ts ENDPOINT WRITE_KEY COUNT MAX_QUEUE [GATED]; the calls' message ids are node-0, node-1 and so on. Gated, the
+ * second half of them is made when a line comes on standard input. Prints as JSON how many calls threw, how many the
+ * library reported as lost, and the most memory that the process had, in bytes.
  */
+import { once } from 'node:events'
 import { Analytics, AnalyticsError } from '../../clients/node/index.ts'
 
 const PRODUCERS = 8
-const [endpoint = '', writeKey = '', count = '', maxQueue = ''] = process.argv.slice(2)
+const [endpoint = '', writeKey = '', count = '', maxQueue = '', gated] = process.argv.slice(2)
+
+const opened = gated ? once(process.stdin, 'data').then(() => process.stdin.destroy()) : Promise.resolve()
 
 let [refused, lost] = [0, 0]
 const analytics = new Analytics({
@@ -41,7 +45,10 @@ async function send(number: number): Promise<void> {
 }
 
 async function produce(first: number): Promise<void> {
-  for (let each = first; each < Number(count); each += PRODUCERS) await send(each)
+  for (let each = first; each < Number(count); each += PRODUCERS) {
+    if (each >= Number(count) / 2) await opened
+    await send(each)
+  }
 }
 
 await Promise.all(Array.from({ length: PRODUCERS }, (_, producer) => produce(producer)))

@@ -44,23 +44,33 @@ export type ReadRecord = {
 
 /** @returns every record of a topic up to its present end, by partition and offset. */
 export async function readAll(from: Connection, topic: string): Promise<ReadRecord[]> {
+  const found: ReadRecord[] = []
+  await readEach(from, topic, (record) => void found.push(record))
+  return found
+}
+
+/** Hands over every record of a topic up to its present end, by partition and offset. */
+export async function readEach(
+  from: Connection,
+  topic: string,
+  onRecord: (record: ReadRecord) => void,
+): Promise<void> {
   const admin = from.kafka.admin()
   await admin.connect()
   const ends = await admin.fetchTopicOffsets(from.named(topic))
   await admin.disconnect()
-  const found: ReadRecord[] = []
   const consumer = from.kafka.consumer({ groupId: from.named(`read.${randomUUID()}`), maxWaitTimeInMs: 50 })
   const left = new Set(
     ends.filter(({ low, high }) => Number(high) > Number(low)).map(({ partition }) => partition),
   )
-  if (left.size === 0) return []
+  if (left.size === 0) return
   await consumer.connect()
   await consumer.subscribe({ topics: [from.named(topic)], fromBeginning: true })
   await new Promise<void>((resolve, reject) => {
     consumer
       .run({
         eachBatch: async ({ batch: { partition, messages } }) => {
-          found.push(...messages.map((message) => recordOf(message, partition)))
+          for (const message of messages) onRecord(recordOf(message, partition))
           const last = Number(messages.at(-1)?.offset)
           if (last + 1 >= Number(ends.find((end) => end.partition === partition)?.high))
             left.delete(partition)
@@ -70,7 +80,6 @@ export async function readAll(from: Connection, topic: string): Promise<ReadReco
       .catch(reject)
   })
   await consumer.disconnect()
-  return found
 }
 
 function recordOf({ key, value, headers, offset }: KafkaMessage, partition: number): ReadRecord {

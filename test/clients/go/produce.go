@@ -1,10 +1,12 @@
 // Sends a great many calls with the Go client library, as an application with several goroutines does.
 //
-// Usage: produce ENDPOINT WRITE_KEY COUNT MAX_QUEUE; the calls' message ids are go-0, go-1 and so on. Prints as JSON how many
-// calls returned an error, how many the library reported as lost, and the most memory that the process had, in bytes.
+// Usage: produce ENDPOINT WRITE_KEY COUNT MAX_QUEUE [GATED]; the calls' message ids are go-0, go-1 and so on. Gated, the second
+// half of them is made when a line comes on standard input. Prints as JSON how many calls returned an error, how many the
+// library reported as lost, and the most memory that the process had, in bytes.
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -36,12 +38,16 @@ func main() {
 	client.OnFailure = func(failure analytics.Failure) {
 		atomic.AddInt64(&done.Lost, int64(len(failure.Messages)))
 	}
+	opened := gate(len(os.Args) > 5)
 	var all sync.WaitGroup
 	for goroutine := 0; goroutine < goroutines; goroutine++ {
 		all.Add(1)
 		go func(first int) {
 			defer all.Done()
 			for each := first; each < count; each += goroutines {
+				if each >= count/2 {
+					<-opened
+				}
 				if err := client.TrackContext(context.Background(), call(each)); err != nil {
 					atomic.AddInt64(&done.Refused, 1)
 				}
@@ -52,6 +58,19 @@ func main() {
 	check(client.Close())
 	done.MaxRss = maxRss()
 	check(json.NewEncoder(os.Stdout).Encode(done))
+}
+
+// gate is open at once, or with the first line of standard input.
+func gate(isShut bool) <-chan struct{} {
+	opened := make(chan struct{})
+	go func() {
+		defer close(opened)
+		if isShut {
+			_, err := bufio.NewReader(os.Stdin).ReadString('\n')
+			check(err)
+		}
+	}()
+	return opened
 }
 
 func call(number int) *analytics.Track {

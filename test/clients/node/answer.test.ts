@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { judge } from '../../../clients/node/answer.ts'
+import { batchAnswer, SUCCESS } from '../../../ingest/answer.ts'
 
 const now = Date.UTC(2026, 0, 2, 3, 4, 5)
 const answer = (status: number, body: unknown = { success: true }, retryAfter?: string) =>
@@ -8,26 +9,59 @@ const answer = (status: number, body: unknown = { success: true }, retryAfter?: 
 
 describe('taken', () => {
   test.each([
-    '',
-    'ok',
-    '<html>',
-    '[]',
-    'null',
-    '{"rejected": 7}',
-    '{"rejected": [null, {}, {"index": "0", "code": "x"}]}',
-  ])('is a 200, also when its body is %j', (body) => {
+    '{"success":true}',
+    ' { "more": 1, "success": true }\n',
+    '{"success": true, "rejected": 7}',
+    '{"success": true, "rejected": [null, {}, {"index": "0", "code": "x"}]}',
+  ])('is a 200 whose body is %j', (body) => {
     expect(answer(200, body)).toEqual({ verdict: 'taken', rejected: [] })
+  })
+
+  test('is what the service itself answers', () => {
+    const rejected = [{ index: 1, code: 'too_deep', message: 'm' }] as const
+    expect(answer(200, SUCCESS.body)).toEqual({ verdict: 'taken', rejected: [] })
+    expect(answer(200, batchAnswer(rejected).body)).toEqual({ verdict: 'taken', rejected })
   })
 
   test('is a 200 that names the calls it has rejected', () => {
     const rejected = [{ index: 3, code: 'event_not_defined', message: 'A track call needs event.' }]
     expect(answer(200, { success: true, rejected })).toEqual({ verdict: 'taken', rejected })
   })
+
+  test('is a 200 that names a call twice: the first time counts', () => {
+    const [first, second] = ['one', 'two'].map((code) => ({ index: 3, code, message: '' }))
+    const other = { index: 0, code: 'three', message: '' }
+    expect(answer(200, { success: true, rejected: [first, second, other] })).toEqual({
+      verdict: 'taken',
+      rejected: [first, other],
+    })
+  })
 })
 
 describe('to be tried again', () => {
   test.each([429, 500, 502, 503, 504, 599])('is a %d', (status) => {
     expect(answer(status, '')).toMatchObject({ verdict: 'retry', error: { code: 'rejected', status } })
+  })
+
+  test.each([
+    '',
+    'ok',
+    '<html>Sign in to the network</html>',
+    '[]',
+    'null',
+    '{"success":true',
+    '{"success":"true"}',
+    '{"rejected":[]}',
+    '{"code":"unknown_source","message":"No source has this write key."}',
+  ])('is a 200 whose body is %j, and it says why', (body) => {
+    expect(answer(200, body)).toMatchObject({
+      verdict: 'retry',
+      error: {
+        code: 'rejected',
+        status: 200,
+        message: 'The endpoint answered 200 without {"success": true}: is it that of Sluice?',
+      },
+    })
   })
 
   test('is what had no answer', () => {
@@ -46,9 +80,15 @@ describe('to be tried again', () => {
 })
 
 describe('refused for good', () => {
-  test.each([201, 204, 301, 302, 307, 400, 401, 403, 404, 408, 413, 415, 425, 431])('is a %d', (status) => {
-    expect(answer(status, '', '1')).toMatchObject({ verdict: 'refused', error: { code: 'rejected', status } })
-  })
+  test.each([201, 204, 301, 302, 307, 400, 401, 403, 404, 408, 413, 415, 425, 431, 600, 999])(
+    'is a %d',
+    (status) => {
+      expect(answer(status, '', '1')).toMatchObject({
+        verdict: 'refused',
+        error: { code: 'rejected', status },
+      })
+    },
+  )
 
   test('says what the service says', () => {
     const said = { code: 'unknown_source', message: 'No source has this write key.' }
@@ -61,20 +101,28 @@ describe('refused for good', () => {
   })
 
   test('does not repeat a page of it', () => {
-    const verdict = answer(400, { code: 'x', message: 'long '.repeat(10_000) })
-    expect(verdict.verdict === 'refused' && verdict.error.message.length).toBeLessThan(400)
+    const long = 'long '.repeat(10_000)
+    const shown = `${long.slice(0, 300)}...`
+    expect(answer(400, { code: long, message: long })).toMatchObject({
+      error: { reason: shown, message: `The service answered 400 ${shown}: ${shown}` },
+    })
+    expect(answer(200, { success: true, rejected: [{ index: 0, code: long, message: long }] })).toEqual({
+      verdict: 'taken',
+      rejected: [{ index: 0, code: shown, message: shown }],
+    })
   })
 })
 
-test('no answer makes it throw, and only 200 is success', () => {
+test('no answer makes it throw, and only 200 with success is success', () => {
   const answers = fc.record({
-    status: fc.integer({ min: 100, max: 599 }),
+    status: fc.oneof(fc.constant(200), fc.integer({ min: 100, max: 999 })),
     retryAfter: fc.option(fc.string(), { nil: undefined }),
-    body: fc.oneof(fc.string(), fc.json()),
+    body: fc.oneof(fc.string(), fc.json(), fc.constant('{"success":true}')),
   })
   fc.assert(
     fc.property(answers, (posted) => {
-      expect(judge(posted, now).verdict === 'taken').toBe(posted.status === 200)
+      const isSuccess = posted.status === 200 && posted.body === '{"success":true}'
+      expect(judge(posted, now).verdict === 'taken').toBe(isSuccess)
     }),
   )
 })

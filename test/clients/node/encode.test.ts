@@ -1,7 +1,10 @@
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { encode } from '../../../clients/node/encode.ts'
+import { encode, idIn } from '../../../clients/node/encode.ts'
+import { isDeeper } from '../../../clients/node/levels.ts'
+import { accept } from '../../../ingest/call/accept.ts'
+import { boundOf } from '../../../ingest/call/json.ts'
 import { thrownBy } from './service.ts'
 
 const made = { messageId: 'made', timestamp: '2026-01-02T03:04:05.678Z' }
@@ -45,7 +48,15 @@ describe('a call', () => {
         expect(Buffer.byteLength(encoded.json)).toBe(encoded.bytes)
         expect(encoded.json).not.toMatch(/[\u2028\u2029]/)
       }),
+      { numRuns: 50 },
     )
+  }, 30_000)
+
+  test('is kept as its JSON alone, in which its id is found again', () => {
+    const messageId = 'a "quoted" \u2028 id, \ud800 and é'
+    const encoded = encode('page', { messageId, userId: 'u1' }, made)
+    expect(Object.keys(encoded)).toEqual(['type', 'json', 'bytes'])
+    expect(idIn(encoded)).toBe(messageId)
   })
 
   test('is not kept: what is changed afterwards is not sent, and nothing of it is changed', () => {
@@ -72,8 +83,32 @@ describe('an object within a call', () => {
     ['a text', 'pro'],
     ['true', true],
     ['what prints as an array', { toJSON: () => [] }],
+    ['a Map, which would be empty', new Map([['a', 1]])],
+    ['a Map of another realm', runInNewContext('new Map()')],
+    ['a Set, which would be empty', new Set([1])],
+    ['a promise, which would be empty', Promise.resolve({ a: 1 })],
+    ['what prints as a Map', { toJSON: () => new Map() }],
+    ['a boxed text', new String('pro')],
+    ['a boxed number', new Number(7)],
   ])('is refused as %s', (_what, properties) => {
     expect(thrownBy(() => track(properties))).toMatchObject({ code: 'properties_not_object' })
+  })
+
+  test.each([
+    [
+      'an instance of a class',
+      new (class Plan {
+        name = 'pro'
+      })(),
+    ],
+    ['one without a prototype', Object.assign(Object.create(null), { name: 'pro' })],
+    ['a Map that knows how it is printed', Object.assign(new Map(), { toJSON: () => ({ name: 'pro' }) })],
+  ])('may be %s', (_what, properties) => {
+    expect(read(track(properties)).properties).toEqual({ name: 'pro' })
+  })
+
+  test('is said to be what it is', () => {
+    expect(String(thrownBy(() => track(new Map())))).toMatch(/properties must be an object; it is a Map\./)
   })
 
   test('loses what JSON has no form of, and NaN becomes null', () => {
@@ -84,12 +119,75 @@ describe('an object within a call', () => {
   })
 })
 
+describe('the integrations of the context', () => {
+  const page = (context: unknown, integrations?: unknown) =>
+    encode('page', { userId: 'u1', context, integrations }, made)
+
+  test('are looked at as the service does, where the call has none of its own', () => {
+    expect(thrownBy(() => page({ integrations: { All: 'false' } }))).toMatchObject({
+      code: 'integrations_all_not_boolean',
+      message: 'context.integrations.All must be true or false; it is a text.',
+    })
+    expect(thrownBy(() => page({ integrations: ['CRM'] }, null))).toMatchObject({
+      code: 'integrations_not_object',
+    })
+    expect(thrownBy(() => page({ integrations: new Map() }))).toMatchObject({
+      code: 'integrations_not_object',
+    })
+    expect(read(page({ integrations: null })).context).toEqual({ integrations: null })
+  })
+
+  test('are nothing beside its own', () => {
+    expect(read(page({ integrations: 7 }, { All: true })).context).toEqual({ integrations: 7 })
+  })
+})
+
+describe('nesting', () => {
+  /** An array within arrays, so many in all. */
+  const nested = (levels: number, inner: unknown = []): unknown =>
+    levels === 1 ? inner : [nested(levels - 1, inner)]
+  const facts = { sourceId: 'shop', receivedAt: 0, ip: '203.0.113.9', newId: () => 'made' }
+
+  test.each([
+    ['arrays', (levels: number) => ({ a: nested(levels) })],
+    ['what toJSON gives', (levels: number) => ({ a: { toJSON: () => nested(levels, {}) } })],
+    ['many brackets in texts', (levels: number) => ({ '[{"': '\\"[[{{'.repeat(99), a: nested(levels) })],
+  ])(
+    'of %s goes to 64 levels, the call and its part among them, as it does for ingest',
+    (_of, properties) => {
+      const encoded = track(properties(62))
+      expect(accept(read(encoded), facts)).toMatchObject({ ok: true })
+      expect(thrownBy(() => track(properties(63)))).toMatchObject({ code: 'too_deep' })
+      const deeper = JSON.parse(JSON.stringify({ ...read(encoded), properties: properties(63) }))
+      expect(accept(deeper, facts)).toEqual({ ok: false, code: 'too_deep' })
+    },
+  )
+
+  test('is told before the size is', () => {
+    expect(thrownBy(() => track({ a: nested(63), p: 'x'.repeat(40_000) }))).toMatchObject({
+      code: 'too_deep',
+    })
+  })
+
+  test('without end is the same', () => {
+    let deep: unknown[] = []
+    for (let level = 0; level < 100_000; level++) deep = [deep]
+    expect(thrownBy(() => track({ deep }))).toMatchObject({ code: 'too_deep' })
+  })
+
+  test('is counted as ingest counts it, whatever the JSON', () => {
+    const values = fc.jsonValue({ maxDepth: 8, depthSize: 'max' })
+    fc.assert(
+      fc.property(values, fc.integer({ min: 0, max: 8 }), (value, most) => {
+        expect(isDeeper(JSON.stringify(value), most)).toBe(boundOf(value, most) === Number.POSITIVE_INFINITY)
+      }),
+    )
+  })
+})
+
 describe('what cannot be written as JSON is refused, with its cause', () => {
   const circle: Record<string, unknown> = {}
   circle.itself = circle
-  const deep = Array(100_000)
-    .fill(0)
-    .reduce((inner) => [inner], [])
   const cause = new Error('no')
   const throws = () => {
     throw cause
@@ -98,7 +196,6 @@ describe('what cannot be written as JSON is refused, with its cause', () => {
   test.each([
     ['a circle', circle],
     ['a BigInt', { a: 1n }],
-    ['nesting without end', { deep }],
     ['a toJSON that throws', { a: { toJSON: throws } }],
     ['its own toJSON that throws', { toJSON: throws }],
     ['a getter that throws', Object.defineProperty({}, 'a', { get: throws, enumerable: true })],

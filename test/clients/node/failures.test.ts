@@ -28,6 +28,14 @@ describe('calls that the service rejects from within a batch', () => {
     expect(JSON.parse(failures[0]?.messages[0]?.json ?? '')).toMatchObject({ properties: { number: 1 } })
   })
 
+  test('are reported once, also when they are named twice', async () => {
+    const service = await startService(() => rejected(1, 1))
+    const { analytics, failures } = clientOf(service)
+    for (const number of [0, 1]) analytics.track(track(number))
+    await analytics.flush()
+    expect(failures).toHaveLength(1)
+  })
+
   test('are only those that there are', async () => {
     const service = await startService(() => rejected(-1, 1, 0.5))
     const { analytics, failures } = clientOf(service)

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { copyFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,30 +8,45 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startService } from './service.ts'
 
 const exec = promisify(execFile)
-const source = fileURLToPath(new URL('../../../clients/node/', import.meta.url))
-const tsc = fileURLToPath(new URL('../../../node_modules/.bin/tsc', import.meta.url))
-const patience = { timeout: 60_000 }
+const project = fileURLToPath(new URL('../../../', import.meta.url))
+const source = join(project, 'clients/node')
+const tsc = join(project, 'node_modules/.bin/tsc')
+const patience = { timeout: 180_000 }
 
+let folder = ''
 let app = ''
+
+/** Packs a copy of the library, so that nothing is built in this project. @returns the tarball's folder. */
+async function pack(): Promise<string> {
+  const copy = join(folder, 'project/clients/node')
+  const isSource = (path: string) => !/\/dist$|\.tgz$/.test(path)
+  await cp(source, copy, { recursive: true, filter: isSource })
+  await copyFile(join(project, 'tsconfig.json'), join(folder, 'project/tsconfig.json'))
+  await symlink(join(project, 'node_modules'), join(folder, 'project/node_modules'))
+  await exec('npm', ['pack'], { cwd: copy })
+  return copy
+}
 
 /** An application that has the packed package installed, outside of this project. */
 beforeAll(async () => {
-  app = await mkdtemp(join(tmpdir(), 'sluice-client-'))
-  await exec('npm', ['pack', '--pack-destination', app], { cwd: source })
-  const [tarball = ''] = (await readdir(app)).filter((name) => name.endsWith('.tgz'))
+  folder = await mkdtemp(join(tmpdir(), 'sluice-client-'))
+  app = join(folder, 'app')
+  const packed = await pack()
+  await mkdir(app)
+  const [tarball = ''] = (await readdir(packed)).filter((name) => name.endsWith('.tgz'))
   await writeFile(join(app, 'package.json'), '{ "private": true, "type": "module" }')
   const quiet = ['--prefer-offline', '--no-audit', '--no-fund']
-  await exec('npm', ['install', ...quiet, `./${tarball}`], { cwd: app })
-}, 60_000)
+  await exec('npm', ['install', ...quiet, join(packed, tarball)], { cwd: app })
+}, 180_000)
 
-afterAll(async () => {
-  await rm(app, { recursive: true, force: true })
-  await rm(join(source, 'dist'), { recursive: true, force: true })
-})
+afterAll(() => rm(folder, { recursive: true, force: true }))
 
-test('the package has its code, its types and its README, and nothing else', async () => {
+test('the package has its code, its types, its README and the licence, and nothing else', async () => {
   const names = await readdir(join(app, 'node_modules/sluice-analytics'))
-  expect(names.sort()).toEqual(['README.md', 'dist', 'package.json'])
+  expect(names.sort()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json'])
+  const licences = [join(app, 'node_modules/sluice-analytics/LICENSE'), join(project, 'LICENSE')]
+  const [packed, ours] = await Promise.all(licences.map((path) => readFile(path, 'utf8')))
+  expect(packed).toBe(ours)
   const built = await readdir(join(app, 'node_modules/sluice-analytics/dist'))
   expect(built.filter((name) => !/\.(js|d\.ts)$/.test(name))).toEqual([])
   expect(built).toEqual(expect.arrayContaining(['index.js', 'index.d.ts']))
@@ -79,6 +94,7 @@ describe('its types', () => {
     const program = `
       import { Analytics, AnalyticsError, type Failure, type Options, type Track } from 'sluice-analytics'
       const options: Options = { writeKey: 'k', onFailure: ({ error, messages }: Failure) => [error.code, messages[0]?.json] }
+      const more: Options = { writeKey: 'k', agent: { https: {} }, onFailure: async ({ error }) => void error.code }
       const analytics = new Analytics(options)
       interface Plan { name: string; price: number }
       const plan: Plan = { name: 'pro', price: 9 }

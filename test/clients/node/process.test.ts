@@ -37,18 +37,33 @@ describe('on SIGTERM', () => {
   test('clients that are asked to send what waits; then the process ends by it', patience, async () => {
     const service = await startService()
     const { printed, kill, ended } = run('terminated', [service.endpoint])
-    await until(() => printed() === 'ready\n')
+    await until(() => printed() === 'ready\n', patience)
     kill('SIGTERM')
     expect(await ended).toEqual({ code: null, signal: 'SIGTERM' })
     expect(service.calls()).toHaveLength(2)
   })
 
-  test('a listener of the program is left to end the process, and is called once', patience, async () => {
+  test.each(['on', 'once'])(
+    'a listener of the program (%s) is left to end the process, and is called once',
+    patience,
+    async (how) => {
+      const service = await startService()
+      const { printed, kill, ended } = run('terminated', [service.endpoint, how])
+      await until(() => printed() === 'ready\n', patience)
+      kill('SIGTERM')
+      expect(await ended).toEqual({ code: 7, signal: null })
+      expect(printed()).toBe('ready\nown\n')
+      expect(service.calls()).toHaveLength(2)
+    },
+  )
+
+  test('a listener that leaves the end to others is no reason to go on', patience, async () => {
     const service = await startService()
-    const { printed, kill, ended } = run('terminated', [service.endpoint, 'own'])
-    await until(() => printed() === 'ready\n')
+    const { printed, kill, ended } = run('terminated', [service.endpoint, 'signal-exit'])
+    await until(() => printed() === 'ready\n', patience)
     kill('SIGTERM')
-    expect(await ended).toEqual({ code: 7, signal: null })
+    expect(await ended).toEqual({ code: null, signal: 'SIGTERM' })
+    expect(printed()).toBe('ready\nalone\n')
     expect(service.calls()).toHaveLength(2)
   })
 

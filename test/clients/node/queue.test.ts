@@ -1,10 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Encoded } from '../../../clients/node/encode.ts'
+import { type Encoded, idIn } from '../../../clients/node/encode.ts'
 import { Queue } from '../../../clients/node/queue.ts'
 import { thrownBy } from './service.ts'
 
-const call = (bytes: number, messageId = ''): Encoded => ({ type: 'track', messageId, json: '', bytes })
+const call = (bytes: number, messageId = ''): Encoded => ({
+  type: 'track',
+  json: JSON.stringify({ messageId }),
+  bytes,
+})
 const queueOf = (bounds: { maxQueue?: number; maxQueueBytes?: number; flushAt?: number }) =>
   new Queue({ maxQueue: 100, maxQueueBytes: 100_000, flushAt: 20, ...bounds })
 
@@ -54,7 +58,7 @@ test('what is given up is what was under way, then what waited', () => {
   const queue = queueOf({ flushAt: 1 })
   for (const id of ['a', 'b', 'c']) queue.push(call(10, id))
   queue.take()
-  expect(queue.clear().map(({ messageId }) => messageId)).toEqual(['a', 'b', 'c'])
+  expect(queue.clear().map(idIn)).toEqual(['a', 'b', 'c'])
   expect([queue.size, queue.waiting, queue.waitingBytes]).toEqual([0, 0, 0])
 })
 
@@ -70,7 +74,7 @@ test('whatever comes and goes, calls leave in their order, and no bound is passe
       const sizes = new Map<string, number>()
       for (const step of steps) {
         if (step === 'take' && !underWay && queue.waiting > 0) {
-          left?.push(...queue.take().map(({ messageId }) => messageId))
+          left?.push(...queue.take().map(idIn))
           underWay = true
         } else if (step === 'release') {
           queue.release()
@@ -94,4 +98,4 @@ test('whatever comes and goes, calls leave in their order, and no bound is passe
       expect(expected?.slice(0, left?.length)).toEqual(left)
     }),
   )
-})
+}, 30_000)

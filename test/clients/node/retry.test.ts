@@ -14,14 +14,18 @@ describe('is tried again until it succeeds, with the same calls and the time of 
     ['a 503', { status: 503, body: '<html>' }],
     ['a 599', { status: 599 }],
     ['an end of the connection', 'reset'],
+    ['a 200 whose body breaks off', 'cut'],
+    ['a 200 of somebody else', { body: '<html>Sign in to the network</html>' }],
     ['no answer in time', 'hang'],
   ])('%s', async (_what, answer) => {
     const service = await startService(inTurn(answer, answer))
-    const { analytics, failures } = clientOf(service, { requestTimeout: answer === 'hang' ? 50 : 5_000 })
+    const { analytics, failures } = clientOf(service, { requestTimeout: answer === 'hang' ? 200 : 60_000 })
     analytics.track(track(0))
     analytics.track(track(1))
     await analytics.flush()
-    expect(service.arrivals).toHaveLength(3)
+    // on a slow machine more of them may have no answer in time
+    if (answer === 'hang') expect(service.arrivals.length).toBeGreaterThanOrEqual(3)
+    else expect(service.arrivals).toHaveLength(3)
     const bodies = service.arrivals.map(({ text }) => JSON.parse(text))
     expect(new Set(bodies.map(({ batch }) => JSON.stringify(batch))).size).toBe(1)
     const sentAt = bodies.map((body) => Date.parse(body.sentAt))
@@ -60,7 +64,7 @@ describe('Retry-After is waited for', () => {
 })
 
 describe('is not tried again', () => {
-  test.each([201, 204, 301, 302, 307, 400, 401, 403, 404, 408, 413, 415])('a %d', async (status) => {
+  test.each([201, 204, 301, 302, 307, 400, 401, 403, 404, 408, 413, 415, 600])('a %d', async (status) => {
     const service = await startService(() => ({
       status,
       headers: { location: '/elsewhere', 'retry-after': '0' },
@@ -70,18 +74,6 @@ describe('is not tried again', () => {
     await analytics.flush()
     expect(service.arrivals).toHaveLength(1)
     expect(failures).toMatchObject([{ error: { code: 'rejected', status }, messages: [{ type: 'track' }] }])
-  })
-
-  test.each<[string, Answer]>([
-    ['whose body breaks off', 'cut'],
-    ['whose body is no JSON', { body: 'ok' }],
-  ])('a 200 %s: it is success', async (_what, answer) => {
-    const service = await startService(() => answer)
-    const { analytics, failures } = clientOf(service)
-    analytics.track(track(0))
-    await analytics.flush()
-    expect(service.arrivals).toHaveLength(1)
-    expect(failures).toEqual([])
   })
 })
 
@@ -112,6 +104,16 @@ describe('is given up after maxRetries', () => {
         })),
       },
     ])
+  })
+
+  test('where a 200 is not of the service', async () => {
+    const service = await startService(() => ({ body: '<html>Sign in to the network</html>' }))
+    const { analytics, failures } = clientOf(service, { maxRetries: 1 })
+    analytics.track(track(0))
+    await analytics.flush()
+    expect(service.arrivals).toHaveLength(2)
+    const message = expect.stringContaining('answered 200 without {"success": true}')
+    expect(failures).toMatchObject([{ error: { code: 'gave_up', tries: 2, status: 200, message } }])
   })
 
   test('where nothing listens', async () => {

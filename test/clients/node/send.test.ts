@@ -1,4 +1,6 @@
-import { describe, expect, test } from 'vitest'
+import { Agent } from 'node:http'
+import { connect } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { until } from '../../helpers/until.ts'
 import { clientOf, gate, numbersOf, startService, track } from './service.ts'
 
@@ -133,17 +135,34 @@ test('all requests take one connection', async () => {
   expect(service.arrivals.map(({ connection }) => connection)).toEqual(Array(20).fill(1))
 })
 
-test('an answer of any length is read to 1 MB, then cut off', async () => {
-  const service = await startService((_arrival, index) => ({
-    body: 'x'.repeat(index === 0 ? 900_000 : 9_000_000),
-  }))
+test('an answer of any length is read to 1 MB, then cut off and asked for again', async () => {
+  const long = (bytes: number) => ({ body: JSON.stringify({ success: true, more: 'x'.repeat(bytes) }) })
+  const service = await startService((_arrival, index) => [long(900_000), long(9_000_000)][index] ?? {})
   const { analytics, failures } = clientOf(service)
-  for (let number = 0; number < 3; number++) {
+  for (let number = 0; number < 2; number++) {
     analytics.track(track(number))
     await analytics.flush()
   }
   expect(service.arrivals.map(({ connection }) => connection)).toEqual([1, 1, 2])
+  expect(numbersOf(service.calls())).toEqual([0, 1, 1])
   expect(failures).toEqual([])
+})
+
+test('connections are made by the agent that is given, and close() leaves them open', async () => {
+  const service = await startService()
+  const { hostname, port } = new URL(service.endpoint)
+  const http = new Agent({ keepAlive: true })
+  // as a proxy's agent does: it goes elsewhere than to the endpoint
+  http.createConnection = () => connect({ host: hostname, port: Number(port) })
+  onTestFinished(() => http.destroy())
+  const { analytics } = clientOf(
+    { endpoint: 'http://nowhere.invalid/' },
+    { agent: { http }, closeTimeout: 5_000 },
+  )
+  analytics.track(track(0))
+  await analytics.close()
+  expect(service.arrivals.map(({ headers }) => headers.host)).toEqual(['nowhere.invalid'])
+  expect(Object.keys(http.freeSockets)).toHaveLength(1)
 })
 
 test('clients do not mix', async () => {

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { Delivered } from '../../../clients/node/deliver.ts'
-import type { Encoded } from '../../../clients/node/encode.ts'
+import type { Delivered } from '../../../clients/node/delivered.ts'
+import { type Encoded, idIn } from '../../../clients/node/encode.ts'
+import { AnalyticsError } from '../../../clients/node/errors.ts'
 import { Queue } from '../../../clients/node/queue.ts'
 import { Sender } from '../../../clients/node/sender.ts'
 
@@ -9,23 +10,33 @@ beforeEach(() => {
   onTestFinished(() => void vi.useRealTimers())
 })
 
+const taken: Delivered = { outcome: 'sent', rejected: [] }
+const refused: Delivered = { outcome: 'failed', error: new AnalyticsError('rejected', 'No.') }
+
 /** A sender whose batches take the given time, in ms of the faked clock. */
-function fakeSender({ flushAt = 3, flushAfter = 1_000, takesMs = 0, maxQueue = 100 } = {}) {
+function fakeSender({
+  flushAt = 3,
+  flushAfter = 1_000,
+  takesMs = 0,
+  maxQueue = 100,
+  report = async (): Promise<void> => {},
+  outcome = taken,
+} = {}) {
   const sent: { at: number; ids: string[] }[] = []
   const start = performance.now()
   let underWay = 0
-  const settings = { flushAt, flushAfter, maxQueue, maxQueueBytes: 1_000_000 }
+  const settings = { flushAt, flushAfter, maxQueue, maxQueueBytes: 10_000_000 }
   const sender = new Sender({
     queue: new Queue(settings),
     deliver: async (batch): Promise<Delivered> => {
       underWay += 1
       expect(underWay).toBe(1)
-      sent.push({ at: performance.now() - start, ids: batch.map(({ messageId }) => messageId) })
+      sent.push({ at: performance.now() - start, ids: batch.map(idIn) })
       if (takesMs > 0) await new Promise((resolve) => setTimeout(resolve, takesMs))
       underWay -= 1
-      return { outcome: 'sent', rejected: [] }
+      return outcome
     },
-    report: () => {},
+    report,
     debug: undefined,
     settings,
   })
@@ -38,8 +49,7 @@ function fakeSender({ flushAt = 3, flushAfter = 1_000, takesMs = 0, maxQueue = 1
 
 const call = (number: number, bytes: number): Encoded => ({
   type: 'track',
-  messageId: `${number}`,
-  json: '{}',
+  json: JSON.stringify({ messageId: `${number}` }),
   bytes,
 })
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => `${from + index}`)
@@ -55,26 +65,36 @@ describe('a batch goes', () => {
     expect(sent).toEqual([{ at: 999, ids: range(0, 3) }])
   })
 
+  test('when the interval has passed since the first call', async () => {
+    const { sent, add } = fakeSender()
+    await vi.advanceTimersByTimeAsync(5_000)
+    add(1)
+    await vi.advanceTimersByTimeAsync(600)
+    add(1)
+    await vi.advanceTimersByTimeAsync(399)
+    expect(sent).toEqual([])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(sent).toEqual([{ at: 6_000, ids: range(0, 2) }])
+  })
+
   test('when the interval has passed since the last one', async () => {
     const { sent, add } = fakeSender()
+    add(3)
     await vi.advanceTimersByTimeAsync(400)
     add(1)
     await vi.advanceTimersByTimeAsync(599)
-    expect(sent).toEqual([])
+    expect(sent).toHaveLength(1)
     await vi.advanceTimersByTimeAsync(1)
-    expect(sent).toEqual([{ at: 1_000, ids: ['0'] }])
-    await vi.advanceTimersByTimeAsync(100)
-    add(1)
-    await vi.advanceTimersByTimeAsync(5_000)
-    expect(sent.slice(1)).toEqual([{ at: 2_000, ids: ['1'] }])
+    expect(sent.slice(1)).toEqual([{ at: 1_000, ids: ['3'] }])
   })
 
-  test('at once when it has passed before the call came', async () => {
+  test('at once when that has passed before the call came', async () => {
     const { sent, add } = fakeSender()
+    add(3)
     await vi.advanceTimersByTimeAsync(1_500)
     add(2)
-    await vi.advanceTimersByTimeAsync(0)
-    expect(sent).toEqual([{ at: 1_500, ids: range(0, 2) }])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(sent.slice(1)).toEqual([{ at: 1_500, ids: range(3, 5) }])
   })
 
   test('with all that is called in one go, over the threshold too', async () => {
@@ -88,8 +108,6 @@ describe('a batch goes', () => {
     const { sent, add } = fakeSender({ flushAt: 1_000 })
     add(16, 32_768)
     await vi.advanceTimersByTimeAsync(0)
-    expect(sent.map(({ ids }) => ids.length)).toEqual([15])
-    await vi.advanceTimersByTimeAsync(1_000)
     expect(sent.map(({ ids }) => ids.length)).toEqual([15, 1])
   })
 
@@ -101,6 +119,24 @@ describe('a batch goes', () => {
     add(1)
     await vi.advanceTimersByTimeAsync(0)
     expect(sent.map(({ ids }) => ids.length)).toEqual([2_500])
+  })
+
+  test('with all others behind it that wait when the threshold is reached', async () => {
+    const { sent, add } = fakeSender({ maxQueue: 10_000 })
+    add(5_001)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(sent.map(({ ids }) => ids.length)).toEqual([2_500, 2_500, 1])
+  })
+
+  test('without those behind it that come when it is on its way', async () => {
+    const { sent, add } = fakeSender({ flushAt: 1_000, takesMs: 10 })
+    add(16, 32_768)
+    await vi.advanceTimersByTimeAsync(5)
+    add(15, 32_768)
+    await vi.advanceTimersByTimeAsync(500)
+    expect(sent.map(({ ids }) => ids.length)).toEqual([15, 15])
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(sent.map(({ ids }) => ids.length)).toEqual([15, 15, 1])
   })
 
   test('one by one with the threshold 1', async () => {
@@ -166,6 +202,39 @@ test('a flush of nothing is over at once', async () => {
   expect(sent).toEqual([])
 })
 
+describe('a report that is not taken yet', () => {
+  test('is waited for by each flush, and does not hold up the next batch', async () => {
+    const { promise, resolve: take } = Promise.withResolvers<void>()
+    const report = vi.fn(async () => {}).mockReturnValueOnce(promise)
+    const { sender, sent, add } = fakeSender({ outcome: refused, report })
+    const flushed: string[] = []
+    add(3)
+    void sender.flush().then(() => flushed.push('first'))
+    await vi.advanceTimersByTimeAsync(0)
+    add(3)
+    void sender.flush().then(() => flushed.push('second'))
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect([sent.length, report.mock.calls.length]).toEqual([2, 2])
+    expect(flushed).toEqual([])
+    take()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(flushed).toEqual(['first', 'second'])
+  })
+
+  test('is not when time is short, nor any other from then on', async () => {
+    const { sender, add } = fakeSender({ outcome: refused, report: () => new Promise(() => {}) })
+    add(3)
+    const first = sender.flush()
+    await vi.advanceTimersByTimeAsync(0)
+    sender.hurry()
+    await first
+    add(3)
+    const second = sender.flush()
+    await vi.advanceTimersByTimeAsync(0)
+    await second
+  })
+})
+
 describe('room', () => {
   test('is there at once, when it is there', async () => {
     await fakeSender().sender.room()
@@ -201,12 +270,12 @@ test('what fails within the library is a failure of the batch, and the next one 
   const reported: unknown[] = []
   const settings = { flushAt: 1, flushAfter: 1_000, maxQueue: 10, maxQueueBytes: 100_000 }
   const cause = new Error('out of memory')
-  const deliver = vi.fn(async (): Promise<Delivered> => ({ outcome: 'sent', rejected: [] }))
+  const deliver = vi.fn(async () => taken)
   deliver.mockRejectedValueOnce(cause)
   const sender = new Sender({
     queue: new Queue(settings),
     deliver,
-    report: (failures) => reported.push(...failures),
+    report: async (failures) => void reported.push(...failures),
     debug: undefined,
     settings,
   })

@@ -1,3 +1,5 @@
+import { Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
 import { describe, expect, test } from 'vitest'
 import { Analytics, type Options } from '../../../clients/node/index.ts'
 import { readSettings } from '../../../clients/node/settings.ts'
@@ -20,6 +22,7 @@ test('the write key alone is enough', () => {
     requestTimeout: 15_000,
     closeTimeout: 30_000,
     gzip: true,
+    agent: {},
     closeOnSigterm: false,
     onFailure: undefined,
   })
@@ -55,6 +58,23 @@ test('size and interval are other names of flushAt and flushAfter', () => {
   expect(read({ size: 5, flushAt: 5 })).toMatchObject({ flushAt: 5 })
   expect(thrownBy(() => read({ size: 5, flushAt: 6 }))).toMatchObject({ code: 'invalid_option' })
   expect(thrownBy(() => read({ interval: 5, flushAfter: 6 }))).toMatchObject({ code: 'invalid_option' })
+})
+
+test('the threshold is never above what the queue holds', () => {
+  expect(read({ flushAt: 50, maxQueue: 5 })).toMatchObject({ flushAt: 5, maxQueue: 5 })
+  expect(read({ maxQueue: 5 })).toMatchObject({ flushAt: 5 })
+  expect(read({ flushAt: 5, maxQueue: 50 })).toMatchObject({ flushAt: 5 })
+})
+
+test('agents are those for http and https, or one of them', () => {
+  const [http, https] = [new HttpAgent(), new HttpsAgent()]
+  expect(read({ agent: { https } }).agent).toEqual({ https })
+  expect(read({ agent: { http, https: undefined } }).agent).toEqual({ http })
+  for (const agent of ['http://bob:hunter2@proxy/', { https: 'http://bob:hunter2@proxy/' }, { http2: http }])
+    expect(thrownBy(() => read({ agent }))).toMatchObject({
+      code: 'invalid_option',
+      message: expect.not.stringContaining('hunter2'),
+    })
 })
 
 test('undefined is as if the option were not there', () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { isIsoTime } from '../../../clients/node/timestamp.ts'
 import { parseTime } from '../../../ingest/call/time.ts'
 
@@ -12,10 +12,29 @@ test('every Date of a year with four digits is a time', () => {
   fc.assert(fc.property(dates, (date) => isIsoTime(date.toISOString())))
 })
 
+test.each([
+  ['2026-01-02T24:00:00Z', true],
+  ['2026-01-02T24:00:00.0009Z', true],
+  ['2026-01-02T24:00:00.001Z', false],
+  ['2026-01-02T24:00:00.5Z', false],
+  ['2026-01-02T24:01:00Z', false],
+  ['9999-12-31T23:59:59.9999Z', true],
+  ['9999-12-31T23:59:59+00:01', true],
+  ['9999-12-31T23:59:59-00:01', false],
+  ['9999-12-31T24:00:00Z', false],
+  ['9999-12-31T24:00:00+00:01', true],
+  ['0000-01-01', true],
+  ['0000-01-01T00:00:00-00:01', true],
+  ['0000-01-01T00:00:00+00:01', false],
+])('at the end of a day and of the years, %s is a time: %s', (text, isTime) => {
+  expect(isIsoTime(text)).toBe(isTime)
+  expect(parseTime(text) !== null).toBe(isTime)
+})
+
 test('what ingest reads as a time is one, and nothing else', () => {
   const two = (most: number) => fc.integer({ min: 0, max: most }).map((n) => String(n).padStart(2, '0'))
   const parts = fc.tuple(
-    fc.integer({ min: 1900, max: 2100 }).map(String),
+    fc.oneof(fc.integer({ min: 1900, max: 2100 }).map(String), fc.constantFrom('0000', '9999')),
     fc.constantFrom('-', ''),
     two(14),
     two(33),
@@ -24,7 +43,7 @@ test('what ingest reads as a time is one, and nothing else', () => {
     fc.constantFrom(':', ''),
     two(61),
     two(62),
-    fc.constantFrom('', '.5', ',678901', '.'),
+    fc.constantFrom('', '.5', ',678901', '.0009', '.'),
     fc.constantFrom('', 'Z', 'z', '+02', ' -0530', '+02:00', '+25:00', '-01:60', 'CET'),
   )
   const texts = parts.map(

@@ -54,9 +54,16 @@ describe('ingest', () => {
 
   test.each(calls.filter(({ json }) => json))('takes what is sent: $name', (vector) => {
     const { json = '' } = padded(vector)
-    const { messageId } = vector.call
-    expect(accept(JSON.parse(json), facts)).toMatchObject({ ok: true, event: { messageId } })
+    const event = { messageId: vector.call.messageId, originalTimestamp: expect.any(Number) }
+    expect(accept(JSON.parse(json), facts)).toMatchObject({ ok: true, event })
   })
+
+  test.each(calls.filter(({ error }) => error === 'invalid_timestamp'))(
+    'reads no time from what is not sent: $name',
+    ({ call }) => {
+      expect(accept(call, facts)).toMatchObject({ ok: true, event: { originalTimestamp: null } })
+    },
+  )
 
   test.each(refused)('refuses what is refused: $name', (vector) => {
     expect(accept(padded(vector).call, facts)).toEqual({ ok: false, code: vector.error })

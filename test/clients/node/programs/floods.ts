@@ -1,4 +1,5 @@
-// makes far more calls than can be sent, and prints how many were taken and the bytes of memory that they need; with --expose-gc
+// makes far more calls than can be sent, each with an id cut from a large text, and prints how many were taken and the bytes of memory
+// that they need; with --expose-gc
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Analytics, AnalyticsError } from '../../../../clients/node/index.ts'
 
@@ -10,7 +11,8 @@ async function flood(count: number): Promise<number> {
   let taken = 0
   for (let number = 0; number < count; number++) {
     try {
-      analytics.track({ userId: 'u1', event: 'Counted', properties: { number, text } })
+      const messageId = `m-${number}`.padEnd(10_000).slice(0, 36)
+      analytics.track({ messageId, userId: 'u1', event: 'Counted', properties: { number, text } })
       taken += 1
     } catch (error) {
       if (!(error instanceof AnalyticsError && error.code === 'queue_full')) throw error
