@@ -1,28 +1,46 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import { answerOps, type Probe } from '../metrics.ts'
-import type { Tokens, Who } from './auth.ts'
+import { type ActivityParts, activityRoutes } from './activity.ts'
+import type { Tokens } from './auth.ts'
+import { forgetter } from './computations/forget.ts'
+import { audiences, traits } from './computations/nouns.ts'
+import { type ComputationRouteParts, computationRoutes } from './computations/routes.ts'
+import { type DeletionRouteParts, deletionRoutes } from './deletions/routes.ts'
 import { destinations } from './destinations.ts'
+import { docsRoutes } from './docs/routes.ts'
 import { guard } from './guard.ts'
 import { send } from './http.ts'
 import { answerBrokenRequest, errorAnswerer, notFound } from './http-errors.ts'
+import type { Placed } from './openapi/document.ts'
+import { collectOperations, openapiRoute } from './openapi/route.ts'
+import { type ReplayRouteParts, replayRoutes } from './replays/routes.ts'
 import { nounRoutes, type RouteParts } from './routes.ts'
+import type { Guesses } from './session/guesses.ts'
+import { createJudge } from './session/judge.ts'
+import { sessionRoutes } from './session/routes.ts'
+import { createSessions } from './session/signed.ts'
+import { dropSilentAtTheEnd } from './silent.ts'
 import { sources } from './sources.ts'
 import { suppressions } from './suppressions.ts'
+import { type TestSendParts, testSendRoute } from './test-send/route.ts'
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    who: Who
+export type AppParts = RouteParts &
+  ActivityParts &
+  ComputationRouteParts &
+  ReplayRouteParts &
+  DeletionRouteParts &
+  TestSendParts & {
+    tokens: Tokens
+    guesses: Guesses
+    /** Proxies (CIDRs) that say whence a client comes, and whether by https. */
+    trustProxy: readonly string[]
+    /** Not ready: neither is the API. */
+    probe: Probe
   }
-}
-
-export type AppParts = RouteParts & {
-  tokens: Tokens
-  /** Not ready: neither is the API. */
-  probe: Probe
-}
 
 const BODY_LIMIT = 1024 * 1024
-const RECEIVE_MS = 30_000
+/** Millions of lines may come over a slow line. Who has no token is answered before the body. */
+const RECEIVE_MS = 30 * 60_000
 
 /** The control API, not listening yet. */
 export function createApp(parts: AppParts): FastifyInstance {
@@ -30,31 +48,57 @@ export function createApp(parts: AppParts): FastifyInstance {
   const app = fastify({
     bodyLimit: BODY_LIMIT,
     requestTimeout: RECEIVE_MS,
+    trustProxy: [...parts.trustProxy],
     // ours to answer in our own shape; the connection is closed after it
     return503OnClosing: false,
     frameworkErrors: answerError,
     clientErrorHandler: answerBrokenRequest,
   })
-  app.decorateRequest('who', 'view')
+  const operations = collectOperations(app)
   app.setErrorHandler(answerError)
   app.setNotFoundHandler((_, reply) => send(reply, notFound))
   takeOnlyJson(app)
+  letGoAtTheEnd(app)
+  dropSilentAtTheEnd(app)
   for (const url of ['/livez', '/readyz', '/metrics'])
     app.get(url, async (_, reply) => {
       const { status, type, body } = await answerOps(url, parts.probe)
       return reply.code(status).type(type).send(body)
     })
-  app.register(async (api) => apiRoutes(api, parts), { prefix: '/api' })
+  docsRoutes(app)
+  app.register(async (api) => apiRoutes(api, parts, operations), { prefix: '/api' })
   return app
 }
 
-function apiRoutes(api: FastifyInstance, parts: AppParts): void {
-  guard(api, parts)
+function apiRoutes(api: FastifyInstance, parts: AppParts, operations: readonly Placed[]): void {
+  const sessions = createSessions(parts.keys, parts.tokens)
+  const judge = createJudge(parts.tokens, parts.guesses)
+  guard(api, { ...parts, judge, sessions })
   // unknown paths ask for the token as well
   api.setNotFoundHandler((_, reply) => send(reply, notFound))
   nounRoutes(api, sources, parts)
   nounRoutes(api, destinations, parts)
   nounRoutes(api, suppressions, parts)
+  nounRoutes(api, audiences, { ...parts, onRemoved: forgetter('audience', parts) })
+  nounRoutes(api, traits, { ...parts, onRemoved: forgetter('trait', parts) })
+  computationRoutes(api, parts)
+  testSendRoute(api, parts)
+  deletionRoutes(api, parts)
+  replayRoutes(api, parts)
+  activityRoutes(api, parts)
+  sessionRoutes(api, { ...parts, judge, sessions })
+  openapiRoute(api, operations)
+}
+
+/** Who is answered while the server closes would keep its connection, and the server would wait for that. */
+function letGoAtTheEnd(app: FastifyInstance): void {
+  let closing = false
+  app.addHook('preClose', async () => {
+    closing = true
+  })
+  app.addHook('onSend', async (_, reply) => {
+    if (closing) reply.header('connection', 'close')
+  })
 }
 
 function takeOnlyJson(app: FastifyInstance): void {

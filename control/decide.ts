@@ -2,8 +2,8 @@ import { check, idTaken } from './check.ts'
 import type { Facts, Made, Noun, Replaceable, Stamp, Unreachable } from './noun.ts'
 import type { Refusal } from './refusal.ts'
 
-/** What a write comes to: the record to write, `null` to remove it, or why not. */
-export type Decided<T> = { id: string; record: T | null } | { refusal: Refusal }
+/** What a write comes to: the record to write, `null` to remove it, and what there was before; or why not. */
+export type Decided<T> = { id: string; record: T | null; old: T | undefined } | { refusal: Refusal }
 
 /** `now`: ISO 8601 UTC. `body`: JSON, unchecked. */
 export type Create = { body: unknown; now: string; made: Made; unreachable: Unreachable }
@@ -22,10 +22,8 @@ export function create<G extends object, T extends Stamp>(
   const id = noun.newId(checked.given, made)
   const taken = idTaken(noun, id, facts)
   if (taken.length > 0) return { refusal: { code: 'faulty', faults: taken } }
-  return {
-    id,
-    record: noun.build(checked.given, { stamp: { id, version: 1, updatedAt: now }, made, old: undefined }),
-  }
+  const stamp = { id, version: 1, updatedAt: now }
+  return { id, record: noun.build(checked.given, { stamp, made, old: undefined }), old: undefined }
 }
 
 export function replace<G extends object, T extends Stamp>(
@@ -36,10 +34,11 @@ export function replace<G extends object, T extends Stamp>(
   const { id, body, now, made, unreachable } = asked
   const found = current(noun, asked, facts)
   if ('refusal' in found) return found
-  const checked = check(noun, { shape: noun.replace, body, old: found.old, facts, unreachable, now })
+  const { old } = found
+  const checked = check(noun, { shape: noun.replace, body, old, facts, unreachable, now })
   if ('faults' in checked) return { refusal: { code: 'faulty', faults: checked.faults } }
-  const stamp = { id, version: found.old.version + 1, updatedAt: now }
-  return { id, record: noun.build(checked.given, { stamp, made, old: found.old }) }
+  const stamp = { id, version: old.version + 1, updatedAt: now }
+  return { id, record: noun.build(checked.given, { stamp, made, old }), old }
 }
 
 export function remove<G extends object, T extends Stamp>(
@@ -50,7 +49,8 @@ export function remove<G extends object, T extends Stamp>(
   const found = current(noun, asked, facts)
   if ('refusal' in found) return found
   const faults = noun.uses(asked.id, facts)
-  return faults.length > 0 ? { refusal: { code: 'in_use', faults } } : { id: asked.id, record: null }
+  if (faults.length > 0) return { refusal: { code: 'in_use', faults } }
+  return { id: asked.id, record: null, old: found.old }
 }
 
 function current<G extends object, T extends Stamp>(

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Fault } from './answer.ts'
+import type { FaultCode } from './codes.ts'
 import { pointer } from './pointer.ts'
 
 type Issue = z.core.$ZodIssue
@@ -45,18 +46,18 @@ function wrongType({ expected, input }: Extract<Issue, { code: 'invalid_type' }>
   return { code: 'invalid_type', message: `give ${wanted}` }
 }
 
-const TOO_BIG: Record<string, string> = { array: 'too_many', string: 'too_long' }
-const TOO_SMALL: Record<string, string> = { array: 'too_few', string: 'too_short' }
+const TOO_BIG: Record<string, FaultCode> = { array: 'too_many', string: 'too_long' }
+const TOO_SMALL: Record<string, FaultCode> = { array: 'too_few', string: 'too_short' }
 
 /** Codes are promised to clients. A rule of ours that a shape states in words gets its code from where it stands. */
-function codeOf(issue: Issue, { path, isName }: Place): string {
+function codeOf(issue: Issue, { path, isName }: Place): FaultCode {
   const [parent, last] = [path.at(-2), path.at(-1)]
   if (issue.code === 'too_big') return TOO_BIG[issue.origin] ?? issue.code
   if (issue.code === 'too_small') return TOO_SMALL[issue.origin] ?? issue.code
   if (isName && parent === 'headers')
     return issue.code === 'custom' ? 'reserved_header' : 'invalid_header_name'
   if (parent === 'headers') return 'invalid_header_value'
-  if (issue.code !== 'custom') return issue.code
+  if (issue.code === 'invalid_format') return issue.code
   if (last === 'url') return 'invalid_url'
   if (last === 'headers') return issue.message.startsWith('at most') ? 'too_many' : 'duplicate_header'
   return 'invalid_value'

@@ -1,34 +1,68 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Probe } from '../metrics.ts'
-import { problem } from './answer.ts'
-import { authenticator, type Tokens } from './auth.ts'
+import { type Answer, problem } from './answer.ts'
+import { bearer, type Caller } from './auth.ts'
 import { send } from './http.ts'
+import { accessTo, isRead } from './operation.ts'
+import { sessionIn } from './session/cookie.ts'
+import type { Judge } from './session/judge.ts'
+import type { Sessions } from './session/signed.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    who: Caller['who']
+    by: Caller['by']
+  }
+}
+
+export type GuardParts = { judge: Judge; sessions: Pick<Sessions, 'whoOf'>; probe: Probe }
 
 const unauthorized = problem(
-  401,
-  { code: 'unauthorized', message: 'Send Authorization: Bearer with the control token' },
+  { code: 'unauthorized', message: 'Send Authorization: Bearer with the control token, or sign in' },
   { 'www-authenticate': 'Bearer realm="sluice"' },
 )
-const readOnly = problem(403, { code: 'read_only', message: 'This token may only read: use the admin token' })
+const csrf = problem({
+  code: 'csrf',
+  message: 'Send X-Requested-With with a change by cookie, whatever it says',
+})
+const readOnly = problem({ code: 'read_only', message: 'This token may only read: use the admin token' })
 const notReady = problem(
-  503,
   { code: 'unavailable', message: 'This process is starting or ending: try again in a moment' },
   { 'retry-after': '1' },
 )
 
-const READS = new Set(['GET', 'HEAD'])
-
-/** Who may pass, before any body is read. Sets `request.who`. */
-export function guard(api: FastifyInstance, { tokens, probe }: { tokens: Tokens; probe: Probe }): void {
-  const authenticate = authenticator(tokens)
+/** Who may pass, before any body is read. Sets `request.who` and `request.by`. */
+export function guard(api: FastifyInstance, parts: GuardParts): void {
+  const identify = identifier(parts)
+  api.decorateRequest('who', 'view')
+  api.decorateRequest('by', 'bearer')
   api.addHook('onRequest', async (request, reply) => {
     // write keys are in some of the answers
     reply.header('cache-control', 'no-store')
-    const who = authenticate(request.headers.authorization)
-    if (!who) return send(reply, unauthorized)
-    request.who = who
-    if (who === 'view' && !READS.has(request.method)) return send(reply, readOnly)
+    const { method, headers } = request
+    const access = accessTo(method, request.routeOptions.config.operation)
+    if (access === 'anyone') return undefined
+    const caller = identify(request)
+    if ('status' in caller) return send(reply, caller)
+    Object.assign(request, caller)
+    // another site can have a browser send a cookie, but no header of its own
+    if (caller.by === 'cookie' && !isRead(method) && !headers['x-requested-with']) return send(reply, csrf)
+    if (caller.who === 'view' && access === 'admin') return send(reply, readOnly)
     // an answer from half of the settings, at the start or after a fatal one, would show the others as removed
-    return probe.notReady() === undefined ? undefined : send(reply, notReady)
+    return parts.probe.notReady() === undefined ? undefined : send(reply, notReady)
   })
+}
+
+/** A token goes before a cookie; that of a session is signed, and cannot be guessed. */
+function identifier({ judge, sessions }: GuardParts): (request: FastifyRequest) => Caller | Answer {
+  return ({ headers, ip }) => {
+    const token = bearer(headers.authorization)
+    if (token !== undefined) {
+      const judged = judge(token, ip)
+      return typeof judged === 'string' ? { who: judged, by: 'bearer' } : (judged ?? unauthorized)
+    }
+    const session = sessionIn(headers.cookie)
+    const who = session === undefined ? undefined : sessions.whoOf(session, Date.now())
+    return who ? { who, by: 'cookie' } : unauthorized
+  }
 }

@@ -3,32 +3,33 @@ import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../log.ts'
 import { type Answer, problem } from './answer.ts'
+import type { Code } from './codes.ts'
 import { send } from './http.ts'
 
-export const notFound = problem(404, {
+export const notFound = problem({
   code: 'not_found',
-  message: 'There is nothing at this path. The API: /api/sources, /api/destinations, /api/suppressions.',
+  message: 'There is nothing at this path: /docs says what there is',
 })
 
 /** Fastify's refusals before a handler runs, in our words. */
 const KNOWN: Record<string, Answer> = {
-  FST_ERR_CTP_INVALID_JSON_BODY: problem(400, {
+  FST_ERR_CTP_INVALID_JSON_BODY: problem({
     code: 'invalid_json',
     message: 'Send a body that is valid JSON',
   }),
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: problem(415, {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: problem({
     code: 'unsupported_media_type',
     message: 'Send JSON with Content-Type: application/json',
   }),
-  FST_ERR_CTP_BODY_TOO_LARGE: problem(413, { code: 'body_too_large', message: 'A body has at most 1 MB' }),
-  FST_ERR_BAD_URL: problem(400, {
+  FST_ERR_CTP_BODY_TOO_LARGE: problem({ code: 'body_too_large', message: 'A body has at most 1 MB' }),
+  FST_ERR_BAD_URL: problem({
     code: 'invalid_path',
     message: 'Send a path that is percent-encoded UTF-8',
   }),
   FST_ERR_MAX_PARAM_LENGTH: notFound,
 }
 
-const internal = problem(500, { code: 'internal', message: 'A fault of Sluice: its log says more' })
+const internal = problem({ code: 'internal', message: 'A fault of Sluice: its log says more' })
 
 type AnswerError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply
 
@@ -37,7 +38,7 @@ export function errorAnswerer(log: Pick<Logger, 'error'>): AnswerError {
     const { code, status, message } = facts(error)
     const known = KNOWN[code]
     if (known) return send(reply, known)
-    if (status < 500) return send(reply, problem(status, { code: 'bad_request', message }))
+    if (status < 500) return send(reply, problem({ code: 'bad_request', message }))
     log.error({ err: error, method, route: routeOptions.url }, 'a request failed')
     return send(reply, internal)
   }
@@ -51,16 +52,16 @@ function facts(error: unknown): { code: string; status: number; message: string 
   return { ...found, message: error.message }
 }
 
-const NOT_HTTP: Record<string, number> = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 }
+const NOT_HTTP: Record<string, Code> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+}
 
 /** What cannot be read as HTTP never gets to Fastify; Node asks that it be answered on the socket. */
 export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return
-  const status = NOT_HTTP[error.code ?? ''] ?? 400
-  const { body } = problem(status, {
-    code: 'invalid_request',
-    message: `${STATUS_CODES[status]}: not a request that can be read`,
-  })
+  const code = NOT_HTTP[error.code ?? ''] ?? 'bad_request'
+  const { status, body } = problem({ code, message: 'Not a request that can be read' })
   const text = JSON.stringify(body)
   const head = [
     'Content-Type: application/json',

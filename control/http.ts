@@ -1,25 +1,34 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Answer, problem } from './answer.ts'
+import type { Operation } from './operation.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What the route does; without it there is nothing to describe. */
+    operation?: Operation
+  }
+}
 
 export function send(reply: FastifyReply, { status, headers = {}, body }: Answer): FastifyReply {
   return reply.code(status).headers(headers).send(body)
 }
 
-export type Asked = FastifyRequest<{ Params: { id: string } }>
-export type Handler = (request: Asked) => Answer | Promise<Answer>
-
 /** All that a path takes, by method; for every other method the answer is 405 with what it takes. */
-export function path(app: FastifyInstance, url: string, handlers: Readonly<Record<string, Handler>>): void {
-  for (const [method, handler] of Object.entries(handlers))
+export function path(
+  app: FastifyInstance,
+  url: string,
+  operations: Readonly<Record<string, Operation>>,
+): void {
+  for (const [method, operation] of Object.entries(operations))
     app.route<{ Params: { id: string } }>({
       method,
       url,
-      handler: async (request, reply) => send(reply, await handler(request)),
+      config: { operation },
+      handler: async (request, reply) => send(reply, await operation.run(request)),
     })
   // HEAD comes with GET
-  const allowed = Object.keys(handlers).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+  const allowed = Object.keys(operations).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
   const refused = problem(
-    405,
     { code: 'method_not_allowed', message: `This path takes ${allowed.join(', ')}` },
     { allow: allowed.join(', ') },
   )

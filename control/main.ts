@@ -1,12 +1,20 @@
+import { createPoster } from '../deliverer/post/post.ts'
 import { createEgress } from '../egress/egress.ts'
+import { trustedRoots } from '../egress/roots.ts'
 import { createFencedWriter } from '../kafka/fenced.ts'
 import { probeUntilClosed, run } from '../lifecycle.ts'
 import { followSettings } from '../schemas/follow.ts'
 import { prepare } from '../schemas/prepare.ts'
 import { KINDS } from '../schemas/settings.ts'
 import { createApp } from './app.ts'
+import { openBackground } from './background.ts'
+import { openLag } from './lag/open.ts'
+import { openActivity } from './open-activity.ts'
+import { createGuesses } from './session/guesses.ts'
 
-await run('control', async ({ config, log, connection, onFatal, closing }) => {
+await run('control', async (context) => {
+  const { config, log, connection, onFatal, closing } = context
+  const ca = trustedRoots(config.egress.caFile)
   await prepare(connection, config)
   const settings = closing.adopt(
     await followSettings({ connection, keys: config.configKeys, kinds: KINDS, onFatal }),
@@ -17,15 +25,35 @@ await run('control', async ({ config, log, connection, onFatal, closing }) => {
     createFencedWriter({ connection, transactionalId: 'control.config', table }),
     (open) => open.close(),
   )
+  const [{ start, ...background }, activity] = await Promise.all([
+    openBackground({ ...context, settings, writer }),
+    openActivity({ ...context, settings }),
+  ])
+  const lag = openLag({ ...context, tasks: background.tasks })
   const probe = probeUntilClosed(closing, () =>
-    settings.isLoaded() ? undefined : 'the settings are not loaded yet',
+    settings.isLoaded() && background.tasks.isLoaded() ? undefined : 'the settings are not loaded yet',
   )
   const egress = closing.adopt(createEgress(config.egress), (open) => open.close())
-  const { configKeys: keys, tokens } = config
-  const app = createApp({ settings, writer, egress, keys, tokens, probe, log })
+  const { configKeys: keys, tokens, trustProxy } = config
+  const openPoster = () => createPoster({ limitMs: config.delivery.responseTimeoutMs, egress, ca })
+  const app = createApp({
+    settings,
+    writer,
+    ...background,
+    ...activity,
+    lag,
+    egress,
+    openPoster,
+    keys,
+    tokens,
+    trustProxy,
+    guesses: createGuesses(() => performance.now()),
+    probe,
+    log,
+  })
   closing.adopt(app, (open) => open.close())
   const url = await app.listen({ host: config.host, port: config.port })
   log.info({ url }, 'control starting')
-  await settings.loaded
+  await start()
   log.info({ url }, 'control ready')
 })

@@ -2,10 +2,14 @@ import { z } from 'zod'
 import type { Settings } from '../schemas/follow.ts'
 import { idShape, type Kind } from '../schemas/settings.ts'
 import type { Fault } from './answer.ts'
+import type { Code } from './codes.ts'
 import type { Members } from './members.ts'
 
 /** What is known when a write is decided. */
-export type Facts = Pick<Settings, 'sources' | 'destinations' | 'suppressions' | 'sourceByWriteKey'>
+export type Facts = Pick<
+  Settings,
+  'sources' | 'destinations' | 'suppressions' | 'audiences' | 'traits' | 'sourceByWriteKey'
+>
 
 /** What every record has. `updatedAt`: ISO 8601 UTC. */
 export type Stamp = { id: string; version: number; updatedAt: string }
@@ -26,6 +30,8 @@ export type Noun<G extends object, T extends Stamp> = {
   create: z.ZodType<G>
   /** Without it a record stays as it was created, until it is removed. */
   replace?: z.ZodType<G>
+  /** As it is answered. */
+  shown: z.ZodType
   all(facts: Facts): ReadonlyMap<string, T>
   /** What a body, whose shape nobody has checked yet, would have webhooks reach. */
   urls?(body: unknown): string[]
@@ -38,6 +44,8 @@ export type Noun<G extends object, T extends Stamp> = {
     body: Members,
     by: { facts: Facts; unreachable: Unreachable; old: T | undefined; now: string },
   ): Fault[]
+  /** The codes of what other records can have against a write. */
+  conflicts: Readonly<Record<'create' | 'replace' | 'remove', readonly Code[]>>
   /** What stands against removing it. */
   uses(id: string, facts: Facts): Fault[]
 }

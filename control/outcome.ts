@@ -1,14 +1,15 @@
 import type { Logger } from '../log.ts'
 import type { Kind } from '../schemas/settings.ts'
 import { type Answer, etag, problem } from './answer.ts'
-import type { Who } from './auth.ts'
+import { audit } from './audit.ts'
+import type { Caller, Who } from './auth.ts'
+import { changesOf } from './changes.ts'
 import { mask } from './mask.ts'
 import type { Stamp } from './noun.ts'
 import { answerTo } from './refusal.ts'
 import type { Outcome } from './write.ts'
 
 export const unavailable = problem(
-  503,
   {
     code: 'unavailable',
     message: 'Kafka does not answer: what you wrote may or may not be there. Read it, then try again',
@@ -37,24 +38,30 @@ export function answerToWrite<T extends Stamp>(
   return { status: 201, ...answer, headers: { ...answer.headers, location: `${at}/${id}` } }
 }
 
-type Written = { who: Who; noun: Kind; id: string | undefined }
+type Written = { caller: Caller; what: Kind; id: string | undefined }
 
-/** The one line of a write: no names and no values, so no secrets. */
+/** The one line of a write, of a refused one too. */
 export function logWrite<T extends Stamp>(
   log: Pick<Logger, 'info'>,
-  written: Written,
+  { caller, what, id }: Written,
   outcome: Outcome<T>,
 ): void {
-  const refused = typeof outcome === 'object' && 'refusal' in outcome ? outcome.refusal : undefined
-  const done = typeof outcome === 'object' && 'id' in outcome ? outcome : undefined
-  log.info(
-    {
-      ...written,
-      id: done?.id ?? written.id,
-      version: done?.record?.version,
-      outcome: done ? (done.record ? 'written' : 'removed') : (refused?.code ?? 'unavailable'),
-      codes: refused && 'faults' in refused ? refused.faults.map(({ code }) => code) : undefined,
-    },
-    'setting',
-  )
+  if (outcome === 'unavailable') {
+    audit(log, caller, { what, id, outcome })
+    return
+  }
+  if ('refusal' in outcome) {
+    const { refusal } = outcome
+    const codes = 'faults' in refusal ? refusal.faults.map(({ code }) => code) : undefined
+    log.info({ ...caller, what, id, outcome: refusal.code, codes }, 'refused')
+    return
+  }
+  const { record, old } = outcome
+  audit(log, caller, {
+    what,
+    id: outcome.id,
+    version: record?.version,
+    outcome: record ? (old ? 'replaced' : 'created') : 'removed',
+    changes: changesOf(old, record ?? undefined),
+  })
 }

@@ -3,9 +3,14 @@ import { idShape } from '../schemas/settings.ts'
 
 export const pageShape = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1_000).default(100),
-  /** `next` of the page before. */
-  cursor: idShape.optional(),
+  cursor: idShape.optional().describe('`next` of the page before.'),
 })
+
+/** @param shown of a record. */
+export const pageOf = (shown: z.ZodType) => z.strictObject({ items: z.array(shown), next: nextShape })
+
+/** The `cursor` of the page behind this one; null: there is none. */
+export const nextShape = z.string().nullable()
 
 export type Page<T> = { items: T[]; next: string | null }
 

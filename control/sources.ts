@@ -1,16 +1,17 @@
 import type { z } from 'zod'
-import { type Source, sourceShape } from '../schemas/settings.ts'
+import { type Source, sourceShape, storedSource } from '../schemas/settings.ts'
 import type { Fault } from './answer.ts'
 import { namedId } from './id.ts'
-import { createFields, type Replaceable, replaceFields } from './noun.ts'
+import { createFields, type Facts, type Replaceable, replaceFields } from './noun.ts'
 
 type GivenSource = z.infer<typeof sourceShape> & { id?: string | undefined }
 
 export const sources: Replaceable<GivenSource, Source> = {
   kind: 'source',
   path: 'sources',
-  create: sourceShape.extend(createFields),
-  replace: sourceShape.extend(replaceFields),
+  create: sourceShape.extend(createFields).meta({ id: 'NewSource' }),
+  replace: sourceShape.extend(replaceFields).meta({ id: 'SourceReplacement' }),
+  shown: storedSource.meta({ id: 'Source' }),
   all: (facts) => facts.sources,
   newId: namedId,
 
@@ -21,6 +22,12 @@ export const sources: Replaceable<GivenSource, Source> = {
     writeKey: given.writeKey ?? old?.writeKey ?? made.writeKey,
   }),
 
+  conflicts: {
+    create: ['id_taken', 'write_key_taken'],
+    replace: ['write_key_taken'],
+    remove: ['source_in_use'],
+  },
+
   faults({ writeKey }, { facts, old }) {
     const owner = typeof writeKey === 'string' ? facts.sourceByWriteKey(writeKey) : undefined
     if (!owner || owner.id === old?.id) return []
@@ -30,13 +37,12 @@ export const sources: Replaceable<GivenSource, Source> = {
 
   // suppressions of it stay: they are the users' wish, and hold again when a source of this id is made again
   uses(id, facts) {
-    const users = [...facts.destinations.values()].filter(({ sourceIds }) => sourceIds.includes(id))
-    return users.map((user): Fault => {
-      return {
-        pointer: '',
-        code: 'source_in_use',
-        message: `destination ${user.id} is connected to it: disconnect that first`,
-      }
-    })
+    const connected = [...facts.destinations.values()].filter(({ sourceIds }) => sourceIds.includes(id))
+    const telling = (all: Facts['audiences']) => [...all.values()].filter(({ sourceId }) => sourceId === id)
+    return [
+      ...connected.map((user) => `destination ${user.id} is connected to it: disconnect that first`),
+      ...telling(facts.audiences).map((user) => `audience ${user.id} is of it: remove that first`),
+      ...telling(facts.traits).map((user) => `trait ${user.id} is of it: remove that first`),
+    ].map((message): Fault => ({ pointer: '', code: 'source_in_use', message }))
   },
 }

@@ -1,18 +1,25 @@
 import type { z } from 'zod'
-import { EVERY_SOURCE, type Suppression, suppressionShape } from '../schemas/settings.ts'
+import { EVERY_SOURCE, type Suppression, storedSuppression, suppressionShape } from '../schemas/settings.ts'
 import type { Fault } from './answer.ts'
 import { hashedId } from './id.ts'
 import type { Facts, Noun } from './noun.ts'
 import { unknownSource } from './unknown-source.ts'
 
+/** The same source and user always have the same. */
+export const suppressionId = ({ sourceId, userId }: Pick<Suppression, 'sourceId' | 'userId'>) =>
+  hashedId([sourceId, userId])
+
 /** There is nothing in one to change: its id is made of all that it says. */
 export const suppressions: Noun<z.infer<typeof suppressionShape>, Suppression> = {
   kind: 'suppression',
   path: 'suppressions',
-  create: suppressionShape,
+  create: suppressionShape.meta({ id: 'NewSuppression' }),
+  shown: storedSuppression.meta({ id: 'Suppression' }),
   all: (facts) => facts.suppressions,
-  newId: ({ sourceId, userId }) => hashedId([sourceId, userId]),
+  newId: suppressionId,
   build: (given, { stamp }) => ({ ...given, ...stamp }),
+
+  conflicts: { create: ['already_suppressed'], replace: [], remove: [] },
 
   faults({ sourceId, userId }, { facts }) {
     const unknown = sourceId === EVERY_SOURCE ? [] : unknownSource(sourceId, { facts, path: ['sourceId'] })
@@ -24,7 +31,7 @@ export const suppressions: Noun<z.infer<typeof suppressionShape>, Suppression> =
 
 function alreadyThere(sourceId: unknown, userId: unknown, { suppressions }: Facts): Fault[] {
   if (typeof sourceId !== 'string' || typeof userId !== 'string') return []
-  const id = hashedId([sourceId, userId])
+  const id = suppressionId({ sourceId, userId })
   if (!suppressions.has(id)) return []
   const message = `this user is suppressed already: suppression ${id} says so`
   return [{ pointer: '/userId', code: 'already_suppressed', message }]

@@ -5,7 +5,7 @@ import { pointer } from './pointer.ts'
 /** What is wrong with the id of a source in a record that speaks of it. What is no string its shape refuses. */
 export function unknownSource(
   id: unknown,
-  { facts, path }: { facts: Facts; path: readonly PropertyKey[] },
+  { facts, path }: { facts: Pick<Facts, 'sources'>; path: readonly PropertyKey[] },
 ): Fault[] {
   if (typeof id !== 'string' || facts.sources.has(id)) return []
   const message = `there is no source ${JSON.stringify(id)}: create it first, or do not name it`

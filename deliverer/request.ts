@@ -12,6 +12,9 @@ export type Request = {
   retryOn: readonly number[]
 }
 
+/** What goes out of a delivery. */
+export type Posting = Pick<Delivery, 'deliveryId' | 'messageId' | 'body' | 'replay'>
+
 /** `attempt`: number of this attempt, from 1. `now`: ms since 1970. */
 export type RequestOf = { destination: Destination; urlIndex: number; attempt: number; now: number }
 
@@ -19,11 +22,11 @@ const REPLAY = new Set(['x-replay'])
 const PREVIOUS = new Set(['x-signature-previous'])
 
 /** @returns the POST for one webhook; our headers win over configured ones. @throws RangeError when there is no such webhook. */
-export function request(delivery: Delivery, { destination, urlIndex, attempt, now }: RequestOf): Request {
+export function request(posting: Posting, { destination, urlIndex, attempt, now }: RequestOf): Request {
   const settings = prepared(destination)
   const webhook = settings.webhooks[urlIndex]
   if (!webhook) throw new RangeError(`destination ${destination.id} has no webhook ${urlIndex}`)
-  const { deliveryId, messageId, body, replay } = delivery
+  const { deliveryId, messageId, body, replay } = posting
   const older = olderKeys(settings, now)
   let configured = webhook.headers
   if (replay) configured = without(configured, REPLAY)
@@ -35,7 +38,7 @@ export function request(delivery: Delivery, { destination, urlIndex, attempt, no
     'X-Attempt': String(attempt),
   }
   if (replay) headers['X-Replay'] = 'true'
-  sign(headers, delivery, { settings, older, now })
+  sign(headers, posting, { settings, older, now })
   return { urlIndex, url: webhook.url, headers, body, retryOn: settings.retryOn }
 }
 
@@ -45,7 +48,7 @@ const olderKeys = ({ keys, previous }: Prepared, now: number): SecretKeys | unde
 
 function sign(
   headers: Record<string, string>,
-  { deliveryId, body }: Delivery,
+  { deliveryId, body }: Posting,
   { settings, older, now }: { settings: Prepared; older: SecretKeys | undefined; now: number },
 ): void {
   const { keys, standardWebhooks } = settings

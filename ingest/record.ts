@@ -19,16 +19,6 @@ export async function openEncoders(
   return { event: event.encode, rejected: rejected.encode }
 }
 
-/** One user's events of one source share a partition. With the id in a header duplicates are found without decoding. */
-export function eventRecord(event: Event, encode: Encoders['event']): OutRecord {
-  return {
-    topic: EVENTS,
-    key: `${event.sourceId}/${event.userId ?? event.anonymousId}`,
-    value: encode(event),
-    headers: { messageId: event.messageId },
-  }
-}
-
 export function rejectedRecord(rejected: Rejected, encode: Encoders['rejected']): OutRecord {
   return { topic: REJECTED, key: rejected.sourceId, value: encode(rejected) }
 }

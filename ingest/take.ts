@@ -1,11 +1,12 @@
 import type { Produced } from '../kafka/pending.ts'
 import type { OutRecord, Producer } from '../kafka/produce.ts'
 import type { Logger } from '../log.ts'
+import { eventRecord } from '../schemas/event-record.ts'
 import { type Answer, errorAnswer, UNAVAILABLE } from './answer.ts'
 import { type Judgement, judge, type Known, type Received, type RouteType, refuse } from './call/judge.ts'
 import { callsIn, readSender, type SourceByWriteKey } from './call/sender.ts'
 import type { Meter } from './meter/metrics.ts'
-import { type Encoders, eventRecord, rejectedRecord } from './record.ts'
+import { type Encoders, rejectedRecord } from './record.ts'
 import { createThrottle, tooFast } from './throttle.ts'
 import { type Upshot, upshotOf } from './upshot.ts'
 

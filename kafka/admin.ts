@@ -59,21 +59,23 @@ function topicConfig(
   { named }: Connection,
   config: KafkaConfig,
 ): ITopicConfig {
-  const retention =
-    kept === 'compact'
-      ? [{ name: 'cleanup.policy', value: 'compact' }]
-      : [
-          { name: 'cleanup.policy', value: 'delete' },
-          { name: 'retention.ms', value: String(kept) },
-        ]
   // with three replicas one may be away and acks=all still means two copies
   const durability = config.replication >= 3 ? [{ name: 'min.insync.replicas', value: '2' }] : []
   return {
     topic: named(name),
     numPartitions: partitions === 'many' ? config.partitions : partitions,
     replicationFactor: config.replication,
-    configEntries: [...retention, ...durability],
+    configEntries: [...retention(kept), ...durability],
   }
+}
+
+function retention(kept: Topic['kept']): { name: string; value: string }[] {
+  if (kept === 'compact') return [{ name: 'cleanup.policy', value: 'compact' }]
+  const [policy, ms] = typeof kept === 'number' ? ['delete', kept] : ['compact,delete', kept.compact]
+  return [
+    { name: 'cleanup.policy', value: policy },
+    { name: 'retention.ms', value: String(ms) },
+  ]
 }
 
 type Admin = ReturnType<Connection['kafka']['admin']>

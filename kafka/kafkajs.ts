@@ -41,6 +41,7 @@ for (const [path, ours] of Object.entries({ [GROUPING]: group, [DECODER]: decode
 /** The client, for this folder to import from here and nowhere else. */
 const kafkajs: typeof KafkaJs = require('kafkajs')
 export const {
+  AssignerProtocol,
   CompressionCodecs,
   CompressionTypes,
   ConfigResourceTypes,

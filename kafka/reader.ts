@@ -16,16 +16,20 @@ export type Reader = {
   /** Of each partition: its first offset, and the one behind the last record that is there now. */
   bounds(): Promise<Map<number, { low: number; high: number }>>
   /**
-   * Resolves when the range has been read; rejects after half a minute, or when another range of the
+   * Resolves when the range has been read; rejects after half a minute in which nothing came, or when another range of the
    * partition is asked for meanwhile.
-   * `onValue` must not throw, nor keep the value: it would pin its whole fetch.
+   * `onValue` must not throw, nor keep the value or the key: it would pin its whole fetch.
    */
-  read(range: Range, onValue: (value: Buffer | null, offset: number) => void): Promise<void>
+  read(range: Range, onValue: OnValue): Promise<void>
   close(): Promise<void>
 }
 
+type OnValue = (value: Buffer | null, offset: number, key: Buffer | null) => void
+
 type Job = Range & {
-  onValue(value: Buffer | null, offset: number): void
+  onValue: OnValue
+  /** There was something to read. */
+  came(): void
   done(): void
   fail(error: Error): void
 }
@@ -86,13 +90,14 @@ export async function openReader({
     eachBatch: async ({ batch, isStale }) => {
       const job = jobs.get(batch.partition)
       if (!job || isStale()) return
-      for (const { value, offset } of batch.messages) {
+      for (const { key, value, offset } of batch.messages) {
         if (Number(offset) >= job.to) break
         if (Number(offset) < job.from) continue
-        job.onValue(value, Number(offset))
+        job.onValue(value, Number(offset), key)
         job.from = Number(offset) + 1
       }
       job.from = Math.max(job.from, Number(batch.lastOffset()) + 1)
+      job.came()
       if (job.from >= job.to) job.done()
     },
   })
@@ -111,11 +116,8 @@ export async function openReader({
     bounds,
     async read(range, onValue) {
       const { promise, resolve, reject } = Promise.withResolvers<void>()
-      const job: Job = { ...range, onValue, done: resolve, fail: reject }
-      const limit = setTimeout(
-        () => reject(new Error(`${topic} cannot be read within ${READ_MS} ms`)),
-        READ_MS,
-      )
+      const limit = setTimeout(() => reject(new Error(`nothing of ${topic} came for ${READ_MS} ms`)), READ_MS)
+      const job: Job = { ...range, onValue, came: () => limit.refresh(), done: resolve, fail: reject }
       jobs.get(range.partition)?.fail(new Error(`another range of ${topic} is read now`))
       jobs.set(range.partition, job)
       turn(range.partition)

@@ -1,10 +1,7 @@
-import { isAbsolute, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { readConfig } from '../config.ts'
+import { dataFolder } from './data-folder.ts'
 import { LocalFault } from './fault.ts'
-
-export const ROOT = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '')
 
 /** What only `npm start` asks of the environment; all else is read by `config.ts`, in each process. */
 export type LocalSettings = {
@@ -21,10 +18,9 @@ export type LocalSettings = {
 /** @throws ConfigError, LocalFault with all that is wrong, before anything is begun */
 export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[]): LocalSettings {
   checkEnvironment(env)
-  const folder = env.SLUICE_DATA || '.sluice'
   return {
     env,
-    dataFolder: isAbsolute(folder) ? folder : resolve(ROOT, folder),
+    dataFolder: dataFolder(env),
     host: env.HOST || '127.0.0.1',
     kafkaBrokers: env.KAFKA_BROKERS || undefined,
     registryUrl: env.SCHEMA_REGISTRY_URL || undefined,

@@ -8,14 +8,16 @@ import { type Addresses, addressesOf } from './addresses.ts'
 import type { Archive } from './archive.ts'
 import { banner } from './banner.ts'
 import { chooseEnvironment } from './choose.ts'
+import { ROOT } from './data-folder.ts'
 import type { Endings } from './endings.ts'
 import type { ChildEnvironment } from './environment.ts'
 import { startKafkaAndRegistry } from './kafka-and-registry.ts'
 import { makeDataFolder } from './keys.ts'
 import { takeLock } from './lock.ts'
 import { allReady } from './ready.ts'
+import { tellRunning } from './running.ts'
 import type { Say } from './say.ts'
-import { type LocalSettings, ROOT } from './settings.ts'
+import type { LocalSettings } from './settings.ts'
 import { supervise } from './supervise.ts'
 import { killAllTied } from './tied.ts'
 
@@ -49,6 +51,7 @@ export async function start(options: StartOptions): Promise<Addresses> {
   })
   await prepare(connection, config)
   const addresses = await startProcesses(options, env)
+  closing.defer(await tellRunning(settings.dataFolder, addresses))
   say.line(banner(addresses))
   makeAll(archives).catch((err) => log.debug({ err }, 'no class archive, the next start is not quicker'))
   return addresses

@@ -3,7 +3,7 @@ import type { Connection } from '../kafka/client.ts'
 import { openTable, type Table } from '../kafka/table.ts'
 import { readSetting } from './read-setting.ts'
 import type { Keys } from './seal.ts'
-import type { Destination, Kind, Source, Suppression } from './settings.ts'
+import type { Computation, Destination, Kind, Source, Suppression } from './settings.ts'
 import { createIndex } from './settings-index.ts'
 import { shared } from './shared.ts'
 import type { Users } from './suppressed.ts'
@@ -19,6 +19,8 @@ export type Settings = {
   sources: ReadonlyMap<string, Source>
   destinations: ReadonlyMap<string, Destination>
   suppressions: ReadonlyMap<string, Suppression>
+  audiences: ReadonlyMap<string, Computation>
+  traits: ReadonlyMap<string, Computation>
   sourceByWriteKey(writeKey: string): Source | undefined
   /** Destinations connected to a source, switched off ones too. */
   destinationsOf(sourceId: string): readonly Destination[]

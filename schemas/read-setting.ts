@@ -1,8 +1,20 @@
 import { type Keys, mapSecrets, unseal } from './seal.ts'
-import { type Kind, storedDestination, storedSource, storedSuppression } from './settings.ts'
+import {
+  type Kind,
+  storedComputation,
+  storedDestination,
+  storedSource,
+  storedSuppression,
+} from './settings.ts'
 import type { Setting } from './settings-index.ts'
 
-const shapes = { source: storedSource, destination: storedDestination, suppression: storedSuppression }
+const shapes = {
+  source: storedSource,
+  destination: storedDestination,
+  suppression: storedSuppression,
+  audience: storedComputation,
+  trait: storedComputation,
+}
 
 /** @returns undefined for other kinds than these. @throws when the record cannot be opened or read. */
 export function readSetting(

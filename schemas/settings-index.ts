@@ -1,15 +1,18 @@
-import type { Destination, Kind, Source, Suppression } from './settings.ts'
+import type { Computation, Destination, Kind, Source, Suppression } from './settings.ts'
 import { createSuppressed } from './suppressed.ts'
 
 export type Setting =
   | { kind: 'source'; value: Source }
   | { kind: 'destination'; value: Destination }
   | { kind: 'suppression'; value: Suppression }
+  | { kind: 'audience' | 'trait'; value: Computation }
 
 /** Look-ups are made anew at the first use after a change: a start with many settings stays linear. */
 export function createIndex() {
   const sources = new Map<string, Source>()
   const destinations = new Map<string, Destination>()
+  const audiences = new Map<string, Computation>()
+  const traits = new Map<string, Computation>()
   const suppressed = createSuppressed()
   let byWriteKey: Map<string, Source> | undefined
   let bySource: Map<string, Destination[]> | undefined
@@ -19,12 +22,18 @@ export function createIndex() {
     const id = key.slice(kind.length + 1)
     if (kind === 'source') byWriteKey = undefined
     if (kind === 'destination') bySource = undefined
-    if (kind === 'suppression')
-      suppressed.set(id, setting?.kind === 'suppression' ? setting.value : undefined)
-    else if (setting?.kind === 'source') sources.set(id, setting.value)
-    else if (setting?.kind === 'destination') destinations.set(id, setting.value)
-    else if (kind === 'source') sources.delete(id)
-    else if (kind === 'destination') destinations.delete(id)
+    if (setting) put(id, setting)
+    else if (kind === 'suppression') suppressed.set(id, undefined)
+    else
+      ({ source: sources, destination: destinations, audience: audiences, trait: traits })[kind]?.delete(id)
+  }
+
+  function put(id: string, { kind, value }: Setting): void {
+    if (kind === 'source') sources.set(id, value)
+    else if (kind === 'destination') destinations.set(id, value)
+    else if (kind === 'suppression') suppressed.set(id, value)
+    else if (kind === 'audience') audiences.set(id, value)
+    else traits.set(id, value)
   }
 
   function sourceByWriteKey(writeKey: string): Source | undefined {
@@ -38,7 +47,17 @@ export function createIndex() {
   }
 
   const { suppressions, suppressedUsers } = suppressed
-  return { set, sources, destinations, suppressions, sourceByWriteKey, destinationsOf, suppressedUsers }
+  return {
+    set,
+    sources,
+    destinations,
+    suppressions,
+    audiences,
+    traits,
+    sourceByWriteKey,
+    destinationsOf,
+    suppressedUsers,
+  }
 }
 
 function grouped(destinations: Iterable<Destination>): Map<string, Destination[]> {

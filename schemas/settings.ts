@@ -52,6 +52,7 @@ const url = z
       ctx.addIssue('a full URL beginning with http:// or https:// is needed')
     else if (parsed.username || parsed.password) ctx.addIssue('no user or password in the URL: use a header')
   })
+  .meta({ format: 'uri' })
 
 export const webhookShape = z.strictObject({
   url,
@@ -63,21 +64,22 @@ export const webhookShape = z.strictObject({
       if (names.length > MAX_HEADERS)
         ctx.addIssue(`at most ${MAX_HEADERS} headers; there are ${names.length}`)
       if (new Set(names).size < names.length) ctx.addIssue('the same header twice, in other capitals')
-    }),
+    })
+    .meta({ maxProperties: MAX_HEADERS }),
 })
 
 export const sourceShape = z.strictObject({
   name,
-  /** Made when it is not given. */
   writeKey: z
     .string()
     .regex(/^[\x21-\x39\x3b-\x7e]{8,128}$/, '8 to 128 printable characters without space and colon')
-    .optional(),
+    .optional()
+    .describe('Made when it is not given.'),
   enabled: z.boolean().default(true),
-  /** Token bucket, per ingest process: calls a second, and how many at once. */
   rateLimit: z
     .strictObject({ perSecond: z.number().positive().max(1e6), burst: z.number().int().min(1).max(1e6) })
-    .optional(),
+    .optional()
+    .describe('Token bucket, per ingest process: calls a second, and how many at once.'),
   labels: z.record(z.string().max(64), z.string().max(256)).optional(),
 })
 
@@ -86,31 +88,53 @@ export const destinationShape = z.strictObject({
   name,
   enabled: z.boolean().default(true),
   sourceIds: z.array(idShape).max(1_000).default([]),
-  /** Absent: all types. */
-  eventTypes: z.array(z.enum(EVENT_TYPES)).min(1, 'at least one type; leave it out for all').optional(),
+  eventTypes: z
+    .array(z.enum(EVENT_TYPES))
+    .min(1, 'at least one type; leave it out for all')
+    .optional()
+    .describe('Absent: all types.'),
   webhooks: z
     .array(webhookShape)
     .min(1, 'at least one webhook is needed')
     .max(MAX_WEBHOOKS, `at most ${MAX_WEBHOOKS} webhook URLs`),
-  /** Set: every POST is signed with it. */
-  sharedSecret: z.string().min(1, 'must not be empty').max(512).optional(),
-  /** The secret before a rotation, which signs as well until its expiry; that the two come together control sees to. */
-  previousSecret: z.string().min(1).max(512).optional(),
+  sharedSecret: z
+    .string()
+    .min(1, 'must not be empty')
+    .max(512)
+    .optional()
+    .describe('Set: every POST is signed with it.'),
+  /** That it and its expiry come together control sees to. */
+  previousSecret: z
+    .string()
+    .min(1)
+    .max(512)
+    .optional()
+    .describe('The secret before a rotation, which signs as well until its expiry.'),
   previousSecretExpiresAt: z.iso.datetime({ offset: true }).optional(),
-  /** Statuses below 500 that are retried as well; with any of them Retry-After is honoured. */
-  retryOn: z.array(z.literal([408, 425, 429])).optional(),
-  /** Sends the Standard Webhooks headers too, when there is a secret. */
-  standardWebhooks: z.boolean().optional(),
+  retryOn: z
+    .array(z.literal([408, 425, 429]))
+    .optional()
+    .describe('Statuses below 500 that are retried as well; with any of them Retry-After is honoured.'),
+  standardWebhooks: z
+    .boolean()
+    .optional()
+    .describe('Sends the Standard Webhooks headers too, when there is a secret.'),
 })
 
 /** As the source of a suppression: all of them. */
 export const EVERY_SOURCE = '*'
 
-/** A user whose calls are dropped. `userId` is compared as it is; it may be as long as a whole call. */
+/** A user's id is compared as it is; it may be as long as a whole call. */
+export const userIdShape = z.string().min(1, 'must not be empty').max(32_768, 'at most 32,768 characters')
+
+/** A user whose calls are dropped. */
 export const suppressionShape = z.strictObject({
   sourceId: z.string().regex(/^(\*|[a-z0-9_-]{1,64})$/, 'the id of a source, or * for all of them'),
-  userId: z.string().min(1, 'must not be empty').max(32_768, 'at most 32,768 characters'),
+  userId: userIdShape,
 })
+
+/** An audience or a computed trait: what identify calls tell of its users, in the name of a source. */
+export const computationShape = z.strictObject({ name, sourceId: idShape })
 
 /** `version` counts up with each write; `updatedAt` is ISO 8601 UTC. */
 const stored = { id: idShape, version: z.number().int().positive(), updatedAt: z.string() }
@@ -118,10 +142,18 @@ const stored = { id: idShape, version: z.number().int().positive(), updatedAt: z
 export const storedSource = sourceShape.extend({ ...stored, writeKey: z.string() })
 export const storedDestination = destinationShape.extend(stored)
 export const storedSuppression = suppressionShape.extend(stored)
+/** `key`: the trait's name in identify calls. `lastSyncAt` is no change of the setting: it leaves `version` as it is. */
+export const storedComputation = computationShape.extend({
+  ...stored,
+  key: z.string(),
+  createdAt: z.string(),
+  lastSyncAt: z.string().nullable(),
+})
 
 export type Webhook = z.infer<typeof webhookShape>
 export type Source = z.infer<typeof storedSource>
 export type Destination = z.infer<typeof storedDestination>
 export type Suppression = z.infer<typeof storedSuppression>
-export const KINDS = ['source', 'destination', 'suppression'] as const
+export type Computation = z.infer<typeof storedComputation>
+export const KINDS = ['source', 'destination', 'suppression', 'audience', 'trait'] as const
 export type Kind = (typeof KINDS)[number]

@@ -12,8 +12,8 @@ export type Topic = {
   name: string
   /** `many`: as many as PARTITIONS says. */
   partitions: 'many' | 1
-  /** How long records are kept, in milliseconds, or `compact`: the last of each key for ever. */
-  kept: number | 'compact'
+  /** How long records are kept, in milliseconds; or `compact`: the last of each key, for ever or for so long. */
+  kept: number | 'compact' | { compact: number }
   /** Avro schema of the values; topics without one hold JSON or bytes. */
   schema?: SchemaName
 }
@@ -22,11 +22,16 @@ export const EVENTS = 'events'
 export const REJECTED = 'events.rejected'
 export const CONFIG = 'config'
 export const MEMBERS = 'audience-members'
+export const VALUES = 'trait-values'
+/** What clients upload for audiences and traits, until it has been compared with what was there. */
+export const UPLOADS = 'uploads'
 export const DELIVERIES = 'deliveries'
 export const DUE = 'deliveries.due'
 export const DEAD = 'deliveries.dead'
 export const ATTEMPTS = 'attempts'
 export const SEEN = 'router.seen'
+/** What control does in the background, and how far it is. */
+export const TASKS = 'tasks'
 /** Records that could not be handled, byte for byte as they were; headers say where from and why. */
 export const PARKED = 'parked'
 
@@ -46,10 +51,13 @@ export function topics({
     { name: REJECTED, partitions: 'many', kept: 7 * DAY, schema: 'rejected' },
     { name: CONFIG, partitions: 1, kept: 'compact' },
     { name: MEMBERS, partitions: 'many', kept: 'compact' },
+    { name: VALUES, partitions: 'many', kept: 'compact' },
+    { name: UPLOADS, partitions: 'many', kept: DAY },
     ...[DELIVERIES, DUE, ...rungs].map((name) => delivery(name, DELIVERIES_KEPT)),
     delivery(DEAD, 14 * DAY),
     { name: ATTEMPTS, partitions: 'many', kept: 3 * DAY, schema: 'attempt' },
     { name: SEEN, partitions: 'many', kept: Math.max(dedupWindowMs, HOUR) + OUTAGE },
+    { name: TASKS, partitions: 1, kept: { compact: 30 * DAY } },
     { name: PARKED, partitions: 1, kept: 14 * DAY },
   ]
 }

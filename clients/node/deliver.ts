@@ -3,7 +3,7 @@ import { judge } from './answer.ts'
 import { backoff } from './backoff.ts'
 import { bodyOf } from './batch.ts'
 import type { Debug } from './debug.ts'
-import type { Delivered } from './delivered.ts'
+import { type Delivered, factsOf, type LastTry } from './delivered.ts'
 import type { Encoded } from './encode.ts'
 import { type AnalyticsError, fault } from './errors.ts'
 import { type Packed, type Post, pack } from './post.ts'
@@ -24,6 +24,7 @@ export function deliverer({ post, settings, debug }: Tools): Deliver {
   const { maxRetries, retryBase: baseMs } = settings
 
   return async (batch, signal) => {
+    let last: LastTry | undefined
     for (let tries = 1; !signal.aborted; tries++) {
       const body = await pack(bodyOf(batch, new Date().toISOString()), settings)
       const verdict = judge(await timed(body, signal), Date.now())
@@ -31,12 +32,13 @@ export function deliverer({ post, settings, debug }: Tools): Deliver {
       if (verdict.verdict === 'refused') return { outcome: 'failed', error: verdict.error }
       if (signal.aborted) break
       const { error, retryAfterMs } = verdict
-      if (tries > maxRetries) return { outcome: 'failed', error: gaveUp(error, tries) }
+      last = { error, tries }
+      if (tries > maxRetries) return { outcome: 'failed', error: gaveUp(last) }
       const delayMs = backoff({ tries, baseMs, random: Math.random(), retryAfterMs })
       debug?.('retry', { tries, inMs: delayMs, after: error.message })
       await sleep(delayMs, undefined, { signal }).catch(() => {})
     }
-    return { outcome: 'aborted' }
+    return { outcome: 'aborted', last }
   }
 
   async function timed(body: Packed, signal: AbortSignal) {
@@ -49,16 +51,8 @@ export function deliverer({ post, settings, debug }: Tools): Deliver {
   }
 }
 
-function gaveUp(cause: Error & { status?: number; reason?: string }, tries: number): AnalyticsError {
-  const { status, reason } = cause
-  return fault(
-    'gave_up',
-    `No success in ${tries} ${tries === 1 ? 'try' : 'tries'}. The last: ${cause.message}`,
-    {
-      cause,
-      tries,
-      ...(status !== undefined && { status }),
-      ...(reason !== undefined && { reason }),
-    },
-  )
+function gaveUp(last: LastTry): AnalyticsError {
+  const { error, tries } = last
+  const message = `No success in ${tries} ${tries === 1 ? 'try' : 'tries'}. The last: ${error.message}`
+  return fault('gave_up', message, { cause: error, ...factsOf(last) })
 }

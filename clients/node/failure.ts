@@ -1,6 +1,6 @@
 import type { Rejection } from './answer.ts'
 import type { CallType } from './calls.ts'
-import type { Delivered } from './delivered.ts'
+import { type Delivered, factsOf, type LastTry } from './delivered.ts'
 import { type Encoded, idIn } from './encode.ts'
 import { AnalyticsError, fault } from './errors.ts'
 
@@ -13,7 +13,7 @@ export type Failure = { readonly error: AnalyticsError; readonly messages: reado
 /** What is to be reported of calls that are settled. */
 export function failuresOf(calls: readonly Encoded[], delivered: Delivered): Failure[] {
   if (delivered.outcome === 'sent') return rejectionsOf(calls, delivered.rejected)
-  return [failureOf(delivered.outcome === 'failed' ? delivered.error : outOfTime(), calls)]
+  return [failureOf(delivered.outcome === 'failed' ? delivered.error : outOfTime(delivered.last), calls)]
 }
 
 function failureOf(error: AnalyticsError, calls: readonly Encoded[]): Failure {
@@ -33,10 +33,17 @@ function rejectionsOf(batch: readonly Encoded[], rejected: readonly Rejection[])
   })
 }
 
-const outOfTime = () =>
-  fault('closed', 'The client was closed before the call could be sent.', {
-    cause: new Error('the time that close() may take (closeTimeout) has passed'),
+function outOfTime(last: LastTry | undefined): AnalyticsError {
+  const message = 'The client was closed before the call could be sent.'
+  if (!last)
+    return fault('closed', message, {
+      cause: new Error('the time that close() may take (closeTimeout) has passed'),
+    })
+  return fault('closed', `${message} The last try: ${last.error.message}`, {
+    cause: last.error,
+    ...factsOf(last),
   })
+}
 
 /** One line for all failures of a batch, without anything of what the calls hold. */
 export function summaryOf(failures: readonly Failure[]): string {

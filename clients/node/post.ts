@@ -105,7 +105,13 @@ async function read(stream: ReturnType<typeof got.stream>): Promise<Posted> {
 /** Without what got hangs on its errors: its options, and with them the write key. */
 function plain(error: unknown): Error {
   if (!(error instanceof Error)) return new Error(String(error))
-  const { message } = error
+  const message = error.message || ofEachAddress(error.cause) || error.name
   const code = 'code' in error ? error.code : undefined
   return Object.assign(new Error(message), code !== undefined && { code })
+}
+
+/** Where a name has several addresses and none takes a connection, Node's error has no text of its own. */
+function ofEachAddress(cause: unknown): string {
+  if (!(cause instanceof AggregateError)) return ''
+  return cause.errors.map((each) => (each instanceof Error ? each.message : String(each))).join('; ')
 }

@@ -1,3 +1,4 @@
+import { StringDecoder } from 'node:string_decoder'
 import type { Dispatcher } from 'undici'
 import { classifyError, codeOf, type Outcome, type ResponseHead } from '../classify.ts'
 
@@ -10,7 +11,7 @@ const READ_MS = 1_000
 export type Listener = {
   /** By the response's headers, a failure, or the time limit, whichever came first. */
   heard(outcome: Outcome, durationMs: number): void
-  /** Nothing more comes. `response`: head of its body, at most 1,024 bytes; null when it had none. */
+  /** Nothing more comes. `response`: head of its body, at most 1,024 bytes in whole characters; null when it had none. */
   ended(response: string | null): void
 }
 
@@ -22,6 +23,10 @@ type Options = {
   /** The connection is free (`reusable`), or has to be cut off. */
   release: (reusable: boolean) => void
 }
+
+/** Where it is cut may be in the middle of a character: what is there of that is left out. */
+const textOf = (body: Buffer, isWhole: boolean) =>
+  isWhole ? body.toString('utf8') : new StringDecoder('utf8').write(body.subarray(0, KEPT_BYTES))
 
 const awaitBody = (exchange: Exchange) => exchange.awaitBody()
 
@@ -95,7 +100,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const { listener, release } = this.#options
     release(reusable)
     if (wasWaiting) listener.heard(classifyError(failed ?? 'connection_closed'), this.#durationMs())
-    const head = this.#chunks && Buffer.concat(this.#chunks).subarray(0, KEPT_BYTES)
-    listener.ended(head?.toString('utf8') ?? null)
+    const isWhole = reusable && this.#bytes <= KEPT_BYTES
+    listener.ended(this.#chunks ? textOf(Buffer.concat(this.#chunks), isWhole) : null)
   }
 }

@@ -1,7 +1,14 @@
 import { pino } from 'pino'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { type AppParts, createApp } from '../../control/app.ts'
+import { createLive } from '../../control/live/live.ts'
+import { createGuesses } from '../../control/session/guesses.ts'
+import { attemptsHeld } from './attempts-in-memory.ts'
+import { deadHeld } from './dead-in-memory.ts'
+import { expectDescribed } from './described.ts'
 import { inMemory, keys } from './in-memory.ts'
+import { lagHeld } from './lag-in-memory.ts'
+import { tasksInMemory } from './tasks-in-memory.ts'
 
 export const ADMIN = 'admin-token-123456'
 export const VIEW = 'view-token-123456'
@@ -12,31 +19,61 @@ export type Asked = {
   body?: unknown
   token?: string
   headers?: Record<string, string>
+  /** The address that it comes from. */
+  from?: string
 }
 
-/** The API without Kafka and without a socket, until the test is over. */
+/** The API without Kafka and without a socket, until the test is over. Each of its answers is one that its description has. */
 export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial<AppParts> = {}) {
   const memory = inMemory(records)
+  const { tasks, taskWriter, topic: taskTopic } = tasksInMemory()
   const lines: string[] = []
   const log = pino({}, { write: (line) => void lines.push(line) })
   const tokens = { admin: ADMIN, view: VIEW }
   const probe = { notReady: () => undefined }
   const egress = { faultOf: async () => undefined }
-  const app = createApp({ ...memory, egress, keys, tokens, probe, log, ...parts })
+  const openPoster = () => expect.fail('no test was to be sent')
+  const app = createApp({
+    ...memory,
+    ...attemptsHeld(),
+    ...deadHeld(),
+    ...lagHeld(),
+    live: createLive({ openFeed: () => expect.fail('nobody was to watch'), onSkipped: () => {}, log }),
+    tasks,
+    taskWriter,
+    // uploads are tried on a real broker
+    readerOf: () => expect.fail('nothing was to be read'),
+    rangesOf: async () => [{ partition: 0, from: 10, to: 30 }],
+    producer: { produce: () => expect.fail('nothing was to be uploaded') },
+    egress,
+    openPoster,
+    keys,
+    tokens,
+    trustProxy: [],
+    // no time goes by
+    guesses: createGuesses(() => 0),
+    probe,
+    log,
+    ...parts,
+  })
   onTestFinished(() => app.close())
 
-  async function ask({ method = 'GET', url, body, token = ADMIN, headers = {} }: Asked) {
+  async function ask({ method = 'GET', url, body, token = ADMIN, headers = {}, from }: Asked) {
     const type = body === undefined ? {} : { 'content-type': 'application/json' }
     const response = await app.inject({
       // what is no method at all is tried as well
       method: method as 'GET',
       url,
+      ...(from !== undefined && { remoteAddress: from }),
       headers: { ...(token && { authorization: `Bearer ${token}` }), ...type, ...headers },
       ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
-    const json = response.headers['content-type']?.toString().includes('json') ? response.json() : undefined
-    return { status: response.statusCode, headers: response.headers, text: response.body, json }
+    const isJson = response.headers['content-type']?.toString().includes('json') && response.body !== ''
+    const json = isJson ? response.json() : undefined
+    const answer = { status: response.statusCode, headers: response.headers, text: response.body }
+    await expectDescribed(app, { method, url, ...answer })
+    return { ...answer, json }
   }
 
-  return { ask, lines, ...memory }
+  return { app, ask, lines, close: () => app.close(), tasks: taskTopic, ...memory }
 }

@@ -1,7 +1,16 @@
 import { expect, test } from 'vitest'
-import { authenticator } from '../../control/auth.ts'
+import { authenticator, bearer, type Tokens } from '../../control/auth.ts'
 
-const both = authenticator({ admin: 'admin-token-123456', view: 'view-token' })
+/** Whose a header's token is. */
+function headerOf(tokens: Tokens): (header: string | undefined) => string | undefined {
+  const authenticate = authenticator(tokens)
+  return (header) => {
+    const token = bearer(header)
+    return token === undefined ? undefined : authenticate(token)
+  }
+}
+
+const both = headerOf({ admin: 'admin-token-123456', view: 'view-token' })
 
 test('the control token is the admin, the view token a reader', () => {
   expect(both('Bearer admin-token-123456')).toBe('admin')
@@ -26,7 +35,8 @@ test.each([
 })
 
 test('without a view token nobody only reads, also not with an empty one', () => {
-  const adminOnly = authenticator({ admin: 'admin-token-123456' })
+  const adminOnly = headerOf({ admin: 'admin-token-123456' })
   expect(adminOnly('Bearer view-token')).toBeUndefined()
-  expect(authenticator({ admin: '', view: '' })('Bearer ')).toBeUndefined()
+  expect(headerOf({ admin: '', view: '' })('Bearer ')).toBeUndefined()
+  expect(authenticator({ admin: '', view: '' })('')).toBeUndefined()
 })

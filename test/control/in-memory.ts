@@ -3,9 +3,11 @@ import type { Facts } from '../../control/noun.ts'
 import type { WriteParts } from '../../control/write.ts'
 import { mapSecrets, unseal } from '../../schemas/seal.ts'
 import {
+  type Computation,
   type Destination,
   type Source,
   type Suppression,
+  storedComputation,
   storedDestination,
   storedSource,
   storedSuppression,
@@ -36,18 +38,28 @@ export const crm: Destination = {
   updatedAt: now,
 }
 
-type Records = { sources?: Source[]; destinations?: Destination[]; suppressions?: Suppression[] }
+type Records = {
+  sources?: Source[]
+  destinations?: Destination[]
+  suppressions?: Suppression[]
+  audiences?: Computation[]
+  traits?: Computation[]
+}
 
 export function factsOf(records: Records): Facts & {
   sources: Map<string, Source>
   destinations: Map<string, Destination>
   suppressions: Map<string, Suppression>
+  audiences: Map<string, Computation>
+  traits: Map<string, Computation>
 } {
   const sources = byId(records.sources)
   const destinations = byId(records.destinations)
   const suppressions = byId(records.suppressions)
+  const audiences = byId(records.audiences)
+  const traits = byId(records.traits)
   const sourceByWriteKey = (key: string) => [...sources.values()].find(({ writeKey }) => writeKey === key)
-  return { sources, destinations, suppressions, sourceByWriteKey }
+  return { sources, destinations, suppressions, audiences, traits, sourceByWriteKey }
 }
 
 const byId = <T extends { id: string }>(records: readonly T[] = []) =>
@@ -74,6 +86,8 @@ export function inMemory(records: Records = {}) {
       put(facts.destinations, id, value && storedDestination.parse(opened(key, value)))
     if (kind === 'suppression')
       put(facts.suppressions, id, value && storedSuppression.parse(opened(key, value)))
+    if (kind === 'audience' || kind === 'trait')
+      put(facts[`${kind}s`], id, value && storedComputation.parse(opened(key, value)))
   }
 
   return { settings: { ...facts, table: { caughtUp: async () => {} } }, writer, topic }

@@ -7,11 +7,18 @@ export const VIEW = 'view-token-0123456789'
 
 const MAIN = fileURLToPath(new URL('../../control/main.ts', import.meta.url))
 
-export type ControlEnv = { kafkaBrokers: string; registryUrl: string; topicPrefix: string; key: Buffer }
+export type ControlEnv = {
+  kafkaBrokers: string
+  registryUrl: string
+  topicPrefix: string
+  key: Buffer
+  /** Beside these. */
+  settings?: Record<string, string>
+}
 export type Answer = { status: number; json: Record<string, unknown>; headers: Headers }
 
 /** A control process as operators run it, on a port of its own. Nothing is awaited yet. */
-export function startControl({ kafkaBrokers, registryUrl, topicPrefix, key }: ControlEnv) {
+export function startControl({ kafkaBrokers, registryUrl, topicPrefix, key, settings }: ControlEnv) {
   const lines: string[] = []
   const env = {
     ...process.env,
@@ -25,6 +32,7 @@ export function startControl({ kafkaBrokers, registryUrl, topicPrefix, key }: Co
     CONTROL_VIEW_TOKEN: VIEW,
     CONFIG_KEY: key.toString('base64'),
     LOG_LEVEL: 'info',
+    ...settings,
   }
   const child = spawnTied(process.execPath, { args: [MAIN], env, onLine: (line) => void lines.push(line) })
 

@@ -7,11 +7,9 @@ import { crm, factsOf, shop } from './in-memory.ts'
 const facts = factsOf({ sources: [shop], destinations: [crm] })
 
 test('goes by the version, where one is given', () => {
-  expect(remove(destinations, { id: 'crm', version: undefined }, facts)).toEqual({
-    id: 'crm',
-    record: null,
-  })
-  expect(remove(destinations, { id: 'crm', version: 2 }, facts)).toEqual({ id: 'crm', record: null })
+  const removed = { id: 'crm', record: null, old: crm }
+  expect(remove(destinations, { id: 'crm', version: undefined }, facts)).toEqual(removed)
+  expect(remove(destinations, { id: 'crm', version: 2 }, facts)).toEqual(removed)
   expect(remove(destinations, { id: 'crm', version: 1 }, facts)).toMatchObject({
     refusal: { code: 'version_mismatch' },
   })

@@ -2,10 +2,10 @@ import type { Connection } from '../../kafka/client.ts'
 import { openTable } from '../../kafka/table.ts'
 import { CONFIG } from '../../schemas/topics.ts'
 
-/** What topic `config` holds, as it is on the broker; removed keys are left out. */
-export async function rawTopic(connection: Connection): Promise<Map<string, string>> {
+/** What a compacted topic holds, as it is on the broker; removed keys are left out. */
+export async function rawTopic(connection: Connection, topic = CONFIG): Promise<Map<string, string>> {
   const fatal = Promise.withResolvers<never>()
-  const table = await openTable({ connection, topic: CONFIG, onFatal: fatal.reject })
+  const table = await openTable({ connection, topic, onFatal: fatal.reject })
   await Promise.race([table.loaded, fatal.promise])
   const records = new Map([...table.entries()].map(([name, value]) => [name, value.toString()]))
   await table.close()

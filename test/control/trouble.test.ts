@@ -11,8 +11,8 @@ describe('each write', () => {
     await ask(post)
     await ask({ url: '/api/sources' })
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-      { who: 'admin', noun: 'source', id: 'shop', version: 1, outcome: 'written' },
-      { who: 'admin', noun: 'source', outcome: 'faulty', codes: ['id_taken'] },
+      { audit: true, who: 'admin', what: 'source', id: 'shop', version: 1, outcome: 'created' },
+      { who: 'admin', what: 'source', outcome: 'faulty', codes: ['id_taken'] },
     ])
   })
 })

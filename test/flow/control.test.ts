@@ -160,6 +160,9 @@ describe('two control processes', () => {
   beforeAll(async () => {
     second = startControl({ ...place, key })
     await second.ready()
+    await control.ask('POST', '/api/sources', { body: { id: 'both', name: 'Both' } })
+    const body = { ...destination, id: 'both', sourceIds: ['both'] }
+    await control.ask('POST', '/api/destinations', { body })
   })
   afterAll(() => second.stop())
   const both = () => [control, second, control, second]
@@ -182,10 +185,70 @@ describe('two control processes', () => {
     }
   })
 
-  test('an id is given once', async () => {
-    const body = { id: 'once', name: 'Once' }
-    const asked = both().map((each) => each.ask('POST', '/api/sources', { body }))
-    expect((await Promise.all(asked)).map(({ status }) => status).sort()).toEqual([201, 409, 409, 409])
+  test('of a replacement and removals at once on one version either the one or the others are made, and both show it', async () => {
+    for (let round = 0; round < 6; round++) {
+      const id = `contended-${round}`
+      const path = `/api/sources/${id}`
+      await control.ask('POST', '/api/sources', { body: { id, name: id } })
+      const answers = await Promise.all(
+        both().map((each, index) =>
+          // who begins is another one each time
+          index === round % 4
+            ? each.ask('PUT', path, { body: { name: 'Kept' }, ifMatch: 1 })
+            : each.ask('DELETE', path, { ifMatch: 1 }),
+        ),
+      )
+      const statuses = answers.map(({ status }) => status)
+      const isKept = statuses.includes(200)
+      // of two that remove at once either may be told that it has; who is too late gets 404 or 412
+      expect(statuses.includes(204)).toBe(!isKept)
+      expect(statuses.filter((status) => ![200, 204, 404, 412].includes(status))).toEqual([])
+      for (const each of [control, second])
+        await until(async () => {
+          const { status, json } = await each.ask('GET', path)
+          return isKept ? json.name === 'Kept' && json.version === 2 : status === 404
+        })
+    }
+  })
+
+  test.each([
+    ['sources', { name: 'Once' }, 201],
+    ['deletions', { userIds: ['u1'] }, 202],
+    ['replays', { destinationId: 'both' }, 202],
+  ])('of %s an id is given once', async (path, body, status) => {
+    const asked = both().map((each) => each.ask('POST', `/api/${path}`, { body: { id: 'once', ...body } }))
+    const doubts = () =>
+      [control, second].flatMap(({ lines }) => lines.filter((line) => /may not/.test(line)))
+    const answers = await Promise.all(asked)
+    expect(answers.map((answer) => answer.status).sort(), doubts().join('\n')).toEqual([
+      status,
+      409,
+      409,
+      409,
+    ])
+  })
+
+  test('of two uploads at once of the same members, each is told of once', async () => {
+    const audience = { id: 'raced', name: 'Raced', sourceId: 'both' }
+    await control.ask('POST', '/api/audiences', { body: audience })
+    const add = Array.from({ length: 200 }, (_, user) => `u${user}`)
+    const asked = both().map((each) => each.ask('PATCH', '/api/audiences/raced/members', { body: { add } }))
+    const answers = await Promise.all(asked)
+    // which is one that was done when another came, or one that was refused
+    expect(answers.filter(({ status }) => status !== 200 && status !== 409)).toEqual([])
+    const changed = answers.map(({ json }) => Number(json.changed ?? 0))
+    expect(changed.reduce((sum, each) => sum + each, 0)).toBe(add.length)
+  })
+
+  test('who has signed in at one is signed in at the other', async () => {
+    const signIn = await fetch(`${await control.ready()}/api/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ token: VIEW }),
+    })
+    const [cookie = ''] = signIn.headers.get('set-cookie')?.split(';') ?? []
+    const answer = await fetch(`${await second.ready()}/api/session`, { headers: { cookie } })
+    expect(await answer.json()).toEqual({ who: 'view' })
   })
 
   test('writes that do not concern each other are all made', async () => {

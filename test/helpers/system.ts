@@ -28,6 +28,8 @@ export type System = {
   crash(role: Role): Promise<void>
   /** SIGTERM; @returns the exit code. */
   stop(role: Role): Promise<number | null>
+  /** SIGSTOP. @returns SIGCONT. */
+  freeze(role: Role): () => void
   /** One more process of a role, beside the first. */
   another(role: Role): Promise<Instance>
   /** Makes a destination for the source `shop`, which exists. */
@@ -119,6 +121,11 @@ export async function startSystem(settings: Record<string, string> = {}): Promis
     kill: async (role) => void (await held(role).kill()),
     crash: (role) => crash(role, held(role)),
     stop: async (role) => (await held(role).stop(15_000)).code,
+    freeze(role) {
+      const { pid } = held(role)
+      process.kill(pid, 'SIGSTOP')
+      return () => void process.kill(pid, 'SIGCONT')
+    },
     another,
     close: async () => void (await Promise.all(started.map((child) => child.kill()))),
     api,

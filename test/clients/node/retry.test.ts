@@ -1,3 +1,4 @@
+import { Agent } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { type Answer, clientOf, deadEndpoint, numbersOf, startService, track } from './service.ts'
 
@@ -123,6 +124,19 @@ describe('is given up after maxRetries', () => {
     expect(failures).toMatchObject([
       { error: { code: 'gave_up', tries: 3, cause: { code: 'ECONNREFUSED' } } },
     ])
+  })
+
+  test('where none of several addresses listens, and says so of each', async () => {
+    const { port } = new URL(await deadEndpoint())
+    const addresses = ['127.0.0.2', '127.0.0.3'].map((address) => ({ address, family: 4 }))
+    const http = new Agent({ lookup: (_name, _options, done) => done(null, addresses) })
+    const { analytics, failures } = clientOf(
+      { endpoint: `http://several.example:${port}/` },
+      { maxRetries: 0, agent: { http } },
+    )
+    analytics.track(track(0))
+    await analytics.flush()
+    expect(failures[0]?.error.message).toContain(`127.0.0.2:${port}; connect ECONNREFUSED 127.0.0.3:${port}`)
   })
 
   test('where no name is known, without any retry if so asked', async () => {

@@ -1,0 +1,68 @@
+import { apply } from '../settings/apply.ts'
+import { nameOf, type Ref } from '../settings/form.ts'
+import type { Plan, Step } from '../settings/plan.ts'
+import { planAsJson, showPlan } from '../settings/show.ts'
+import type { ExitCode } from '../world.ts'
+import { type Adding, type Doing, doing } from './command.ts'
+import { type Drafting, draft, FILES, filesOption } from './draft.ts'
+
+type Options = Drafting & { dryRun?: true; json?: true }
+
+export function addApply({ program, ...adding }: Adding): void {
+  filesOption(program.command('apply').summary('change the settings to what files say'))
+    .description(
+      `Changes the settings to what files say, after printing the difference. Faults in the files are told all at once, before
+anything is changed.`,
+    )
+    .option('--dry-run', 'print the difference alone')
+    .addHelpText('after', FILES)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ sluice apply settings/
+  $ CRM_SECRET=s3cret sluice apply --secrets settings/crm.yaml
+  $ sluice apply --prune --dry-run settings/`,
+    )
+    .action(doing<Options>(adding, act))
+}
+
+async function act(asked: Doing<Options>): Promise<ExitCode> {
+  const { options, out } = asked
+  const { declaration, planNow } = await draft(asked)
+  const first = await planNow()
+  const made: Step[] = []
+  if (!options.json) showPlan(first, out)
+  const onDone = (step: Step) => {
+    made.push(step)
+    if (!options.json) out.line(`${DONE[step.action]} ${nameOf(step)}`)
+  }
+  const again = async (isDone: (ref: Ref) => boolean): Promise<Plan> => {
+    asked.err.line('Somebody else has changed settings meanwhile: read again, and decided anew.')
+    const next = await planNow(isDone)
+    if (!options.json) showPlan(next, out)
+    return next
+  }
+  const { length: all } = first.steps
+  try {
+    if (!options.dryRun && all > 0)
+      await apply(first, { ask: await asked.control(), declaration, again, onDone })
+  } finally {
+    if (options.json)
+      out.line(
+        JSON.stringify({
+          ...planAsJson(first),
+          applied: made.map(({ collection, id }) => ({ collection, id })),
+        }),
+      )
+    else if (all > 0)
+      out.line(options.dryRun ? 'A dry run: nothing was changed.' : `${made.length} of ${all} changes made.`)
+  }
+  return 0
+}
+
+const DONE: Readonly<Record<Step['action'], string>> = {
+  create: 'created',
+  replace: 'replaced',
+  remove: 'removed',
+}

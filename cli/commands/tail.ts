@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Told } from '../api/sse.ts'
+import { listen } from '../api/stream.ts'
+import { CliFault } from '../fault.ts'
+import { once } from '../once.ts'
+import { toldLine } from '../told-line.ts'
+import type { ExitCode } from '../world.ts'
+import { type Adding, type Doing, doing } from './command.ts'
+
+type Options = { json?: true }
+
+const AGAIN_MS = 2_000
+
+export function addTail({ program, ...adding }: Adding): void {
+  program
+    .command('tail')
+    .argument('<source>', 'its id')
+    .summary('calls of a source as they come')
+    .description(
+      `Prints the last calls of a source, then each that comes, those that are rejected, and what came of their deliveries; until
+Ctrl-C.`,
+    )
+    .option(
+      '--json',
+      'as lines of JSON: {"event": "call" | "rejected" | "attempt" | "skipped" | "ready", "data": ...}',
+    )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ sluice tail shop
+  $ sluice tail shop --json | jq 'select(.event == "rejected") | .data'`,
+    )
+    .action(doing<Options>(adding, act))
+}
+
+async function act(given: Doing<Options>): Promise<ExitCode> {
+  const { args, options, target, out, err } = given
+  const found = await target()
+  const path = `sources/${encodeURIComponent(args[0] ?? '')}/live`
+  const signal = out.closed
+  // who comes again is told the last calls again
+  const isNew = once<Told>(({ id, event, data }) => id ?? `${event} ${data}`)
+  let hasBegun = false
+  while (!signal.aborted) {
+    try {
+      for await (const told of listen(found, { path, signal })) {
+        hasBegun = true
+        if (told.event === 'ready' || isNew(told)) out.line(options.json ? asJson(told) : toldLine(told))
+      }
+    } catch (error) {
+      // control is being started again, perhaps
+      if (!hasBegun || !(error instanceof CliFault) || error.code !== 'unreachable') throw error
+    }
+    if (signal.aborted) break
+    err.line(`The stream has ended: again in ${AGAIN_MS / 1_000} s.`)
+    await sleep(AGAIN_MS, undefined, { signal }).catch(() => undefined)
+  }
+  return 0
+}
+
+/** What comes from the API is JSON already. */
+const asJson = ({ event, data }: Told) => `{"event":${JSON.stringify(event)},"data":${data}}`

@@ -1,0 +1,50 @@
+import type { Output, Style } from '../output.ts'
+import { plain } from '../table.ts'
+import type { Change } from './difference.ts'
+import { nameOf } from './form.ts'
+import type { Plan, Step } from './plan.ts'
+
+const SIGNS: Readonly<Record<Step['action'], readonly [string, Style]>> = {
+  create: ['+', 'green'],
+  replace: ['~', 'yellow'],
+  remove: ['-', 'red'],
+}
+
+/** Says what a plan would change, for people. */
+export function showPlan({ steps, others, kept }: Plan, out: Pick<Output, 'line' | 'styled'>): void {
+  for (const step of steps) {
+    const [sign, style] = SIGNS[step.action]
+    out.line(out.styled(style, `${sign} ${nameOf(step)}`))
+    for (const change of step.changes) out.line(`    ${shownChange(change, step.action)}`)
+  }
+  if (steps.length === 0) out.line('Nothing differs.')
+  if (kept.length > 0) {
+    out.line(
+      out.styled(
+        'dim',
+        'Secrets that cannot be compared, and are left as they are stored (--secrets writes them):',
+      ),
+    )
+    for (const ref of kept) out.line(out.styled('dim', `    ${nameOf(ref)} ${ref.fields.join(', ')}`))
+  }
+  if (others.length > 0) {
+    out.line(out.styled('dim', 'In no file, and left alone (--prune removes them):'))
+    for (const ref of others) out.line(out.styled('dim', `    ${nameOf(ref)}`))
+  }
+}
+
+/** What a plan would change, for programs. */
+export const planAsJson = ({ steps, others, kept }: Plan): object => ({
+  changes: steps.map(({ collection, id, action, changes }) => ({ collection, id, action, fields: changes })),
+  kept,
+  others,
+})
+
+function shownChange({ field, before, after }: Change, action: Step['action']): string {
+  if (action === 'create') return `${field}: ${shown(after)}`
+  if (action === 'remove') return `${field}: ${shown(before)}`
+  return `${field}: ${shown(before)} -> ${shown(after)}`
+}
+
+/** As JSON: what an operator did not write may hold what a terminal would obey. */
+const shown = (value: unknown) => (value === undefined ? '(none)' : plain(JSON.stringify(value)))

@@ -1,0 +1,24 @@
+/** Rows under their heads, as wide as what is in them; the last column is never cut. Nothing for no rows. */
+export function table(heads: readonly string[], rows: readonly (readonly unknown[])[]): string[] {
+  if (rows.length === 0) return []
+  const cells = [heads, ...rows].map((row) => heads.map((_, column) => plain(row[column])))
+  const widths = heads.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)))
+  return cells.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+}
+
+/** On one line, and without what a terminal would obey: it may come from anybody. */
+export const plain = (value: unknown): string =>
+  value === undefined || value === null || value === ''
+    ? '-'
+    : String(value).replace(
+        /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu,
+        (character) => ESCAPES[character] ?? coded(character),
+      )
+
+const ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
+const coded = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`

@@ -1,0 +1,15 @@
+import type { FastifyInstance } from 'fastify'
+import { type AttemptRouteParts, attemptRoutes } from './attempts/routes.ts'
+import { type DeadRouteParts, deadRoutes } from './dead/routes.ts'
+import { type LagRouteParts, lagRoutes } from './lag/routes.ts'
+import { type LiveRouteParts, liveRoutes } from './live/routes.ts'
+
+/** What goes on, to look at: attempts, dead letters, calls as they come, how far consumers are behind. */
+export type ActivityParts = AttemptRouteParts & DeadRouteParts & LiveRouteParts & LagRouteParts
+
+export function activityRoutes(api: FastifyInstance, parts: ActivityParts): void {
+  attemptRoutes(api, parts)
+  deadRoutes(api, parts)
+  liveRoutes(api, parts)
+  lagRoutes(api, parts)
+}

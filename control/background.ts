@@ -1,0 +1,93 @@
+import { consume } from '../kafka/consume.ts'
+import { createFencedWriter, type FencedWriter } from '../kafka/fenced.ts'
+import { createProducer, type Producer } from '../kafka/produce.ts'
+import { rangesByTime } from '../kafka/ranges.ts'
+import type { Context } from '../lifecycle.ts'
+import type { Settings } from '../schemas/follow.ts'
+import { openCodec, openRegistry } from '../schemas/registry.ts'
+import { type Task, taskCodec } from '../schemas/task.ts'
+import { DELIVERIES, EVENTS, TASKS } from '../schemas/topics.ts'
+import { performSync } from './computations/perform.ts'
+import { openReaders, type Readers } from './computations/readers.ts'
+import { performDeletion } from './deletions/perform.ts'
+import { performReplay } from './replays/perform.ts'
+import type { ReplayRouteParts } from './replays/routes.ts'
+import { followTasks, type Tasks } from './tasks/follow.ts'
+import { type Owned, taskRunner } from './tasks/run.ts'
+
+export type Background = {
+  tasks: Tasks
+  taskWriter: FencedWriter
+  producer: Producer
+  readerOf: Readers['readerOf']
+  rangesOf: ReplayRouteParts['rangesOf']
+  /** Begins with what there is to do, once it and the settings have been read. Resolves when it has begun. */
+  start(): Promise<void>
+}
+
+type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'onFatal'> & {
+  settings: Settings
+  writer: FencedWriter
+}
+
+/** What control does after it has answered. One process does all of it, the others take over when it ends. */
+export async function openBackground(parts: Parts): Promise<Background> {
+  const { config, connection, closing, log, onFatal, settings, writer } = parts
+  const tasks = closing.adopt(await followTasks(connection, onFatal), (open) => open.close())
+  const taskWriter = closing.adopt(
+    createFencedWriter({ connection, transactionalId: 'control.tasks', table: tasks.table }),
+    (open) => open.close(),
+  )
+  const producer = closing.adopt(await createProducer(connection), (open) => open.close())
+  const registry = openRegistry(config.registry)
+  const event = await openCodec(registry, 'event', `${connection.named(EVENTS)}-value`)
+  const delivery = await openCodec(registry, 'delivery', `${connection.named(DELIVERIES)}-value`)
+  const { readerOf } = closing.adopt(openReaders(connection, onFatal), (open) => open.close())
+  const performing = {
+    settings,
+    writer,
+    keys: config.configKeys,
+    producer,
+    encode: event.encode,
+    tasks: taskWriter,
+    readerOf,
+  }
+  const replaying = {
+    connection,
+    settings,
+    producer,
+    event,
+    delivery,
+    known: tasks,
+    tasks: taskWriter,
+    onFatal,
+  }
+
+  function perform(task: Task, owned: Owned): Promise<void> {
+    switch (task.kind) {
+      case 'deletion':
+        return performDeletion(task, owned, performing)
+      case 'sync':
+        return performSync(task, owned, performing)
+      case 'replay':
+        return performReplay(task, owned, replaying)
+    }
+  }
+
+  async function start(): Promise<void> {
+    await Promise.all([settings.loaded, tasks.loaded])
+    const consumer = await consume({
+      connection,
+      group: 'control.tasks',
+      topics: [TASKS],
+      codec: taskCodec,
+      handle: taskRunner({ tasks, perform, log }),
+      producer,
+      onFatal,
+    })
+    closing.adopt(consumer, (open) => open.close())
+  }
+
+  const rangesOf: Background['rangesOf'] = (wanted) => rangesByTime(connection, wanted)
+  return { tasks, taskWriter, producer, readerOf, rangesOf, start }
+}

@@ -1,0 +1,40 @@
+import { pipeline, Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import type { FastifyInstance } from 'fastify'
+import { type Answer, problem } from '../answer.ts'
+import type { Asked } from '../operation.ts'
+
+/** Bodies that are no JSON are read as they come, however long they are. */
+export function takeStreams(api: FastifyInstance): void {
+  api.addContentTypeParser('*', (_, body, done) => done(null, body))
+}
+
+export const readAsStream = (body: unknown): body is Readable => body instanceof Readable
+
+/** The text of a streamed body, inflated; or why it is none. */
+export function textOf({
+  body,
+  headers,
+}: Pick<Asked, 'body' | 'headers'>): { text: Readable } | { refused: Answer } {
+  // without a body there is nothing to parse
+  if (body === undefined || body === null) return { text: Readable.from([]) }
+  if (!readAsStream(body)) return { refused: wrongType(LINES) }
+  const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity'
+  if (encoding === 'identity') return { text: body }
+  if (encoding !== 'gzip') return { refused: wrongEncoding }
+  // what goes wrong is thrown where the text is read
+  return { text: pipeline(body, createGunzip(), () => undefined) }
+}
+
+/** Whether each line is JSON. */
+export const isNdjson = ({ headers }: Pick<Asked, 'headers'>) =>
+  /^application\/(x-ndjson|ndjson|jsonl|x-jsonlines)\b/i.test(headers['content-type'] ?? '')
+
+const LINES = 'Send lines: one user id each as text/plain, or one JSON value each as application/x-ndjson'
+
+export const wrongType = (message: string) => problem({ code: 'unsupported_media_type', message })
+
+const wrongEncoding = problem({
+  code: 'unsupported_encoding',
+  message: 'Send the body as it is, or with Content-Encoding: gzip',
+})

@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { type Computation, computationShape, storedComputation } from '../../schemas/settings.ts'
+import type { Fault } from '../answer.ts'
+import { namedId } from '../id.ts'
+import type { Members } from '../members.ts'
+import { createFields, type Facts, type Replaceable, replaceFields } from '../noun.ts'
+import { unknownSource } from '../unknown-source.ts'
+import { keyOf } from './key.ts'
+
+type Given = z.infer<typeof computationShape> & { id?: string | undefined }
+type Class = 'audience' | 'trait'
+
+/** A GET's answer can be sent back: what is not the client's to say is taken, and ignored. */
+const ours = {
+  key: z.unknown().optional(),
+  createdAt: z.unknown().optional(),
+  lastSyncAt: z.unknown().optional(),
+}
+
+export const audiences = noun('audience', (facts) => facts.audiences)
+export const traits = noun('trait', (facts) => facts.traits)
+
+function noun(kind: Class, all: (facts: Facts) => Facts['audiences']): Replaceable<Given, Computation> {
+  const name = kind === 'audience' ? 'Audience' : 'Trait'
+  return {
+    kind,
+    path: `${kind}s`,
+    create: computationShape.extend(createFields).meta({ id: `New${name}` }),
+    replace: computationShape.extend({ ...replaceFields, ...ours }).meta({ id: `${name}Replacement` }),
+    shown: storedComputation.meta({ id: name }),
+    all,
+    newId: namedId,
+
+    // receivers know it by its key: another name does not change that
+    build: ({ name, sourceId }, { stamp, old }) => ({
+      name,
+      sourceId,
+      key: old?.key ?? keyOf(name),
+      createdAt: old?.createdAt ?? stamp.updatedAt,
+      lastSyncAt: old?.lastSyncAt ?? null,
+      ...stamp,
+    }),
+
+    conflicts: { create: ['id_taken', 'key_taken'], replace: [], remove: [] },
+
+    faults(body, { facts, old }) {
+      if (old) return sourceFixed(body, old)
+      return [...unknownSource(body.sourceId, { facts, path: ['sourceId'] }), ...keyFaults(body, facts)]
+    },
+
+    uses: () => [],
+  }
+}
+
+/** Who has been told in one source's name is told of changes in the same. */
+function sourceFixed({ sourceId }: Members, old: Computation): Fault[] {
+  if (typeof sourceId !== 'string' || sourceId === old.sourceId) return []
+  const message = `its source stays: this is ${old.sourceId}; create another and remove this one`
+  return [{ pointer: '/sourceId', code: 'source_fixed', message }]
+}
+
+function keyFaults({ name, sourceId }: Members, facts: Facts): Fault[] {
+  if (typeof name !== 'string' || name.trim() === '') return []
+  const key = keyOf(name)
+  if (key === '') {
+    const message = 'identify calls name it by the letters and digits of its name: give it at least one'
+    return [{ pointer: '/name', code: 'no_key', message }]
+  }
+  const others = [...facts.audiences.values(), ...facts.traits.values()]
+  const owner = others.find((other) => other.sourceId === sourceId && other.key === key)
+  if (!owner) return []
+  const message = `${owner.id} has the key ${key} at this source already: choose another name`
+  return [{ pointer: '/name', code: 'key_taken', message }]
+}

@@ -1,0 +1,32 @@
+import { z } from 'zod'
+import { idShape } from '../../schemas/settings.ts'
+import type { Place } from '../newest/place.ts'
+import { idField, isWithin, rangeFields } from '../newest/query.ts'
+
+/** What is held of a dead letter; `time` is when it was given up. */
+export type DeadLetter = Place & {
+  deliveryId: string
+  messageId: string
+  destinationId: string
+  reason: string
+}
+
+export const deadShape = z.strictObject({
+  ...rangeFields,
+  /** Each has its body, of 64 KB and more. */
+  limit: z.coerce.number().int().min(1).max(100).default(50),
+  destinationId: idShape.optional(),
+  reason: z.enum(['window_expired', 'attempts_exhausted', 'refused']).optional(),
+  deliveryId: idField.optional(),
+  messageId: idField.optional(),
+})
+
+export type DeadAsked = z.infer<typeof deadShape>
+
+const FIELDS = ['destinationId', 'reason', 'deliveryId', 'messageId'] as const
+
+/** What is not asked for is all the same. */
+export function isAskedFor(asked: DeadAsked): (letter: DeadLetter) => boolean {
+  const fields = FIELDS.filter((field) => asked[field] !== undefined)
+  return (letter) => isWithin(letter, asked) && fields.every((field) => letter[field] === asked[field])
+}

@@ -1,0 +1,37 @@
+import type { Event } from '../../schemas/event.ts'
+import type { Deletion } from '../../schemas/task.ts'
+import { hashedId } from '../id.ts'
+
+/**
+ * One event for each user and affected source, with the same ids however often they are made: the router drops those that
+ * are there already when a deletion is performed anew after a crash.
+ */
+export function* deleteEvents({ id, userIds, sourceIds, createdAt }: Deletion): Generator<Event> {
+  const time = Date.parse(createdAt)
+  for (const sourceId of sourceIds)
+    for (const userId of userIds)
+      yield {
+        ...NOTHING_ELSE,
+        messageId: hashedId([id, sourceId, userId]),
+        sourceId,
+        type: 'delete',
+        userId,
+        timestamp: time,
+        receivedAt: time,
+      }
+}
+
+const NOTHING_ELSE = {
+  anonymousId: null,
+  event: null,
+  name: null,
+  category: null,
+  groupId: null,
+  previousId: null,
+  properties: null,
+  traits: null,
+  context: null,
+  integrations: null,
+  sentAt: null,
+  originalTimestamp: null,
+} satisfies Partial<Event>

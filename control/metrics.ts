@@ -1,0 +1,46 @@
+import { Counter, Gauge } from 'prom-client'
+import { registry } from '../metrics.ts'
+import type { Unreadable } from './newest/decode.ts'
+
+const registers = [registry]
+const unreadable = new Counter({
+  name: 'sluice_control_unreadable_total',
+  help: 'Records that the API does not show, as they could not be read, by topic and reason.',
+  labelNames: ['topic', 'reason'],
+  registers,
+})
+
+export const countUnreadable = (topic: string) => (reason: Unreadable) => unreadable.inc({ topic, reason })
+
+/** How many records of each topic the API has at hand. */
+export function watchHeld(held: Readonly<Record<string, () => number>>): void {
+  new Gauge({
+    name: 'sluice_control_held',
+    help: 'Records held in memory, by topic.',
+    labelNames: ['topic'],
+    registers,
+    collect() {
+      for (const [topic, count] of Object.entries(held)) this.set({ topic }, count())
+    },
+  })
+}
+
+const liveSkipped = new Counter({
+  name: 'sluice_control_live_skipped_total',
+  help: 'Calls (rate) and messages (slow) that were not shown to those who watch a source: too many a second, or read too slowly.',
+  labelNames: ['reason'],
+  registers,
+})
+
+export const countSkipped = (reason: 'rate' | 'slow') => (count: number) => liveSkipped.inc({ reason }, count)
+
+export function watchLive({ watchers }: { watchers: () => number }): void {
+  new Gauge({
+    name: 'sluice_control_live_watchers',
+    help: 'Who watches calls as they come, on this process.',
+    registers,
+    collect() {
+      this.set(watchers())
+    },
+  })
+}

@@ -1,0 +1,17 @@
+import { problem } from '../answer.ts'
+import { patiently } from '../patience.ts'
+
+/** What is read from a topic before anything can be said of it. `loaded` never rejects. */
+export type Loading = { loaded: Promise<void>; isLoaded(): boolean }
+
+/** Half of what is there would be taken for all of it. */
+export const loading = problem(
+  { code: 'unavailable', message: 'This process still reads what there is: try again in a moment' },
+  { 'retry-after': '1' },
+)
+
+/** @returns whether it is loaded, after a wait if need be. */
+export async function isLoadedSoon({ loaded, isLoaded }: Loading, patienceMs?: number): Promise<boolean> {
+  if (!isLoaded()) await patiently(loaded, patienceMs).catch(() => undefined)
+  return isLoaded()
+}

@@ -1,0 +1,101 @@
+import type { Page } from '../page.ts'
+import { compare, cursorOf, type Place } from './place.ts'
+
+/** The newest of what passes by, in bounded memory. */
+export type Newest<T extends Place> = {
+  /** In any order: what is read from several partitions comes in none. */
+  add(item: T): void
+  /** Oldest first. */
+  all(): readonly T[]
+  /** Newest first, from behind the cursor. What comes or drops out between two pages moves nothing else. */
+  page(asked: { limit: number; cursor?: Place | undefined; isWanted?: (item: T) => boolean }): Page<T>
+  /** These partitions were begun in the middle: what is older than the first of each was never added. */
+  begunLate(partitions: ReadonlySet<number>): void
+  /** Since when all are held, in ms since 1970; null: nothing is. */
+  oldest(): number | null
+}
+
+export type NewestOptions<T> = {
+  most: number
+  mostBytes?: number
+  /** About how much memory it takes; always the same of one item. */
+  bytesOf?: (item: T) => number
+  onDropped?: (item: T) => void
+}
+
+/** As many more may wait to be sorted in: sorting by the thousand costs next to nothing. */
+const WAITING = 0.1
+
+export function createNewest<T extends Place>(options: NewestOptions<T>): Newest<T> {
+  const { most, mostBytes = Number.POSITIVE_INFINITY, bytesOf = () => 0, onDropped } = options
+  let held: T[] = []
+  let added: T[] = []
+  let [heldBytes, addedBytes] = [0, 0]
+  let allSince = Number.NEGATIVE_INFINITY
+
+  function sortIn(): T[] {
+    if (added.length === 0) return held
+    // two runs, each in order: one pass merges them
+    held = held.concat(added.sort(compare)).sort(compare)
+    heldBytes += addedBytes
+    added = []
+    addedBytes = 0
+    dropOldest()
+    return held
+  }
+
+  function dropOldest(): void {
+    let dropped = 0
+    for (const item of held) {
+      if (held.length - dropped <= most && heldBytes <= mostBytes) break
+      heldBytes -= bytesOf(item)
+      dropped += 1
+      onDropped?.(item)
+    }
+    if (dropped > 0) held = held.slice(dropped)
+  }
+
+  return {
+    add(item) {
+      added.push(item)
+      addedBytes += bytesOf(item)
+      if (added.length >= most * WAITING || addedBytes >= mostBytes * WAITING) sortIn()
+    },
+
+    all: sortIn,
+
+    page({ limit, cursor, isWanted = () => true }) {
+      const sorted = sortIn()
+      const items: T[] = []
+      for (let index = (cursor ? countBefore(cursor, sorted) : sorted.length) - 1; index >= 0; index--) {
+        const item = sorted[index]
+        if (!item || !isWanted(item)) continue
+        const last = items.at(-1)
+        if (items.length === limit && last) return { items, next: cursorOf(last) }
+        items.push(item)
+      }
+      return { items, next: null }
+    },
+
+    begunLate(partitions) {
+      const left = new Set(partitions)
+      for (const { time, partition } of sortIn())
+        if (left.delete(partition)) allSince = Math.max(allSince, time)
+    },
+
+    oldest() {
+      const [first] = sortIn()
+      return first ? Math.max(allSince, first.time) : null
+    },
+  }
+}
+
+function countBefore(place: Place, sorted: readonly Place[]): number {
+  let [low, high] = [0, sorted.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (compare(sorted[middle] ?? place, place) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,114 @@
+import { type Answer, etag } from './answer.ts'
+import { create, type Decided, remove, replace } from './decide.ts'
+import {
+  type Facts,
+  isReplaceable,
+  type Noun,
+  type Replaceable,
+  type Stamp,
+  type Unreachable,
+} from './noun.ts'
+import { type Asked, json, type Operation, operation } from './operation.ts'
+import { shown } from './outcome.ts'
+import { page, pageOf, pageShape } from './page.ts'
+import { ifMatch, versionAsked, versionNeeded } from './precondition.ts'
+import { answerTo } from './refusal.ts'
+import type { Moment } from './write.ts'
+
+/** What a decision goes by beside the settings. */
+export type Known = Moment & { unreachable: Unreachable }
+
+type Serving<G extends object, T extends Stamp> = {
+  noun: Noun<G, T>
+  records: () => ReadonlyMap<string, T>
+  /** Decides, writes, and answers. */
+  change: (request: Asked, decide: (facts: Facts, known: Known) => Decided<T>) => Promise<Answer>
+}
+
+const AT_A_VERSION = ['not_found', 'invalid_if_match', 'version_mismatch'] as const
+
+const a = (kind: string) => `${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`
+
+const shownOf = ({ kind, shown }: Pick<Noun<never, never>, 'kind' | 'shown'>) =>
+  ({ description: `The ${kind}, secrets masked.`, body: shown, headers: ['etag'] }) as const
+
+/** List, create. */
+export function operationsOnAll<G extends object, T extends Stamp>(serving: Serving<G, T>) {
+  const { noun, records, change } = serving
+  return {
+    GET: operation({
+      summary: `List ${noun.path}`,
+      query: pageShape,
+      answers: { 200: { description: 'A page, in the order of ids.', body: pageOf(noun.shown) } },
+      handle({ query, who }) {
+        const { items, next } = page(records().values(), query)
+        return { status: 200, body: { items: items.map((record) => shown(record, who)), next } }
+      },
+    }),
+    POST: operation({
+      summary: `Create ${a(noun.kind)}`,
+      body: json(noun.create),
+      answers: { 201: { ...shownOf(noun), headers: ['etag', 'location'] } },
+      refuses: noun.conflicts.create,
+      handle: (request) =>
+        change(request, (facts, known) => create(noun, { ...known, body: request.body }, facts)),
+    }),
+  }
+}
+
+/** Show, replace where that can be, remove. */
+export function operationsOnOne<G extends object, T extends Stamp>(
+  serving: Serving<G, T>,
+): Record<string, Operation> {
+  const { noun, records, change } = serving
+  return {
+    GET: operation({
+      summary: `Show ${a(noun.kind)}`,
+      answers: { 200: shownOf(noun) },
+      refuses: ['not_found'],
+      handle({ params, who }) {
+        const record = records().get(params.id)
+        if (!record) return answerTo({ code: 'not_found', what: `${noun.kind} ${params.id}` })
+        return { status: 200, headers: { etag: etag(record.version) }, body: shown(record, who) }
+      },
+    }),
+    ...(isReplaceable(noun) && { PUT: replacement(noun, serving) }),
+    DELETE: operation({
+      summary: `Remove ${a(noun.kind)}`,
+      headers: ifMatch(false),
+      answers: { 204: { description: 'It is gone.' } },
+      refuses: [...AT_A_VERSION, ...noun.conflicts.remove],
+      handle(request) {
+        const asked = versionAsked(request.headers['if-match'])
+        if ('refused' in asked) return asked.refused
+        return change(request, (facts) =>
+          remove(noun, { id: request.params.id, version: asked.version }, facts),
+        )
+      },
+    }),
+  }
+}
+
+function replacement<G extends object, T extends Stamp>(
+  noun: Replaceable<G, T>,
+  { change }: Serving<G, T>,
+): Operation {
+  return operation({
+    summary: `Replace ${a(noun.kind)}`,
+    description: '`"***"` keeps the secret that there is; that of a header goes with the URL of its webhook.',
+    headers: ifMatch(true),
+    body: json(noun.replace),
+    answers: { 200: shownOf(noun) },
+    refuses: [...AT_A_VERSION, 'precondition_required', ...noun.conflicts.replace],
+    handle(request) {
+      const asked = versionAsked(request.headers['if-match'])
+      if ('refused' in asked) return asked.refused
+      const { version } = asked
+      if (version === undefined) return versionNeeded
+      const { body, params } = request
+      return change(request, (facts, known) =>
+        replace(noun, { ...known, id: params.id, version, body }, facts),
+      )
+    },
+  })
+}

@@ -1,0 +1,87 @@
+import { z } from 'zod'
+import { idShape } from '../../schemas/settings.ts'
+import type { Fault } from '../answer.ts'
+import { faultsOf } from '../faults.ts'
+import type { Facts } from '../noun.ts'
+import type { Refusal } from '../refusal.ts'
+
+const DAY_MS = 24 * 60 * 60_000
+/** As long as topics keep them. */
+const KEPT_MS = { dead: 14 * DAY_MS, events: 7 * DAY_MS }
+
+export const replayShape = z
+  .strictObject({
+    id: idShape.optional(),
+    destinationId: idShape,
+    what: z
+      .enum(['dead', 'events'])
+      .default('dead')
+      .describe('`dead`: what was given up. `events`: what came in, as if the destination had been there.'),
+    reason: z.string().min(1).max(100).optional(),
+    from: z.iso.datetime({ offset: true }).optional().describe('The oldest that is kept, unless told.'),
+    to: z.iso.datetime({ offset: true }).optional().describe('Now, unless told.'),
+    perSecond: z.number().min(1).max(10_000).default(500),
+  })
+  .meta({ id: 'NewReplay' })
+
+export type Asked = {
+  body: unknown
+  destinations: Facts['destinations']
+  replays: ReadonlyMap<string, unknown>
+  /** Milliseconds since 1970. */
+  now: number
+}
+
+/** What a replay is asked to be; times in milliseconds since 1970. */
+export type Wanted = {
+  id: string | undefined
+  destinationId: string
+  what: 'dead' | 'events'
+  reason: string | undefined
+  from: number
+  to: number
+  perSecond: number
+}
+
+/** What a replay request comes to (design: control, "Deliveries, dead letters, replay"), or all that is wrong with it. */
+export function decideReplay({
+  body,
+  destinations,
+  replays,
+  now,
+}: Asked): { wanted: Wanted } | { refusal: Refusal } {
+  const parsed = replayShape.safeParse(body, { reportInput: true })
+  if (!parsed.success) return { refusal: { code: 'faulty', faults: faultsOf(parsed.error) } }
+  const { id, what, reason, destinationId, perSecond } = parsed.data
+  // below zero a time means something else to Kafka
+  const from = parsed.data.from ? Math.max(0, Date.parse(parsed.data.from)) : now - KEPT_MS[what]
+  // what has not come in yet cannot be read again
+  const to = Math.min(now, parsed.data.to ? Date.parse(parsed.data.to) : now)
+  const faults: Fault[] = [...destinationFaults(destinationId, destinations)]
+  if (from >= to)
+    faults.push({ pointer: '/from', code: 'invalid_value', message: 'is to be before "to", and in the past' })
+  if (what === 'events' && reason !== undefined)
+    faults.push({
+      pointer: '/reason',
+      code: 'invalid_value',
+      message: 'only dead letters have one: leave it out',
+    })
+  if (id !== undefined && replays.has(id))
+    faults.push({
+      pointer: '/id',
+      code: 'id_taken',
+      message: `there is a replay ${id}: it is this one, or choose another id`,
+    })
+  if (faults.length > 0) return { refusal: { code: 'faulty', faults } }
+  return { wanted: { id, destinationId, what, reason, from, to, perSecond } }
+}
+
+function destinationFaults(id: string, destinations: Facts['destinations']): Fault[] {
+  const destination = destinations.get(id)
+  const pointer = '/destinationId'
+  if (!destination)
+    return [{ pointer, code: 'unknown_destination', message: `there is no destination ${id}` }]
+  if (destination.enabled) return []
+  const message = 'is switched off, and what is replayed would be cancelled: switch it on first'
+  return [{ pointer, code: 'destination_disabled', message }]
+}

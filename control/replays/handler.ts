@@ -1,0 +1,74 @@
+import type { Pace } from '../../deliverer/lane/pace.ts'
+import type { Handler, Message, Taken } from '../../kafka/consume.ts'
+import type { Produced } from '../../kafka/pending.ts'
+import type { Producer } from '../../kafka/produce.ts'
+import type { Range } from '../../kafka/ranges.ts'
+import type { Codec } from '../../schemas/codec.ts'
+import type { Delivery } from '../../schemas/delivery.ts'
+import { DUE } from '../../schemas/topics.ts'
+import type { Tally } from './tally.ts'
+
+/** A delivery that is made of a record, and its key. */
+export type Made = { delivery: Delivery; key: string }
+
+/** Records that were read, and deliveries that were made of them. */
+export type Counts = { read: number; replayed: number }
+
+export type Replaying<T> = {
+  ranges: readonly Range[]
+  /** What is made of a record; undefined: nothing. */
+  make: (record: Pick<Taken<T>, 'key' | 'value' | 'timestamp'>) => Made | undefined
+  pace: Pace
+  tally: Tally
+  counts: Counts
+  producer: Pick<Producer, 'produce'>
+  encode: Codec<Delivery>['encode']
+}
+
+/** Some at once, then a rest: each costs a fetch. */
+export const REST_MS = 100
+const AGES_MS = 60_000
+
+/** Puts what is made of a range where retries are: first attempts have a lane of their own, and do not wait for them. */
+export function replayer<T>(replaying: Replaying<T>): Handler<T> {
+  const { ranges, make, pace, tally, producer, encode } = replaying
+  const ends = new Map(ranges.map(({ partition, to }) => [partition, to]))
+  return (record, message) => {
+    const { partition, offset } = record
+    const now = Date.now()
+    if (offset >= (ends.get(partition) ?? 0)) return { holdUntil: now + AGES_MS }
+    const made = make(record)
+    if (made && !pace.allows(now)) return { holdUntil: now + REST_MS }
+    tally.taken(partition, offset)
+    if (!made) {
+      through(record, replaying)
+      return undefined
+    }
+    pace.begun()
+    const value = encode(made.delivery)
+    void producer
+      .produce([{ topic: DUE, key: made.key, value }])
+      .then((outcome) => conclude({ record, message, outcome }, replaying))
+    return undefined
+  }
+}
+
+function through<T>(record: Taken<T>, { tally, counts }: Replaying<T>): void {
+  counts.read += 1
+  record.settle()
+  tally.settled(record.partition)
+}
+
+type Concluded<T> = { record: Taken<T>; message: Message; outcome: Produced }
+
+/** `unknown` comes only at the end of the process: whoever goes on makes it again. */
+function conclude<T>({ record, message, outcome }: Concluded<T>, replaying: Replaying<T>): void {
+  if (outcome === 'unknown') record.release()
+  else if (outcome === 'acked') {
+    replaying.counts.replayed += 1
+    through(record, replaying)
+  } else {
+    record.park(message, `it cannot be replayed: ${outcome}`)
+    replaying.tally.settled(record.partition)
+  }
+}

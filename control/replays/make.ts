@@ -1,0 +1,48 @@
+import type { Taken } from '../../kafka/consume.ts'
+import { deliveryKey, route, UNTRIED } from '../../router/route.ts'
+import type { Delivery } from '../../schemas/delivery.ts'
+import type { Event } from '../../schemas/event.ts'
+import type { Settings } from '../../schemas/follow.ts'
+import type { Replay } from '../../schemas/task.ts'
+import { DEAD, EVENTS } from '../../schemas/topics.ts'
+import type { Made } from './handler.ts'
+
+type Facts = { settings: Pick<Settings, 'destinations' | 'suppressedUsers'> }
+type Read<T> = Pick<Taken<T>, 'key' | 'value' | 'timestamp'>
+
+export const topicOf = ({ what }: Pick<Replay, 'what'>) => (what === 'dead' ? DEAD : EVENTS)
+
+/**
+ * The same delivery, untried (design: delivery, "Dead letters and replay"); none when it is another destination's, or died of
+ * something else.
+ */
+export const makeOfDead =
+  (replay: Replay, { settings }: Facts) =>
+  ({ key, value: dead, timestamp }: Read<Delivery>): Made | undefined => {
+    if (dead.destinationId !== replay.destinationId || !isWithin(timestamp, replay)) return undefined
+    if (replay.reason !== undefined && dead.deadReason !== replay.reason) return undefined
+    // the key of deliveries is destinationId/userKey
+    if (isHidden({ ...dead, userId: key.slice(dead.destinationId.length + 1) }, settings)) return undefined
+    return { delivery: { ...dead, ...UNTRIED, routedAt: Date.now(), replay: true }, key }
+  }
+
+/** As the router would make it for the destination as it is now; none when the destination does not get the event. */
+export const makeOfEvent =
+  (replay: Replay, { settings }: Facts) =>
+  ({ value: event, timestamp }: Read<Event>): Made | undefined => {
+    const destination = settings.destinations.get(replay.destinationId)
+    if (!destination?.sourceIds.includes(event.sourceId) || !isWithin(timestamp, replay)) return undefined
+    if (isHidden(event, settings)) return undefined
+    const [delivery] = route(event, [destination], Date.now())
+    return delivery && { delivery: { ...delivery, replay: true }, key: deliveryKey(destination.id, event) }
+  }
+
+/** Times of a topic's records need not ascend: the offsets of a time say only where it begins. */
+const isWithin = (timestamp: number, { from, to }: Replay) =>
+  timestamp >= Date.parse(from) && timestamp < Date.parse(to)
+
+/** Of who has been suppressed since nothing is told, but that the user is to be deleted. */
+const isHidden = (
+  { type, sourceId, userId }: { type: string; sourceId: string; userId: string | null },
+  settings: Facts['settings'],
+) => type !== 'delete' && (settings.suppressedUsers(sourceId)?.has(userId ?? '') ?? false)

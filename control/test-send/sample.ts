@@ -1,0 +1,58 @@
+import type { Posting } from '../../deliverer/request.ts'
+import { render } from '../../router/render.ts'
+import { deliveryId } from '../../router/route.ts'
+import type { Event, EventType } from '../../schemas/event.ts'
+
+/** `uuid`: random, so that each test has ids that no receiver has seen. `now`: ms since 1970. */
+export type SampleOf = { destinationId: string; uuid: string; now: number }
+
+/** What a delivery of that type posts, of a user and a group that are nobody's. */
+export function sample(type: EventType, { destinationId, uuid, now }: SampleOf): Posting {
+  const event: Event = {
+    ...nothing,
+    type,
+    messageId: `test-${uuid}`,
+    userId: 'test-user',
+    context: CONTEXT,
+    timestamp: now,
+    receivedAt: now,
+    ...SAMPLES[type],
+  }
+  const { messageId } = event
+  return { deliveryId: deliveryId(destinationId, event), messageId, body: render(event), replay: false }
+}
+
+/** No source has sent it. */
+const nothing = {
+  sourceId: '',
+  anonymousId: null,
+  event: null,
+  name: null,
+  category: null,
+  groupId: null,
+  previousId: null,
+  properties: null,
+  traits: null,
+  integrations: null,
+  sentAt: null,
+  originalTimestamp: null,
+}
+
+/** What the seed shows of a context: a phone's. */
+const CONTEXT = JSON.stringify({
+  device: { model: 'iPhone7,2', type: 'ios' },
+  os: { name: 'iPhone OS', version: '8.1.3' },
+  app: { build: '3.0.1.545', name: 'Shop', version: '1.1' },
+})
+
+const SAMPLES: Record<EventType, Partial<Event>> = {
+  identify: { traits: JSON.stringify({ name: 'Test User', plan: 'pro', logins: 5 }) },
+  track: { event: 'Test Event', properties: JSON.stringify({ plan: 'pro', total: '12.50' }) },
+  page: {
+    properties: JSON.stringify({ path: '/', referrer: '', title: 'Shop', url: 'https://shop.example/' }),
+  },
+  screen: { name: 'Home' },
+  group: { groupId: 'test-group', traits: JSON.stringify({ 'Company Name': 'Test Company', employees: 12 }) },
+  alias: { previousId: 'test-user-before' },
+  delete: {},
+}

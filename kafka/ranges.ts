@@ -1,0 +1,88 @@
+import type { Connection } from './client.ts'
+
+/** Offsets of one partition: from the first to the one behind the last. */
+export type Range = { partition: number; from: number; to: number }
+
+/** @returns where the records of a topic from one time to before another are; times in milliseconds since 1970. Parts that are empty are left out. */
+export async function rangesByTime(
+  { kafka, named }: Connection,
+  { topic, from, to }: { topic: string; from: number; to: number },
+): Promise<Range[]> {
+  const admin = kafka.admin()
+  await admin.connect()
+  try {
+    const [begins, ends] = await Promise.all([
+      admin.fetchTopicOffsetsByTimestamp(named(topic), from),
+      admin.fetchTopicOffsetsByTimestamp(named(topic), to),
+    ])
+    const toOf = new Map(ends.map(({ partition, offset }) => [partition, Number(offset)]))
+    return begins
+      .map(({ partition, offset }) => ({ partition, from: Number(offset), to: toOf.get(partition) ?? 0 }))
+      .filter((range) => range.from < range.to)
+  } finally {
+    await admin.disconnect()
+  }
+}
+
+/** A group that reads ranges of a topic. It must have no members when its offsets are written. */
+export type RangeGroup = {
+  /** Where it has come to; in each partition from the beginning of the range if it has committed nothing yet, which is then written. */
+  begin(): Promise<Map<number, number>>
+  /** Of each partition, the first offset that there still is. */
+  lows(): Promise<Map<number, number>>
+  /** Removes the group; without offsets the broker forgets it by itself as well. */
+  remove(): Promise<void>
+  close(): Promise<void>
+}
+
+export async function openRangeGroup(
+  { kafka, named, log }: Connection,
+  { group, topic, ranges }: { group: string; topic: string; ranges: readonly Range[] },
+): Promise<RangeGroup> {
+  const admin = kafka.admin()
+  const groupId = named(group)
+  await admin.connect()
+  return {
+    async begin() {
+      const [committed] = await admin.fetchOffsets({ groupId, topics: [named(topic)] })
+      const at = new Map(committed?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
+      const fresh = ranges.filter(({ partition }) => (at.get(partition) ?? -1) < 0)
+      if (fresh.length > 0) await commitBeginnings(kafka, { groupId, topic: named(topic), ranges: fresh })
+      return new Map(
+        ranges.map(({ partition, from }) => [partition, Math.max(from, at.get(partition) ?? from)]),
+      )
+    },
+    async lows() {
+      const offsets = await admin.fetchTopicOffsets(named(topic))
+      return new Map(offsets.map(({ partition, low }) => [partition, Number(low)]))
+    },
+    async remove() {
+      await admin
+        .deleteGroups([groupId])
+        .catch((err) => log.debug({ err, groupId }, 'the group of a replay is not deleted'))
+    },
+    close: () => admin.disconnect(),
+  }
+}
+
+type Beginnings = { groupId: string; topic: string; ranges: readonly Range[] }
+
+/** By a member that reads nothing; kafkajs's own `setOffsets` waits five seconds for a fetch first. */
+async function commitBeginnings(
+  kafka: Connection['kafka'],
+  { groupId, topic, ranges }: Beginnings,
+): Promise<void> {
+  const consumer = kafka.consumer({ groupId, maxWaitTimeInMs: 50 })
+  const joined = new Promise<void>((resolve) => consumer.on(consumer.events.GROUP_JOIN, () => resolve()))
+  await consumer.connect()
+  try {
+    await consumer.subscribe({ topics: [topic] })
+    await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: async () => undefined })
+    await joined
+    await consumer.commitOffsets(
+      ranges.map(({ partition, from }) => ({ topic, partition, offset: String(from) })),
+    )
+  } finally {
+    await consumer.disconnect()
+  }
+}

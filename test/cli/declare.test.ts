@@ -1,0 +1,159 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { declare } from '../../cli/settings/declare.ts'
+import { asYaml } from '../../cli/settings/export.ts'
+import { shownFault } from '../../cli/settings/place.ts'
+import { settings } from './generated.ts'
+
+const env = { SECRET: 's3cret' }
+
+/** All faults of one file, as they are told without their messages: `line:column code`. */
+function faults(text: string): string[] {
+  const declared = declare([{ name: 'f.yaml', text }], env)
+  if (!('faults' in declared)) return []
+  return declared.faults.map(({ place, code }) => `${place?.line}:${place?.column} ${code}`)
+}
+
+describe('a file', () => {
+  test('is read with all its documents, kinds, variables and anchors', () => {
+    const text = `
+sources:
+  - id: shop
+    name: Shop
+    labels: &labels { team: growth }
+  - { id: web, name: Web, labels: *labels }
+audiences: []
+---
+destinations:
+  - id: crm
+    name: CRM
+    webhooks: [{ url: "https://crm.example/", headers: { X-Key: "\${SECRET}" } }]
+---
+`
+    const declared = declare([{ name: 'f.yaml', text }], env)
+    if ('faults' in declared) throw new Error(declared.faults.map(shownFault).join('\n'))
+    expect([...declared.collections].sort()).toEqual(['audiences', 'destinations', 'sources'])
+    expect(declared.records.map(({ collection, id, body }) => [collection, id, body])).toEqual([
+      ['sources', 'shop', { id: 'shop', name: 'Shop', labels: { team: 'growth' } }],
+      ['sources', 'web', { id: 'web', name: 'Web', labels: { team: 'growth' } }],
+      [
+        'destinations',
+        'crm',
+        {
+          id: 'crm',
+          name: 'CRM',
+          webhooks: [{ url: 'https://crm.example/', headers: { 'X-Key': 's3cret' } }],
+        },
+      ],
+    ])
+  })
+
+  test('with several faults has all of them told, each at its place', () => {
+    expect(
+      faults(`sources:
+  - id: shop
+    name: ''
+    enabled: maybe
+    colour: red
+  - id: Not An Id
+    name: x
+  - name: nameless
+  - 7
+destinations:
+  - id: crm
+    webhooks:
+      - url: ftp://x.example/
+        headers: { Host: a, "b c": d }
+      - url: \${NOWHERE}/in
+`),
+    ).toEqual([
+      '3:11 too_short',
+      '4:14 invalid_type',
+      '5:5 unknown_field',
+      '6:9 invalid_id',
+      '8:5 invalid_id',
+      '9:5 invalid_form',
+      '11:5 required',
+      '13:14 invalid_url',
+      '14:20 reserved_header',
+      '14:29 invalid_header_name',
+      '15:14 variable_missing',
+    ])
+  })
+
+  test.each([
+    ['sources: [', '1:11 invalid_yaml'],
+    ['sources: []\nsources: []', '2:1 invalid_yaml'],
+    ['sources: !!python/object []', '1:10 invalid_yaml'],
+    ['sources: *nowhere', '1:10 invalid_yaml'],
+    ['- sources', '1:1 invalid_form'],
+    ['source: []', '1:1 invalid_form'],
+    ['suppressions: []', '1:1 invalid_form'],
+    ['sources:', '1:9 invalid_form'],
+    ['sources: { id: a }', '1:10 invalid_form'],
+    ['sources: [{ id: a, name: a, labels: { __proto__: x } }]', '1:39 invalid_form'],
+    ['? [a]\n: []', '1:3 invalid_yaml'],
+  ])('%j is refused', (text, wanted) => {
+    expect(faults(text)).toContain(wanted)
+  })
+
+  test('that says more by aliases than anybody wrote is refused', () => {
+    const bomb = ['a: &a [x, x, x, x, x, x, x, x, x, x]']
+    for (let level = 1; level < 9; level++) {
+      const [name, before] = ['abcdefghij'.charAt(level), 'abcdefghij'.charAt(level - 1)]
+      bomb.push(`${name}: &${name} [${Array(10).fill(`*${before}`).join(', ')}]`)
+    }
+    expect(faults(bomb.join('\n'))).toContain('1:1 invalid_yaml')
+  })
+
+  test.each(['', '# nothing\n', '---\n---\n'])('%j declares nothing', (text) => {
+    expect(declare([{ name: 'f', text }], env)).toEqual({ records: [], collections: new Set() })
+  })
+
+  test('a message names the file, the record, the field, and what is wrong', () => {
+    const declared = declare(
+      [{ name: 'dir/f.yaml', text: 'traits:\n  - id: ltv\n    sourceId: A\n    name: x' }],
+      env,
+    )
+    const [fault] = 'faults' in declared ? declared.faults : []
+    expect(fault && shownFault(fault)).toBe(
+      'dir/f.yaml:3:15: traits/ltv sourceId: 1 to 64 of a-z, 0-9, _ and - (invalid_format)',
+    )
+  })
+})
+
+test('a record that is in two files is told with both places', () => {
+  const text = 'sources:\n  - name: Shop\n    id: shop'
+  const declared = declare(
+    [
+      { name: 'a.yaml', text },
+      { name: 'b.yaml', text: `# later\n${text}` },
+    ],
+    env,
+  )
+  const told = 'faults' in declared ? declared.faults.map(shownFault) : []
+  expect(told).toEqual(['b.yaml:4:9: sources/shop id: is there twice: first at a.yaml:3 (id_twice)'])
+})
+
+test('no secret is told with a fault', () => {
+  const text =
+    'destinations:\n  - { id: crm, name: CRM, sharedSecret: [hidden-1], webhooks: [{ url: "${SECRET}", headers: { a: "é hidden-2" } }] }'
+  const declared = declare([{ name: 'f', text }], { SECRET: 'hidden-3' })
+  const told = 'faults' in declared ? declared.faults.map(shownFault).join() : ''
+  expect(told).toContain('invalid_url')
+  expect(told).not.toContain('hidden')
+})
+
+test('in any settings a field that is wrong is told at its line', () => {
+  fc.assert(
+    fc.property(settings, fc.nat(), (wanted, at) => {
+      const lines = asYaml(wanted).split('\n')
+      const named = lines.flatMap((line, index) => (/^ +enabled: /.test(line) ? [index] : []))
+      const index = named[at % named.length]
+      fc.pre(index !== undefined)
+      lines[index ?? 0] = (lines[index ?? 0] ?? '').replace(/enabled: .*/, 'enabled: perhaps')
+      expect(faults(lines.join('\n'))).toEqual([`${(index ?? 0) + 1}:14 invalid_type`])
+    }),
+    { numRuns: 50 },
+  )
+})

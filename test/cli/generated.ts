@@ -1,0 +1,99 @@
+import fc from 'fast-check'
+import type { Exported } from '../../cli/settings/export.ts'
+
+/** Settings as files have them: few ids, so that what is declared and what is there often meet. */
+
+const IDS = ['a', 'b', 'c'] as const
+const id = fc.constantFrom(...IDS)
+const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined })
+
+/** Names that YAML, variables and terminals could take for something else. */
+export const trickyText = fc.oneof(
+  fc.constantFrom(
+    '${HOME}',
+    '$${',
+    '$$${x}',
+    'no',
+    '~',
+    '*a',
+    '&b',
+    '- c',
+    '# d',
+    '1e3',
+    "it's",
+    '"',
+    'a: b',
+    '***',
+    '<<',
+    '\u0000x',
+  ),
+  fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 }),
+)
+const label = trickyText.filter((text) => text !== '__proto__').map((text) => text.slice(0, 64))
+const name = trickyText.filter((text) => text.trim() !== '').map((text) => text.trim().slice(0, 200))
+
+const source = fc.record({
+  id,
+  name,
+  writeKey: fc.constant(''),
+  enabled: fc.boolean(),
+  rateLimit: optional(
+    fc.record({ perSecond: fc.integer({ min: 1, max: 9 }), burst: fc.integer({ min: 1, max: 9 }) }),
+  ),
+  labels: optional(fc.dictionary(label, label, { maxKeys: 2, noNullPrototype: true })),
+})
+
+const header = fc.constantFrom('X-Team', 'x-team', 'Authorization', 'constructor')
+const webhook = fc.record({
+  url: fc.constantFrom('https://a.example/', 'https://b.example/$x', 'https://c.example/?q=1#f'),
+  headers: fc
+    .uniqueArray(header, { selector: (one) => one.toLowerCase(), maxLength: 2 })
+    .map((names) => Object.fromEntries(names.map((one) => [one, `value of ${one}`]))),
+})
+
+const destination = fc.record({
+  id,
+  type: fc.constant('Webhooks'),
+  name,
+  enabled: fc.boolean(),
+  sourceIds: fc.uniqueArray(id),
+  eventTypes: optional(fc.constantFrom(['track'], ['identify', 'delete'])),
+  webhooks: fc.array(webhook, { minLength: 1, maxLength: 3 }),
+  sharedSecret: optional(fc.constantFrom('s3cret', '${SECRET', 'whsec_c2VjcmV0')),
+  retryOn: optional(fc.constantFrom([408], [425, 429])),
+  standardWebhooks: optional(fc.boolean()),
+})
+
+// names tell nothing of keys that are taken by others: each id has one of its own
+const computation = (kind: string) =>
+  fc.record({ id, sourceId: id }).map((each) => ({ ...each, name: `${kind} ${each.id}` }))
+
+const unique = <T extends { id: string }>(record: fc.Arbitrary<T>) =>
+  fc.uniqueArray(record, { selector: (each) => each.id, maxLength: 3 })
+
+/** What is undefined is not there. */
+const defined = <T extends object>(record: T): T =>
+  Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T
+
+/** With sources for everything that names one. */
+export const settings: fc.Arbitrary<Exported> = fc
+  .record({
+    sources: unique(source),
+    destinations: unique(destination),
+    audiences: unique(computation('audience')),
+    traits: unique(computation('trait')),
+  })
+  .map(({ sources, destinations, audiences, traits }) => {
+    const there = sources.map((each) => ({ ...defined(each), writeKey: `write-key-${each.id}` }))
+    const ids = new Set(there.map((each) => each.id))
+    const known = (sourceId: string) => ids.has(sourceId as (typeof IDS)[number])
+    return {
+      sources: there,
+      destinations: destinations.map((each) => ({
+        ...defined(each),
+        sourceIds: each.sourceIds.filter(known),
+      })),
+      audiences: audiences.filter((each) => known(each.sourceId)),
+      traits: traits.filter((each) => known(each.sourceId)),
+    }
+  })

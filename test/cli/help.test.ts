@@ -1,0 +1,79 @@
+import { readFile } from 'node:fs/promises'
+import { Ajv } from 'ajv'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { run } from '../../cli/run.ts'
+import { jsonSchema } from '../../cli/settings/form.ts'
+import { aWorld } from './in-memory.ts'
+
+/** What `sluice <args>` prints, whatever it comes to. */
+async function said(...args: string[]) {
+  const world = aWorld()
+  const code = await run(args, world)
+  return { code, out: world.out.text(), err: world.err.text() }
+}
+
+const COMMANDS = [
+  'diff',
+  'apply',
+  'export',
+  'schema',
+  'send',
+  'tail',
+  'test',
+  'attempts',
+  'dead',
+  'replay',
+  'lag',
+  'delete-user',
+]
+
+describe('help', () => {
+  test('lists every command and every exit code', async () => {
+    const { code, out } = await said('help')
+    expect(code).toBe(0)
+    for (const command of COMMANDS) expect(out).toMatch(new RegExp(`^  ${command} `, 'm'))
+    expect(out).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 /)
+  })
+
+  test.each(COMMANDS)('of %s has an example', async (command) => {
+    const { code, out } = await said('help', command)
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(new RegExp(`Examples?:\n(.*\n)*  \\$.* sluice ${command}`)),
+    ])
+  })
+})
+
+test.each([
+  [[], /Usage: sluice/],
+  [['nothing'], /unknown command 'nothing'/],
+  [['diff'], /missing required argument 'files'/],
+  [['dead', '--limit', '0'], /a whole number above 0/],
+  [['dead', '--limits', '1'], /unknown option '--limits'/],
+  [['lag', 'more'], /too many arguments/],
+  [['dead', '--since', 'then'], /is no time/],
+])('sluice %j ends with 1 and says why', async (args, wanted) => {
+  const { code, out, err } = await said(...args)
+  expect([code, out, err]).toEqual([1, '', expect.stringMatching(wanted)])
+})
+
+test('the schema that editors find in the checkout is the one that is printed (npm run schemas writes it)', async () => {
+  const checkedIn = JSON.parse(
+    await readFile(new URL('../../cli/sluice.schema.json', import.meta.url), 'utf8'),
+  )
+  expect(checkedIn).toEqual(jsonSchema())
+  expect(JSON.parse((await said('schema')).out)).toEqual(checkedIn)
+})
+
+const EXAMPLES = ['sources.yaml', 'destinations.yaml', 'computations.yaml']
+
+test.each(EXAMPLES)('by the schema the example %s is right, and with another field wrong', async (name) => {
+  const isRight = new Ajv({ validateFormats: false }).compile(jsonSchema())
+  const example = parse(await readFile(new URL(`../../examples/settings/${name}`, import.meta.url), 'utf8'))
+  expect([isRight(example), isRight.errors]).toEqual([true, null])
+  for (const [first] of Object.values<object[]>(example)) {
+    Object.assign(first ?? {}, { colour: 'red' })
+    expect(isRight(example)).toBe(false)
+  }
+})

@@ -1,0 +1,101 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { onTestFinished } from 'vitest'
+import type { Ask } from '../../cli/api/ask.ts'
+import type { Output } from '../../cli/output.ts'
+import type { World } from '../../cli/world.ts'
+import { ADMIN, api } from '../control/api.ts'
+
+export const NOW = Date.parse('2026-01-02T03:04:05.678Z')
+
+/** Control's API without Kafka; `writes` are what it was asked to change, as `METHOD path status`. */
+export function control(...given: Parameters<typeof api>) {
+  const memory = api(...given)
+  const writes: string[] = []
+  /** Runs before each write that comes over HTTP: what somebody else does meanwhile. */
+  let meanwhile: (() => Promise<void>) | undefined
+
+  const ask: Ask = async ({ method = 'GET', path, query = {}, json, ifMatch }) => {
+    const given = Object.entries(query).flatMap(([name, value]) =>
+      value === undefined ? [] : [`${name}=${value}`],
+    )
+    const { status, json: body } = await memory.ask({
+      method,
+      url: `/api/${path}?${given.join('&')}`,
+      body: json,
+      ...(ifMatch !== undefined && { headers: { 'if-match': String(ifMatch) } }),
+    })
+    if (method !== 'GET') writes.push(`${method} ${path} ${status}`)
+    return { status, body }
+  }
+  return {
+    ...memory,
+    ask,
+    async asked(request: Parameters<typeof memory.ask>[0]) {
+      if (request.method !== 'GET') await meanwhile?.()
+      return memory.ask(request)
+    },
+    writes,
+    clear() {
+      writes.length = 0
+      const { sources, destinations, suppressions, audiences, traits } = memory.settings
+      for (const records of [sources, destinations, suppressions, audiences, traits]) records.clear()
+    },
+    meanwhile: (does: (() => Promise<void>) | undefined) => {
+      meanwhile = does
+    },
+  }
+}
+
+/** The same API over HTTP, until the test is over. @returns its address. */
+export async function listening({ asked }: Pick<ReturnType<typeof control>, 'asked'>): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const { method = '', url = '', headers } = request
+    const body = (await text(request)) || undefined
+    const ifMatch = headers['if-match']
+    const token = headers.authorization?.replace('Bearer ', '') ?? ''
+    const more = ifMatch === undefined ? {} : { headers: { 'if-match': ifMatch } }
+    const answer = await asked({ method, url, body, token, ...more }).catch(() => undefined)
+    // the test is over
+    if (!answer) return void response.destroy()
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.text)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+function lines(): Output & { said: string[]; text(): string } {
+  const said: string[] = []
+  return {
+    said,
+    text: () => said.join('\n'),
+    line: (line) => void said.push(line),
+    styled: (_, line) => line,
+    closed: new AbortController().signal,
+  }
+}
+
+/** A world in which nothing is but what a test puts there. */
+export function aWorld({ env = {}, input = '' }: { env?: Record<string, string>; input?: string } = {}) {
+  const [out, err] = [lines(), lines()]
+  let made = 0
+  return {
+    // a data folder on which nothing runs
+    env: { SLUICE_DATA: '/nowhere', ...env },
+    out,
+    err,
+    readInput: async () => input,
+    now: () => NOW,
+    newId: () => `made-${++made}`,
+  } satisfies World
+}
+
+/** The world of an operator of this API. */
+export async function operatorOf(
+  memory: Pick<ReturnType<typeof control>, 'asked'>,
+  env: Record<string, string> = {},
+) {
+  return aWorld({ env: { SLUICE_URL: await listening(memory), CONTROL_TOKEN: ADMIN, ...env } })
+}

@@ -1,0 +1,151 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { sseParser } from '../../cli/api/sse.ts'
+import { callOf } from '../../cli/call.ts'
+import { once } from '../../cli/once.ts'
+import { plain, table } from '../../cli/table.ts'
+import { timeOf } from '../../cli/time.ts'
+import { toldLine } from '../../cli/told-line.ts'
+
+const now = Date.parse('2026-01-02T03:04:05.000Z')
+
+describe('a time', () => {
+  test.each([
+    ['90s', '2026-01-02T03:02:35.000Z'],
+    ['15m', '2026-01-02T02:49:05.000Z'],
+    ['1.5h', '2026-01-02T01:34:05.000Z'],
+    ['7d', '2025-12-26T03:04:05.000Z'],
+    ['2026-01-01T00:00:00+01:00', '2025-12-31T23:00:00.000Z'],
+  ])('%s is %s', (text, wanted) => {
+    expect(timeOf(text, now)).toBe(wanted)
+  })
+
+  test.each(['yesterday', '2026-01-01', '2026-01-01T00:00:00', '5', '-1h', '1w', '2026-13-01T00:00:00Z'])(
+    'is not %s',
+    (text) => {
+      expect(() => timeOf(text, now)).toThrow(/is no time/)
+    },
+  )
+})
+
+describe('a table', () => {
+  test('has its columns below one another, and a dash for nothing', () => {
+    expect(
+      table(
+        ['a', 'long'],
+        [
+          ['xyz', 1],
+          [null, undefined],
+        ],
+      ),
+    ).toEqual(['a    long', 'xyz  1', '-    -'])
+  })
+
+  test('of nothing has no lines', () => {
+    expect(table(['a'], [])).toEqual([])
+  })
+
+  test('keeps a line for each row, and commands for terminals out, whatever is in it', () => {
+    expect(plain('a\nb\u001b[31m\u202e')).toBe('a\\nb\\u001b[31m\\u202e')
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary-ascii' }), (text) => {
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+        expect(table(['head'], [[text]]).join('|')).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/)
+      }),
+    )
+  })
+})
+
+describe('a stream of events', () => {
+  const stream =
+    'retry: 2000\n\nid: t/0/1\nevent: call\ndata: {"a":1}\n\n: still here\n\nevent: ready\ndata: {"calls":1}\n\n'
+  const told = [
+    { event: 'call', id: 't/0/1', data: '{"a":1}' },
+    { event: 'ready', id: undefined, data: '{"calls":1}' },
+  ]
+
+  test('is the same in whatever pieces it comes', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(stream.length)), (cuts) => {
+        const places = [0, ...cuts.sort((a, b) => a - b), stream.length]
+        const parse = sseParser()
+        const pieces = places.slice(1).map((end, index) => stream.slice(places[index], end))
+        expect(pieces.flatMap(parse)).toEqual(told)
+      }),
+    )
+  })
+
+  test('that breaks off leaves out what has no end', () => {
+    expect(sseParser()('data: {"a"')).toEqual([])
+  })
+})
+
+test('what has come before is not new, also after ten thousand others', () => {
+  const isNew = once<string>((text) => text)
+  expect([isNew('a'), isNew('a')]).toEqual([true, false])
+  for (let index = 0; index < 10_000; index++) isNew(`other ${index}`)
+  expect(isNew('a')).toBe(false)
+  for (let index = 10_000; index < 40_000; index++) isNew(`other ${index}`)
+  expect(isNew('a')).toBe(true)
+})
+
+describe('what a stream tells', () => {
+  const line = (event: string, data: object) => toldLine({ event, id: undefined, data: JSON.stringify(data) })
+
+  test('is a line of words', () => {
+    expect(
+      line('call', { type: 'track', messageId: 'm1', timestamp: 'T', userId: 'u1', event: 'Paid', extra: 1 }),
+    ).toBe('T  call  track  u1  Paid  m1')
+    expect(
+      line('rejected', { code: 'unknown_type', message: 'no such type', receivedAt: 'T', raw: '{\n}' }),
+    ).toBe('T  rejected  unknown_type  no such type  {\\n}')
+    expect(
+      line('attempt', {
+        messageId: 'm1',
+        destinationId: 'crm',
+        attempt: 2,
+        startedAt: 'T',
+        outcome: 'retry',
+        status: 503,
+        code: 'http_5xx',
+        durationMs: 7,
+      }),
+    ).toBe('T  attempt  crm  2  retry  http_5xx  7 ms  m1')
+  })
+
+  test('in a form that is not known is shown as it came', () => {
+    expect(line('ready', { calls: 3 })).toBe('ready  {"calls":3}')
+    expect(line('call', { other: 1 })).toBe('call  {"other":1}')
+    expect(toldLine({ event: 'call', id: undefined, data: 'no JSON' })).toBe('call  no JSON')
+  })
+})
+
+describe('a call', () => {
+  const by = { now, newId: () => 'made-1' }
+
+  test('has what is given, and an id of its own', () => {
+    const options = { user: 'u1', event: 'Paid', properties: '{"total": 5}', timestamp: '1h' }
+    expect(callOf('track', options, by)).toEqual({
+      type: 'track',
+      body: {
+        messageId: 'made-1',
+        userId: 'u1',
+        event: 'Paid',
+        properties: { total: 5 },
+        timestamp: '2026-01-02T02:04:05.000Z',
+      },
+    })
+    expect(callOf('alias', { messageId: 'mine', previous: 'u0' }, by).body).toEqual({
+      messageId: 'mine',
+      previousId: 'u0',
+    })
+  })
+
+  test.each(['{', '[]', '7', 'null'])('does not take %s for an object', (properties) => {
+    expect(() => callOf('track', { properties }, by)).toThrow(/--properties takes a JSON object/)
+  })
+
+  test('is of a type that there is', () => {
+    expect(() => callOf('delete', {}, by)).toThrow(/identify, track/)
+  })
+})

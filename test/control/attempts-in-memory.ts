@@ -1,0 +1,28 @@
+import type { HeldAttempt } from '../../control/attempts/query.ts'
+import type { AttemptRouteParts } from '../../control/attempts/routes.ts'
+import { createNewest } from '../../control/newest/newest.ts'
+import type { Attempt } from '../../schemas/attempt.ts'
+
+export const anAttempt = (fields: Partial<Attempt> = {}): Attempt => ({
+  deliveryId: 'd1',
+  messageId: 'm1',
+  sourceId: 'shop',
+  destinationId: 'crm',
+  urlIndex: 0,
+  attempt: 1,
+  startedAt: Date.parse('2026-01-02T03:04:05.678Z'),
+  durationMs: 12,
+  outcome: 'delivered',
+  status: 200,
+  code: null,
+  response: 'ok',
+  ...fields,
+})
+
+/** The attempts that control holds, as if they had been read from one partition in this order. */
+export function attemptsHeld(attempts: readonly Attempt[] = []): AttemptRouteParts {
+  const newest = createNewest<HeldAttempt>({ most: 1_000 })
+  for (const [offset, attempt] of attempts.entries())
+    newest.add({ time: attempt.startedAt, partition: 0, offset, attempt, bytes: 0 })
+  return { attempts: { newest, loaded: Promise.resolve(), isLoaded: () => true } }
+}

@@ -1,0 +1,56 @@
+import type { Lows } from '../../control/dead/extent.ts'
+import type { DeadLetter } from '../../control/dead/query.ts'
+import type { DeadRouteParts } from '../../control/dead/routes.ts'
+import { createNewest } from '../../control/newest/newest.ts'
+import type { Delivery } from '../../schemas/delivery.ts'
+import { aDelivery } from '../helpers/events.ts'
+
+export const aDeadOne = (fields: Partial<Delivery> = {}): Delivery =>
+  aDelivery({
+    deadReason: 'attempts_exhausted',
+    deadAt: Date.parse('2026-01-02T03:04:05.678Z'),
+    history: [
+      {
+        attempt: 1,
+        urlIndex: 0,
+        startedAt: Date.parse('2026-01-02T03:04:00.000Z'),
+        durationMs: 12,
+        outcome: 'retry',
+        status: 503,
+        code: 'http_5xx',
+      },
+    ],
+    ...fields,
+  })
+
+/** The dead letters that control holds, as if they lay in one partition in this order. `low`: those before it are gone. */
+export function deadHeld(
+  deliveries: readonly Delivery[] = [],
+  { low = 0, isPartial = () => false, ...more }: { low?: number } & Partial<DeadRouteParts['dead']> = {},
+): Pick<DeadRouteParts, 'dead'> {
+  const newest = createNewest<DeadLetter>({ most: 1_000 })
+  for (const [offset, delivery] of deliveries.entries()) {
+    const { deliveryId, messageId, destinationId, deadReason, deadAt } = delivery
+    const reason = deadReason ?? ''
+    newest.add({ time: deadAt ?? 0, partition: 0, offset, deliveryId, messageId, destinationId, reason })
+  }
+  const lows: Lows = new Map([[0, { low }]])
+  const readBodies: DeadRouteParts['dead']['readBodies'] = async (places) =>
+    new Map(
+      places.flatMap((place) => {
+        const delivery = deliveries[place.offset]
+        return delivery ? [[place, delivery] as const] : []
+      }),
+    )
+  return {
+    dead: {
+      newest,
+      loaded: Promise.resolve(),
+      isLoaded: () => true,
+      isPartial,
+      lows: async () => lows,
+      readBodies,
+      ...more,
+    },
+  }
+}

@@ -1,0 +1,54 @@
+import type { LagItem } from '../../control/lag/item.ts'
+import type { Seen } from '../../control/lag/look.ts'
+import type { Reading } from '../../control/lag/readings.ts'
+import type { LagRouteParts } from '../../control/lag/routes.ts'
+
+export const aReading = (fields: Partial<Reading> = {}): Reading => ({
+  group: 'router',
+  topic: 'events',
+  delayMs: 0,
+  markers: 0,
+  untilDone: false,
+  ...fields,
+})
+
+/** A partition with 100 records of which 90 are settled. */
+export function aSeen(fields: Partial<Seen> = {}): Seen {
+  const { end = 100 } = fields
+  return {
+    reading: aReading(),
+    partition: 0,
+    low: 0,
+    end,
+    front: end,
+    committed: 90,
+    ahead: '',
+    owned: true,
+    ...fields,
+  }
+}
+
+export const aLagItem = (fields: Partial<LagItem> = {}): LagItem => ({
+  group: 'router',
+  topic: 'events',
+  partition: 0,
+  end: 100,
+  committed: 90,
+  lag: 10,
+  lagSeconds: 1.5,
+  status: 'ok',
+  ...fields,
+})
+
+/** What control has seen last. */
+export const lagHeld = (
+  items: readonly LagItem[] = [],
+  more: Partial<LagRouteParts['lag']> = {},
+): LagRouteParts => ({
+  lag: {
+    loaded: Promise.resolve(),
+    isLoaded: () => true,
+    latest: () => ({ at: Date.parse('2026-01-02T03:04:05.678Z'), items }),
+    ...more,
+  },
+})

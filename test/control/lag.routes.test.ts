@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest'
+import type { LagItem } from '../../control/lag/item.ts'
+import { watchLag } from '../../control/lag/metrics.ts'
+import { api, VIEW } from './api.ts'
+import { aLagItem, lagHeld } from './lag-in-memory.ts'
+
+const ask = (held: ReturnType<typeof lagHeld>, query = '', token?: string) =>
+  api({}, held).ask({ url: `/api/lag${query}`, ...(token && { token }) })
+
+const items = [
+  aLagItem(),
+  aLagItem({ partition: 1, lagSeconds: null }),
+  aLagItem({ group: 'deliverer', topic: 'deliveries', status: 'stop', committed: null }),
+]
+
+test('all partitions of all groups are told, and when it was so', async () => {
+  const { status, json } = await ask(lagHeld(items))
+  expect([status, json]).toEqual([200, { items, at: '2026-01-02T03:04:05.678Z' }])
+})
+
+test('a view token may read it', async () => {
+  expect((await ask(lagHeld(), '', VIEW)).json.items).toEqual([])
+})
+
+describe('asked for some', () => {
+  test.each([
+    ['?group=router', ['router 0', 'router 1']],
+    ['?topic=deliveries', ['deliverer 0']],
+    ['?group=router&topic=events', ['router 0', 'router 1']],
+    ['?group=router&topic=deliveries', []],
+    ['?group=rout', []],
+    ['?group=', []],
+  ])('%s', async (query, expected) => {
+    const { json } = await ask(lagHeld(items), query)
+    expect(json.items.map(({ group, partition }: LagItem) => `${group} ${partition}`)).toEqual(expected)
+  })
+})
+
+test.each([
+  ['?partition=1', '/partition', 'unknown_field'],
+  ['?group=a&group=b', '/group', 'invalid_type'],
+])('asked for what cannot be: %s', async (query, pointer, code) => {
+  const { status, json } = await ask(lagHeld(items), query)
+  expect([status, json.code, json.errors]).toMatchObject([400, 'validation_failed', [{ pointer, code }]])
+})
+
+test('when Kafka has not answered for a while, nothing old is told', async () => {
+  const { status, json, headers } = await ask(lagHeld(items, { latest: () => undefined }))
+  expect([status, json.code, headers['retry-after']]).toEqual([503, 'unavailable', '5'])
+})
+
+test('who asks before the first look is over waits for it', async () => {
+  const { promise: loaded, resolve } = Promise.withResolvers<void>()
+  let isLoaded = false
+  const answer = ask(lagHeld(items, { loaded, isLoaded: () => isLoaded }))
+  setTimeout(() => {
+    isLoaded = true
+    resolve()
+  }, 20)
+  expect((await answer).status).toBe(200)
+})
+
+test('metrics have the names that public boards know, and no series of what is gone', async () => {
+  let shown: LagItem[] | undefined = items
+  watchLag({ latest: () => shown && { at: 0, items: shown } })
+  const server = api()
+  const metrics = async () => {
+    const { text } = await server.ask({ url: '/metrics' })
+    return text.split('\n').filter((line) => /^(kafka_consumergroup|sluice_control_lag)/.test(line))
+  }
+  const router = 'consumergroup="router",topic="events"'
+  const deliverer = 'consumergroup="deliverer",topic="deliveries",partition="0"'
+  expect(await metrics()).toEqual([
+    `kafka_consumergroup_lag{${router},partition="0"} 10`,
+    `kafka_consumergroup_lag{${router},partition="1"} 10`,
+    `kafka_consumergroup_lag{${deliverer}} 10`,
+    `kafka_consumergroup_lag_seconds{${router},partition="0"} 1.5`,
+    `kafka_consumergroup_lag_seconds{${deliverer}} 1.5`,
+    `sluice_control_lag_status{${router},partition="0",status="ok"} 1`,
+    `sluice_control_lag_status{${router},partition="1",status="ok"} 1`,
+    `sluice_control_lag_status{${deliverer},status="stop"} 1`,
+  ])
+  shown = [aLagItem({ status: 'warn', lagSeconds: null })]
+  expect(await metrics()).toEqual([
+    `kafka_consumergroup_lag{${router},partition="0"} 10`,
+    `sluice_control_lag_status{${router},partition="0",status="warn"} 1`,
+  ])
+  shown = undefined
+  expect(await metrics()).toEqual([])
+})

@@ -1,0 +1,162 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import type { FastifyInstance } from 'fastify'
+import { describe, expect, test } from 'vitest'
+import { CODES, type Code, statusOf } from '../../control/codes.ts'
+import { ADMIN, api, VIEW } from './api.ts'
+import { type Document, documentOf, expectDescribed, type Operation } from './described.ts'
+import { shop } from './in-memory.ts'
+
+/** For operators, and the page that shows this description. */
+const BESIDE = ['/livez', '/readyz', '/metrics', '/docs', '/docs/start.js', '/docs/swagger-ui.css'].concat(
+  '/docs/swagger-ui-bundle.js',
+)
+
+const served = () => documentOf(api().app)
+
+const operations = ({ paths }: Document) =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      path,
+      method: method.toUpperCase(),
+      operation,
+    })),
+  )
+const at = (path: string) => path.replace('{id}', 'nothing')
+
+/** What an operation may be refused with, as `status code`. */
+const refusals = ({ responses }: Operation) =>
+  Object.entries(responses).flatMap(([status, response]) =>
+    codesOf(response).map((code) => `${status} ${code}`),
+  )
+
+function codesOf({ content }: Operation['responses'][string]): Code[] {
+  const { schema = {} } = content?.['application/json'] ?? {}
+  // as the description has it
+  const { allOf } = schema as { allOf?: { properties?: { code: { enum: Code[] } } }[] }
+  return allOf?.[1]?.properties?.code.enum ?? []
+}
+
+/** Fastify prints them as a tree, each branch with what its path goes on with. */
+async function routed(app: FastifyInstance): Promise<string[]> {
+  await app.ready()
+  const above: string[] = []
+  return app
+    .printRoutes({ commonPrefix: false })
+    .trimEnd()
+    .split('\n')
+    .map((line) => {
+      const [, indent = '', piece = ''] = /^([│├└─ ]*)(\S*)/.exec(line) ?? []
+      above.splice(indent.length / 4 - 1, above.length, piece)
+      return above.join('').replace(':id', '{id}')
+    })
+}
+
+test('is OpenAPI 3.1, and open to anyone', async () => {
+  const { status, json: document } = await api().ask({ url: '/api/openapi.json', token: '' })
+  expect(status).toBe(200)
+  expect(await new Validator().validate(document)).toMatchObject({ valid: true })
+  expect(document.openapi).toMatch(/^3\.1\./)
+})
+
+test('has every path that there is, and no other', async () => {
+  const { app } = api()
+  expect((await routed(app)).sort()).toEqual([...Object.keys((await served()).paths), ...BESIDE].sort())
+})
+
+test('has every method that a path takes, and no other', async () => {
+  const { app, ask } = api()
+  const document = await served()
+  for (const [path, methods] of Object.entries(document.paths)) {
+    const taken: string[] = []
+    for (const method of app.supportedMethods)
+      if ((await ask({ method, url: at(path) })).status !== 405) taken.push(method.toLowerCase())
+    // HEAD comes with GET
+    expect(taken.filter((method) => method !== 'head').sort(), path).toEqual(Object.keys(methods).sort())
+  }
+})
+
+test('says of each operation who may ask for it', async () => {
+  const { ask } = api()
+  for (const { method, path, operation } of operations(await served())) {
+    const asked = { method, url: at(path) }
+    const [nobody, viewer] = [await ask({ ...asked, token: '' }), await ask({ ...asked, token: VIEW })]
+    const isOpen = operation.security?.length === 0
+    // signing in without a token is no case of it
+    if (path !== '/api/session') expect(nobody.status === 401, `${method} ${path}`).toBe(!isOpen)
+    expect(viewer.status === 403, `${method} ${path}`).toBe(refusals(operation).includes('403 read_only'))
+  }
+})
+
+test('each code stands under its status, and none is left out', async () => {
+  const document = await served()
+  const elsewhere = Object.values(document.components.responses).flatMap(codesOf)
+  const seen = new Set([
+    ...operations(document).flatMap(({ operation }) => refusals(operation)),
+    ...elsewhere.map((code) => `${statusOf(code)} ${code}`),
+  ])
+  expect([...seen].sort()).toEqual(CODES.map((code) => `${statusOf(code)} ${code}`).sort())
+})
+
+test('names every operation differently', async () => {
+  const ids = operations(await served()).map(({ operation }) => operation.operationId)
+  expect(new Set(ids).size).toBe(ids.length)
+  expect(ids).toContain('put_sources_id')
+})
+
+test('a field that is required, limited or made by default is described so', async () => {
+  const { components, paths } = await served()
+  expect(components.schemas.NewDestination).toMatchObject({
+    required: ['name', 'webhooks'],
+    additionalProperties: false,
+    properties: {
+      enabled: { default: true },
+      webhooks: { maxItems: 5, items: { properties: { headers: { maxProperties: 5 } } } },
+    },
+  })
+  expect(paths['/api/sources/{id}']?.put?.parameters).toMatchObject([
+    { name: 'id', in: 'path', required: true },
+    { name: 'if-match', in: 'header', required: true },
+  ])
+  expect(paths['/api/dead']?.get?.parameters).toContainEqual(
+    expect.objectContaining({
+      name: 'limit',
+      schema: expect.objectContaining({ maximum: 100, default: 50 }),
+    }),
+  )
+})
+
+describe('the tests of all paths go by it: an answer is at fault', () => {
+  const source = '/api/sources/shop'
+  const answer = async (url: string) => {
+    const { app } = api({ sources: [shop] })
+    const given = await app.inject({ url, headers: { authorization: `Bearer ${ADMIN}` } })
+    return { app, method: 'GET', url, status: given.statusCode, headers: given.headers, text: given.body }
+  }
+
+  test('of a status that is not described', async () => {
+    const { app, ...given } = await answer(source)
+    await expect(expectDescribed(app, { ...given, status: 418 })).rejects.toThrow('418')
+  })
+
+  test('with a field that is not described, or without one that is', async () => {
+    const { app, text, ...rest } = await answer(source)
+    const { name: _, ...fields } = JSON.parse(text)
+    for (const body of [fields, { ...JSON.parse(text), colour: 'red' }])
+      await expect(expectDescribed(app, { ...rest, text: JSON.stringify(body) })).rejects.toThrow(
+        'not as described',
+      )
+  })
+
+  test('with a code of another path', async () => {
+    const { app, ...refused } = await answer('/api/sources/none')
+    await expectDescribed(app, refused)
+    const text = refused.text.replace('not_found', 'sync_running')
+    await expect(expectDescribed(app, { ...refused, text })).rejects.toThrow('not as described')
+  })
+
+  test('without a header that clients go by', async () => {
+    const { app, headers, ...rest } = await answer(source)
+    const { etag: _, ...others } = headers
+    await expect(expectDescribed(app, { ...rest, headers: others })).rejects.toThrow('etag')
+  })
+})

@@ -1,0 +1,358 @@
+import { execFile, spawn } from 'node:child_process'
+import { createHmac } from 'node:crypto'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+
+import { tellRunning } from '../../local/running.ts'
+import { type Arrival, type Receiver, startReceiver } from '../helpers/receiver.ts'
+import { type System, startSystem } from '../helpers/system.ts'
+import { until } from '../helpers/until.ts'
+
+const PROGRAM = fileURLToPath(new URL('../../cli/sluice', import.meta.url))
+const EXAMPLES = fileURLToPath(new URL('../../examples/settings', import.meta.url))
+
+let sluice: System
+let receiver: Receiver
+let secrets: Record<string, string>
+
+beforeAll(async () => {
+  receiver = await startReceiver()
+  sluice = await startSystem({ RETRY_LADDER: '50ms', CONTROL_VIEW_TOKEN: 'test-view-token-0123456789' })
+  secrets = {
+    WEB_WRITE_KEY: 'web-write-key',
+    CRM_URL: receiver.url,
+    CRM_TOKEN: 't0ken',
+    CRM_SECRET: 's3cret',
+  }
+})
+
+afterAll(async () => {
+  await Promise.all([sluice?.close(), receiver?.close()])
+})
+
+/** As a receiver recomputes it. */
+const hmacSha1 = (body: string, secret: string) => createHmac('sha1', secret).update(body).digest('hex')
+
+type Ended = { code: number | string; out: string; err: string }
+type More = { env?: Record<string, string>; input?: string }
+
+/** Without the Node of the tests: the program is to find its own. */
+const environment = (env: Record<string, string> = {}) => ({
+  PATH: '/usr/bin:/bin',
+  SLUICE_URL: sluice.control,
+  SLUICE_INGEST_URL: sluice.ingest,
+  CONTROL_TOKEN: sluice.env.CONTROL_TOKEN,
+  ...secrets,
+  ...env,
+})
+
+/** The program as its users run it. */
+function run(args: readonly string[], { env, input }: More = {}): Promise<Ended> {
+  return new Promise((resolve) => {
+    const child = execFile(PROGRAM, args, { env: environment(env) }, (error, out, err) =>
+      resolve({ code: error?.code ?? 0, out, err }),
+    )
+    child.stdin?.end(input)
+  })
+}
+
+/** A command of a shell that begins with the program, as `$SLUICE`. */
+const inShell = (command: string) =>
+  spawn('/bin/bash', ['-o', 'pipefail', '-c', command], {
+    env: { ...environment(), SLUICE: PROGRAM },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+
+const done = async (args: readonly string[], more?: More): Promise<string> => {
+  const { code, out, err } = await run(args, more)
+  expect([code, err]).toEqual([0, ''])
+  return out
+}
+
+async function aFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** Version and time of every record. */
+async function versions(): Promise<unknown[]> {
+  const kinds = ['sources', 'destinations', 'audiences', 'traits']
+  const answers = await Promise.all(kinds.map((kind) => sluice.api('get', kind)))
+  const items = answers.flatMap(
+    ({ body }) => body.items as { id: string; version: number; updatedAt: string }[],
+  )
+  return items.map(({ id, version, updatedAt }) => [id, version, updatedAt])
+}
+
+describe('settings as files', () => {
+  test('a folder is applied as it is written', async () => {
+    expect((await run(['diff', EXAMPLES])).code).toBe(2)
+    expect(await done(['apply', EXAMPLES])).toMatch(/6 of 6 changes made\.\n$/)
+    expect((await sluice.api('get', 'sources/web')).body).toMatchObject({
+      name: 'Web site',
+      writeKey: 'web-write-key',
+      rateLimit: { perSecond: 200, burst: 400 },
+    })
+    expect((await sluice.api('get', 'destinations/crm')).body).toMatchObject({
+      sourceIds: ['web', 'app'],
+      sharedSecret: '***',
+      webhooks: [{ url: `${receiver.url}/events`, headers: { Authorization: '***' } }],
+      retryOn: [429],
+    })
+    expect((await sluice.api('get', 'audiences/vips')).body).toMatchObject({ key: 'high_value_users' })
+    expect((await sluice.api('get', 'traits/lifetime-value')).body).toMatchObject({ sourceId: 'web' })
+  })
+
+  test('applied again nothing changes, and it says which secrets it cannot compare', async () => {
+    const before = await versions()
+    const out = await done(['apply', EXAMPLES])
+    expect(out).toContain('Nothing differs.')
+    expect(out).toContain('destinations/crm sharedSecret, webhooks/0/headers/Authorization')
+    expect((await run(['diff', EXAMPLES])).code).toBe(0)
+    expect(await versions()).toEqual(before)
+  })
+
+  test('what was declared is what is delivered: the call arrives with its headers and its signature', async () => {
+    const args = ['send', 'track', '--source', 'web', '--user', 'u1', '--event', 'Signed Up']
+    const out = await done([...args, '--properties', '{"plan": "pro"}', '--message-id', 'sent-1'])
+    expect(out).toBe('200 {"success":true}  messageId sent-1\n')
+    const arrival = await until(() =>
+      receiver.arrivals.find(({ headers }) => headers['x-message-id'] === 'sent-1'),
+    )
+    expect(arrival).toMatchObject({ path: '/events', headers: { authorization: 'Bearer t0ken' } })
+    expect(JSON.parse(arrival.body)).toMatchObject({
+      userId: 'u1',
+      event: 'Signed Up',
+      properties: { plan: 'pro' },
+    })
+    expect(arrival.headers['x-signature']).toBe(hmacSha1(arrival.body, 's3cret'))
+  })
+
+  test('secrets are written when that is asked for', async () => {
+    const env = { CRM_SECRET: '0ther', CRM_TOKEN: '0ther' }
+    expect((await run(['diff', '--secrets', EXAMPLES], { env })).code).toBe(2)
+    expect(await done(['apply', '--secrets', EXAMPLES], { env })).not.toContain('0ther')
+    await done(['test', 'crm'])
+    const arrival = receiver.arrivals.at(-1)
+    expect(arrival?.headers.authorization).toBe('Bearer 0ther')
+    expect(arrival?.headers['x-signature']).toBe(hmacSha1(arrival?.body ?? '', '0ther'))
+  })
+
+  test.each(['all.yaml', 'folder'])('exported to %s and applied, nothing changes', async (name) => {
+    const path = join(await aFolder(), name)
+    expect((await run(['export', '-o', path])).code).toBe(0)
+    const before = await versions()
+    expect(before.length).toBeGreaterThan(6)
+    expect(await run(['diff', '--prune', '--secrets', path])).toEqual({
+      code: 0,
+      out: 'Nothing differs.\n',
+      err: '',
+    })
+    expect(await done(['apply', '--prune', '--secrets', path])).toBe('Nothing differs.\n')
+    expect(await versions()).toEqual(before)
+    expect((await run(['export', '-o', path])).err).toContain('is there already')
+  })
+
+  test('an export holds no secret, and names a schema that is beside it', async () => {
+    const folder = await aFolder()
+    await run(['export', '-o', folder])
+    const names = await readdir(folder)
+    expect(names.sort()).toEqual([
+      'audiences.yaml',
+      'destinations.yaml',
+      'sluice.schema.json',
+      'sources.yaml',
+      'traits.yaml',
+    ])
+    for (const name of names) {
+      const text = await readFile(join(folder, name), 'utf8')
+      expect(text).not.toMatch(/s3cret|t0ken|0ther|write-key/)
+      if (name.endsWith('.yaml'))
+        expect(text).toMatch(/^# yaml-language-server: \$schema=.\/sluice.schema.json\n/)
+    }
+  })
+
+  test('what the files no longer have is removed when that is asked for', async () => {
+    const folder = await aFolder()
+    await run(['export', '-o', folder])
+    await writeFile(join(folder, 'destinations.yaml'), 'destinations: []')
+    await writeFile(join(folder, 'audiences.yaml'), 'audiences: []')
+    const before = await versions()
+    expect(await done(['apply', folder])).toContain('In no file, and left alone')
+    expect(await versions()).toEqual(before)
+    const out = await done(['apply', '--prune', folder])
+    expect(out.match(/^removed .*/gm)).toEqual([
+      'removed audiences/vips',
+      'removed destinations/warehouse',
+      'removed destinations/crm',
+    ])
+    expect((await sluice.api('get', 'destinations')).body.items).toEqual([])
+  })
+
+  test('with a variable missing or a fault nothing is changed, and its place is told', async () => {
+    const before = await versions()
+    const missing = await run(['apply', EXAMPLES], { env: { CRM_SECRET: '' } })
+    expect(missing).toMatchObject({ code: 1, out: '' })
+    expect(missing.err).toContain(`${EXAMPLES}/destinations.yaml:11:19: the variable CRM_SECRET is not set`)
+    const input = 'sources:\n  - { id: new, name: New }\n  - { id: web, name: 7 }\n'
+    const faulty = await run(['apply', '-'], { input })
+    expect([faulty.code, faulty.err]).toEqual([
+      1,
+      expect.stringContaining('(standard input):3:22: sources/web name'),
+    ])
+    expect(await versions()).toEqual(before)
+  })
+
+  test('a token that may only read compares, and does not apply', async () => {
+    const env = { CONTROL_TOKEN: sluice.env.CONTROL_VIEW_TOKEN ?? '' }
+    expect((await run(['diff', EXAMPLES], { env })).code).toBe(2)
+    expect(await run(['apply', EXAMPLES], { env })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('(403 read_only)'),
+    })
+  })
+})
+
+describe('what operators do', () => {
+  const webhook = (path: string) => [`${receiver.url}${path}`]
+
+  test('a test send says what came of each URL, and fails where one failed', async () => {
+    await sluice.destination('tested', [...webhook('/any'), ...webhook('/status/500')])
+    const { code, out } = await run(['test', 'tested', '--type', 'identify'])
+    expect(code).toBe(1)
+    expect(out).toMatch(/\/any +delivered +200 /)
+    expect(out).toMatch(/\/status\/500 +retry +500 +http_5xx .*answered 500/)
+    expect(await run(['test', 'nobody'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('404 not_found'),
+    })
+  })
+
+  test('a call that ingest refuses is told, and fails', async () => {
+    const { code, out } = await run([
+      'send',
+      'track',
+      '--write-key',
+      'shop-write-key',
+      '--user',
+      'u1',
+      '--json',
+    ])
+    expect([code, JSON.parse(out)]).toMatchObject([
+      1,
+      { status: 400, body: expect.stringContaining('"code"') },
+    ])
+  })
+
+  /** Resolves when a delivery of that call has been given up. */
+  const givenUp = (messageId: string) =>
+    until(async () => {
+      const { items } = (await sluice.api('get', `dead?messageId=${messageId}`)).body as { items: unknown[] }
+      return items.length > 0
+    })
+
+  test('what was given up is listed with its POSTs, as a table and as JSON', async () => {
+    await sluice.destination('down', webhook('/status/503'))
+    await sluice.send([{ type: 'track', userId: 'u1', event: 'Paid', messageId: 'dead-1' }])
+    await givenUp('dead-1')
+    const out = await done(['dead', '--destination', 'down', '--since', '5m', '--body'])
+    expect(out).toMatch(/down +attempts_exhausted +1\n/)
+    expect(out).toMatch(/down +attempts_exhausted +2 +http_5xx +dead-1 .*\n.*"event":"Paid"/)
+    const { items } = JSON.parse(await done(['dead', '--message', 'dead-1', '--json']))
+    expect(items).toMatchObject([
+      { destinationId: 'down', attempts: [{ code: 'http_5xx' }, { code: 'http_5xx' }] },
+    ])
+    const args = ['attempts', '--message', 'dead-1', '--destination', 'down', '--outcome', 'retry']
+    expect((await done(args)).match(/http_5xx/g)).toHaveLength(2)
+  })
+
+  test('whoever reads nothing of it ends it without an error', async () => {
+    const child = inShell('"$SLUICE" attempts | true; echo "code $?"')
+    const [said, err] = [text(child.stdout), text(child.stderr)]
+    expect([await said, await err]).toEqual(['code 0\n', ''])
+  })
+
+  test('calls are seen as they come, with what came of them', async () => {
+    const child = inShell('exec "$SLUICE" tail shop --json')
+    onTestFinished(() => void child.kill())
+    let said = ''
+    child.stdout?.on('data', (chunk) => {
+      said += chunk
+    })
+    await until(() => said.includes('"event":"ready"'))
+    await done([
+      'send',
+      'track',
+      '--source',
+      'shop',
+      '--user',
+      'u1',
+      '--event',
+      'Seen',
+      '--message-id',
+      'seen-1',
+    ])
+    await run(['send', 'track', '--source', 'shop', '--event', 'Of nobody'])
+    const told = () =>
+      said
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line))
+    await until(() => told().some(({ event, data }) => event === 'attempt' && data.messageId === 'seen-1'))
+    await until(() => told().some(({ event }) => event === 'rejected'))
+    expect(told().filter(({ event, data }) => event === 'call' && data.messageId === 'seen-1')).toHaveLength(
+      1,
+    )
+    child.kill('SIGINT')
+    await until(() => child.exitCode !== null || child.signalCode !== null)
+  })
+
+  test('users are deleted', async () => {
+    const out = await done(['delete-user', 'u1', '-', '--source', 'shop', '--json'], { input: 'u2\nu3\n' })
+    const { id, users } = JSON.parse(out)
+    expect(users).toBe(3)
+    expect(await sluice.api('get', `deletions/${id}`)).toMatchObject({ status: 200 })
+  })
+
+  test('what was given up is delivered again', async () => {
+    await sluice.destination('again', webhook('/switch'))
+    receiver.answerWith(500)
+    await sluice.send([{ type: 'track', userId: 'u1', event: 'Again', messageId: 'again-1' }])
+    await givenUp('again-1')
+    receiver.answerWith(200)
+    const { id } = JSON.parse(await done(['replay', 'start', 'again', '--from', '1h', '--json']))
+    const isAgain = ({ path, status, headers }: Arrival) =>
+      path === '/switch' && status === 200 && headers['x-message-id'] === 'again-1'
+    await until(() => receiver.arrivals.some(isAgain))
+    await until(async () => (await sluice.api('get', `replays/${id}`)).body.state === 'done')
+    expect(await done(['replay', 'show', id])).toMatch(/ is done: \d+ of \d+ records read, 1 replayed\n$/)
+    const ended = await run(['replay', 'cancel', id])
+    expect(ended).toMatchObject({ code: 1, err: expect.stringContaining('replay_ended') })
+  })
+
+  test('lag is listed for each partition', async () => {
+    await until(async () => (await sluice.api('get', 'lag')).status === 200)
+    const [heads, ...lines] = (await done(['lag', '--group', 'router'])).trim().split('\n')
+    expect(heads).toMatch(/^group +topic +partition +end +committed +lag +seconds +status$/)
+    expect(lines.filter((line) => /^router +events +\d /.test(line))).toHaveLength(4)
+  })
+})
+
+test('without an address it finds the npm start of its data folder, and says so where none runs', async () => {
+  const folder = await aFolder()
+  const env = { SLUICE_URL: '', SLUICE_INGEST_URL: '', CONTROL_TOKEN: '', SLUICE_DATA: folder }
+  expect(await run(['dead'], { env })).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('No npm start of this checkout runs'),
+  })
+  const at = { control: sluice.control, ingest: sluice.ingest, controlToken: sluice.env.CONTROL_TOKEN ?? '' }
+  const takeBack = await tellRunning(folder, at)
+  expect(await run(['dead'], { env })).toMatchObject({ code: 0 })
+  await takeBack()
+  expect(await run(['dead'], { env })).toMatchObject({ code: 1 })
+})

@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readConfig } from '../../config.ts'
+import { createProducer, type Producer } from '../../kafka/produce.ts'
+import type { Attempt } from '../../schemas/attempt.ts'
+import type { Codec } from '../../schemas/codec.ts'
+import { openCodec, openRegistry } from '../../schemas/registry.ts'
+import { ATTEMPTS } from '../../schemas/topics.ts'
+import { anAttempt } from '../control/attempts-in-memory.ts'
+import { type Receiver, startReceiver } from '../helpers/receiver.ts'
+import { type System, startSystem } from '../helpers/system.ts'
+import { until } from '../helpers/until.ts'
+
+type Shown = Omit<Attempt, 'startedAt'> & { startedAt: string }
+type Answer = { items: Shown[]; next: string | null; oldest: string | null }
+
+let sluice: System
+let receiver: Receiver
+let producer: Producer
+let codec: Codec<Attempt>
+
+beforeAll(async () => {
+  receiver = await startReceiver()
+  sluice = await startSystem()
+  producer = await createProducer(sluice.connection)
+  const registry = openRegistry(readConfig(sluice.env, 'control').registry)
+  codec = await openCodec(registry, 'attempt', `${sluice.connection.named(ATTEMPTS)}-value`)
+})
+
+afterAll(async () => {
+  await producer?.close()
+  await Promise.all([sluice?.close(), receiver?.close()])
+})
+
+async function attempts(query: string): Promise<Answer> {
+  const { status, body } = await sluice.api('get', `attempts?${query}`)
+  expect(status).toBe(200)
+  return body as Answer
+}
+
+/** Of one destination, in the partition that each is given. */
+async function write(destinationId: string, of: (Partial<Attempt> & { partition: number })[]): Promise<void> {
+  const records = of.map(({ partition, ...fields }) => {
+    const value = codec.encode(anAttempt({ destinationId, ...fields }))
+    return { topic: ATTEMPTS, partition, key: destinationId, value }
+  })
+  expect(await producer.produce(records)).toBe('acked')
+}
+
+const time = (seconds: number) => Date.parse('2026-01-02T00:00:00.000Z') + seconds * 1_000
+
+test('of a delivery that fails once both attempts are told, the last one first', async () => {
+  await sluice.destination('flaky', [`${receiver.url}/flaky/1`])
+  await sluice.send([{ type: 'track', userId: 'u1', event: 'Paid', messageId: 'once' }])
+  const { items, oldest } = await until(async () => {
+    const answer = await attempts('messageId=once')
+    return answer.items.length === 2 && answer
+  })
+  expect(items).toMatchObject([
+    { attempt: 2, outcome: 'delivered', status: 200, code: null, urlIndex: 0 },
+    { attempt: 1, outcome: 'retry', status: 503, code: 'http_5xx', urlIndex: 0 },
+  ])
+  for (const { sourceId, destinationId, deliveryId, startedAt } of items) {
+    expect({ sourceId, destinationId, deliveryId }).toEqual({
+      sourceId: 'shop',
+      destinationId: 'flaky',
+      deliveryId: receiver.arrivals[0]?.headers['x-delivery-id'],
+    })
+    expect(Math.abs(Date.parse(startedAt) - Date.now())).toBeLessThan(60_000)
+  }
+  expect(oldest).toBe(items[1]?.startedAt)
+  expect((await attempts('messageId=once&outcome=retry')).items).toEqual([items[1]])
+})
+
+test('pages hold each attempt once, while more come in', async () => {
+  const ids = Array.from({ length: 40 }, (_, index) => `paged-${index}`)
+  await write(
+    'paged',
+    ids.map((deliveryId, index) => ({ deliveryId, startedAt: time(index), partition: index % 4 })),
+  )
+  await until(async () => (await attempts('destinationId=paged')).items.length === ids.length)
+  const seen: string[] = []
+  let next: string | null = ''
+  for (let page = 1; next !== null; page++) {
+    const answer = await attempts(`destinationId=paged&limit=7${next && `&cursor=${next}`}`)
+    seen.push(...answer.items.map(({ deliveryId }) => deliveryId))
+    next = answer.next
+    const late = `late-${page}`
+    await write('paged', [{ deliveryId: late, startedAt: time(100 + page), partition: page % 4 }])
+    await until(async () => (await attempts(`deliveryId=${late}`)).items.length === 1)
+  }
+  expect(seen).toEqual(ids.toReversed())
+})
+
+test('after a restart the same is told, and cursors from before go on', async () => {
+  const before = await attempts('destinationId=paged&limit=20')
+  const rest = await attempts(`destinationId=paged&cursor=${before.next}`)
+  await sluice.stop('control')
+  await sluice.start('control')
+  expect(await attempts('destinationId=paged&limit=20')).toEqual(before)
+  expect(await attempts(`destinationId=paged&cursor=${before.next}`)).toEqual(rest)
+})
+
+test('what is no attempt is passed over and counted, and what is behind it is told', async () => {
+  const key = 'foreign'
+  await producer.produce([{ topic: ATTEMPTS, partition: 0, key, value: 'not Avro' }])
+  await write('foreign', [{ deliveryId: 'behind', partition: 0 }])
+  await until(async () => (await attempts('deliveryId=behind')).items.length === 1)
+  const metrics = await (await fetch(`${sluice.control}/metrics`)).text()
+  expect(metrics).toContain('sluice_control_unreadable_total{topic="attempts",reason="undecodable"} 1\n')
+  expect(metrics).toMatch(/sluice_control_held\{topic="attempts"\} \d\d/)
+})
+
+test('of more than are held the newest are, whatever the partition, and it is said how far back that is', async () => {
+  const late = 10_000
+  for (let from = 0; from < late; from += 500)
+    await write(
+      'many',
+      Array.from({ length: 500 }, (_, index) => ({
+        deliveryId: `many-${from + index}`,
+        startedAt: time(1_000 + from + index),
+        partition: index % 4,
+        response: 'x'.repeat(100),
+      })),
+    )
+  await until(async () => (await attempts(`deliveryId=many-${late - 1}`)).items.length === 1)
+  const { oldest } = await attempts('destinationId=paged')
+  // those of the first test, and the foreign one's neighbour, are of another time
+  expect(Date.parse(String(oldest))).toBeGreaterThanOrEqual(time(1_000))
+  expect((await attempts('destinationId=paged')).items).toEqual([])
+  await sluice.stop('control')
+  await sluice.start('control')
+  expect((await attempts('destinationId=paged')).oldest).toBe(oldest)
+})

@@ -1,0 +1,202 @@
+import { request as httpRequest } from 'node:http'
+import { gzipSync } from 'node:zlib'
+import got from 'got'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Receiver, startReceiver } from '../helpers/receiver.ts'
+import { type System, startSystem } from '../helpers/system.ts'
+import { until } from '../helpers/until.ts'
+
+const MANY = 20_000
+
+let sluice: System
+let receiver: Receiver
+beforeAll(async () => {
+  receiver = await startReceiver()
+  sluice = await startSystem()
+  await sluice.destination('crm', [`${receiver.url}/`])
+})
+afterAll(async () => {
+  await sluice?.close()
+  await receiver?.close()
+})
+
+const headers = () => ({ authorization: `Bearer ${sluice.env.CONTROL_TOKEN}` })
+
+async function made(kind: 'audience' | 'trait', id: string): Promise<string> {
+  const { status, body } = await sluice.api('post', `${kind}s`, { id, name: id, sourceId: 'shop' })
+  expect(status).toBe(201)
+  return String(body.key)
+}
+
+type Sent = { type?: string; query?: string; method?: 'put' | 'patch'; more?: object }
+
+async function send(
+  path: string,
+  body: string | Buffer,
+  { type, query = '', method = 'put', more }: Sent = {},
+) {
+  const response = await got[method](`${sluice.control}/api/${path}${query}`, {
+    body,
+    headers: { ...headers(), 'content-type': type ?? 'text/plain', ...more },
+    throwHttpErrors: false,
+  })
+  return { status: response.statusCode, body: JSON.parse(response.body) }
+}
+
+const lines = (users: readonly string[]) => users.map((user) => `${user}\n`).join('')
+
+/** What has arrived for a key, as `userId value`, in the order of arrival. */
+function told(key: string): string[] {
+  return receiver.arrivals.flatMap(({ body }) => {
+    const { type, userId, traits } = JSON.parse(body)
+    return type === 'identify' && key in traits ? [`${userId} ${JSON.stringify(traits[key])}`] : []
+  })
+}
+
+/** Of what was told of a key since the last time, when it is as much as was expected. */
+function listener(key: string) {
+  let heard = 0
+  return async (count: number) => {
+    await until(() => told(key).length >= heard + count)
+    const news = told(key).slice(heard)
+    heard += news.length
+    return news.toSorted()
+  }
+}
+
+test('an audience tells of all at first, then of who has joined and left, and nothing when nothing has changed', async () => {
+  const hear = listener(await made('audience', 'vip'))
+  const first = await send('audiences/vip/members', lines(['a', 'b', 'c']))
+  expect(first).toMatchObject({
+    status: 200,
+    body: { state: 'done', audienceId: 'vip', lines: 3, changed: 3 },
+  })
+  expect(await hear(3)).toEqual(['a true', 'b true', 'c true'])
+  const body = JSON.parse(receiver.arrivals.find(({ body: text }) => text.includes('"a"'))?.body ?? '')
+  expect(body.context).toEqual({
+    personas: { computation_class: 'audience', computation_id: 'vip', computation_key: 'vip' },
+  })
+  const same = await send('audiences/vip/members', lines(['c', 'b', 'a', 'a']))
+  expect(same.body).toMatchObject({ changed: 0, removed: 0, unchanged: 3 })
+  const next = await send('audiences/vip/members', '"b"\n{"userId":"d"}\n"c"\n', {
+    type: 'application/x-ndjson',
+  })
+  expect(next.body).toMatchObject({ changed: 1, removed: 1, unchanged: 2 })
+  expect(await hear(2)).toEqual(['a false', 'd true'])
+  const patch = JSON.stringify({ add: ['a', 'b'], remove: ['c', 'nobody'] })
+  const patched = await send('audiences/vip/members', patch, { method: 'patch', type: 'application/json' })
+  expect(patched.body).toMatchObject({ changed: 1, removed: 1, unchanged: 2 })
+  expect(await hear(2)).toEqual(['a true', 'c false'])
+  const read = await sluice.api('get', 'audiences/vip')
+  expect(read.body).toMatchObject({ version: 1, lastSyncAt: patched.body.finishedAt })
+})
+
+test('a trait tells of values that have changed, and of those that are taken away; whom it does not name it leaves', async () => {
+  const hear = listener(await made('trait', 'ltv'))
+  const values = (entries: object) =>
+    Object.entries(entries)
+      .map(([userId, value]) => `${JSON.stringify({ userId, value })}\n`)
+      .join('')
+  const put = async (entries: object) => (await send('traits/ltv/values', values(entries))).body
+  expect(await put({ a: 1, b: 'x', c: { y: [2] } })).toMatchObject({ traitId: 'ltv', changed: 3 })
+  expect(await hear(3)).toEqual(['a 1', 'b "x"', 'c {"y":[2]}'])
+  expect(await put({ a: 2, b: null, c: { y: [2] } })).toMatchObject({ changed: 1, removed: 1, unchanged: 1 })
+  expect(await hear(2)).toEqual(['a 2', 'b null'])
+  expect(await put({})).toMatchObject({ changed: 0, removed: 0 })
+})
+
+test('an upload that names nobody, or cannot be read, changes nothing', async () => {
+  const hear = listener(await made('audience', 'careful'))
+  const path = 'audiences/careful/members'
+  await send(path, lines(['a', 'b']))
+  expect(await send(path, '')).toMatchObject({ status: 400, body: { code: 'empty_upload' } })
+  const bad = await send(path, '"a"\nb\n', { type: 'application/x-ndjson' })
+  expect(bad).toMatchObject({
+    status: 400,
+    body: { code: 'invalid_line', message: expect.stringContaining('Line 2') },
+  })
+  const notGzip = await send(path, 'a\n', { more: { 'content-encoding': 'gzip' } })
+  expect(notGzip).toMatchObject({ status: 400, body: { code: 'invalid_encoding' } })
+  const zipped = gzipSync(lines(['a', 'b', 'c']))
+  const inflated = await send(path, zipped, { more: { 'content-encoding': 'gzip' } })
+  expect(inflated.body).toMatchObject({ changed: 1, removed: 0, unchanged: 2 })
+  expect((await send(path, '', { query: '?allowEmpty=true' })).body).toMatchObject({ removed: 3 })
+  expect(await hear(6)).toEqual(['a false', 'a true', 'b false', 'b true', 'c false', 'c true'])
+})
+
+/** An upload that goes on until it is told how to end. */
+function begun(path: string) {
+  const upload = httpRequest(`${sluice.control}/api/${path}`, {
+    method: 'PUT',
+    headers: { ...headers(), 'content-type': 'text/plain' },
+  })
+  const ended = new Promise<void>((resolve) => upload.once('close', resolve))
+  upload.on('error', () => undefined).on('response', (response) => response.resume())
+  return {
+    write: (text: string) => upload.write(text),
+    end: () => upload.end(),
+    break: () => upload.destroy(),
+    ended,
+  }
+}
+
+test('while one is under way a second gets 409, and one that breaks off changes nothing', async () => {
+  const hear = listener(await made('audience', 'busy'))
+  const path = 'audiences/busy/members'
+  const first = begun(path)
+  first.write(lines(['a', 'b']))
+  await until(
+    async () => (await send(path, lines(['c']))).status === 409 || expect.fail('it was not under way'),
+  )
+  first.break()
+  await first.ended
+  await until(async () => (await send(path, lines(['d']))).status === 200)
+  expect(await hear(1)).toEqual(['d true'])
+})
+
+test('one that is removed and made again begins anew', async () => {
+  const hear = listener(await made('audience', 'again'))
+  await send('audiences/again/members', lines(['a', 'b']))
+  await hear(2)
+  expect((await sluice.api('delete', 'audiences/again')).status).toBe(204)
+  await made('audience', 'again')
+  const anew = async () => (await send('audiences/again/members', lines(['a']))).body
+  const first = await until(async () => {
+    const body = await anew()
+    return body.code !== 'sync_running' && body
+  })
+  expect(first).toMatchObject({ changed: 1, removed: 0 })
+  expect(await hear(1)).toEqual(['a true'])
+})
+
+test('of a suppressed user nothing is told until the suppression ends', async () => {
+  const hear = listener(await made('audience', 'quiet'))
+  const { body } = await sluice.api('post', 'suppressions', { sourceId: 'shop', userId: 'hidden' })
+  const path = 'audiences/quiet/members'
+  const first = await send(path, lines(['hidden', 'seen']))
+  expect(first.body).toMatchObject({ changed: 1, suppressed: 1 })
+  await sluice.api('delete', `suppressions/${body.id}`)
+  expect((await send(path, lines(['hidden', 'seen']))).body).toMatchObject({ changed: 1, unchanged: 1 })
+  expect(await hear(2)).toEqual(['hidden true', 'seen true'])
+})
+
+test('killed in the middle it goes on, everybody is told once, and the next upload finds nothing to tell', async () => {
+  const key = await made('audience', 'many')
+  const members = Array.from({ length: MANY }, (_, user) => `m${user}`)
+  const upload = send('audiences/many/members', lines(members)).catch(() => 'broken')
+  await until(() => told(key).length > 0, { timeout: 20_000 })
+  await sluice.crash('control')
+  await sluice.start('control')
+  expect(await upload).toBe('broken')
+  const again = await until(
+    async () => {
+      const { status, body } = await send('audiences/many/members', lines(members))
+      return status === 200 && body
+    },
+    { timeout: 40_000 },
+  )
+  expect(again).toMatchObject({ changed: 0, removed: 0, unchanged: MANY })
+  await until(() => told(key).length >= MANY, { timeout: 40_000 })
+  expect(new Set(told(key)).size).toBe(MANY)
+  expect(told(key)).toHaveLength(MANY)
+})

@@ -1,0 +1,309 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readConfig } from '../../config.ts'
+import { followLag } from '../../control/lag/follow.ts'
+import type { LagItem } from '../../control/lag/item.ts'
+import { readings } from '../../control/lag/readings.ts'
+import { type Offsets, openOffsets } from '../../kafka/offsets.ts'
+import { createProducer, type Producer } from '../../kafka/produce.ts'
+import { openCodec, openRegistry } from '../../schemas/registry.ts'
+import { DELIVERIES, EVENTS, rungTopic } from '../../schemas/topics.ts'
+import { aReading } from '../control/lag-in-memory.ts'
+import { ownBroker } from '../helpers/broker.ts'
+import { closing, connection } from '../helpers/cluster.ts'
+import { describeGroups } from '../helpers/consumer-groups.ts'
+import { aDelivery } from '../helpers/events.ts'
+import { type Receiver, startReceiver } from '../helpers/receiver.ts'
+import { type System, startSystem } from '../helpers/system.ts'
+import { until } from '../helpers/until.ts'
+
+const SOON = rungTopic('5s')
+const LATER = rungTopic('30m')
+const READ: Record<string, string[]> = {
+  router: [EVENTS],
+  deliverer: [DELIVERIES],
+  'deliverer.due': ['deliveries.due'],
+  'deliverer.rungs': [SOON, LATER],
+  'control.tasks': ['tasks'],
+}
+const PARTITIONS = 2
+const CALLS = 20
+/** What is shown must be so soon. */
+const SHOWN_MS = 30_000
+
+let sluice: System
+let receiver: Receiver
+let offsets: Offsets
+let producer: Producer
+let thaw = () => {}
+
+beforeAll(async () => {
+  receiver = await startReceiver()
+  sluice = await startSystem({ RETRY_LADDER: '5s,30m', PARTITIONS: String(PARTITIONS) })
+  offsets = await openOffsets(sluice.connection)
+  await sluice.destination('crm', [`${receiver.url}/ok`])
+  producer = await createProducer(sluice.connection)
+})
+
+afterAll(async () => {
+  thaw()
+  await Promise.all([offsets?.close(), producer?.close()])
+  await sluice?.close()
+  await receiver?.close()
+})
+
+type Answer = { items: LagItem[]; at: string }
+
+async function lag(query = ''): Promise<Answer> {
+  const { status, body } = await sluice.api('get', `lag${query}`)
+  expect(status).toBe(200)
+  return body as Answer
+}
+
+const lagOf = async (group: string, topic: string) => (await lag(`?group=${group}&topic=${topic}`)).items
+const sum = (items: readonly LagItem[]) => items.reduce((all, item) => all + item.lag, 0)
+
+/** Waits for what is shown to be so, and tells what was shown instead. */
+async function shown(group: string, topic: string, isSo: (items: LagItem[]) => boolean, timeout = SHOWN_MS) {
+  let items: LagItem[] = []
+  const look = async () => {
+    items = await lagOf(group, topic)
+    return items.length > 0 && isSo(items)
+  }
+  await until(look, { timeout, message: () => `${group} ${topic}: ${JSON.stringify(items)}` })
+  return items
+}
+
+const all = (status: LagItem['status']) => (items: LagItem[]) =>
+  items.every((item) => item.status === status && item.lag > 0)
+
+let calls = 0
+/** Of so many users that there is something for each partition. @returns when they were accepted, in ms. */
+async function send(): Promise<number> {
+  const batch = Array.from({ length: CALLS }, () => ({
+    type: 'track',
+    event: 'Paid',
+    userId: `user-${calls}`,
+    messageId: `call-${calls++}`,
+  }))
+  await sluice.send(batch)
+  return Date.now()
+}
+
+/** Deliveries of a destination that is not there, in each partition of a rung. @returns when they are written, in ms. */
+async function wait(rung: string, delayMs: number): Promise<number> {
+  const registry = openRegistry(readConfig(sluice.env, 'control').registry)
+  const { encode } = await openCodec(registry, 'delivery', `${sluice.connection.named(rung)}-value`)
+  const value = encode(aDelivery({ destinationId: 'gone' }))
+  const headers = { dueAt: String(Date.now() + delayMs) }
+  const records = Array.from({ length: CALLS }, (_, each) => ({
+    topic: rung,
+    partition: each % PARTITIONS,
+    key: 'gone/u',
+    value,
+    headers,
+  }))
+  expect(await producer.produce(records)).toBe('acked')
+  return Date.now()
+}
+
+/** How many records there have been of a topic. */
+async function ended(topic: string): Promise<number> {
+  return (await offsets.bounds(topic)).reduce((records, { end }) => records + end, 0)
+}
+
+/** When the records came of which nobody has taken care since, by topic. */
+const sent = { events: 0, deliveries: 0, soon: 0 }
+
+test('each group that commits is told with each partition of what it reads, and no other group', async () => {
+  const { items } = await lag()
+  const told = items.map(({ group, topic, partition }) => `${group} ${topic} ${partition}`)
+  const expected = Object.entries(READ).flatMap(([group, topics]) =>
+    topics.flatMap((topic) =>
+      Array.from({ length: topic === 'tasks' ? 1 : PARTITIONS }, (_, each) => `${group} ${topic} ${each}`),
+    ),
+  )
+  expect(told.toSorted()).toEqual(expected.toSorted())
+  // those on the broker are these, and the ones that never commit
+  const admin = sluice.connection.kafka.admin()
+  await admin.connect()
+  const groups = (await admin.listGroups()).groups.map(({ groupId }) => groupId)
+  await admin.disconnect()
+  const own = groups.filter((id) => id.startsWith(sluice.connection.named(''))).map(sluice.connection.plain)
+  expect(own.filter((group) => !/^(table|reader|tail)\./.test(group)).toSorted()).toEqual(
+    Object.keys(READ).toSorted(),
+  )
+})
+
+test('what is done is no lag', async () => {
+  await send()
+  await wait(SOON, 0)
+  const isDone = (items: LagItem[]) => items.every((item) => item.committed === item.end && item.end > 0)
+  const done = { router: EVENTS, deliverer: DELIVERIES, 'deliverer.rungs': SOON }
+  for (const [group, topic] of Object.entries(done)) {
+    const items = await shown(group, topic, isDone)
+    expect(items).toMatchObject(items.map(() => ({ lag: 0, lagSeconds: 0, status: 'ok' })))
+  }
+})
+
+test('what waits on a rung for its time is lag in records, and no delay', async () => {
+  await wait(LATER, 30 * 60_000)
+  const items = await shown('deliverer.rungs', LATER, (each) => sum(each) === CALLS)
+  expect(items).toMatchObject(items.map(() => ({ lagSeconds: 0, status: 'ok' })))
+  expect((await lag()).items.filter(({ status }) => status !== 'ok')).toEqual([])
+})
+
+test('of a consumer that is dead and of one that is stuck it shows in 30 s that nobody does its work', async () => {
+  sent.soon = await wait(SOON, 5_000)
+  await sluice.kill('deliverer')
+  const routed = await ended(DELIVERIES)
+  sent.deliveries = await send()
+  await until(async () => (await ended(DELIVERIES)) === routed + CALLS, { timeout: 30_000 })
+  thaw = sluice.freeze('router')
+  sent.events = await send()
+  await Promise.all([shown('deliverer', DELIVERIES, all('stop')), shown('router', EVENTS, all('stop'))])
+}, 120_000)
+
+test('a rung whose records are past due, and stay there, shows as well', async () => {
+  await shown('deliverer.rungs', SOON, all('stop'))
+  expect(await lagOf('deliverer.rungs', LATER)).toMatchObject([
+    { lagSeconds: 0, status: 'ok' },
+    { lagSeconds: 0, status: 'ok' },
+  ])
+})
+
+test('figures are those of Kafka’s own tool', async () => {
+  const { items } = await lag()
+  const theirs = await describeGroups(sluice.connection, Object.keys(READ))
+  const ours = theirs.map(({ group, topic, partition }) =>
+    items.find((item) => item.group === group && item.topic === topic && item.partition === partition),
+  )
+  // of what nobody has committed it tells no lag
+  expect(ours).toMatchObject(theirs.map((line) => ({ ...line, lag: line.lag ?? expect.any(Number) })))
+  const behind = theirs.filter((line) => line.lag).map(({ topic }) => topic)
+  expect(new Set(behind)).toEqual(new Set([EVENTS, DELIVERIES, SOON]))
+})
+
+/** By how much the time that is told may be off: looks come every 2 s, and later on a busy machine. */
+const SLACK_S = 4
+
+test.each([
+  ['router', EVENTS, 'events', 0],
+  ['deliverer', DELIVERIES, 'deliveries', 0],
+  ['deliverer.rungs', SOON, 'soon', 5],
+] as const)(
+  'how long the oldest record of %s waits is told within a few seconds',
+  async (group, topic, came, delayS) => {
+    const { items, at } = await lag(`?group=${group}&topic=${topic}`)
+    const expected = (Date.parse(at) - sent[came]) / 1_000 - delayS
+    expect(expected).toBeGreaterThan(SLACK_S)
+    for (const { lagSeconds } of items) expect(Math.abs((lagSeconds ?? 0) - expected)).toBeLessThan(SLACK_S)
+  },
+)
+
+test('a group that is turned back shows it', async () => {
+  const admin = sluice.connection.kafka.admin()
+  await admin.connect()
+  const { named } = sluice.connection
+  const partitions = [0, 1].map((partition) => ({ partition, offset: '0' }))
+  await admin.setOffsets({ groupId: named('deliverer'), topic: named(DELIVERIES), partitions })
+  await admin.disconnect()
+  const items = await shown('deliverer', DELIVERIES, all('rewind'))
+  for (const { committed, end, lag: records } of items) expect([committed, records]).toEqual([0, end])
+})
+
+test('another control tells the same, and for how long it has been so', async () => {
+  await sluice.stop('control')
+  await sluice.start('control')
+  const { items, at } = await lag(`?group=router`)
+  const waits = (Date.parse(at) - sent.events) / 1_000
+  for (const { lag: records, lagSeconds } of items) {
+    expect(records).toBeGreaterThan(0)
+    expect(lagSeconds).toBeGreaterThan(waits / 2)
+    expect(lagSeconds).toBeLessThan(waits * 2)
+  }
+})
+
+test('when they go on, nothing is behind any more', async () => {
+  thaw()
+  await sluice.start('deliverer')
+  const isDone = ({ topic, lag: records }: LagItem) => topic === LATER || records === 0
+  let items: LagItem[] = []
+  await until(
+    async () => {
+      items = (await lag()).items
+      return items.every((item) => item.status === 'ok' && item.lagSeconds === 0 && isDone(item))
+    },
+    { timeout: 60_000, message: () => JSON.stringify(items) },
+  )
+}, 90_000)
+
+test('one that is there but gets nowhere shows, in the time that it is given', async () => {
+  await sluice.destination('hangs', [`${receiver.url}/hang`])
+  const follower = closing(
+    followLag({
+      open: () => openOffsets(sluice.connection),
+      readings: (topics) => readings(topics, []),
+      onFailed: () => {},
+      everyMs: 200,
+      looks: 4,
+    }),
+  )
+  const statuses = () =>
+    follower
+      .latest()
+      ?.items.filter(({ group }) => group === 'deliverer')
+      .map(({ status }) => status)
+  await follower.loaded
+  await send()
+  await until(() => statuses()?.includes('stall'), { message: () => String(statuses()) })
+  await until(() => statuses()?.every((status) => status === 'ok'), { timeout: 30_000 })
+})
+
+test('a replay is told while it runs', async () => {
+  const replay = { id: 'again', destinationId: 'crm', what: 'events', perSecond: 1 }
+  expect(await sluice.api('post', 'replays', replay)).toMatchObject({ status: 202 })
+  const items = await shown('replay.again', EVENTS, (each) => sum(each) > 0)
+  expect(items).toMatchObject(items.map(() => ({ lagSeconds: null, status: 'ok' })))
+  await sluice.api('delete', 'replays/again')
+  await until(async () => (await lagOf('replay.again', EVENTS)).length === 0)
+  // the markers of transactions are all that remains
+  const [tasks] = await shown('control.tasks', 'tasks', (each) => sum(each) <= 1)
+  expect(tasks).toMatchObject({ lagSeconds: 0, status: 'ok' })
+})
+
+test('metrics say the same; of what is gone no series remains', async () => {
+  const metrics = async () => (await fetch(`${sluice.control}/metrics`)).text()
+  const [first] = await lagOf('deliverer.rungs', LATER)
+  const labels = `consumergroup="deliverer.rungs",topic="${LATER}",partition="0"`
+  expect(await metrics()).toContain(`kafka_consumergroup_lag{${labels}} ${first?.lag}\n`)
+  expect(await metrics()).toContain(`kafka_consumergroup_lag_seconds{${labels}} 0\n`)
+  expect(await metrics()).toContain(`sluice_control_lag_status{${labels},status="ok"} 1\n`)
+  await sluice.stop('deliverer')
+  const admin = sluice.connection.kafka.admin()
+  await admin.connect()
+  await admin.deleteTopics({ topics: [sluice.connection.named(LATER)] })
+  await admin.disconnect()
+  await until(async () => !(await metrics()).includes(LATER), { timeout: SHOWN_MS })
+  const { items, at } = await lag()
+  expect(items.map(({ topic }) => topic)).toContain(SOON)
+  expect(items.map(({ topic }) => topic)).not.toContain(LATER)
+  await until(async () => (await lag()).at > at)
+})
+
+test('after Kafka was away it is looked at as before', async () => {
+  const broker = await ownBroker()
+  const kafka = await connection([{}], broker.now.brokers)
+  const follower = closing(
+    followLag({
+      open: () => openOffsets(kafka),
+      readings: () => [aReading({ topic: 'work' })],
+      onFailed: () => {},
+      everyMs: 100,
+    }),
+  )
+  await follower.loaded
+  await broker.restart('kill')
+  const back = Date.now()
+  await until(() => (follower.latest()?.at ?? 0) > back, { timeout: 30_000 })
+  expect(follower.latest()?.items).toHaveLength(4)
+}, 120_000)

@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Receiver, startReceiver } from '../helpers/receiver.ts'
+import { listen, type Stream } from '../helpers/sse.ts'
+import { type System, startSystem } from '../helpers/system.ts'
+import { until } from '../helpers/until.ts'
+
+const VIEW = 'test-view-token-0123456789'
+const GROUP = 'tail.events+events.rejected.'
+
+let sluice: System
+let receiver: Receiver
+
+beforeAll(async () => {
+  receiver = await startReceiver()
+  sluice = await startSystem({ CONTROL_VIEW_TOKEN: VIEW })
+  await sluice.destination('crm', [`${receiver.url}/flaky/1`])
+})
+
+afterAll(async () => {
+  await Promise.all([sluice?.close(), receiver?.close()])
+})
+
+/** Resolves when the last calls have been told. */
+async function watch(source = 'shop'): Promise<Stream> {
+  const stream = await listen(`${sluice.control}/api/sources/${source}/live`, VIEW)
+  expect(stream.status).toBe(200)
+  await until(() => stream.of('ready').length === 1, { timeout: 20_000, message: () => stream.text() })
+  return stream
+}
+
+async function source(id: string): Promise<(calls: object[]) => Promise<void>> {
+  await sluice.api('post', 'sources', { id, name: id, writeKey: `${id}-write-key` })
+  return (calls) => sluice.send(calls, `${id}-write-key`)
+}
+
+const track = (messageId: string, more: object = {}) => ({
+  type: 'track',
+  userId: 'u1',
+  event: 'Paid',
+  messageId,
+  ...more,
+})
+
+const messageIds = (stream: Stream, event = 'call') => stream.of(event).map(({ messageId }) => messageId)
+
+async function groups(): Promise<string[]> {
+  const admin = sluice.connection.kafka.admin()
+  await admin.connect()
+  const found = await admin.listGroups()
+  await admin.disconnect()
+  const prefix = sluice.connection.named(GROUP)
+  return found.groups.map(({ groupId }) => groupId).filter((id) => id.startsWith(prefix))
+}
+
+const metric = async (name: string) =>
+  new RegExp(`^${name} (.*)$`, 'm').exec(await (await fetch(`${sluice.control}/metrics`)).text())?.[1]
+
+test('while nobody watches no calls are read', async () => {
+  await sluice.send([track('before')])
+  expect(await groups()).toEqual([])
+})
+
+test('who comes is shown the last calls and what became of them, then each as it comes', async () => {
+  await until(() => receiver.arrivals.filter(({ status }) => status === 200).length === 1)
+  const stream = await watch()
+  expect(stream.text()).toMatch(/^retry: 2000\n\n/)
+  expect(stream.headers.get('content-type')).toContain('text/event-stream')
+  await until(() => stream.of('attempt').length === 2)
+  expect(stream.told[0]).toMatchObject({
+    event: 'call',
+    id: expect.stringMatching(/^events\/\d\/\d+$/),
+    data: { messageId: 'before', type: 'track', userId: 'u1', event: 'Paid', receivedAt: expect.any(String) },
+  })
+  await sluice.send([track('after', { properties: { total: 1.5 } }), { type: 'track', event: 'Nobody' }])
+  await until(() => stream.of('attempt').length === 4, { message: () => stream.text() })
+  expect(stream.of('call')[1]).toMatchObject({ messageId: 'after', properties: { total: 1.5 } })
+  expect(stream.of('rejected')).toMatchObject([
+    { code: 'no_user_or_anonymous_id', raw: expect.stringContaining('Nobody') },
+  ])
+  expect(stream.of('attempt').slice(2)).toMatchObject([
+    { messageId: 'after', destinationId: 'crm', attempt: 1, outcome: 'retry', status: 503 },
+    { messageId: 'after', destinationId: 'crm', attempt: 2, outcome: 'delivered', status: 200 },
+  ])
+  expect(await metric('sluice_control_live_watchers')).toBe('1')
+})
+
+test('each sees the calls of the source that it watches, and no others', async () => {
+  const [sendA, sendB] = [await source('a'), await source('b')]
+  await sendA([track('a1')])
+  const [a, b, alsoA] = await Promise.all([watch('a'), watch('b'), watch('a')])
+  await sendB([track('b1')])
+  await sendA([track('a2')])
+  for (const [stream, expected] of [
+    [a, ['a1', 'a2']],
+    [b, ['b1']],
+    [alsoA, ['a1', 'a2']],
+  ] as const)
+    await until(() => String(messageIds(stream)) === String(expected), { message: () => stream.text() })
+})
+
+test('a write key that a client has sent in a call is not shown', async () => {
+  const stream = await watch()
+  const json = { writeKey: 'shop-write-key', event: 'Paid', messageId: 'with-key' }
+  await fetch(`${sluice.ingest}/v1/track`, { method: 'POST', body: JSON.stringify(json) })
+  await until(() => stream.text().includes('with-key'))
+  expect(stream.of('rejected').at(-1)?.raw).toContain('"writeKey":"***"')
+  expect(stream.text()).not.toContain('shop-write-key')
+})
+
+test('of more than can be looked at a part is shown, and it is said how many were left out', async () => {
+  const send = await source('busy')
+  const stream = await watch('busy')
+  const total = 3_000
+  for (let from = 0; from < total; from += 500)
+    await send(Array.from({ length: 500 }, (_, index) => track(`m${from + index}`)))
+  const skipped = () => stream.of('skipped').reduce((sum, { count }) => sum + Number(count), 0)
+  await until(() => stream.of('call').length + skipped() === total, {
+    message: () => `${stream.of('call').length} shown and ${skipped()} skipped of ${total}`,
+  })
+  expect(stream.of('call').length).toBeGreaterThanOrEqual(100)
+  expect(skipped()).toBeGreaterThan(0)
+  expect(await metric('sluice_control_live_skipped_total{reason="rate"}'.replace(/[{}]/g, '\\$&'))).toBe(
+    String(skipped()),
+  )
+})
+
+test('there is room for twenty, and for others when they have gone', async () => {
+  const url = `${sluice.control}/api/sources/shop/live`
+  const streams = await Promise.all(Array.from({ length: 20 }, () => listen(url, VIEW)))
+  expect(streams.map(({ status }) => status)).toEqual(Array(20).fill(200))
+  const authorization = `Bearer ${VIEW}`
+  const refused = await fetch(url, { headers: { authorization } })
+  expect([refused.status, await refused.json()]).toMatchObject([429, { code: 'too_many_watchers' }])
+  streams[0]?.close()
+  await until(async () => (await metric('sluice_control_live_watchers')) === '19')
+  const last = await watch()
+  for (const stream of [...streams, last]) stream.close()
+  await until(async () => (await metric('sluice_control_live_watchers')) === '0')
+})
+
+test('a while after the last one has gone no calls are read any more', async () => {
+  const stream = await watch()
+  expect(await groups()).toHaveLength(1)
+  stream.close()
+  await until(async () => (await metric('sluice_control_live_watchers')) === '0')
+  await until(async () => (await groups()).length === 0, { timeout: 20_000 })
+})
+
+test('the process ends in order, and with it the streams and their consumers', async () => {
+  const stream = await watch()
+  const began = performance.now()
+  expect(await sluice.stop('control')).toBe(0)
+  expect(performance.now() - began).toBeLessThan(8_000)
+  expect(stream.hasEnded()).toBe(true)
+  expect(await groups()).toEqual([])
+})

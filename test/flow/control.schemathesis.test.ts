@@ -1,0 +1,49 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, inject, onTestFinished, test } from 'vitest'
+import { ADMIN, type Control, startControl } from '../control/process.ts'
+
+const run = promisify(execFile)
+const config = fileURLToPath(new URL('../schemathesis/schemathesis.toml', import.meta.url))
+
+// a tool that a machine may lack; .ci/run installs it, so there nothing is skipped
+const hasSchemathesis = spawnSync('python3', ['-c', 'import schemathesis']).status === 0
+
+/** What the bodies that are tried refer to by this id. Nobody listens at the webhook. */
+async function make({ ask }: Control): Promise<void> {
+  const [id, name, sourceId] = ['0', 'Zero', '0']
+  const webhooks = [{ url: 'http://127.0.0.1:9/', headers: { 'X-Team': 'crm' } }]
+  const made = {
+    sources: { id, name },
+    destinations: { id, name, sourceIds: [sourceId], sharedSecret: 's3cret', webhooks },
+    audiences: { id, name, sourceId },
+    traits: { id, name: 'Nought', sourceId },
+  }
+  for (const [path, body] of Object.entries(made))
+    expect((await ask('POST', `/api/${path}`, { body })).status, path).toBeLessThan(300)
+}
+
+test.skipIf(!hasSchemathesis)(
+  'whatever is sent is answered as the description says: no fault of ours, and nothing wrong is taken',
+  { timeout: 180_000 },
+  async () => {
+    const control = startControl({
+      kafkaBrokers: inject('kafkaBrokers'),
+      registryUrl: inject('registryUrl'),
+      topicPrefix: `t${randomUUID().slice(0, 8)}.`,
+      key: randomBytes(32),
+      settings: { EGRESS_ALLOW: '127.0.0.0/8' },
+    })
+    onTestFinished(async () => void (await control.stop()))
+    const document = `${await control.ready()}/api/openapi.json`
+    await make(control)
+    const args = ['-m', 'schemathesis.cli', '--config-file', config, 'run', document, '--no-color']
+    const report = await run('python3', [...args, '--header', `Authorization: Bearer ${ADMIN}`]).catch(
+      ({ stdout, stderr }) => expect.fail(`${stdout}\n${stderr}`),
+    )
+    expect(report.stdout).toMatch(/No issues found/)
+    expect(control.lines.join('\n')).not.toContain('"level":"error"')
+  },
+)

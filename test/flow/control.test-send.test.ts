@@ -1,0 +1,289 @@
+import { createHmac } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Webhook } from 'standardwebhooks'
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
+import type { Attempt } from '../../schemas/attempt.ts'
+import { EVENT_TYPES } from '../../schemas/settings.ts'
+import { DEAD, DELIVERIES, EVENTS } from '../../schemas/topics.ts'
+import { type Control, startControl } from '../control/process.ts'
+import { readAttempts } from '../helpers/attempts.ts'
+import { readAll } from '../helpers/cluster.ts'
+import { afterRequest } from '../helpers/raw-receiver.ts'
+import { type Arrival, type Receiver, startReceiver } from '../helpers/receiver.ts'
+import { type System, startSystem } from '../helpers/system.ts'
+import { aCertificate, hasOpenssl, tlsReceiver } from '../helpers/tls-receiver.ts'
+import { until } from '../helpers/until.ts'
+
+const LIMIT_MS = 2_000
+
+type Result = { url: string } & Pick<Attempt, 'outcome' | 'status' | 'durationMs' | 'code' | 'response'>
+
+let receiver: Receiver
+let sluice: System
+let seen = 0
+
+beforeAll(async () => {
+  receiver = await startReceiver()
+  sluice = await startSystem({ RESPONSE_TIMEOUT: `${LIMIT_MS}ms` })
+})
+afterAll(async () => {
+  await Promise.all([sluice?.close(), receiver?.close()])
+})
+
+/** Another control process of the same system, with settings of its own, until the test is over. */
+async function another(settings: Record<string, string>): Promise<Control> {
+  const control = startControl({
+    kafkaBrokers: inject('kafkaBrokers'),
+    registryUrl: inject('registryUrl'),
+    topicPrefix: sluice.env.TOPIC_PREFIX ?? '',
+    key: Buffer.from(sluice.env.CONFIG_KEY ?? '', 'base64'),
+    settings,
+  })
+  onTestFinished(async () => void (await control.stop()))
+  await control.ready()
+  return control
+}
+
+let made = 0
+/** A destination with these webhooks, of no source. @returns the path of its tests. */
+async function destination(urls: string[], more: object = {}): Promise<string> {
+  const id = `tested-${made++}`
+  const webhooks = urls.map((url) => ({ url, headers: { 'X-Team': 'crm' } }))
+  const { status } = await sluice.api('post', 'destinations', { id, name: id, webhooks, ...more })
+  expect(status).toBe(201)
+  return `destinations/${id}/test`
+}
+
+/** What the answer says of each URL. */
+async function sent(path: string, body: object = {}): Promise<Result[]> {
+  const { status, body: answer } = await sluice.api('post', path, body)
+  expect(status).toBe(200)
+  return (answer as { results: Result[] }).results
+}
+
+const arrivalsAt = (path: string) => receiver.arrivals.filter((arrival) => arrival.path === path)
+/** A path of its own for each test. */
+const place = (instruction = 'any') => `/${instruction}/?${seen++}`
+
+/** As a receiver recomputes it. */
+const recomputed = ({ body }: Arrival, secret: string) =>
+  createHmac('sha1', secret)
+    .update(JSON.stringify(JSON.parse(body)))
+    .digest('hex')
+
+describe('a test send', () => {
+  test('posts a signed sample with the configured headers, and answers what the receiver said', async () => {
+    const path = place('status/404')
+    const url = `${receiver.url}${path}`
+    const [result] = await sent(await destination([url], { sharedSecret: 's3cret' }))
+    expect(result).toEqual({
+      url,
+      outcome: 'delivered',
+      status: 404,
+      durationMs: expect.any(Number),
+      code: null,
+      response: 'answered 404',
+    })
+    const [arrival, ...others] = arrivalsAt(path)
+    if (!arrival) throw new Error('nothing has come')
+    expect(others).toEqual([])
+    expect(arrival.headers).toMatchObject({
+      'user-agent': 'Sluice/1.0',
+      'content-type': 'application/json',
+      'x-team': 'crm',
+      'x-attempt': '1',
+      'x-signature': recomputed(arrival, 's3cret'),
+    })
+    expect(arrival.headers['x-message-id']).toMatch(/^test-/)
+    expect(JSON.parse(arrival.body)).toMatchObject({ type: 'track', userId: 'test-user' })
+  })
+
+  test.each(EVENT_TYPES)('of type %s is taken by the signature as well', async (type) => {
+    const path = place()
+    await sent(await destination([`${receiver.url}${path}`], { sharedSecret: 'sécret' }), { type })
+    const [arrival] = arrivalsAt(path)
+    expect(arrival && JSON.parse(arrival.body).type).toBe(type)
+    expect(arrival?.headers['x-signature']).toBe(arrival && recomputed(arrival, 'sécret'))
+  })
+
+  test('signs with both secrets of a rotation, and as Standard Webhooks where it is on', async () => {
+    const path = place()
+    const [older, newer] = ['older', 'newer'].map(
+      (text) => `whsec_${Buffer.from(text.repeat(5)).toString('base64')}`,
+    )
+    const previousSecretExpiresAt = new Date(Date.now() + 3_600_000).toISOString()
+    const secrets = { sharedSecret: newer, previousSecret: older, previousSecretExpiresAt }
+    await sent(await destination([`${receiver.url}${path}`], { ...secrets, standardWebhooks: true }))
+    const [arrival] = arrivalsAt(path)
+    if (!arrival) throw new Error('nothing has come')
+    expect(arrival.headers).toMatchObject({
+      'x-signature': recomputed(arrival, newer ?? ''),
+      'x-signature-previous': recomputed(arrival, older ?? ''),
+      'webhook-id': arrival.headers['x-delivery-id'],
+    })
+    const headers = Object.fromEntries(
+      Object.entries(arrival.headers).map(([name, text]) => [name, String(text)]),
+    )
+    for (const secret of [older, newer])
+      expect(() => new Webhook(secret ?? '').verify(arrival.body, headers)).not.toThrow()
+  })
+
+  test('goes to a destination that is off, and is another delivery each time', async () => {
+    const path = place()
+    const test = await destination([`${receiver.url}${path}`], { enabled: false })
+    for (let time = 1; time <= 2; time++) expect(await sent(test)).toMatchObject([{ outcome: 'delivered' }])
+    expect(new Set(arrivalsAt(path).map(({ headers }) => headers['x-delivery-id'])).size).toBe(2)
+  })
+
+  test('goes to every URL, whatever comes of the others; none is tried again', async () => {
+    const paths = [place('status/503'), place(), place('reset'), place('status/302')]
+    const urls = paths.map((path) => `${receiver.url}${path}`)
+    expect(await sent(await destination(urls))).toMatchObject([
+      { url: urls[0], outcome: 'retry', status: 503, code: 'http_5xx', response: 'answered 503' },
+      { url: urls[1], outcome: 'delivered', status: 200, code: null, response: 'ok' },
+      { url: urls[2], outcome: 'retry', status: null, code: 'ECONNRESET', response: null },
+      { url: urls[3], outcome: 'delivered', status: 302, code: null },
+    ])
+    for (const path of paths) expect(arrivalsAt(path)).toHaveLength(1)
+  })
+
+  test('answers with the first KB of an answer, without a part of a character', async () => {
+    const url = await afterRequest((socket) =>
+      socket.end(`HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n${'€'.repeat(1_600)}`),
+    )
+    const [result] = await sent(await destination([url]))
+    expect(result?.response).toBe('€'.repeat(341))
+  })
+
+  test('ends at RESPONSE_TIMEOUT where nothing answers, and beside it the others have their answers', async () => {
+    const [silent, good] = [place('hang'), place()]
+    const results = await sent(await destination([`${receiver.url}${silent}`, `${receiver.url}${good}`]))
+    expect(results).toMatchObject([
+      { outcome: 'retry', status: null, code: 'timeout', response: null },
+      { outcome: 'delivered', status: 200, code: null },
+    ])
+    expect(results[0]?.durationMs).toBeGreaterThanOrEqual(LIMIT_MS - 5)
+    expect(results[0]?.durationMs).toBeLessThan(LIMIT_MS * 3)
+    expect(results[1]?.durationMs).toBeLessThan(LIMIT_MS)
+  })
+
+  test('tells where nobody listens, and where a name has no address', async () => {
+    const gone = await startReceiver()
+    await gone.close()
+    const results = await sent(await destination([gone.url, 'http://nowhere.invalid/']))
+    expect(results).toMatchObject([
+      { outcome: 'retry', status: null, code: 'ECONNREFUSED' },
+      { outcome: 'retry' },
+    ])
+    // what a name server says, or that there is none, is the machine's
+    expect(results[1]?.code).toMatch(/^(E[A-Z]+|dns_timeout)$/)
+  })
+
+  test('shows a URL as the settings do, and its connection is closed behind it', async () => {
+    let closed = false
+    const url = await afterRequest((socket) => {
+      socket.on('close', () => {
+        closed = true
+      })
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+    })
+    const path = await destination([`${url}?token=abc`])
+    const { body } = await sluice.api('get', path.replace(/\/test$/, ''))
+    expect((await sent(path)).map((result) => result.url)).toEqual(
+      (body.webhooks as { url: string }[]).map((webhook) => webhook.url),
+    )
+    await until(() => closed, { timeout: 1_000 })
+  })
+})
+
+describe('the guard and the roots are those of deliveries', () => {
+  test('an address that this process must not reach is refused, and nobody is connected to', async () => {
+    const path = place()
+    const test = await destination([
+      `${receiver.url}${path}`,
+      `http://localhost:${new URL(receiver.url).port}${path}`,
+    ])
+    const strict = await another({ EGRESS_ALLOW: '' })
+    const refused = { outcome: 'refused', status: null, code: 'address_forbidden', response: null }
+    expect(await strict.ask('POST', `/api/${test}`, { body: {} })).toMatchObject({
+      status: 200,
+      json: { results: [refused, refused] },
+    })
+    expect(arrivalsAt(path)).toEqual([])
+  })
+
+  test.skipIf(!hasOpenssl)(
+    'a certificate that signs itself is refused; a root in EGRESS_CA is trusted',
+    async () => {
+      const own = await aCertificate({ names: 'IP:127.0.0.1', days: [-1, 1], selfSigned: true })
+      const signed = await aCertificate({ names: 'IP:127.0.0.1', days: [-1, 1], selfSigned: false })
+      const receivers = [await tlsReceiver(own), await tlsReceiver(signed)]
+      const test = await destination(receivers.map(({ url }) => url))
+      const refused = (code: string) => ({ outcome: 'refused', status: null, code })
+      expect(await sent(test)).toMatchObject([refused('tls_self_signed'), refused('tls_untrusted')])
+      const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
+      onTestFinished(() => rm(folder, { recursive: true, force: true }))
+      await writeFile(join(folder, 'ca.pem'), signed.root)
+      const trusting = await another({ EGRESS_ALLOW: '127.0.0.0/8', EGRESS_CA: join(folder, 'ca.pem') })
+      expect(await trusting.ask('POST', `/api/${test}`, { body: {} })).toMatchObject({
+        json: { results: [refused('tls_self_signed'), { outcome: 'delivered', status: 200 }] },
+      })
+      expect(receivers.map(({ requests }) => requests())).toEqual([0, 1])
+    },
+  )
+})
+
+test('a process that ends answers those who wait for a test at once, and ends in order', async () => {
+  const path = place('hang')
+  const test = await destination([`${receiver.url}${path}`])
+  const control = await another({ EGRESS_ALLOW: '127.0.0.0/8', RESPONSE_TIMEOUT: '1m' })
+  const answer = control.ask('POST', `/api/${test}`, { body: {} })
+  await until(() => arrivalsAt(path).length === 1)
+  const endedAt = performance.now()
+  expect(await control.stop()).toMatchObject({ code: 0 })
+  expect(performance.now() - endedAt).toBeLessThan(10_000)
+  expect(await answer).toMatchObject({
+    status: 200,
+    json: { results: [{ outcome: 'retry', code: 'aborted' }] },
+  })
+})
+
+describe('beside real deliveries', () => {
+  const paths = new Map(EVENT_TYPES.map((type) => [type, `/real/${type}`]))
+  const sixTypes = EVENT_TYPES.filter((type) => type !== 'delete')
+
+  test.each(sixTypes)('a sample of type %s is what the same call through ingest becomes', async (type) => {
+    const path = paths.get(type) ?? ''
+    const id = `real-${type}`
+    await sluice.destination(id, [`${receiver.url}${path}`], { eventTypes: [type], sharedSecret: 's3cret' })
+    await sent(`destinations/${id}/test`, { type })
+    const [sample] = arrivalsAt(path)
+    const {
+      version: _,
+      'Previous ID': previousId,
+      'User ID': user,
+      ...call
+    } = JSON.parse(sample?.body ?? '{}')
+    await sluice.send([{ ...call, ...(user && { previousId, userId: user }) }])
+    const real = await until(() => arrivalsAt(path)[1])
+    expect(real.body).toBe(sample?.body)
+    expect(Object.keys(real.headers).sort()).toEqual(Object.keys(sample?.headers ?? {}).sort())
+    expect(real.headers['x-signature']).toBe(sample?.headers['x-signature'])
+  })
+
+  test('none of the tests is in Kafka', async () => {
+    // what a test had written would be there before what came after it
+    const ofReal = await until(async () => {
+      const attempts = await readAttempts(sluice)
+      return attempts.length >= sixTypes.length && attempts
+    })
+    expect(ofReal.map(({ destinationId }) => destinationId).sort()).toEqual(
+      sixTypes.map((type) => `real-${type}`).sort(),
+    )
+    expect(await readAll(sluice.connection, EVENTS)).toHaveLength(sixTypes.length)
+    expect(await readAll(sluice.connection, DELIVERIES)).toHaveLength(sixTypes.length)
+    expect(await readAll(sluice.connection, DEAD)).toEqual([])
+  })
+})

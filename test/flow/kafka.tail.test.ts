@@ -1,0 +1,190 @@
+import { expect, test } from 'vitest'
+import type { Connection } from '../../kafka/client.ts'
+import { createFencedWriter } from '../../kafka/fenced.ts'
+import { createProducer } from '../../kafka/produce.ts'
+import { openTable } from '../../kafka/table.ts'
+import { openTail, type TailOptions, type TailRecord } from '../../kafka/tail.ts'
+import { ownBroker } from '../helpers/broker.ts'
+import { closing, connection } from '../helpers/cluster.ts'
+import { until } from '../helpers/until.ts'
+
+const onFatal = (error: Error) => {
+  throw error
+}
+const small = { name: 'small', partitions: 1 as const }
+
+/** What a tail has handed over, as `topic/partition@offset=value`. */
+async function follow(kafka: Connection, more: Partial<TailOptions> = {}) {
+  const seen: string[] = []
+  const records: TailRecord[] = []
+  const tail = closing(
+    await openTail({
+      connection: kafka,
+      topics: ['work'],
+      last: () => 2,
+      onRecord: (record) => {
+        seen.push(`${record.topic}/${record.partition}@${record.offset}=${record.value}`)
+        records.push(record)
+      },
+      onFatal,
+      ...more,
+    }),
+  )
+  return { seen, records, tail }
+}
+
+async function writer(kafka: Connection) {
+  const producer = closing(await createProducer(kafka))
+  /** Into one partition, values as given. */
+  return async (topic: string, partition: number, values: readonly (string | number)[]) => {
+    const records = values.map((value) => ({ topic, partition, key: 'k', value: String(value) }))
+    expect(await producer.produce(records)).toBe('acked')
+  }
+}
+
+test('a tail begins a few records before the end of each partition of each topic, and follows', async () => {
+  const kafka = await connection([{}, small])
+  const write = await writer(kafka)
+  await write('work', 0, ['a', 'b', 'c'])
+  await write('work', 3, ['d'])
+  await write('small', 0, ['e', 'f', 'g', 'h', 'i'])
+  const asked: number[] = []
+  const last = (partitions: number) => asked.push(partitions) && 2
+  const { seen, tail } = await follow(kafka, { topics: ['work', 'small'], last })
+  await tail.caughtUp
+  const history = ['small/0@3=h', 'small/0@4=i', 'work/0@1=b', 'work/0@2=c', 'work/3@0=d']
+  expect(seen.toSorted()).toEqual(history)
+  expect(new Set(asked)).toEqual(new Set([4, 1]))
+  expect(tail.begun).toContainEqual({ topic: 'work', partition: 0, low: 0, from: 1 })
+  expect(tail.begun).toContainEqual({ topic: 'work', partition: 1, low: 0, from: 0 })
+  await write('work', 1, ['j'])
+  await write('work', 0, ['k'])
+  await until(() => seen.length === 7)
+  expect(seen.slice(5).toSorted()).toEqual(['work/0@3=k', 'work/1@0=j'])
+})
+
+test('a record comes with its time, key and headers', async () => {
+  const kafka = await connection([small])
+  const producer = closing(await createProducer(kafka))
+  const before = Date.now()
+  const headers = { reason: 'refused' }
+  await producer.produce([{ topic: 'small', key: 'crm/u1', value: null, headers }])
+  const { records, tail } = await follow(kafka, { topics: ['small'] })
+  await tail.caughtUp
+  expect(records).toMatchObject([{ topic: 'small', partition: 0, offset: 0, value: null }])
+  expect([String(records[0]?.key), String(records[0]?.headers.reason)]).toEqual(['crm/u1', 'refused'])
+  expect(records[0]?.timestamp).toBeGreaterThanOrEqual(before)
+  expect(records[0]?.timestamp).toBeLessThanOrEqual(Date.now())
+})
+
+test('nothing to read, nothing wanted, or a transaction marker at the end: it has caught up', async () => {
+  const kafka = await connection([{}, { name: 'settings', partitions: 1, kept: 'compact' }])
+  await (await follow(kafka)).tail.caughtUp
+  const table = closing(await openTable({ connection: kafka, topic: 'settings', onFatal }))
+  await table.loaded
+  const fenced = closing(createFencedWriter({ connection: kafka, transactionalId: 'writer', table }))
+  await fenced.write(() => ({ records: [{ topic: 'settings', key: 'a', value: '1' }] }))
+  const { seen, tail } = await follow(kafka, { topics: ['settings'] })
+  await tail.caughtUp
+  expect(seen).toEqual(['settings/0@0=1'])
+  await (await follow(kafka, { topics: ['settings'], last: () => 0 })).tail.caughtUp
+  const marker = await follow(kafka, { topics: ['settings'], last: () => 1 })
+  await marker.tail.caughtUp
+  expect(marker.seen).toEqual([])
+})
+
+test('of a partition whose beginning is deleted the rest is handed over', async () => {
+  const kafka = await connection([small])
+  const write = await writer(kafka)
+  await write('small', 0, ['a', 'b', 'c', 'd'])
+  const admin = kafka.kafka.admin()
+  await admin.connect()
+  await admin.fetchTopicOffsets(kafka.named('small')) // else kafkajs does not know the leaders
+  await admin.deleteTopicRecords({
+    topic: kafka.named('small'),
+    partitions: [{ partition: 0, offset: '3' }],
+  })
+  await admin.disconnect()
+  const { seen, tail } = await follow(kafka, { topics: ['small'] })
+  await tail.caughtUp
+  expect(seen).toEqual(['small/0@3=d'])
+  expect(tail.begun).toEqual([{ topic: 'small', partition: 0, low: 3, from: 3 }])
+})
+
+async function groups(kafka: Connection): Promise<string[]> {
+  const admin = kafka.kafka.admin()
+  await admin.connect()
+  const found = await admin.listGroups()
+  await admin.disconnect()
+  return found.groups.map(({ groupId }) => groupId).filter((id) => id.startsWith(kafka.named('tail.')))
+}
+
+/** Makes the tail's group rebalance twice; between the two it has half of the partitions. */
+async function joinAndLeave(kafka: Connection, between: () => Promise<void>): Promise<void> {
+  const [groupId = ''] = await groups(kafka)
+  const intruder = kafka.kafka.consumer({ groupId })
+  const joined = new Promise((resolve) => intruder.on(intruder.events.GROUP_JOIN, resolve))
+  await intruder.connect()
+  await intruder.subscribe({ topics: [kafka.named('work')] })
+  await intruder.run({ eachMessage: async () => undefined, autoCommit: false })
+  await joined
+  await between()
+  await intruder.disconnect()
+}
+
+test('rebalances repeat nothing and leave nothing out', async () => {
+  const kafka = await connection([{}])
+  const write = await writer(kafka)
+  const everywhere = async (value: string) => {
+    for (const partition of [0, 1, 2, 3]) await write('work', partition, [value])
+  }
+  for (const value of ['too old', 'a', 'b']) await everywhere(value)
+  const { seen, tail } = await follow(kafka)
+  await tail.caughtUp
+  await joinAndLeave(kafka, () => everywhere('c'))
+  await everywhere('d')
+  await until(() => seen.length >= 16, { timeout: 40_000, message: () => `16 of ${seen}` })
+  const values = [0, 1, 2, 3].map((partition) =>
+    seen.filter((each) => each.startsWith(`work/${partition}`)).map((each) => each.slice(-1)),
+  )
+  expect(values).toEqual(Array(4).fill(['a', 'b', 'c', 'd']))
+})
+
+test('a broker that is killed and comes back repeats nothing and leaves nothing out', {
+  timeout: 120_000,
+}, async () => {
+  const broker = await ownBroker()
+  const kafka = await connection([small], broker.now.brokers)
+  const write = await writer(kafka)
+  await write('small', 0, [1, 2, 3])
+  const { seen, tail } = await follow(kafka, { topics: ['small'] })
+  await tail.caughtUp
+  await broker.restart('kill')
+  await write('small', 0, [4, 5])
+  await until(() => seen.length >= 4, { timeout: 60_000, message: () => `4 of ${seen}` })
+  expect(seen).toEqual(['small/0@1=2', 'small/0@2=3', 'small/0@3=4', 'small/0@4=5'])
+})
+
+test('its group has committed nothing, and is gone with it', async () => {
+  const kafka = await connection([{}])
+  const write = await writer(kafka)
+  await write('work', 0, ['a'])
+  const { tail } = await follow(kafka)
+  await tail.caughtUp
+  const [groupId = '', ...others] = await groups(kafka)
+  expect(others).toEqual([])
+  const admin = kafka.kafka.admin()
+  await admin.connect()
+  const [committed] = await admin.fetchOffsets({ groupId, topics: [kafka.named('work')] })
+  expect(new Set(committed?.partitions.map(({ offset }) => offset))).toEqual(new Set(['-1']))
+  await admin.disconnect()
+  await tail.close()
+  expect(await groups(kafka)).toEqual([])
+})
+
+test('one that cannot be opened leaves nothing behind', async () => {
+  const kafka = await connection([{}])
+  const last = () => expect.fail('too many partitions')
+  await expect(follow(kafka, { last })).rejects.toThrow('too many')
+  expect(await groups(kafka)).toEqual([])
+})
