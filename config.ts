@@ -81,7 +81,7 @@ const environment = z.object({
   CONTROL_VIEW_TOKEN: z.string().min(16, 'at least 16 characters').optional(),
   /** Encrypts secrets in the config topic; the first of several encrypts, all decrypt. */
   CONFIG_KEY: keys,
-  /** Load balancers before ingest: theirs is not the client's address, `X-Forwarded-For` has it. */
+  /** Load balancers before ingest and control: theirs is not the client's address, `X-Forwarded-For` has it. */
   TRUST_PROXY: cidrs.default([]),
   /** Addresses that webhooks may reach although they are not public. */
   EGRESS_ALLOW: cidrs.default([]),
