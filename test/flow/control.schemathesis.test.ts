@@ -1,5 +1,8 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, inject, onTestFinished, test } from 'vitest'
@@ -40,8 +43,12 @@ test.skipIf(!hasSchemathesis)(
     const document = `${await control.ready()}/api/openapi.json`
     await make(control)
     const args = ['-m', 'schemathesis.cli', '--config-file', config, 'run', document, '--no-color']
-    const report = await run('python3', [...args, '--header', `Authorization: Bearer ${ADMIN}`]).catch(
-      ({ stdout, stderr }) => expect.fail(`${stdout}\n${stderr}`),
+    // it keeps things beside itself
+    const cwd = await mkdtemp(join(tmpdir(), 'sluice-schemathesis-'))
+    onTestFinished(() => rm(cwd, { recursive: true, force: true }))
+    const headers = ['--header', `Authorization: Bearer ${ADMIN}`]
+    const report = await run('python3', [...args, ...headers], { cwd }).catch(({ stdout, stderr }) =>
+      expect.fail(`${stdout}\n${stderr}`),
     )
     expect(report.stdout).toMatch(/No issues found/)
     expect(control.lines.join('\n')).not.toContain('"level":"error"')
