@@ -11,7 +11,7 @@ export type Answered = {
 
 export type Fleet = {
   answers: readonly Answered[]
-  /** Why a request got no answer: `timeout` when the client stopped waiting. */
+  /** Why a request got no answer: `timeout after 3000 ms` when the client stopped waiting. */
   unanswered: readonly string[]
   /** Ids of the calls that were answered with success. */
   accepted: ReadonlySet<string>
@@ -49,7 +49,7 @@ export function startFleet({ url, writeKey, size }: { url: string; writeKey: str
       answers.push(answer)
       return answer
     } catch (error) {
-      unanswered.push(signal.aborted ? 'timeout' : String(error))
+      unanswered.push(signal.aborted ? `timeout after ${patience} ms` : String(error))
       return undefined
     }
   }
