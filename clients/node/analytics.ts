@@ -1,9 +1,9 @@
 import type { Alias, CallType, Group, Identify, Page, Screen, Track } from './calls.ts'
 import { isoClock } from './clock.ts'
-import { debug, isDebug, masked } from './debug.ts'
+import { debug, isDebug, masked, withoutQuery } from './debug.ts'
 import { deliverer } from './deliver.ts'
 import { encode } from './encode.ts'
-import { fault } from './errors.ts'
+import { callsOf, fault } from './errors.ts'
 import { LIBRARY } from './library.ts'
 import type { Options } from './options.ts'
 import { poster } from './post.ts'
@@ -50,10 +50,9 @@ export class Analytics {
       settings,
     })
     if (settings.closeOnSigterm) whenTerminated.add(this.#onSigterm)
-    const { origin, pathname } = new URL(settings.endpoint)
     print?.('new', {
       version: LIBRARY.version,
-      endpoint: origin + pathname,
+      endpoint: withoutQuery(settings.endpoint),
       writeKey: masked(settings.writeKey),
     })
   }
@@ -90,7 +89,8 @@ export class Analytics {
 
   /**
    * Resolves when a call of any size would be taken, at once if there is room. For programs that make calls faster than they can be
-   * sent: `await analytics.room()` before each. Rejects with `closed` when the client is closed.
+   * sent: `await analytics.room()` right before each. However many wait, no more go on than there is room for, and in their order; each
+   * has its room until the end of that turn of the event loop. Rejects with `closed` when the client is closed.
    */
   async room(): Promise<void> {
     this.#refuseWhenClosed()
@@ -108,7 +108,8 @@ export class Analytics {
 
   /**
    * Takes no more calls, sends what there is, and lets go of the connections; within `closeTimeout`, and a second more where a
-   * promise of `onFailure` takes it. Called again, it returns the same promise.
+   * promise of `onFailure` takes it. Called again, it returns the same promise. Await it, or catch what it rejects with: Node ends a
+   * process by a rejection that nobody handles.
    * @throws AnalyticsError `not_sent`, whose `calls` is how many of them could not be sent. `onFailure` has got each.
    */
   close(): Promise<void> {
@@ -117,6 +118,7 @@ export class Analytics {
   }
 
   async #close(): Promise<void> {
+    this.#sender.endRoom()
     const before = this.#sender.failed.calls
     let limit = setTimeout(() => {
       this.#sender.giveUp()
@@ -126,10 +128,11 @@ export class Analytics {
     clearTimeout(limit)
     whenTerminated.remove(this.#onSigterm)
     this.#closeConnections()
-    const { calls, lastError: cause } = this.#sender.failed
-    if (calls > before)
-      throw fault('not_sent', `${calls - before} calls could not be sent. ${cause?.message}`, {
-        calls: calls - before,
+    const { lastError: cause } = this.#sender.failed
+    const calls = this.#sender.failed.calls - before
+    if (calls > 0)
+      throw fault('not_sent', `${callsOf(calls)} could not be sent. ${cause?.message ?? ''}`, {
+        calls,
         cause,
       })
   }

@@ -14,17 +14,20 @@ export type Verdict =
   | { verdict: 'retry'; error: Error; retryAfterMs: number | undefined }
   | { verdict: 'refused'; error: AnalyticsError }
 
+/** `now` in ms since 1970; `url` what was requested, as it may be shown. */
+export type Asked = { now: number; url: string }
+
 /**
  * Success is exactly 200 and `"success": true` in JSON: a 200 without it is somebody else's, or broke off. Tried again is a closed
- * list: no answer, such a 200, 429 and 5xx. @param now ms since 1970.
+ * list: no answer, such a 200, 429 and 5xx.
  */
-export function judge(posted: Posted, now: number): Verdict {
+export function judge(posted: Posted, { now, url }: Asked): Verdict {
   if ('error' in posted) return { verdict: 'retry', error: posted.error, retryAfterMs: undefined }
   const { status } = posted
   const body = parse(posted.body)
   if (status === 200 && isObject(body) && body.success === true)
     return { verdict: 'taken', rejected: rejectedOf(body.rejected) }
-  const error = refusal(status, body)
+  const error = refusal(status, body, url)
   if (!isTriedAgain(status)) return { verdict: 'refused', error }
   return { verdict: 'retry', error, retryAfterMs: retryAfter(posted.retryAfter, now) }
 }
@@ -45,26 +48,31 @@ const MOST_CHARS = 300
 /** Bounds what somebody else says before it comes into errors and warnings. */
 const cut = (text: string) => (text.length > MOST_CHARS ? `${text.slice(0, MOST_CHARS)}...` : text)
 
-const messageOf = ({ message }: { message?: unknown }) => (typeof message === 'string' ? cut(message) : '')
+/** A text of the answer; nothing where it is empty, or something else. */
+const textIn = (value: unknown) => (typeof value === 'string' && value !== '' ? cut(value) : undefined)
 
-function refusal(status: number, body: unknown): AnalyticsError {
+/** The URL is named: with another than that of batches the service's own words would mislead. */
+function refusal(status: number, body: unknown, url: string): AnalyticsError {
   if (status === 200)
-    return fault('rejected', 'The endpoint answered 200 without {"success": true}: is it that of Sluice?', {
+    return fault('rejected', `${url} answered 200 without {"success": true}: is it /v1/batch of Sluice?`, {
       status,
     })
-  if (!isObject(body) || typeof body.code !== 'string')
-    return fault('rejected', `The service answered ${status}.`, { status })
-  const reason = cut(body.code)
-  return fault('rejected', `The service answered ${status} ${reason}: ${messageOf(body)}`, { status, reason })
+  const { code, message } = isObject(body) ? body : {}
+  const reason = textIn(code)
+  if (reason === undefined) return fault('rejected', `${url} answered ${status}.`, { status })
+  const said = textIn(message)
+  const text = `${url} answered ${status} ${reason}${said === undefined ? '.' : `: ${said}`}`
+  return fault('rejected', text, { status, reason })
 }
 
-/** Those that can be read, each place once. */
+/** Those whose place can be read, each once. One without a code is a rejection all the same. */
 function rejectedOf(list: unknown): Rejection[] {
   const rejected = new Map<number, Rejection>()
   for (const each of Array.isArray(list) ? list : []) {
-    if (!isObject(each) || typeof each.index !== 'number' || typeof each.code !== 'string') continue
-    const { index, code } = each
-    if (!rejected.has(index)) rejected.set(index, { index, code: cut(code), message: messageOf(each) })
+    if (!isObject(each) || typeof each.index !== 'number') continue
+    const { index, code, message } = each
+    if (!rejected.has(index))
+      rejected.set(index, { index, code: textIn(code) ?? 'rejected', message: textIn(message) ?? '' })
   }
   return [...rejected.values()]
 }

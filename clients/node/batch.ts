@@ -7,14 +7,17 @@ const tail = (sentAt: string) => `],"sentAt":"${sentAt}","context":${JSON.string
 /** Bytes of a body around its calls and their commas. */
 const FRAME_BYTES = Buffer.byteLength(HEAD + tail(new Date(0).toISOString()))
 
-/** How many calls from the front of a queue make the next batch: as many as the service takes, or one when batching is off. */
-export function batchSize(waiting: readonly { bytes: number }[], { flushAt }: { flushAt: number }): number {
+/** How many calls, from the index `from` on, make the next batch: as many as the service takes, or one when batching is off. */
+export function batchSize(
+  calls: readonly { bytes: number }[],
+  { flushAt, from = 0 }: { flushAt: number; from?: number },
+): number {
   const most = flushAt === 1 ? 1 : BATCH_CALLS
   let bytes = FRAME_BYTES
   let count = 0
-  for (const call of waiting) {
+  for (let call = calls[from]; call && count < most; call = calls[from + count]) {
     bytes += call.bytes + (count === 0 ? 0 : 1)
-    if (count === most || bytes > BATCH_BYTES) break
+    if (bytes > BATCH_BYTES) break
     count += 1
   }
   return count

@@ -10,7 +10,7 @@ export type Timestamp = string | Date
 type Common = {
   /** Keeps a call from being counted twice: at most 100 characters. Made when there is none (UUIDv7). */
   messageId?: string | null | undefined
-  /** When it happened; now, when there is none. */
+  /** When it happened; now, when there is none. The service corrects it by how far this machine's clock is off its own. */
   timestamp?: Timestamp | null | undefined
   /** What surrounds the call (page, device, locale). It is no attribute of the user. A JSON object. */
   context?: object | null | undefined

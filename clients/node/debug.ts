@@ -12,6 +12,12 @@ export const debug: Debug = (what, facts) => {
   process.stderr.write(`${new Date().toISOString()} analytics ${[what, ...pairs].join(' ')}\n`)
 }
 
+/** A URL as it may be shown: its query may hold a secret. */
+export function withoutQuery(url: string): string {
+  const { origin, pathname } = new URL(url)
+  return origin + pathname
+}
+
 /** Enough of a write key to tell it from others. */
 export function masked(writeKey: string): string {
   return writeKey.length < 8 ? '***' : `${writeKey.slice(0, 4)}***`

@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { judge } from './answer.ts'
-import { backoff } from './backoff.ts'
+import { nextTry, TRIED_FOR_MS } from './backoff.ts'
 import { bodyOf } from './batch.ts'
-import type { Debug } from './debug.ts'
-import { type Delivered, factsOf, type LastTry } from './delivered.ts'
+import { type Debug, withoutQuery } from './debug.ts'
+import { type Delivered, gaveUp, type LastTry } from './delivered.ts'
 import type { Encoded } from './encode.ts'
-import { type AnalyticsError, fault } from './errors.ts'
 import { type Packed, type Post, pack } from './post.ts'
+import { TRYING_AGAIN, warn } from './warning.ts'
 
 export type Deliver = (batch: readonly Encoded[], signal: AbortSignal) => Promise<Delivered>
 
 export type Tools = {
   post: Post
-  settings: { gzip: boolean; maxRetries: number; retryBase: number }
+  settings: { endpoint: string; gzip: boolean; maxRetries: number; retryBase: number }
   debug: Debug | undefined
 }
 
@@ -22,23 +22,40 @@ export type Tools = {
  */
 export function deliverer({ post, settings, debug }: Tools): Deliver {
   const { maxRetries, retryBase: baseMs } = settings
+  const url = withoutQuery(settings.endpoint)
+  /** Once is enough, until a batch has arrived again. */
+  let hasWarned = false
 
   return async (batch, signal) => {
+    const sinceFirst = stopwatch()
     let last: LastTry | undefined
     for (let tries = 1; !signal.aborted; tries++) {
+      // while it waited, the machine may have slept
+      if (last && sinceFirst() > TRIED_FOR_MS) return gaveUp(last, 'time')
       const body = await pack(bodyOf(batch, new Date().toISOString()), settings)
-      const verdict = judge(await timed(body, signal), Date.now())
-      if (verdict.verdict === 'taken') return { outcome: 'sent', rejected: verdict.rejected }
+      const verdict = judge(await timed(body, signal), { now: Date.now(), url })
+      if (verdict.verdict === 'taken') {
+        hasWarned = false
+        return { outcome: 'sent', rejected: verdict.rejected }
+      }
       if (verdict.verdict === 'refused') return { outcome: 'failed', error: verdict.error }
       if (signal.aborted) break
       const { error, retryAfterMs } = verdict
       last = { error, tries }
-      if (tries > maxRetries) return { outcome: 'failed', error: gaveUp(last) }
-      const delayMs = backoff({ tries, baseMs, random: Math.random(), retryAfterMs })
-      debug?.('retry', { tries, inMs: delayMs, after: error.message })
-      await sleep(delayMs, undefined, { signal }).catch(() => {})
+      const facts = { tries, baseMs, random: Math.random(), retryAfterMs }
+      const next = nextTry({ ...facts, maxRetries, sinceFirstMs: sinceFirst() })
+      if (next.next === 'none') return gaveUp(last, next.since)
+      tell(error, tries, next.waitMs)
+      await sleep(next.waitMs, undefined, { signal }).catch(() => {})
     }
     return { outcome: 'aborted', last }
+  }
+
+  function tell(error: Error, tries: number, inMs: number): void {
+    debug?.('retry', { tries, inMs, after: error.message })
+    if (hasWarned) return
+    hasWarned = true
+    warn(`Calls are not taken at ${url} now, and are tried again: ${error.message}`, TRYING_AGAIN)
   }
 
   async function timed(body: Packed, signal: AbortSignal) {
@@ -51,8 +68,8 @@ export function deliverer({ post, settings, debug }: Tools): Deliver {
   }
 }
 
-function gaveUp(last: LastTry): AnalyticsError {
-  const { error, tries } = last
-  const message = `No success in ${tries} ${tries === 1 ? 'try' : 'tries'}. The last: ${error.message}`
-  return fault('gave_up', message, { cause: error, ...factsOf(last) })
+/** Tells the ms since now, by the clock that says more: one stands while the machine sleeps, the other may be set back. */
+function stopwatch(): () => number {
+  const [steady, wall] = [performance.now(), Date.now()]
+  return () => Math.max(performance.now() - steady, Date.now() - wall)
 }

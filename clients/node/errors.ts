@@ -55,20 +55,21 @@ export class AnalyticsError extends Error {
    * one that this version of the library does not know.
    */
   readonly code: Code | (string & Record<never, never>)
-  readonly status: number | undefined
-  readonly reason: string | undefined
-  readonly tries: number | undefined
-  readonly calls: number | undefined
+  // declared alone: an error has no fields that say nothing
+  declare readonly status?: number
+  declare readonly reason?: string
+  declare readonly tries?: number
+  declare readonly calls?: number
 
-  constructor(code: string, message: string, details: Details = {}) {
-    super(message, 'cause' in details ? { cause: details.cause } : undefined)
+  constructor(code: string, message: string, { cause, ...facts }: Details = {}) {
+    super(message, cause === undefined ? undefined : { cause })
     this.code = code
-    this.status = details.status
-    this.reason = details.reason
-    this.tries = details.tries
-    this.calls = details.calls
+    Object.assign(this, facts)
   }
 }
+
+/** So many calls, as messages say it. */
+export const callsOf = (count: number): string => (count === 1 ? '1 call' : `${count} calls`)
 
 /** The same for codes of this library alone, which the compiler then knows. */
 export function fault(code: Code, message: string, details?: Details): AnalyticsError {

@@ -2,7 +2,7 @@ import type { Rejection } from './answer.ts'
 import type { CallType } from './calls.ts'
 import { type Delivered, factsOf, type LastTry } from './delivered.ts'
 import { type Encoded, idIn } from './encode.ts'
-import { AnalyticsError, fault } from './errors.ts'
+import { AnalyticsError, callsOf, fault } from './errors.ts'
 
 /** A call that was taken and could not be delivered: `json` as it was sent. */
 export type FailedMessage = { readonly type: CallType; readonly messageId: string; readonly json: string }
@@ -28,7 +28,8 @@ function rejectionsOf(batch: readonly Encoded[], rejected: readonly Rejection[])
   return rejected.flatMap(({ index, code, message }) => {
     const call = batch[index]
     if (!call) return []
-    const error = new AnalyticsError(code, `The service rejected the call: ${message}`, { status: 200 })
+    const text = `The service rejected the call${message === '' ? '.' : `: ${message}`}`
+    const error = new AnalyticsError(code, text, { status: 200 })
     return [failureOf(error, [call])]
   })
 }
@@ -49,5 +50,5 @@ function outOfTime(last: LastTry | undefined): AnalyticsError {
 export function summaryOf(failures: readonly Failure[]): string {
   const calls = failures.flatMap((failure) => failure.messages).length
   const codes = [...new Set(failures.map(({ error }) => error.code))].join(', ')
-  return `${calls} ${calls === 1 ? 'call' : 'calls'} could not be delivered (${codes}). ${failures[0]?.error.message}`
+  return `${callsOf(calls)} could not be delivered (${codes}). ${failures[0]?.error.message}`
 }

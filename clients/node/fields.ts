@@ -103,4 +103,9 @@ export function kindOf(value: unknown): string {
   return misprintOf(value) ?? KINDS[typeof value] ?? `a ${typeof value}`
 }
 
-const KINDS: Readonly<Record<string, string>> = { object: 'an object', number: 'a number', string: 'a text' }
+const KINDS: Readonly<Record<string, string>> = {
+  undefined: 'undefined',
+  object: 'an object',
+  string: 'a text',
+  bigint: 'a BigInt',
+}

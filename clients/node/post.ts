@@ -23,7 +23,7 @@ export async function pack(body: string, settings: { gzip: boolean }): Promise<P
 /** Makes one request. Never rejects; ends soon when the signal says so. */
 export type Post = (body: Packed, signal: AbortSignal) => Promise<Posted>
 
-export type Agents = { http?: HttpAgent | undefined; https?: HttpsAgent | undefined }
+export type Agents = { http?: HttpAgent | null | undefined; https?: HttpsAgent | null | undefined }
 
 export type Target = { endpoint: string; writeKey: string; requestTimeout: number; agent: Agents }
 

@@ -1,6 +1,6 @@
 import { isObject } from './fields.ts'
 
-/** One listener for all clients of the process, for as long as there is something to be called. */
+/** One listener for all tasks, for as long as there is something to be called. */
 function shared<Task>(listen: (on: boolean) => void) {
   const tasks = new Set<Task>()
   return {
@@ -15,6 +15,8 @@ function shared<Task>(listen: (on: boolean) => void) {
   }
 }
 
+type Shared<Task> = ReturnType<typeof shared<Task>>
+
 /** Called when the process has nothing left to do and would end. */
 export const whenIdle = shared<() => void>((on) => process[on ? 'on' : 'off']('beforeExit', idle))
 
@@ -22,14 +24,28 @@ function idle(): void {
   for (const task of [...whenIdle.tasks]) task()
 }
 
+/** The number is that of what is kept there: a version of this package that keeps something else has another. */
+const TERMINATED = Symbol.for('sluice-analytics: called on SIGTERM, 1')
+
 /**
  * Called and waited for when SIGTERM comes. Then the signal is raised again, so that the process ends as it would have. Not when it
  * has a listener of its own: that one has seen the signal, may be at work to end the process, and is not to see it twice. But those
  * of the package signal-exit, which many others bring along, leave the end to any other listener, and to us too: they do not count.
+ *
+ * All copies of this package in a process have these tasks and this listener in common: of two listeners each would leave the end
+ * of the process to the other.
  */
-export const whenTerminated = shared<() => Promise<unknown>>((on) =>
-  process[on ? 'prependListener' : 'off']('SIGTERM', terminated),
+export const whenTerminated = ofProcess(
+  TERMINATED,
+  shared<() => Promise<unknown>>((on) => process[on ? 'prependListener' : 'off']('SIGTERM', terminated)),
 )
+
+function ofProcess<Task>(key: symbol, own: Shared<Task>): Shared<Task> {
+  const first: unknown = Reflect.get(globalThis, key)
+  if (first) return first as Shared<Task> // what the next line of another copy has put there
+  Object.defineProperty(globalThis, key, { value: own })
+  return own
+}
 
 function terminated(): void {
   // first of all listeners, so that one that is there once is still counted

@@ -1,4 +1,5 @@
 import { type Failure, summaryOf } from './failure.ts'
+import { warn } from './warning.ts'
 
 /** What it returns says nothing, but a promise is waited for. */
 export type OnFailure = (failure: Failure) => unknown
@@ -26,5 +27,3 @@ async function tell(onFailure: OnFailure, failure: Failure): Promise<void> {
     warn(`onFailure has thrown: ${error instanceof Error ? error.stack : 'no error'}`)
   }
 }
-
-const warn = (message: string) => process.emitWarning(message, { type: 'AnalyticsWarning' })

@@ -58,6 +58,9 @@ export class Sender {
     }
     if (this.#added === 0) this.#flushedAt = performance.now()
     this.#added += 1
+    this.#room.taken()
+    // who waits for room is not to wait for company
+    if (this.#room.isAwaited) this.#flushTo = this.#added
     const { type, bytes } = call
     debug?.('queue', { type, messageId: idIn(call), bytes, waiting: queue.waiting })
     this.#next()
@@ -69,11 +72,16 @@ export class Sender {
     return this.#flushing.until(this.#added)
   }
 
-  /** Resolves when there is room for a call of any size. */
+  /** Resolves when there is room for a call of any size, and for that of everybody who waits so. */
   room(): Promise<void> {
-    if (this.#room.isThere) return Promise.resolve()
-    this.#flushAll()
-    return this.#room.wait()
+    const room = this.#room.wait()
+    if (this.#room.isAwaited) this.#flushAll()
+    return room
+  }
+
+  /** Nobody waits for room any longer: there will be no more calls. */
+  endRoom(): void {
+    this.#room.end()
   }
 
   /** Lets everything go that has not been sent yet, and reports it. */
@@ -130,8 +138,13 @@ export class Sender {
     const failures = failuresOf(settled, delivered)
     if (delivered.outcome !== 'sent')
       this.#failed = { calls: this.#failed.calls + settled.length, lastError: failures[0]?.error }
+    const letGo = queue.hold(failures.flatMap(({ messages }) => messages))
+    const told = report(failures).then(() => {
+      letGo()
+      this.#room.wake()
+    })
     // the next batch does not wait for onFailure: it may never end
-    this.#flushing.settled(this.#settled, report(failures))
+    this.#flushing.settled(this.#settled, told)
     this.#room.wake()
   }
 }

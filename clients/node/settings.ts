@@ -73,13 +73,16 @@ export function readSettings(given: Options) {
   }
 }
 
+/** Null and undefined are the same as no option. */
+const isGiven = (value: unknown) => value !== undefined && value !== null
+
 type Loose = { readonly [Name in keyof Options]?: unknown }
 
 function withoutAliases(given: Loose): Loose {
   const options: { -readonly [Name in keyof Loose]: unknown } = { ...given }
   for (const [alias, name] of ALIASES) {
-    if (given[alias] === undefined) continue
-    if (given[name] !== undefined && given[name] !== given[alias])
+    if (!isGiven(given[alias])) continue
+    if (isGiven(given[name]) && given[name] !== given[alias])
       throw fault('invalid_option', `${alias} is another name of ${name}: give one of them.`)
     options[name] = given[alias]
   }
@@ -87,7 +90,7 @@ function withoutAliases(given: Loose): Loose {
 }
 
 function writeKeyOf(value: unknown): string {
-  if (value === undefined || value === null || value === '')
+  if (!isGiven(value) || value === '')
     throw fault('write_key_required', 'writeKey is needed: the write key of the source.')
   // it is the user name of basic auth (RFC 7617, 2); its value is a secret and not shown
   if (typeof value === 'string' && !/[:\p{Cc}]/u.test(value)) return value
@@ -95,12 +98,17 @@ function writeKeyOf(value: unknown): string {
 }
 
 const BATCH_PATH = '/v1/batch'
+const DEFAULT_ENDPOINT = `http://localhost:8080${BATCH_PATH}`
 
-function endpointOf(value: unknown = `http://localhost:8080${BATCH_PATH}`): string {
+function endpointOf(given: unknown): string {
+  const value = given ?? DEFAULT_ENDPOINT
   const isUrl = typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value)
   if (!isUrl)
     // not shown: a password may be in it
-    throw fault('invalid_endpoint', 'endpoint must be a whole http or https URL.')
+    throw fault(
+      'invalid_endpoint',
+      `endpoint must be a whole http or https URL, like ${DEFAULT_ENDPOINT}, and its port at most 65535.`,
+    )
   const url = new URL(value)
   if (url.username || url.password)
     throw fault(
@@ -130,7 +138,7 @@ function agentOf(value: unknown): Agents {
   const isRight =
     isObject(agents) &&
     Object.entries(agents).every(
-      ([name, agent]) => ['http', 'https'].includes(name) && (agent === undefined || isObject(agent)),
+      ([name, agent]) => ['http', 'https'].includes(name) && (!isGiven(agent) || isObject(agent)),
     )
   if (isRight) return agents as Agents // what they do cannot be checked
   // not shown: a proxy's may hold a password
@@ -138,7 +146,7 @@ function agentOf(value: unknown): Agents {
 }
 
 function onFailureOf(value: unknown): OnFailure | undefined {
-  if (value === undefined || value === null) return undefined
+  if (!isGiven(value)) return undefined
   if (typeof value === 'function') return value as OnFailure // its parameters cannot be checked
   throw invalid('onFailure is', value, 'a function')
 }

@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { judge } from '../../../clients/node/answer.ts'
 import { batchAnswer, SUCCESS } from '../../../ingest/answer.ts'
 
-const now = Date.UTC(2026, 0, 2, 3, 4, 5)
+const asked = { now: Date.UTC(2026, 0, 2, 3, 4, 5), url: 'http://host/v1/batch' }
 const answer = (status: number, body: unknown = { success: true }, retryAfter?: string) =>
-  judge({ status, retryAfter, body: typeof body === 'string' ? body : JSON.stringify(body) }, now)
+  judge({ status, retryAfter, body: typeof body === 'string' ? body : JSON.stringify(body) }, asked)
 
 describe('taken', () => {
   test.each([
@@ -26,6 +26,20 @@ describe('taken', () => {
   test('is a 200 that names the calls it has rejected', () => {
     const rejected = [{ index: 3, code: 'event_not_defined', message: 'A track call needs event.' }]
     expect(answer(200, { success: true, rejected })).toEqual({ verdict: 'taken', rejected })
+  })
+
+  test('is a 200 that rejects calls without a code, or without a word: no other is lost by that', () => {
+    const whole = { index: 4, code: 'too_deep', message: 'm' }
+    const rejected = [{ index: 0, message: 'No.' }, { index: 1, code: 7 }, { index: 2, code: '' }, whole]
+    expect(answer(200, { success: true, rejected: [null, 'x', { code: 'x' }, ...rejected] })).toEqual({
+      verdict: 'taken',
+      rejected: [
+        { index: 0, code: 'rejected', message: 'No.' },
+        { index: 1, code: 'rejected', message: '' },
+        { index: 2, code: 'rejected', message: '' },
+        whole,
+      ],
+    })
   })
 
   test('is a 200 that names a call twice: the first time counts', () => {
@@ -59,14 +73,14 @@ describe('to be tried again', () => {
       error: {
         code: 'rejected',
         status: 200,
-        message: 'The endpoint answered 200 without {"success": true}: is it that of Sluice?',
+        message: 'http://host/v1/batch answered 200 without {"success": true}: is it /v1/batch of Sluice?',
       },
     })
   })
 
   test('is what had no answer', () => {
     const error = new Error('connect ECONNREFUSED')
-    expect(judge({ error }, now)).toEqual({ verdict: 'retry', error, retryAfterMs: undefined })
+    expect(judge({ error }, asked)).toEqual({ verdict: 'retry', error, retryAfterMs: undefined })
   })
 
   test.each([
@@ -95,16 +109,24 @@ describe('refused for good', () => {
     expect(answer(401, said)).toMatchObject({
       error: {
         reason: 'unknown_source',
-        message: 'The service answered 401 unknown_source: No source has this write key.',
+        message: 'http://host/v1/batch answered 401 unknown_source: No source has this write key.',
       },
     })
+  })
+
+  test.each([
+    [{ code: 'closed' }, 'http://host/v1/batch answered 403 closed.'],
+    [{ message: 'No.' }, 'http://host/v1/batch answered 403.'],
+    ['<html>', 'http://host/v1/batch answered 403.'],
+  ])('says no more than there is in %j', (said, message) => {
+    expect(answer(403, said)).toMatchObject({ error: { message } })
   })
 
   test('does not repeat a page of it', () => {
     const long = 'long '.repeat(10_000)
     const shown = `${long.slice(0, 300)}...`
     expect(answer(400, { code: long, message: long })).toMatchObject({
-      error: { reason: shown, message: `The service answered 400 ${shown}: ${shown}` },
+      error: { reason: shown, message: `http://host/v1/batch answered 400 ${shown}: ${shown}` },
     })
     expect(answer(200, { success: true, rejected: [{ index: 0, code: long, message: long }] })).toEqual({
       verdict: 'taken',
@@ -122,7 +144,7 @@ test('no answer makes it throw, and only 200 with success is success', () => {
   fc.assert(
     fc.property(answers, (posted) => {
       const isSuccess = posted.status === 200 && posted.body === '{"success":true}'
-      expect(judge(posted, now).verdict === 'taken').toBe(isSuccess)
+      expect(judge(posted, asked).verdict === 'taken').toBe(isSuccess)
     }),
   )
 })

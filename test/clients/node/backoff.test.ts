@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
-import { backoff } from '../../../clients/node/backoff.ts'
+import { describe, expect, test } from 'vitest'
+import { backoff, nextTry } from '../../../clients/node/backoff.ts'
 
 const most = (tries: number) => backoff({ tries, baseMs: 100, random: 1 })
 
@@ -38,4 +38,25 @@ test('whatever it is given, a number of milliseconds within its bounds', () => {
       expect(delayMs).toBeLessThanOrEqual(Math.max(10_000, Math.min(facts.retryAfterMs ?? 0, 300_000)))
     }),
   )
+})
+
+describe('after a try that was in vain', () => {
+  const minutes = (count: number) => count * 60_000
+  const facts = { tries: 1, baseMs: 100, random: 1, maxRetries: 25, sinceFirstMs: 0 }
+
+  test('comes another one, after its wait', () => {
+    expect(nextTry(facts)).toEqual({ next: 'try', waitMs: 100 })
+    expect(nextTry({ ...facts, tries: 25 })).toEqual({ next: 'try', waitMs: 10_000 })
+  })
+
+  test('comes none when there were enough', () => {
+    expect(nextTry({ ...facts, tries: 26 })).toEqual({ next: 'none', since: 'tries' })
+    expect(nextTry({ ...facts, maxRetries: 0 })).toEqual({ next: 'none', since: 'tries' })
+  })
+
+  test('comes none that would begin more than 45 minutes after the first', () => {
+    const late = { ...facts, retryAfterMs: minutes(5) }
+    expect(nextTry({ ...late, sinceFirstMs: minutes(40) })).toEqual({ next: 'try', waitMs: minutes(5) })
+    expect(nextTry({ ...late, sinceFirstMs: minutes(40) + 1 })).toEqual({ next: 'none', since: 'time' })
+  })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { isDebug, masked } from '../../../clients/node/debug.ts'
-import { clientOf, startService } from './service.ts'
+import { clientOf, startService, warnings } from './service.ts'
 
 test.each([
   ['analytics', true],
@@ -29,6 +29,7 @@ describe('what is printed to stderr', () => {
   /** Two calls, a retry and a success. */
   async function linesOf(debug: string): Promise<string[]> {
     vi.stubEnv('DEBUG', debug)
+    warnings()
     const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
     onTestFinished(() => {
       vi.unstubAllEnvs()
@@ -61,7 +62,7 @@ describe('what is printed to stderr', () => {
       String.raw`queue type="identify" messageId="line\\nbreak" bytes=\d+ waiting=2`,
       'flush calls=2 waiting=0',
       String.raw`response status=503 ms=\d+ bytes=\d+ gzip=true`,
-      String.raw`retry tries=1 inMs=\d+ after="The service answered 503\."`,
+      String.raw`retry tries=1 inMs=\d+ after="http://127\.0\.0\.1:\d+/v1/batch answered 503\."`,
       String.raw`response status=200 ms=\d+ bytes=\d+ gzip=true`,
     ]
     expect(lines).toHaveLength(expected.length)

@@ -1,7 +1,9 @@
+import { inspect } from 'node:util'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { encode, idIn } from '../../../clients/node/encode.ts'
+import { AnalyticsError } from '../../../clients/node/errors.ts'
 import { isDeeper } from '../../../clients/node/levels.ts'
 import { accept } from '../../../ingest/call/accept.ts'
 import { boundOf } from '../../../ingest/call/json.ts'
@@ -111,6 +113,11 @@ describe('an object within a call', () => {
     expect(String(thrownBy(() => track(new Map())))).toMatch(/properties must be an object; it is a Map\./)
   })
 
+  test('has -0 as 0, as an id has', () => {
+    expect(track({ a: -0, list: [-0] }).json).toContain('"properties":{"a":0,"list":[0]}')
+    expect(read(encode('page', { userId: -0 }, made)).userId).toBe('0')
+  })
+
   test('loses what JSON has no form of, and NaN becomes null', () => {
     expect(read(track({ a: undefined, b: () => {}, c: Number.NaN, d: 1 })).properties).toEqual({
       c: null,
@@ -212,6 +219,20 @@ describe('what is no call is refused', () => {
     expect(thrownBy(() => encode('identify', call, made))).toMatchObject({ code: 'call_not_object' })
   })
 
+  test.each([
+    [undefined, 'undefined'],
+    [null, 'null'],
+    [['u1'], 'an array'],
+    ['u1', 'a text'],
+    [7, 'a number'],
+    [7n, 'a BigInt'],
+    [true, 'a boolean'],
+    [Symbol('u1'), 'a symbol'],
+    [() => {}, 'a function'],
+  ])('and said to be what it is: %s', (call, kind) => {
+    expect(String(thrownBy(() => encode('identify', call, made)))).toMatch(new RegExp(`it got ${kind}\\.$`))
+  })
+
   test('a misspelt field is named, with those there are', () => {
     const error = thrownBy(() => encode('track', { userId: 'u1', event: 'Counted', propertes: {} }, made))
     expect(error).toMatchObject({
@@ -223,6 +244,16 @@ describe('what is no call is refused', () => {
   test('undefined in an unknown field is nothing', () => {
     expect(read(encode('page', { userId: 'u1', extra: undefined }, made))).not.toHaveProperty('extra')
   })
+})
+
+test('an error has no fields that say nothing', () => {
+  const error = thrownBy(() => encode('identify', {}, made))
+  expect(Object.keys(error as object).sort()).toEqual(['code', 'name'])
+  expect(inspect(error)).not.toMatch(/undefined|cause/)
+  const more = new AnalyticsError('gave_up', 'm', { status: 503, tries: 3, cause: 'c' })
+  expect(inspect(more)).toMatch(/status: 503/)
+  expect(Object.keys(more).sort()).toEqual(['code', 'name', 'status', 'tries'])
+  expect(more.cause).toBe('c')
 })
 
 test('a call that is too large is told its size and the limit', () => {

@@ -1,5 +1,5 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { clientOf, startService, track } from './service.ts'
+import { describe, expect, test } from 'vitest'
+import { clientOf, startService, track, warnings } from './service.ts'
 
 const rejected = (...indexes: number[]) => ({
   body: JSON.stringify({
@@ -7,13 +7,6 @@ const rejected = (...indexes: number[]) => ({
     rejected: indexes.map((index) => ({ index, code: 'too_deep', message: 'Nested deeper than 64 levels.' })),
   }),
 })
-
-/** The warnings that the process would emit while the test runs, and their type. */
-function warnings(): unknown[][] {
-  const emit = vi.spyOn(process, 'emitWarning').mockReturnValue()
-  onTestFinished(() => emit.mockRestore())
-  return emit.mock.calls
-}
 
 describe('calls that the service rejects from within a batch', () => {
   test('are reported one by one, with its code', async () => {
@@ -26,6 +19,23 @@ describe('calls that the service rejects from within a batch', () => {
       { error: { name: 'AnalyticsError', code: 'too_deep', status: 200 }, messages: [{ messageId: 'm-3' }] },
     ])
     expect(JSON.parse(failures[0]?.messages[0]?.json ?? '')).toMatchObject({ properties: { number: 1 } })
+  })
+
+  test('are reported without a code and a word as well, and hide no others', async () => {
+    const body = JSON.stringify({
+      success: true,
+      rejected: [{ index: 0 }, null, { index: 2, code: 'too_deep' }],
+    })
+    const { analytics, failures } = clientOf(await startService(() => ({ body })))
+    for (const messageId of ['m-0', 'm-1', 'm-2']) analytics.track({ ...track(0), messageId })
+    await analytics.flush()
+    expect(failures).toMatchObject([
+      {
+        error: { code: 'rejected', status: 200, message: 'The service rejected the call.' },
+        messages: [{ messageId: 'm-0' }],
+      },
+      { error: { code: 'too_deep', status: 200 }, messages: [{ messageId: 'm-2' }] },
+    ])
   })
 
   test('are reported once, also when they are named twice', async () => {
@@ -98,8 +108,7 @@ describe('without onFailure', () => {
     for (let number = 0; number < 3; number++)
       analytics.track({ ...track(number), context: { secret: 'hidden' } })
     await analytics.flush()
-    const message =
-      '3 calls could not be delivered (rejected). The service answered 401 unknown_source: No source has this write key.'
+    const message = `3 calls could not be delivered (rejected). ${service.endpoint} answered 401 unknown_source: No source has this write key.`
     expect(seen).toEqual([[message, { type: 'AnalyticsWarning' }]])
   })
 

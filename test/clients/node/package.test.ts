@@ -41,9 +41,9 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-test('the package has its code, its types, its README and the licence, and nothing else', async () => {
+test('the package has its code, its types, its README, its example and the licence, and nothing else', async () => {
   const names = await readdir(join(app, 'node_modules/sluice-analytics'))
-  expect(names.sort()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json'])
+  expect(names.sort()).toEqual(['LICENSE', 'README.md', 'dist', 'examples', 'package.json'])
   const licences = [join(app, 'node_modules/sluice-analytics/LICENSE'), join(project, 'LICENSE')]
   const [packed, ours] = await Promise.all(licences.map((path) => readFile(path, 'utf8')))
   expect(packed).toBe(ours)
@@ -52,12 +52,28 @@ test('the package has its code, its types, its README and the licence, and nothi
   expect(built).toEqual(expect.arrayContaining(['index.js', 'index.d.ts']))
 })
 
-test('the first example sends its calls, and ends', patience, async () => {
+test('its README links to nothing that it does not have', async () => {
+  const inside = join(app, 'node_modules/sluice-analytics')
+  const readme = await readFile(join(inside, 'README.md'), 'utf8')
+  const links = [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target)
+  expect(links).toContain('examples/first-call.mjs')
+  const headings = [...readme.matchAll(/^## (.*)$/gm)].map(
+    ([, heading = '']) => `#${heading.toLowerCase().replaceAll(' ', '-')}`,
+  )
+  for (const link of links)
+    if (link.startsWith('#')) expect(headings).toContain(link)
+    else await readFile(join(inside, link))
+})
+
+test('the first example sends its calls, says so, and ends', patience, async () => {
   const service = await startService()
-  await copyFile(join(source, 'examples/first-call.js'), join(app, 'first-call.js'))
+  await copyFile(
+    join(app, 'node_modules/sluice-analytics/examples/first-call.mjs'),
+    join(app, 'first-call.mjs'),
+  )
   const env = { ...process.env, WRITE_KEY: 'its-write-key', ENDPOINT: service.endpoint }
-  const { stdout, stderr } = await exec(process.execPath, ['first-call.js'], { cwd: app, env })
-  expect([stdout, stderr]).toEqual(['', ''])
+  const { stdout, stderr } = await exec(process.execPath, ['first-call.mjs'], { cwd: app, env })
+  expect([stdout, stderr]).toEqual(['2 calls sent\n', ''])
   expect(service.arrivals.map(({ headers }) => headers.authorization)).toEqual([
     `Basic ${btoa('its-write-key:')}`,
   ])
@@ -95,6 +111,7 @@ describe('its types', () => {
       import { Analytics, AnalyticsError, type Failure, type Options, type Track } from 'sluice-analytics'
       const options: Options = { writeKey: 'k', onFailure: ({ error, messages }: Failure) => [error.code, messages[0]?.json] }
       const more: Options = { writeKey: 'k', agent: { https: {} }, onFailure: async ({ error }) => void error.code }
+      const least: Options = { writeKey: 'k', endpoint: null, flushAt: null, agent: { http: null }, onFailure: null }
       const analytics = new Analytics(options)
       interface Plan { name: string; price: number }
       const plan: Plan = { name: 'pro', price: 9 }

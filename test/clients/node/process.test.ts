@@ -1,4 +1,8 @@
-import { describe, expect, test } from 'vitest'
+import { cp, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { Analytics } from '../../../clients/node/index.ts'
 import { until } from '../../helpers/until.ts'
 import { run } from './program.ts'
@@ -27,9 +31,24 @@ describe('a process that has nothing more to do', () => {
   })
 
   test('tries what cannot be sent as often as it should, says so, and ends', patience, async () => {
-    const { ended, complained } = run('calls-and-ends', [await deadEndpoint(), '3'])
+    const endpoint = await deadEndpoint()
+    const { ended, complained } = run('calls-and-ends', [endpoint, '3'])
     expect(await ended).toMatchObject({ code: 0 })
-    expect(complained()).toMatch(/AnalyticsWarning: 3 calls could not be delivered \(gave_up\).*ECONNREFUSED/)
+    const [first, second] = complained()
+      .split('\n')
+      .filter((line) => line.includes('AnalyticsWarning'))
+    expect(first).toContain(
+      `[SLUICE_TRYING_AGAIN] AnalyticsWarning: Calls are not taken at ${endpoint}v1/batch now, and are tried again: connect ECONNREFUSED`,
+    )
+    expect(second).toMatch(/AnalyticsWarning: 3 calls could not be delivered \(gave_up\).*ECONNREFUSED/)
+  })
+
+  test('says only that it gave up, where Node is told so', patience, async () => {
+    const flags = ['--disable-warning=SLUICE_TRYING_AGAIN']
+    const { ended, complained } = run('calls-and-ends', [await deadEndpoint(), '3'], flags)
+    await ended
+    expect(complained()).toMatch(/3 calls could not be delivered/)
+    expect(complained()).not.toContain('SLUICE_TRYING_AGAIN')
   })
 })
 
@@ -67,6 +86,26 @@ describe('on SIGTERM', () => {
     expect(service.calls()).toHaveLength(2)
   })
 
+  /** Another copy of the library, as a second version of the package is. @returns its main file. */
+  async function copied(): Promise<string> {
+    const project = fileURLToPath(new URL('../../../', import.meta.url))
+    const folder = await mkdtemp(join(tmpdir(), 'sluice-copy-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const isSource = (path: string) => !/\/dist$|\.tgz$/.test(path)
+    await cp(join(project, 'clients/node'), join(folder, 'node'), { recursive: true, filter: isSource })
+    await symlink(join(project, 'node_modules'), join(folder, 'node_modules'))
+    return join(folder, 'node/index.ts')
+  }
+
+  test('two copies of the library in one process send what waits, and it ends', patience, async () => {
+    const service = await startService()
+    const { printed, complained, kill, ended } = run('terminated', [service.endpoint, '', await copied()])
+    await until(() => printed() === 'ready\n', { ...patience, message: complained })
+    kill('SIGTERM')
+    expect(await ended).toEqual({ code: null, signal: 'SIGTERM' })
+    expect(service.calls()).toHaveLength(2)
+  })
+
   test('nothing is listened for unless asked, nor after close()', async () => {
     const options = { writeKey: 'k', endpoint: 'http://localhost:1/' }
     const before = process.listenerCount('SIGTERM')
@@ -85,6 +124,7 @@ describe('memory is bounded by maxQueueBytes', () => {
   test.each([
     ['nothing listens', deadEndpoint],
     ['nothing answers', async () => (await startService(() => 'hang')).endpoint],
+    ['onFailure is done with nothing', async () => (await startService(() => ({ status: 400 }))).endpoint],
   ])('while %s', patience, async (_what, endpoint) => {
     const { printed, complained, ended } = run('floods', [await endpoint(), String(BYTES)], ['--expose-gc'])
     expect(await ended, complained()).toMatchObject({ code: 0 })

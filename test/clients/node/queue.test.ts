@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Encoded, idIn } from '../../../clients/node/encode.ts'
@@ -42,6 +44,60 @@ describe('a queue is full', () => {
     queue.push(call(30_000))
     expect(thrownBy(() => queue.push(call(1)))).toMatchObject({ code: 'queue_full' })
   })
+})
+
+describe('what is held elsewhere', () => {
+  test('counts until it is let go', () => {
+    const queue = queueOf({ maxQueue: 3 })
+    const letGo = queue.hold([{ json: '{}' }, { json: '{}' }])
+    queue.push(call(1))
+    expect([queue.size, queue.waiting, queue.room]).toEqual([3, 1, 0])
+    const error = thrownBy(() => queue.push(call(1)))
+    expect(error).toMatchObject({ message: expect.stringMatching(/, 2 calls of it with onFailure:/) })
+    letGo()
+    expect([queue.size, queue.room]).toEqual([1, 2])
+  })
+
+  test('counts in bytes of UTF-8', () => {
+    const queue = queueOf({ maxQueueBytes: 40_000 })
+    const letGo = queue.hold([{ json: 'é'.repeat(20_000) }])
+    expect(thrownBy(() => queue.push(call(1)))).toMatchObject({ code: 'queue_full' })
+    letGo()
+    queue.push(call(32_768))
+  })
+})
+
+test('one call is no calls', () => {
+  const queue = queueOf({ maxQueue: 1 })
+  queue.push(call(1))
+  expect(String(thrownBy(() => queue.push(call(1))))).toContain('The queue holds its 1 call (maxQueue): ')
+})
+
+test('a batch of one takes no longer however many wait', () => {
+  const COUNT = 100_000
+  const queue = queueOf({ maxQueue: COUNT, maxQueueBytes: COUNT, flushAt: 1 })
+  for (let number = 0; number < COUNT; number++) queue.push(call(1))
+  const start = performance.now()
+  while (queue.waiting > 0) queue.take()
+  // some 20 ms; to move all that waits each time takes many seconds
+  expect(performance.now() - start).toBeLessThan(1_500)
+}, 60_000)
+
+test('what was taken and released is not kept', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  const queue = queueOf({ flushAt: 1 })
+  const first = (() => {
+    const taken = call(1)
+    queue.push(taken)
+    return new WeakRef(taken)
+  })()
+  for (let number = 0; number < 9; number++) queue.push(call(1))
+  queue.take()
+  queue.release()
+  await new Promise(setImmediate)
+  collect()
+  expect([queue.waiting, first.deref()]).toEqual([9, undefined])
 })
 
 test('there is room when the largest call would be taken', () => {

@@ -16,8 +16,8 @@ function namesIn(section: string): string[] {
 }
 
 test('the first example is the one in the examples', () => {
-  const [, code] = /## The first call\n+```js\n([\s\S]*?)```/.exec(readme) ?? []
-  expect(code).toBe(read('examples/first-call.js'))
+  const [, code] = /## The first call\n[\s\S]*?```js\n([\s\S]*?)```/.exec(readme) ?? []
+  expect(code).toBe(read('examples/first-call.mjs'))
 })
 
 test('the options are all there, with their defaults', () => {

@@ -1,6 +1,9 @@
 import { Agent } from 'node:http'
-import { describe, expect, test } from 'vitest'
-import { type Answer, clientOf, deadEndpoint, numbersOf, startService, track } from './service.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { type Answer, clientOf, deadEndpoint, numbersOf, startService, track, warnings } from './service.ts'
+
+// that something is tried again is what is tested here
+beforeEach(() => void warnings())
 
 /** Answers in their order; success when there are no more. */
 const inTurn =

@@ -47,24 +47,23 @@ test('a producer that waits for room makes any number of calls, in order, and no
   expect(failures).toEqual([])
 })
 
-test('so do several, when they try again after queue_full', async () => {
+test.each([
+  ['calls', { maxQueue: 10 }],
+  ['bytes', { maxQueueBytes: 40_000 }],
+])('so do many at once, and none is refused, where the queue is bounded by %s', async (_by, bound) => {
+  const PRODUCERS = 50
   const service = await startService()
-  const { analytics } = clientOf(service, { maxQueue: 10 })
+  const { analytics, failures } = clientOf(service, bound)
+  const text = 'x'.repeat(2_000)
   const produce = async (first: number) => {
-    for (let number = first; number < 400; number += 4) {
-      for (let taken = false; !taken; ) {
-        await analytics.room()
-        try {
-          analytics.track(track(number))
-          taken = true
-        } catch (error) {
-          expect(error).toMatchObject({ code: 'queue_full' })
-        }
-      }
+    for (let number = first; number < 400; number += PRODUCERS) {
+      await analytics.room()
+      analytics.track({ ...track(number), context: { text } })
     }
   }
-  await Promise.all([0, 1, 2, 3].map(produce))
+  await Promise.all(Array.from({ length: PRODUCERS }, (_, first) => produce(first)))
   await analytics.flush()
   const numbers = numbersOf(service.calls()).sort((a, b) => a - b)
   expect(numbers).toEqual(Array.from({ length: 400 }, (_, number) => number))
+  expect(failures).toEqual([])
 })

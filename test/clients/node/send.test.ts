@@ -2,7 +2,7 @@ import { Agent } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { until } from '../../helpers/until.ts'
-import { clientOf, gate, numbersOf, startService, track } from './service.ts'
+import { clientOf, gate, numbersOf, startService, track, warnings } from './service.ts'
 
 describe('a batch', () => {
   test('is a POST with the write key as user name, and the calls in their order', async () => {
@@ -136,6 +136,7 @@ test('all requests take one connection', async () => {
 })
 
 test('an answer of any length is read to 1 MB, then cut off and asked for again', async () => {
+  warnings()
   const long = (bytes: number) => ({ body: JSON.stringify({ success: true, more: 'x'.repeat(bytes) }) })
   const service = await startService((_arrival, index) => [long(900_000), long(9_000_000)][index] ?? {})
   const { analytics, failures } = clientOf(service)

@@ -19,13 +19,14 @@ function fakeSender({
   flushAfter = 1_000,
   takesMs = 0,
   maxQueue = 100,
+  maxQueueBytes = 10_000_000,
   report = async (): Promise<void> => {},
   outcome = taken,
 } = {}) {
   const sent: { at: number; ids: string[] }[] = []
   const start = performance.now()
   let underWay = 0
-  const settings = { flushAt, flushAfter, maxQueue, maxQueueBytes: 10_000_000 }
+  const settings = { flushAt, flushAfter, maxQueue, maxQueueBytes }
   const sender = new Sender({
     queue: new Queue(settings),
     deliver: async (batch): Promise<Delivered> => {
@@ -221,6 +222,23 @@ describe('a report that is not taken yet', () => {
     expect(flushed).toEqual(['first', 'second'])
   })
 
+  test('has its calls counted until it is, by number and by bytes; then there is room', async () => {
+    const { promise, resolve: take } = Promise.withResolvers<void>()
+    const { sender, sent, add } = fakeSender({ outcome: refused, report: () => promise, maxQueue: 3 })
+    add(3)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(sent).toHaveLength(1)
+    expect(() => add(1)).toThrow(
+      expect.objectContaining({
+        code: 'queue_full',
+        message: expect.stringContaining('its 3 calls (maxQueue), 3 calls of it with onFailure'),
+      }),
+    )
+    const added = sender.room().then(() => add(1))
+    take()
+    await added
+  })
+
   test('is not when time is short, nor any other from then on', async () => {
     const { sender, add } = fakeSender({ outcome: refused, report: () => new Promise(() => {}) })
     add(3)
@@ -255,6 +273,38 @@ describe('room', () => {
     expect(taken).toEqual([1, 2])
     await vi.advanceTimersByTimeAsync(100)
     expect(taken).toEqual([1, 2, 3])
+  })
+
+  test('is had by no more callers than there is room for, also by those that ask at the same time', async () => {
+    const { sender, sent, add } = fakeSender({ flushAt: 1, maxQueue: 3 })
+    const callers = Array.from({ length: 20 }, () => sender.room().then(() => add(1)))
+    await Promise.all(callers)
+    await sender.flush()
+    expect(sent.flatMap(({ ids }) => ids)).toEqual(range(0, 20))
+  })
+
+  test('is had by whoever calls in the same turn, and then by the next', async () => {
+    const { sender, add } = fakeSender({ maxQueue: 1 })
+    const order: string[] = []
+    const idle = sender.room().then(() => order.push('idle'))
+    const next = sender.room().then(() => {
+      order.push('next')
+      add(1)
+    })
+    await idle
+    await Promise.resolve()
+    expect(order).toEqual(['idle'])
+    await next
+  })
+
+  test('does not wait for company where somebody waits for it', async () => {
+    const { sender, sent, add } = fakeSender({ flushAt: 50, maxQueue: 100, maxQueueBytes: 40_000 })
+    const both = [sender.room(), sender.room()]
+    await both[0]
+    add(1, 32_000)
+    await vi.advanceTimersByTimeAsync(0)
+    await both[1]
+    expect(sent.map(({ ids }) => ids)).toEqual([['0']])
   })
 
   test('comes for all when the queue is empty, whether they call or not', async () => {

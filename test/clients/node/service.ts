@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { gunzipSync } from 'node:zlib'
-import { onTestFinished } from 'vitest'
+import { onTestFinished, vi } from 'vitest'
 import { Analytics, type Failure, type Options } from '../../../clients/node/index.ts'
 
 /** One request as it came: `text` inflated, `connection` counted from 1. */
@@ -98,6 +98,13 @@ export function clientOf(service: Pick<Service, 'endpoint'>, options: Partial<Op
   })
   onTestFinished(() => analytics.close().catch(() => {}))
   return { analytics, failures }
+}
+
+/** The warnings that the process would emit while the test runs, and what goes with each. */
+export function warnings(): unknown[][] {
+  const emit = vi.spyOn(process, 'emitWarning').mockReturnValue()
+  onTestFinished(() => emit.mockRestore())
+  return emit.mock.calls
 }
 
 /** A gate that holds back answers until it is opened. */

@@ -2,7 +2,7 @@ import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import { describe, expect, test } from 'vitest'
 import { Analytics, type Options } from '../../../clients/node/index.ts'
-import { readSettings } from '../../../clients/node/settings.ts'
+import { OPTIONS, readSettings } from '../../../clients/node/settings.ts'
 import { thrownBy } from './service.ts'
 
 const key = { writeKey: 'shop-write-key' }
@@ -47,8 +47,8 @@ test.each([
   'http://',
   'http://a b/',
   'http://u:p@host/',
+  'http://host:99999/',
   7,
-  null,
 ])('%j is no endpoint', (endpoint) => {
   expect(thrownBy(() => read({ endpoint }))).toMatchObject({ code: 'invalid_endpoint' })
 })
@@ -77,8 +77,22 @@ test('agents are those for http and https, or one of them', () => {
     })
 })
 
-test('undefined is as if the option were not there', () => {
-  expect(read({ flushAt: undefined, gzip: undefined, endpoint: undefined })).toEqual(read({}))
+test.each([null, undefined])('%s is as if the option were not there', (nothing) => {
+  const { writeKey: _needed, ...others } = Object.fromEntries(OPTIONS.map((name) => [name, nothing]))
+  expect(read(others)).toEqual(read({}))
+  expect(read({ size: nothing, flushAt: 5, interval: 7, flushAfter: nothing })).toMatchObject({
+    flushAt: 5,
+    flushAfter: 7,
+  })
+  const http = new HttpAgent()
+  expect(read({ agent: { http, https: nothing } }).agent).toEqual({ http, https: nothing })
+})
+
+test('an endpoint that is none is told of the port, too', () => {
+  expect(thrownBy(() => read({ endpoint: 'http://host:99999/' }))).toMatchObject({
+    message:
+      'endpoint must be a whole http or https URL, like http://localhost:8080/v1/batch, and its port at most 65535.',
+  })
 })
 
 describe('is refused', () => {
@@ -123,12 +137,17 @@ describe('is refused', () => {
     })
   })
 
-  test.each([undefined, null, 'shop-write-key'])('%j in the place of options', (options) => {
+  test.each([
+    [undefined, 'they are undefined.'],
+    [null, 'they are null.'],
+    ['shop-write-key', 'they are a text.'],
+  ])('%j in the place of options', (options, said) => {
     const error = thrownBy(() => readSettings(options as never))
     expect(error).toMatchObject({
       code: 'invalid_option',
-      message: expect.not.stringContaining('shop-write-key'),
+      message: expect.stringMatching(new RegExp(`${said}$`)),
     })
+    expect(String(error)).not.toContain('shop-write-key')
   })
 
   test.each(['http://bob:hunter2@host:99999/', 'localhost:8080/v1/batch?writeKey=hunter2'])(

@@ -1,10 +1,16 @@
 // makes far more calls than can be sent, each with an id cut from a large text, and prints how many were taken and the bytes of memory
 // that they need; with --expose-gc
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Analytics, AnalyticsError } from '../../../../clients/node/index.ts'
+import { Analytics, AnalyticsError, type Failure } from '../../../../clients/node/index.ts'
 
 const [endpoint = '', maxQueueBytes = ''] = process.argv.slice(2)
-const analytics = new Analytics({ writeKey: 'k', endpoint, maxQueueBytes: Number(maxQueueBytes) })
+/** What has failed is kept, and never done with. */
+const failed: Failure[] = []
+const onFailure = (failure: Failure) => {
+  failed.push(failure)
+  return new Promise(() => {})
+}
+const analytics = new Analytics({ writeKey: 'k', endpoint, maxQueueBytes: Number(maxQueueBytes), onFailure })
 const text = 'x'.repeat(800)
 
 async function flood(count: number): Promise<number> {

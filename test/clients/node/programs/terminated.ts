@@ -1,8 +1,9 @@
 // two clients with a call each, and something to do until SIGTERM comes. With `on` or `once` it has also a listener that ends with
-// code 7, with `signal-exit` one that does as that package's
+// code 7, with `signal-exit` one that does as that package's. The second client is of another copy of the library, where one is named
 import { Analytics } from '../../../../clients/node/index.ts'
 
-const [endpoint = '', other = ''] = process.argv.slice(2)
+const [endpoint = '', other = '', copy] = process.argv.slice(2)
+const second: typeof Analytics = copy ? (await import(copy)).Analytics : Analytics
 
 async function end(): Promise<void> {
   process.stdout.write('own\n')
@@ -24,9 +25,8 @@ if (other === 'signal-exit') {
   Object.defineProperty(globalThis, Symbol.for('signal-exit emitter'), { value: { count: 1 } })
 }
 
-const clients = ['one', 'two'].map(
-  (writeKey) => new Analytics({ writeKey, endpoint, flushAfter: 600_000, closeOnSigterm: true }),
-)
+const options = { endpoint, flushAfter: 600_000, closeOnSigterm: true }
+const clients = [new Analytics({ writeKey: 'one', ...options }), new second({ writeKey: 'two', ...options })]
 for (const client of clients) client.track({ userId: 'u1', event: 'Counted' })
 setInterval(() => {}, 60_000)
 process.stdout.write('ready\n')

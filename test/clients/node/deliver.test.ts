@@ -1,0 +1,109 @@
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { Posted } from '../../../clients/node/answer.ts'
+import { deliverer } from '../../../clients/node/deliver.ts'
+import { warnings } from './service.ts'
+
+const MINUTE = 60_000
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+})
+
+const unavailable = (retryAfter?: string): Posted => ({ status: 503, retryAfter, body: '' })
+const success: Posted = { status: 200, retryAfter: undefined, body: '{"success":true}' }
+
+/** Sends batches of one call whose tries come to this, each in so many minutes of the faked clocks. */
+function delivererOf(answers: readonly Posted[], { minutes = 0, maxRetries = 1_000, retryBase = 1 } = {}) {
+  const left = [...answers]
+  const post = vi.fn(async () => {
+    vi.advanceTimersByTime(minutes * MINUTE)
+    return left.shift() ?? unavailable()
+  })
+  const endpoint = 'http://host:8090/v1/batch?token=hidden'
+  const settings = { endpoint, gzip: false, maxRetries, retryBase }
+  const deliver = deliverer({ post, settings, debug: undefined })
+  const send = () =>
+    deliver([{ type: 'track', json: '{"messageId":"m-1"}', bytes: 19 }], new AbortController().signal)
+  return { post, send }
+}
+
+describe('a batch is given up 45 minutes after its first try', () => {
+  const gaveUp = (tries: number) => ({
+    outcome: 'failed',
+    error: {
+      code: 'gave_up',
+      message: 'Gave up after 45 minutes: http://host:8090/v1/batch answered 503.',
+      tries,
+      status: 503,
+    },
+  })
+  beforeEach(() => void warnings())
+
+  test('however many tries are left', async () => {
+    const { post, send } = delivererOf([], { minutes: 10 })
+    expect(await send()).toMatchObject(gaveUp(5))
+    expect(post).toHaveBeenCalledTimes(5)
+  })
+
+  test('at once, where the service asks for more time than is left', async () => {
+    const { post, send } = delivererOf([unavailable('300')], { minutes: 41 })
+    expect(await send()).toMatchObject(gaveUp(1))
+    expect(post).toHaveBeenCalledTimes(1)
+  })
+
+  test('where it wakes too late, as when the machine has slept', async () => {
+    const { post, send } = delivererOf([], { retryBase: 10_000 })
+    vi.spyOn(Math, 'random').mockReturnValue(0.005)
+    onTestFinished(() => void vi.mocked(Math.random).mockRestore())
+    const sent = send()
+    await vi.waitFor(() => expect(post).toHaveBeenCalled())
+    // the steady clock stands meanwhile
+    vi.setSystemTime(Date.now() + 46 * MINUTE)
+    expect(await sent).toMatchObject(gaveUp(1))
+    expect(post).toHaveBeenCalledTimes(1)
+  })
+
+  test('and not before, although a clock is set back meanwhile', async () => {
+    const { post, send } = delivererOf([unavailable(), unavailable(), success], { minutes: 20 })
+    const sent = send()
+    await vi.waitFor(() => expect(post).toHaveBeenCalled())
+    vi.setSystemTime(0)
+    expect(await sent).toEqual({ outcome: 'sent', rejected: [] })
+    expect(post).toHaveBeenCalledTimes(3)
+  })
+})
+
+describe('that calls are tried again is said by a warning', () => {
+  test('once until a batch has arrived, with the URL and the reason, and nothing that is secret', async () => {
+    const seen = warnings()
+    const { send } = delivererOf([
+      { error: new Error('connect ECONNREFUSED') },
+      unavailable(),
+      success,
+      success,
+      unavailable(),
+      success,
+    ])
+    for (let batch = 0; batch < 3; batch++) await send()
+    const about = { type: 'AnalyticsWarning', code: 'SLUICE_TRYING_AGAIN' }
+    const start = 'Calls are not taken at http://host:8090/v1/batch now, and are tried again:'
+    expect(seen).toEqual([
+      [`${start} connect ECONNREFUSED`, about],
+      [`${start} http://host:8090/v1/batch answered 503.`, about],
+    ])
+  })
+
+  test('not again for the next batch, when the one before it was given up', async () => {
+    const seen = warnings()
+    const { send } = delivererOf([], { maxRetries: 1 })
+    for (let batch = 0; batch < 3; batch++) await send()
+    expect(seen).toHaveLength(1)
+  })
+
+  test('not where there is no other try', async () => {
+    const seen = warnings()
+    expect(await delivererOf([], { maxRetries: 0 }).send()).toMatchObject({ outcome: 'failed' })
+    expect(seen).toEqual([])
+  })
+})
