@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -52,7 +53,7 @@ func (a *answer) String() string {
 	if a.err != nil {
 		return "none: " + a.err.Error()
 	}
-	return fmt.Sprintf("status %d, %d bytes", a.status, len(a.body))
+	return fmt.Sprintf("status %d, %s", a.status, counted(len(a.body), "byte", "bytes"))
 }
 
 // reason says what was wrong with a try that did not succeed.
@@ -77,25 +78,43 @@ type rejection struct {
 	Message string
 }
 
-// rejections returns those of a batch of so many calls, at most one for each.
-func (a *answer) rejections(calls int) []rejection {
+// rejections returns those of a batch of so many calls, at most one for each. What cannot be read of one does not hide the others.
+func (a *answer) rejections(calls int) (rejections []rejection) {
 	if !bytes.Contains(a.body, []byte(`"rejected"`)) {
 		return nil
 	}
-	var said struct{ Rejected []rejection }
+	var said struct{ Rejected []json.RawMessage }
 	if json.Unmarshal(a.body, &said) != nil {
 		return nil
 	}
 	seen := make(map[int]bool, len(said.Rejected))
-	kept := said.Rejected[:0]
-	for _, r := range said.Rejected {
-		if r.Index < 0 || r.Index >= calls || seen[r.Index] {
-			continue
+	for _, item := range said.Rejected {
+		r, ok := readRejection(item, calls)
+		if ok && !seen[r.Index] {
+			seen[r.Index] = true
+			rejections = append(rejections, r)
 		}
-		seen[r.Index] = true
-		kept = append(kept, rejection{Index: r.Index, Code: cut(r.Code), Message: cut(r.Message)})
 	}
-	return kept
+	return rejections
+}
+
+// readRejection needs nothing but the place: what points to no call of the batch is none.
+func readRejection(item json.RawMessage, calls int) (r rejection, ok bool) {
+	var said struct{ Index, Code, Message any }
+	if json.Unmarshal(item, &said) != nil {
+		return r, false
+	}
+	index, isNumber := said.Index.(float64)
+	if !isNumber || index < 0 || index >= float64(calls) || index != math.Trunc(index) {
+		return r, false
+	}
+	code, _ := said.Code.(string)
+	message, _ := said.Message.(string)
+	return rejection{
+		Index:   int(index),
+		Code:    or(cut(code), ErrRejected.Code),
+		Message: or(cut(message), "the service does not say why"),
+	}, true
 }
 
 // cut bounds what another system says before it comes into errors and logs.

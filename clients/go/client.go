@@ -11,8 +11,9 @@ import (
 // [Client.Close] it before the process ends. Set its fields before the first call; later changes do nothing. A field that is
 // not set has its default. A negative number is an error of each call (invalid_option).
 type Client struct {
-	// Endpoint is the URL that batches are sent to, by default [DefaultEndpoint]. One without a path
-	// (http://sluice.internal:8080) means /v1/batch there.
+	// Endpoint is the URL that all calls are posted to, by default [DefaultEndpoint]. One without a path
+	// (http://sluice.internal:8080) means /v1/batch there. One with a path is taken as it is, and must be of a route for batches: also a
+	// single call goes as a batch, which /v1/track and the other routes for one call refuse.
 	Endpoint string
 
 	// FlushAt is how many calls may wait before they are flushed, by default 20. 1 turns batching off: each call is a request of its own.
@@ -34,7 +35,8 @@ type Client struct {
 	MaxQueueBytes int
 
 	// MaxRetries is how often a batch is sent again after a network error, no answer within RequestTimeout, 429 or 5xx, or a 200 that is
-	// not Sluice's; by default 25. Negative: never.
+	// not Sluice's; by default 25. Negative: never. Whatever it is, the tries of a batch end 45 minutes after the first began: the
+	// service knows for an hour, by default, what it has already, and later could not tell that a call comes twice.
 	MaxRetries int
 	// RetryBase is the cap of the wait before the first retry, by default 100 ms. It doubles with each retry up to 10 s; the wait is random
 	// below it, but at least what a Retry-After asks for, up to 300 s. By default all waits together take 96 s on average,
@@ -42,7 +44,7 @@ type Client struct {
 	RetryBase time.Duration
 
 	// RequestTimeout is the limit for one try, from the connection to the end of the answer, by default 15 s. The service answers
-	// within 10 s.
+	// within 10 s. It holds whatever HTTPClient does.
 	RequestTimeout time.Duration
 	// DisableCompression has all bodies sent as they are, and not those above 1 KB in gzip.
 	DisableCompression bool
@@ -55,14 +57,16 @@ type Client struct {
 	// Its panic, or the end of its goroutine, is logged. Without it one line per batch is logged.
 	OnFailure func(Failure)
 
-	// Logger gets failures without OnFailure, and all that DEBUG=analytics shows; by default standard error.
+	// Logger gets a line when a batch fails and is tried again, the first since the service answered last, and one when it answers again;
+	// failures without OnFailure; and all that DEBUG=analytics shows. By default it is standard error.
 	Logger Logger
 
-	// HTTPClient makes the requests, by default one of the client's own with keep-alive and the proxy of the environment.
-	// Redirects are never followed. Its idle connections are not closed by Close.
+	// HTTPClient makes the requests, by default one of the client's own with keep-alive and the proxy of the environment
+	// ([http.ProxyFromEnvironment]). Redirects are never followed. Its idle connections are not closed by Close. A request that does
+	// not end with its context is left behind; with 8 of these there is no further one until one has ended.
 	HTTPClient *http.Client
 
-	writeKey string
+	writeKey secret
 	debug    bool
 	edges    edges
 
@@ -82,7 +86,7 @@ type Client struct {
 // each call (write_key_required). With the environment variable DEBUG set to "analytics", alone or in a list, the
 // client logs what it does.
 func New(writeKey string) *Client {
-	return &Client{writeKey: writeKey, debug: isDebug()}
+	return &Client{writeKey: secretOf(writeKey), debug: isDebug()}
 }
 
 // Identify queues an identify call. It never waits; what the sender has not got room for is refused.
@@ -158,7 +162,7 @@ func (c *Client) enqueue(ctx context.Context, message *call) error {
 	}
 	if c.journal.debug {
 		queued := describe(item)
-		c.journal.debugf("queue: %s %q, %d bytes, %d calls held", queued.Type, queued.MessageId, len(item), c.outbox.held())
+		c.journal.debugf("queue: %s %q, %d bytes, %s held", queued.Type, queued.MessageId, len(item), counted(c.outbox.held(), "call", "calls"))
 	}
 	return nil
 }
@@ -179,8 +183,8 @@ func (c *Client) open() *Error {
 		c.journal = journal{logger: s.logger, debug: s.debug}
 		c.outbox = newOutbox(s)
 		c.sender = newSender(s, c.outbox, c.journal)
-		c.journal.debugf("start: POST %s with write key %s, flush at %d calls and after %v",
-			s.target.shown, masked(s.writeKey), s.flushAt, s.flushAfter)
+		c.journal.debugf("start: POST %s with write key %s, flush at %s and after %v",
+			s.target.shown, masked(s.writeKey), counted(s.flushAt, "call", "calls"), s.flushAfter)
 		go c.sender.run()
 	})
 	return c.invalid

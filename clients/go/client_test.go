@@ -235,7 +235,7 @@ func TestFlushEndsWithItsContextAndTheCallsAreSentAsEver(t *testing.T) {
 		cancel()
 	}()
 	err := c.Flush(ctx)
-	if !errors.Is(err, ErrNotFlushed) || !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "1 calls") {
+	if !errors.Is(err, ErrNotFlushed) || !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "1 call not settled yet") {
 		t.Fatalf("got %v", err)
 	}
 	close(release)
@@ -312,14 +312,14 @@ func TestFaultsInTheFieldsAreErrorsOfEachMethod(t *testing.T) {
 		"no write key":        {New(""), ErrWriteKeyRequired},
 		"the zero client":     {&Client{}, ErrWriteKeyRequired},
 		"a nil client":        {nil, ErrWriteKeyRequired},
-		"no URL":              {&Client{writeKey: "k", Endpoint: "localhost:8080"}, ErrInvalidEndpoint},
+		"no URL":              {&Client{writeKey: secretOf("k"), Endpoint: "localhost:8080"}, ErrInvalidEndpoint},
 		"a write key of two":  {New("shop:other"), ErrInvalidOption},
-		"a negative FlushAt":  {&Client{writeKey: "k", FlushAt: -1}, ErrInvalidOption},
-		"a negative Interval": {&Client{writeKey: "k", Interval: -1}, ErrInvalidOption},
-		"a negative MaxQueue": {&Client{writeKey: "k", MaxQueue: -1}, ErrInvalidOption},
-		"a negative timeout":  {&Client{writeKey: "k", RequestTimeout: -1}, ErrInvalidOption},
-		"two thresholds":      {&Client{writeKey: "k", FlushAt: 3, Size: 4}, ErrInvalidOption},
-		"two intervals":       {&Client{writeKey: "k", FlushAfter: 3, Interval: 4}, ErrInvalidOption},
+		"a negative FlushAt":  {&Client{writeKey: secretOf("k"), FlushAt: -1}, ErrInvalidOption},
+		"a negative Interval": {&Client{writeKey: secretOf("k"), Interval: -1}, ErrInvalidOption},
+		"a negative MaxQueue": {&Client{writeKey: secretOf("k"), MaxQueue: -1}, ErrInvalidOption},
+		"a negative timeout":  {&Client{writeKey: secretOf("k"), RequestTimeout: -1}, ErrInvalidOption},
+		"two thresholds":      {&Client{writeKey: secretOf("k"), FlushAt: 3, Size: 4}, ErrInvalidOption},
+		"two intervals":       {&Client{writeKey: secretOf("k"), FlushAfter: 3, Interval: 4}, ErrInvalidOption},
 	} {
 		for method, got := range map[string]error{
 			"Track": test.client.Track(&Track{UserId: "u1", Event: "e"}),

@@ -16,7 +16,7 @@ func (c *Client) Flush(ctx context.Context) error {
 	}
 	left, err := c.outbox.awaitSettled(orBackground(ctx))
 	if err != nil {
-		return ErrNotFlushed.about(left, "calls still wait", err)
+		return ErrNotFlushed.about(left, "not settled yet", err)
 	}
 	return nil
 }
@@ -25,7 +25,7 @@ func (c *Client) Flush(ctx context.Context) error {
 // CloseTimeout it goes on no longer: what is left goes to OnFailure.
 //
 // It fails with [ErrNotSent] when calls that waited or were under way could not be sent, be it for the lack of time or because the
-// service refused them. OnFailure has got each of them. A second Close returns the same as the first.
+// service refused them; the cause is that of the first. OnFailure has got each of them, with its own. A second Close returns the same as the first.
 func (c *Client) Close() error {
 	if err := c.open(); err != nil {
 		return err
@@ -70,22 +70,22 @@ func (c *Client) awaitEnd(ctx context.Context) error {
 		defer grace.Stop()
 		select {
 		case <-c.sender.done:
-		case <-grace.C: // a callback or a RoundTripper that does not end
+		case <-grace.C: // a callback or a logger that does not end
 		}
 	}
 	failed, held, why := c.outbox.unsent()
-	if held > 0 {
+	if held > 0 && why == nil {
 		why = ErrClosed.because("Close ended before they could be reported", ctx.Err())
 	}
 	if failed+held == 0 {
 		return nil
 	}
-	return ErrNotSent.about(failed+held, "calls could not be sent", why)
+	return ErrNotSent.about(failed+held, "could not be sent", why)
 }
 
 func describeEnd(err error) string {
 	if err == nil {
 		return "nothing is left"
 	}
-	return err.Error()
+	return textOf(err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"runtime"
 	"strings"
@@ -127,6 +128,127 @@ func TestCloseFailsWhenTheServiceRefusesWhatWaits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// toldInFull looks at the failures of two batches, of which the second had no try.
+func toldInFull(t *testing.T, f *failures, first, second string) {
+	t.Helper()
+	for _, want := range []string{first, second} {
+		failure := receive(t, f.came)
+		if !errors.Is(failure.Err, ErrClosed) || !strings.Contains(failure.Err.Error(), want) {
+			t.Fatalf("%s is not in %v", want, failure.Err)
+		}
+	}
+	f.none(t)
+}
+
+func TestAtTheLimitOfCloseEachBatchHasItsCause(t *testing.T) {
+	hang := func(r *request, end func()) {
+		end()
+		<-r.Context().Done()
+	}
+	for name, test := range map[string]struct {
+		answer func(n int, w http.ResponseWriter, r *request, end func())
+		cause  string
+	}{
+		"without an answer": {func(_ int, _ http.ResponseWriter, r *request, end func()) { hang(r, end) }, "no answer yet"},
+		"between two tries": {func(_ int, w http.ResponseWriter, _ *request, _ func()) {
+			w.Header().Set("Retry-After", "300")
+			w.WriteHeader(503)
+			_, _ = io.WriteString(w, `{"code":"unavailable","message":"Kafka is away."}`)
+		}, "unavailable: status 503: Kafka is away."},
+		"in the second try": {func(n int, w http.ResponseWriter, r *request, end func()) {
+			if n == 2 {
+				hang(r, end)
+			}
+			w.WriteHeader(502)
+		}, "status 502"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, end := context.WithCancel(context.Background())
+			s := newService(t, func(n int, w http.ResponseWriter, r *request) { test.answer(n, w, r, end) })
+			c, f := newClient(t, s.URL)
+			c.edges.timer = func(d time.Duration) (<-chan time.Time, func() bool) {
+				if d == longestRetryAfter {
+					end()
+				}
+				return realTimer(d)
+			}
+			for i := 0; i < batchCalls+1; i++ {
+				must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+			}
+			first, second := "(last try: "+test.cause+")", "(not tried; the batch before it: "+test.cause+")"
+			err := c.CloseContext(ctx)
+			if !errors.Is(err, ErrNotSent) || callsOf(err) != batchCalls+1 || !strings.Contains(err.Error(), first) {
+				t.Fatalf("got %v", err)
+			}
+			toldInFull(t, f, first, second)
+		})
+	}
+}
+
+func TestCloseSaysWhyTheFirstBatchWasNotSent(t *testing.T) {
+	closed := make(chan struct{})
+	ctx, end := context.WithCancel(context.Background())
+	s := newService(t, func(n int, w http.ResponseWriter, r *request) {
+		<-closed
+		if n == 1 {
+			w.WriteHeader(401)
+			return
+		}
+		end()
+		<-r.Context().Done()
+	})
+	c, f := newClient(t, s.URL)
+	c.FlushAt = 1
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	go func() {
+		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			c.outbox.mu.Lock()
+			done := c.outbox.closed
+			c.outbox.mu.Unlock()
+			if done {
+				break
+			}
+		}
+		close(closed)
+	}()
+	err := c.CloseContext(ctx)
+	if !errors.Is(err, ErrNotSent) || !errors.Is(err, ErrRejected) || errors.Is(err, ErrClosed) || callsOf(err) != 2 {
+		t.Fatalf("got %v", err)
+	}
+	if one, two := receive(t, f.came), receive(t, f.came); !errors.Is(one.Err, ErrRejected) || !errors.Is(two.Err, ErrClosed) {
+		t.Fatalf("got %v and %v", one.Err, two.Err)
+	}
+}
+
+func TestCloseSaysWhyTheFirstBatchWasNotSentAlthoughACallbackDoesNotReturn(t *testing.T) {
+	s := newService(t, status(400))
+	c, _ := newClient(t, s.URL)
+	entered, release, told := make(chan struct{}), make(chan struct{}), 0
+	c.OnFailure = func(Failure) {
+		if told++; told == 2 {
+			close(entered)
+			<-release
+		}
+	}
+	c.FlushAt = 10
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	c.outbox.mu.Lock() // two batches that are sent when it is closed
+	c.outbox.queue.batchCalls = 1
+	c.outbox.mu.Unlock()
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-entered
+		cancel()
+	}()
+	if err := c.CloseContext(ctx); !errors.Is(err, ErrNotSent) || !errors.Is(err, ErrRejected) || callsOf(err) != 2 {
+		t.Fatalf("got %v", err)
+	}
+	close(release)
+	<-c.sender.done
 }
 
 func TestCloseContextEndsWithItsContext(t *testing.T) {

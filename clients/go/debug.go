@@ -21,14 +21,6 @@ func isDebug() bool {
 	return false
 }
 
-// masked shows enough of a write key to tell it from others.
-func masked(writeKey string) string {
-	if len(writeKey) < 8 {
-		return "***"
-	}
-	return writeKey[:4] + "***"
-}
-
 // journal writes lines. A logger that panics, or ends its goroutine, does no harm.
 type journal struct {
 	logger Logger

@@ -38,11 +38,13 @@ func TestDEBUGShowsWhatHappensButNoSecretAndNoValue(t *testing.T) {
 	text := out.String()
 	for _, line := range []string{
 		`analytics: start: POST ` + s.URL + `/v1/batch with write key shop\*\*\*, flush at 20 calls and after 5s`,
-		`analytics: queue: track "m1", 1\d\d bytes, 1 calls held`,
-		`analytics: flush: 1 calls, 2\d\d bytes, 2\d\d on the wire`,
+		`analytics: queue: track "m1", 1\d\d bytes, 1 call held`,
+		`analytics: flush: 1 call, 2\d\d bytes, 2\d\d on the wire`,
 		`analytics: response: status 503, 0 bytes in \d+ ms`,
+		`analytics: 1 call not sent yet, and tried again: POST ` + s.URL + `/v1/batch: "status 503"`,
 		`analytics: retry: try 2 in \d+ ms`,
 		`analytics: response: status 200, 16 bytes in \d+ ms`,
+		`analytics: the service answers again: POST ` + s.URL + `/v1/batch`,
 		`analytics: close: nothing is left`,
 	} {
 		if !regexp.MustCompile(`(?m)^` + line + `$`).MatchString(text) {

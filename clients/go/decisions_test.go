@@ -61,6 +61,27 @@ func TestTheWaitsOfTheDocumentation(t *testing.T) {
 	}
 }
 
+func TestABatchIsTriedAgainUntilItsRetriesOrItsTimeAreUsedUp(t *testing.T) {
+	last := &answer{status: 503}
+	for _, test := range []struct {
+		facts retryFacts
+		want  string // of its text
+	}{
+		{retryFacts{tries: 25, maxRetries: 25}, ""},
+		{retryFacts{tries: 26, maxRetries: 25}, "gave_up: the batch could not be sent in 26 tries: status 503"},
+		{retryFacts{tries: 1, maxRetries: -1}, "gave_up: the batch could not be sent in 1 try: status 503"},
+		{retryFacts{tries: 9, maxRetries: 25, elapsed: 40 * time.Minute, wait: 5*time.Minute - 1}, ""},
+		{retryFacts{tries: 9, maxRetries: 25, elapsed: 40 * time.Minute, wait: 5 * time.Minute},
+			"gave_up: the batch could not be sent within 45 minutes, in 9 tries: status 503"},
+		{retryFacts{tries: 1, maxRetries: 25, elapsed: 2 * time.Hour}, "gave_up: the batch could not be sent within 45 minutes, in 1 try: status 503"},
+	} {
+		got := gaveUp(test.facts, last)
+		if got == nil != (test.want == "") || got != nil && got.text() != test.want {
+			t.Errorf("%+v: got %v", test.facts, got)
+		}
+	}
+}
+
 func TestAnAnswerIsJudgedByItsStatus(t *testing.T) {
 	for status, want := range map[int]verdict{
 		200: taken, 201: refused, 202: refused, 204: refused, 301: refused, 302: refused, 304: refused, 307: refused, 308: refused,
@@ -111,14 +132,20 @@ func TestRetryAfterIsSecondsOrADate(t *testing.T) {
 }
 
 func TestRejectionsAreReadWhereTheyMakeSense(t *testing.T) {
+	const silent = "the service does not say why"
 	for _, test := range []struct {
 		body string
 		want []rejection
 	}{
 		{`{"success":true}`, nil},
-		{`{"success":true,"rejected":[]}`, []rejection{}},
+		{`{"success":true,"rejected":[]}`, nil},
 		{`{"success":true,"rejected":[{"index":1,"code":"too_deep","message":"m"}]}`, []rejection{{1, "too_deep", "m"}}},
-		{`{"rejected":[{"index":2,"code":"a"},{"index":-1},{"index":3},{"index":2,"code":"b"}]}`, []rejection{{2, "a", ""}}},
+		{`{"rejected":[{"index":2,"code":"a"},{"index":-1},{"index":3},{"index":2,"code":"b"}]}`, []rejection{{2, "a", silent}}},
+		{`{"rejected":[null,7,"x",[],{"index":0,"code":"a"}]}`, []rejection{{0, "a", silent}}},
+		{`{"rejected":[{"index":0},{"index":1,"code":7,"message":"m"},{"index":2,"code":"","message":["m"]}]}`,
+			[]rejection{{0, "rejected", silent}, {1, "rejected", "m"}, {2, "rejected", silent}}},
+		{`{"rejected":[{"code":"a"},{"index":null,"code":"b"},{"index":"1"},{"index":0.5},{"index":1e99},{"index":1.0,"code":"c"}]}`,
+			[]rejection{{1, "c", silent}}},
 		{`{"rejected":`, nil},
 		{`<html>"rejected"</html>`, nil},
 		{`{"rejected":"all"}`, nil},
@@ -140,6 +167,8 @@ func TestAnEndpointWithoutPathMeansTheBatchRoute(t *testing.T) {
 		"http://host:8080/":           {"http://host:8080/v1/batch", "http://host:8080/v1/batch"},
 		"https://host/in/v1/import":   {"https://host/in/v1/import", "https://host/in/v1/import"},
 		"https://host/v1/batch/":      {"https://host/v1/batch/", "https://host/v1/batch/"},
+		"http://host:":                {"http://host:/v1/batch", "http://host:/v1/batch"},
+		"http://host:65535/x":         {"http://host:65535/x", "http://host:65535/x"},
 		"http://host?writeKey=secret": {"http://host/v1/batch?writeKey=secret", "http://host/v1/batch"},
 		"http://[::1]:8080/a%2Fb#":    {"http://[::1]:8080/a%2Fb", "http://[::1]:8080/a%2Fb"},
 	} {
@@ -147,7 +176,7 @@ func TestAnEndpointWithoutPathMeansTheBatchRoute(t *testing.T) {
 			t.Errorf("%s: got %v, %v", endpoint, got, err)
 		}
 	}
-	for _, endpoint := range []string{"host", "host:8080", "/v1/batch", "//host/v1/batch", "ftp://host", "http://", "http:///v1/batch", "http://:8080", "http:host", "http://ho st", "http://host:port", "http://user:secret@host", "\x00"} {
+	for _, endpoint := range []string{"host", "host:8080", "/v1/batch", "//host/v1/batch", "ftp://host", "http://", "http:///v1/batch", "http://:8080", "http:host", "http://ho st", "http://host:port", "http://host:0", "http://host:65536", "http://host:99999", "http://host:-1", "http://user:secret@host", "\x00"} {
 		if got, err := parseEndpoint(endpoint); !errors.Is(err, ErrInvalidEndpoint) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q is taken for %v", endpoint, got)
 		}

@@ -7,8 +7,9 @@
 //
 // A call is checked and encoded at once, and queued in memory; it makes no HTTP request itself. A goroutine that starts
 // when the client is first used sends what waits in batches, one at a time and in the order of the calls, and sends again what may
-// succeed later. What it cannot send goes to [Client.OnFailure] or, without one, is logged: nothing is lost in silence
-// while the process lives. Call [Client.Close] before it ends.
+// succeed later, for 45 minutes at most. When that begins a line is logged.
+// What it cannot send goes to [Client.OnFailure] or, without one, is logged too: nothing is lost in silence while the process lives.
+// Call [Client.Close] before it ends.
 //
 // All methods may be used from many goroutines at once. None of them panics.
 //
@@ -22,6 +23,7 @@
 //   - Context is about the circumstances (device, address, page) and is no attribute of the user.
 //   - Integrations has destinations as keys and booleans as values; "All" set to false turns off every destination but those that
 //     are set to true. Webhooks are "Webhooks".
-//   - Timestamp is when it happened, ISO 8601; without one it is the time of the call. One in the past makes a historical import.
+//   - Timestamp is when it happened, ISO 8601; without one it is the time of the call. One in the past makes a historical import. Given or
+//     not, the service moves it by how far its clock is ahead of this machine's when the batch arrives.
 //   - MessageId is the id by which the service drops what comes twice, at most 100 characters; a UUIDv7 is made without one.
 package analytics

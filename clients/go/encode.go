@@ -57,12 +57,15 @@ func (e *encoder) encode(c *call, now time.Time) ([]byte, *Error) {
 func toError(err error) *Error {
 	where, cause := "it", err
 	if within, ok := err.(*valueError); ok {
-		where, cause = within.path(), within.cause
+		if first, again, found := within.circle(); found {
+			return ErrNotSerialisable.because(fmt.Sprintf("%s refers to itself, as %s", first, again), nil)
+		}
+		where, cause = within.path(len(within.keys)), within.cause
 	}
 	switch cause {
 	case tooLong:
 		return tooLarge(fmt.Sprintf("more than %d", encodedBytes))
-	case tooDeep: // it may hold itself
+	case tooDeep:
 		return ErrTooDeep
 	}
 	return ErrNotSerialisable.because(where+" cannot be written as JSON", cause)

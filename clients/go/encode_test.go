@@ -70,9 +70,6 @@ func nested(levels int) map[string]any {
 func TestACallHas64LevelsAtMost(t *testing.T) {
 	type box struct{ Inner any }
 	twice := map[string]any{"a": 1}
-	cycle, list := map[string]any{"a": 1}, []any{nil, nil}
-	cycle["b"], cycle["c"] = []any{cycle}, cycle
-	list[0], list[1] = list, list
 	for _, test := range []struct {
 		name       string
 		properties map[string]any
@@ -83,13 +80,54 @@ func TestACallHas64LevelsAtMost(t *testing.T) {
 		{"65 beside a map that is there twice", map[string]any{"a": twice, "b": twice, "c": nested(63)}, ErrTooDeep},
 		{"64 with a struct", map[string]any{"a": box{Inner: nested(61)}}, nil},
 		{"65 with a struct", map[string]any{"a": box{Inner: nested(62)}}, ErrTooDeep},
-		{"a map that holds itself", cycle, ErrTooDeep},
-		{"a list that holds itself", map[string]any{"a": list}, ErrTooDeep},
 		{"3 with a text of brackets", map[string]any{"a": box{Inner: strings.Repeat(`[{"\`, 100)}}, nil},
 	} {
 		_, err := encodeOne(track(test.properties))
 		if (err == nil) != (test.want == nil) || err != nil && !errors.Is(err, test.want) {
 			t.Errorf("%s: got %v", test.name, err)
+		}
+	}
+}
+
+func TestWhatRefersToItselfIsRefusedWithItsPlace(t *testing.T) {
+	cycle, list := map[string]any{"a": 1}, []any{nil, nil}
+	cycle["b"], cycle["c"] = []any{cycle}, cycle
+	list[0], list[1] = list, list
+	wide := map[string]any{"a": strings.Repeat("x", callBytes)}
+	wide["b"] = wide
+	inner := map[string]any{}
+	inner["up"] = []any{1, inner}
+	for _, test := range []struct {
+		name, want string
+		properties map[string]any
+	}{
+		{"a map", "properties refers to itself, as properties.b.0", cycle},
+		{"a list", "properties.x refers to itself, as properties.x.0", map[string]any{"x": list}},
+		{"a map that is too large", "properties refers to itself, as properties.b", wide},
+		{"an inner one", "properties.x.1 refers to itself, as properties.x.1.up.1", map[string]any{"x": []any{nil, inner}}},
+	} {
+		if _, err := encodeOne(track(test.properties)); !errors.Is(err, ErrNotSerialisable) || err.Message != test.want {
+			t.Errorf("%s: got %v", test.name, err)
+		}
+	}
+}
+
+type verbatim string
+
+func (v verbatim) MarshalJSON() ([]byte, error) { return []byte(v), nil }
+
+func TestWhatIsJSONAlreadyIsEscapedAsOtherTexts(t *testing.T) {
+	for given, want := range map[string]string{
+		"{\"a\u2028b\":\"\u2029\"}": `{"a\u2028b":"\u2029"}`,
+		"[\"\xff\", \"é\xe2\x80\"]": `["\ufffd","é\ufffd\ufffd"]`,
+		`"\u2028\ud800"`:            `"\u2028\ud800"`,
+		"[\"é<&>😀\ufffd\"]":         "[\"é<&>😀\ufffd\"]",
+	} {
+		for _, value := range []any{json.RawMessage(given), verbatim(given)} {
+			got, err := encodeOne(track(map[string]any{"a": 1, "v": value, "w": "end"}))
+			if err != nil || !strings.HasSuffix(got, `"properties":{"a":1,"v":`+want+`,"w":"end"}}`) || !utf8.ValidString(got) {
+				t.Errorf("%q: got %s, %v", given, got, err)
+			}
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package analytics
 
-import "net/url"
+import (
+	"net/url"
+	"strconv"
+)
 
 const batchPath = "/v1/batch"
 
@@ -15,6 +18,11 @@ func parseEndpoint(endpoint string) (target, *Error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "" || u.User != nil {
 		return target{}, ErrInvalidEndpoint // without its text, which may hold a password; the write key is the user
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return target{}, ErrInvalidEndpoint
+		}
 	}
 	if u.Path == "" || u.Path == "/" {
 		u.Path = batchPath

@@ -4,9 +4,9 @@ import "encoding/json"
 
 // Failure says of which calls nothing came, and why. They will not be sent again.
 type Failure struct {
-	// Err matches, under [errors.Is]: [ErrRejected], the service refused the batch; [ErrGaveUp], the last retry failed;
+	// Err matches, under [errors.Is]: [ErrRejected], the service refused the batch; [ErrGaveUp], no try succeeded;
 	// [ErrClosed], Close had to end before they were sent. For one call of a batch that was taken but for this one, it has the service's
-	// own code, such as too_deep.
+	// own code, such as too_deep, or rejected where it gave none.
 	Err *Error
 	// Status is that of the last answer; 0 when there was none.
 	Status int

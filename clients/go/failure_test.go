@@ -38,6 +38,25 @@ func TestEachRejectedCallOfABatchIsReportedWithItsCode(t *testing.T) {
 	}
 }
 
+func TestARejectionThatCannotBeReadHidesNoOther(t *testing.T) {
+	s := newService(t, func(_ int, w http.ResponseWriter, _ *request) {
+		_, _ = io.WriteString(w, `{"success":true,"rejected":[7,{"index":"0"},{"index":1,"code":42},{"index":99,"code":"x"},{"index":2,"code":"too_deep"}]}`)
+	})
+	c, f := newClient(t, s.URL)
+	for i := 0; i < 3; i++ {
+		must(t, c.Track(&Track{UserId: "u1", Event: "Opened", MessageId: fmt.Sprint("m", i)}))
+	}
+	must(t, c.Close())
+	one, two := receive(t, f.came), receive(t, f.came)
+	if one.Err.Error() != "analytics: rejected: the service does not say why" || one.Messages[0].MessageId != "m1" {
+		t.Fatalf("got %+v", one)
+	}
+	if !errors.Is(two.Err, ErrTooDeep) || two.Messages[0].MessageId != "m2" {
+		t.Fatalf("got %+v", two)
+	}
+	f.none(t)
+}
+
 func TestWhatWasReportedStaysAsItIs(t *testing.T) {
 	s := newService(t, status(400))
 	c, f := newClient(t, s.URL)
@@ -166,8 +185,8 @@ func TestWithoutACallbackOneLinePerBatchIsLogged(t *testing.T) {
 	}
 	must(t, c.Close())
 	text := log.String()
-	if strings.Count(text, "\n") != 2 || !strings.Contains(text, "5 calls are lost after 1 tries") || !strings.Contains(text, "unknown_source") ||
-		!strings.Contains(text, `2 of 5 calls were rejected, the first with "event_not_defined"`) {
+	if strings.Count(text, "\n") != 2 || !strings.Contains(text, "5 calls lost after 1 try") || !strings.Contains(text, "unknown_source") ||
+		strings.Count(text, "analytics:") != 2 || !strings.Contains(text, `2 of 5 calls rejected, the first with "event_not_defined"`) {
 		t.Fatalf("got %s", text)
 	}
 	for _, secret := range []string{"u-secret", "4111", "shop-write-key", "Opened"} {
@@ -201,6 +220,11 @@ func TestErrorsAreToldByTheirCodes(t *testing.T) {
 		t.Fatal("they are not")
 	}
 	if got := err.Error(); got != "analytics: not_serialisable: properties.a cannot be written as JSON: disk full" {
+		t.Fatalf("got %s", got)
+	}
+	nested := ErrNotSent.about(1, "could not be sent", ErrGaveUp.because("the batch could not be sent in 1 try", ErrTooDeep))
+	if got := nested.Error(); got != "analytics: not_sent: 1 call could not be sent: gave_up: the batch could not be sent in 1 try: "+
+		"too_deep: the call is nested deeper than 64 levels" {
 		t.Fatalf("got %s", got)
 	}
 }

@@ -5,23 +5,26 @@ import (
 	"fmt"
 )
 
-// guarded runs what is the caller's own: a callback, a logger, a RoundTripper. It returns what has become of it when it did not
-// return: it may panic, or end its goroutine (runtime.Goexit, as the FailNow of a test does), and so has one of its own.
-func guarded(run func()) (ended error) {
-	done := make(chan struct{})
+// guarded runs what is the caller's own: a callback, a logger. It returns what has become of it when it did not return: it may
+// panic, or end its goroutine (runtime.Goexit, as the FailNow of a test does), and so has one of its own.
+func guarded(run func()) error { return <-started(run) }
+
+// started does not wait for that: the channel gets nil, or what has become of it.
+func started(run func()) <-chan error {
+	ended := make(chan error, 1)
 	go func() {
-		defer close(done)
 		returned := false
 		defer func() {
 			if p := recover(); p != nil {
-				ended = fmt.Errorf("panicked: %v", p)
+				ended <- fmt.Errorf("panicked: %v", p)
 			} else if !returned {
-				ended = errors.New("ended its goroutine")
+				ended <- errors.New("ended its goroutine")
+			} else {
+				ended <- nil
 			}
 		}()
 		run()
 		returned = true
 	}()
-	<-done
 	return ended
 }

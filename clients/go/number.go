@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// appendFloat appends the shortest number that reads back the same, in the form of ECMAScript (ECMA-262, Number::toString),
+// appendFloat appends the shortest number that reads back the same, in the form of ECMAScript (ECMA-262, Number::toString) but for -0,
 // as encoding/json does: with an exponent below 1e-6 and from 1e21 on. It fails for what JSON has no number for.
 func appendFloat(b []byte, f float64, bits int) ([]byte, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {

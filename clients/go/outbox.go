@@ -17,7 +17,7 @@ type outbox struct {
 	queue     queue
 	closed    bool
 	failed    int           // calls of batches that could not be sent, since it is closed
-	why       *Error        // the last of them could not
+	why       *Error        // the first of them could not: those behind it may not have had a try
 	flushTo   uint64        // a flush goes on until so many calls since the beginning are settled
 	lastFlush time.Time     // or the first call
 	progress  chan struct{} // closed when calls are settled, or on Close; nil while nobody waits for that
@@ -35,7 +35,7 @@ func newOutbox(s *settings) *outbox {
 	if s.flushAt == 1 {
 		o.queue.batchCalls = 1
 	}
-	o.isFull[fullOfCalls] = ErrQueueFull.because(fmt.Sprintf("%d calls wait or are under way (MaxQueue)", s.bounds.calls), nil)
+	o.isFull[fullOfCalls] = ErrQueueFull.because(counted(s.bounds.calls, "call waits or is under way", "calls wait or are under way")+" (MaxQueue)", nil)
 	o.isFull[fullOfBytes] = ErrQueueFull.because(
 		fmt.Sprintf("the calls that wait or are under way have %d bytes (MaxQueueBytes), or would have more", s.bounds.bytes), nil)
 	return o
@@ -106,7 +106,7 @@ func (o *outbox) settle(b *batch, why *Error) {
 	defer o.mu.Unlock()
 	if o.closed && why != nil {
 		o.failed += b.calls()
-		o.why = why
+		o.why = or(o.why, why)
 	}
 	o.queue.settle(b)
 	o.announce()
@@ -145,7 +145,7 @@ func (o *outbox) close() (first bool) {
 	return first
 }
 
-// unsent returns how many calls have failed since it is closed, and why the last did, and how many it still holds.
+// unsent returns how many calls have failed since it is closed, and why the first did, and how many it still holds.
 func (o *outbox) unsent() (failed, held int, why *Error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -19,11 +19,12 @@ func (r *reporter) report(b *batch, o outcome) {
 		}, b, rejected.Index)
 	}
 	if n := len(o.rejections); n > 0 && r.onFailure == nil {
-		r.journal.printf("%d of %d calls were rejected, the first with %q: %q; set OnFailure to get them",
-			n, b.calls(), o.rejections[0].Code, o.rejections[0].Message)
+		r.journal.printf("%d of %s rejected, the first with %q: %q; set OnFailure to get them",
+			n, counted(b.calls(), "call", "calls"), o.rejections[0].Code, o.rejections[0].Message)
 	}
 	if o.err != nil && r.onFailure == nil {
-		r.journal.printf("%d calls are lost after %d tries: %q; set OnFailure to get them", b.calls(), o.tries, o.err.Error())
+		r.journal.printf("%s lost after %s: %q; set OnFailure to get them",
+			counted(b.calls(), "call", "calls"), counted(o.tries, "try", "tries"), o.err.text())
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -191,6 +192,82 @@ func TestRetryAfterIsWaitedAtLeast(t *testing.T) {
 			must(t, c.Close())
 			f.none(t)
 		}
+	}
+}
+
+// pausing is a clock that moves with each pause alone; over is how much longer than asked for they are.
+func pausing(over time.Duration) edges {
+	var mu sync.Mutex
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	elapsed := make(chan time.Time)
+	close(elapsed)
+	return edges{
+		now: func() time.Time {
+			mu.Lock()
+			defer mu.Unlock()
+			return at
+		},
+		timer: func(d time.Duration) (<-chan time.Time, func() bool) {
+			mu.Lock()
+			defer mu.Unlock()
+			at = at.Add(d + over)
+			return elapsed, func() bool { return true }
+		},
+		random: func() float64 { return 0.5 },
+	}
+}
+
+func TestABatchIsNotSentAgainWhenTheServiceMayHaveForgottenIt(t *testing.T) {
+	for name, test := range map[string]struct {
+		over  time.Duration
+		tries int
+		last  time.Duration // after the first
+	}{
+		"for what it asks for":          {0, 9, 40 * time.Minute},
+		"as the process was stopped":    {time.Hour, 1, 0},
+		"as it was stopped for shorter": {10 * time.Minute, 3, 30 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newService(t, func(_ int, w http.ResponseWriter, _ *request) {
+				w.Header().Set("Retry-After", "300")
+				w.WriteHeader(503)
+			})
+			c, f := newClient(t, s.URL)
+			c.edges = pausing(test.over)
+			c.FlushAt, c.MaxRetries = 1, 1000
+			must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+			failure := receive(t, f.came)
+			if !errors.Is(failure.Err, ErrGaveUp) || failure.Tries != test.tries || !strings.Contains(failure.Err.Error(), "within 45 minutes") {
+				t.Fatalf("got %+v", failure)
+			}
+			first := bodyOf(t, s.next(t)).SentAt
+			last := first
+			for len(s.requests) > 0 {
+				last = bodyOf(t, s.next(t)).SentAt
+			}
+			if after := last.Sub(first); after != test.last {
+				t.Fatalf("the last came after %v", after)
+			}
+		})
+	}
+}
+
+func TestTheLastTryEndsWithTheTimeOfItsBatch(t *testing.T) {
+	c := New("shop-write-key")
+	c.RequestTimeout = time.Hour
+	c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	})}
+	s, fault := c.settings()
+	if fault != nil {
+		t.Fatal(fault)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	a := newPoster(s).post(ctx, payload{}, 10*time.Millisecond)
+	if a.err == nil || !strings.Contains(a.err.Error(), "no answer within 10ms") {
+		t.Fatalf("got %v", a.err)
 	}
 }
 

@@ -15,19 +15,28 @@ import (
 // answerBytes bounds what is read of an answer: 2,500 rejected calls take less than half of it.
 const answerBytes = 1 << 20
 
+// A RoundTripper that heeds no context is left behind with its request. So many may be, each with a goroutine and a body; with more
+// of them there is no further request until one has ended.
+const leftBehind = 8
+
+// endGrace is how long a request may take to end after its time.
+const endGrace = 100 * time.Millisecond
+
 // poster makes the requests.
 type poster struct {
-	target  target
-	header  http.Header
-	http    http.Client
-	own     *http.Transport // nil when the caller gave a client
-	timeout time.Duration   // of one try
+	target   target
+	header   http.Header
+	http     http.Client
+	own      *http.Transport // nil when the caller gave a client
+	timeout  time.Duration   // of one try
+	underWay chan struct{}   // holds one for each request that has not ended
 }
 
 func newPoster(s *settings) *poster {
 	p := &poster{
-		target:  s.target,
-		timeout: s.requestTimeout,
+		target:   s.target,
+		timeout:  s.requestTimeout,
+		underWay: make(chan struct{}, leftBehind),
 		header: http.Header{
 			"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte(s.writeKey+":"))},
 			"Content-Type":  {"application/json"},
@@ -54,14 +63,49 @@ func newTransport() *http.Transport {
 	return transport
 }
 
-// post makes one request and reads its answer. It returns in any case, whatever a RoundTripper of the caller does.
-func (p *poster) post(ctx context.Context, body payload) (a answer) {
-	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+// post makes one request and reads its answer, for left at most. It returns in any case, whatever a RoundTripper of the caller does:
+// one that heeds no context is left behind, with a body that nobody writes to.
+func (p *poster) post(ctx context.Context, body payload, left time.Duration) answer {
+	limit := min(p.timeout, left)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if ended := guarded(func() { a = p.exchange(ctx, body) }); ended != nil {
-		return answer{err: fmt.Errorf("the HTTP client %w", ended)}
+	select {
+	case p.underWay <- struct{}{}:
+	case <-ctx.Done():
+		return answer{err: fmt.Errorf("the HTTP client has not returned from %d requests whose context is done", cap(p.underWay))}
+	}
+	var a answer
+	ended := started(func() {
+		defer func() { <-p.underWay }()
+		a = p.exchange(ctx, body)
+	})
+	err, isOver := awaitEnd(ctx, ended)
+	switch {
+	case !isOver: // it may still write to a
+		return answer{err: cause(ctx, limit, ctx.Err())}
+	case err != nil:
+		return answer{err: fmt.Errorf("the HTTP client %w", err)}
+	case a.err != nil:
+		return answer{err: cause(ctx, limit, a.err)}
 	}
 	return a
+}
+
+// awaitEnd waits until a request has ended, or should have. Whoever heeds the context gets a moment to end in order.
+func awaitEnd(ctx context.Context, ended <-chan error) (err error, isOver bool) {
+	select {
+	case err = <-ended:
+		return err, true
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(endGrace)
+	defer grace.Stop()
+	select {
+	case err = <-ended:
+		return err, true
+	case <-grace.C:
+		return nil, false
+	}
 }
 
 func (p *poster) exchange(ctx context.Context, body payload) answer {
@@ -71,7 +115,7 @@ func (p *poster) exchange(ctx context.Context, body payload) answer {
 	}
 	response, err := p.http.Do(request)
 	if err != nil {
-		return answer{err: p.cause(ctx, err)}
+		return answer{err: err}
 	}
 	defer response.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(response.Body, answerBytes)) // where it breaks off it is no JSON
@@ -93,9 +137,9 @@ func (p *poster) request(ctx context.Context, body payload) (*http.Request, erro
 }
 
 // cause leaves out the URL, whose query may be secret.
-func (p *poster) cause(ctx context.Context, err error) error {
+func cause(ctx context.Context, limit time.Duration, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("no answer within %v: %w", p.timeout, context.DeadlineExceeded)
+		return fmt.Errorf("no answer within %v: %w", limit, context.DeadlineExceeded)
 	}
 	var withURL *url.Error
 	if errors.As(err, &withURL) {

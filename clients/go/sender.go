@@ -2,7 +2,6 @@ package analytics
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -24,6 +23,7 @@ type sender struct {
 	maxRetries int
 	retryBase  time.Duration
 	edges      edges
+	trouble    trouble
 
 	quit    context.Context         // is done when what is left must be reported instead of sent
 	abandon context.CancelCauseFunc // ends quit
@@ -41,6 +41,7 @@ func newSender(s *settings, o *outbox, j journal) *sender {
 		maxRetries: s.maxRetries,
 		retryBase:  s.retryBase,
 		edges:      s.edges,
+		trouble:    trouble{endpoint: s.target.shown, journal: j},
 		quit:       quit,
 		abandon:    abandon,
 		done:       make(chan struct{}),
@@ -86,62 +87,64 @@ func (s *sender) settle(b *batch) {
 	s.outbox.settle(b, o.err)
 }
 
-// deliver tries until the batch is taken or refused, the retries are used up, or the client is given up.
+// deliver tries until the batch is taken or refused, its retries or its time are used up, or the client is given up.
 func (s *sender) deliver(b *batch) outcome {
 	var last answer
+	began := s.edges.now()
 	for tries := 0; ; {
 		if s.quit.Err() != nil {
-			return outcome{err: s.abandoned(&last), status: last.status, tries: tries}
+			return outcome{err: abandoned(tries, s.trouble.reason, context.Cause(s.quit)), status: last.status, tries: tries}
 		}
-		a := s.try(b)
+		a := s.try(b, retryFor-s.edges.now().Sub(began))
 		tries++
 		if a.err != nil && s.quit.Err() != nil {
-			continue // ended by us, which says nothing
+			if tries == 1 {
+				s.trouble.reason = errNoAnswerYet // else the answer before it says more
+			}
+			continue
 		}
 		last = a
-		switch verdict := last.judge(); {
-		case verdict == taken:
+		switch last.judge() {
+		case taken:
+			s.trouble.over()
 			return outcome{rejections: last.rejections(b.calls()), status: last.status, tries: tries}
-		case verdict == refused:
+		case refused:
+			s.trouble.over()
 			return outcome{err: refusal(&last), status: last.status, tries: tries}
-		case tries > s.maxRetries:
-			return outcome{err: gaveUp(&last, tries), status: last.status, tries: tries}
 		}
-		s.waitToRetry(&last, tries)
+		if err := s.waitToRetry(b, &last, tries, began); err != nil {
+			return outcome{err: err, status: last.status, tries: tries}
+		}
 	}
 }
 
-func (s *sender) try(b *batch) answer {
+func (s *sender) try(b *batch, left time.Duration) answer {
 	b.seal(s.edges.now())
 	body := s.compressor.pack(b.body)
-	s.journal.debugf("flush: %d calls, %d bytes, %d on the wire", b.calls(), len(b.body), len(body.bytes))
+	s.journal.debugf("flush: %s, %d bytes, %d on the wire", counted(b.calls(), "call", "calls"), len(b.body), len(body.bytes))
 	start := s.edges.now()
-	a := s.poster.post(s.quit, body)
+	a := s.poster.post(s.quit, body, left)
 	s.journal.debugf("response: %v in %d ms", &a, s.edges.now().Sub(start).Milliseconds())
 	return a
 }
 
-func (s *sender) waitToRetry(last *answer, tries int) {
-	wait := max(
+// waitToRetry fails when there is no further try.
+func (s *sender) waitToRetry(b *batch, last *answer, tries int, began time.Time) *Error {
+	facts := retryFacts{tries: tries, maxRetries: s.maxRetries, elapsed: s.edges.now().Sub(began)}
+	facts.wait = max(
 		backoff(tries, s.retryBase, s.edges.random()),
 		retryAfterOf(last.retryAfter, s.edges.now()),
 	)
-	s.journal.debugf("retry: try %d in %d ms", tries+1, wait.Milliseconds())
-	s.edges.pause(s.quit, wait)
-}
-
-func (s *sender) abandoned(last *answer) *Error {
-	message := "Close ended before it could be sent"
-	if last.status != 0 || last.err != nil {
-		message += fmt.Sprintf(" (last try: %v)", last.reason())
+	if err := gaveUp(facts, last); err != nil {
+		s.trouble.reason = last.reason()
+		return err
 	}
-	return ErrClosed.because(message, context.Cause(s.quit))
-}
-
-func refusal(a *answer) *Error {
-	return ErrRejected.because(fmt.Sprintf("the service refused the batch with status %d", a.status), a.reason())
-}
-
-func gaveUp(a *answer, tries int) *Error {
-	return ErrGaveUp.because(fmt.Sprintf("the batch could not be sent in %d tries", tries), a.reason())
+	s.trouble.met(last.reason(), b.calls())
+	s.journal.debugf("retry: try %d in %d ms", tries+1, facts.wait.Milliseconds())
+	s.edges.pause(s.quit, facts.wait)
+	if s.quit.Err() != nil {
+		return nil // for want of time to wait
+	}
+	facts.elapsed, facts.wait = s.edges.now().Sub(began), 0 // it may have been longer, as where the process was stopped
+	return gaveUp(facts, last)
 }

@@ -43,10 +43,11 @@ type settings struct {
 }
 
 func (c *Client) settings() (*settings, *Error) {
-	if c.writeKey == "" {
+	writeKey := c.writeKey.reveal()
+	if writeKey == "" {
 		return nil, ErrWriteKeyRequired
 	}
-	if strings.ContainsFunc(c.writeKey, func(r rune) bool { return r == ':' || unicode.IsControl(r) }) {
+	if strings.ContainsFunc(writeKey, func(r rune) bool { return r == ':' || unicode.IsControl(r) }) {
 		// it is the user name of basic auth (RFC 7617, 2): what stands behind a colon would be cut off
 		return nil, ErrInvalidOption.because("the write key must be without colons and control characters", nil)
 	}
@@ -58,7 +59,7 @@ func (c *Client) settings() (*settings, *Error) {
 		return nil, err
 	}
 	s := &settings{
-		writeKey:           c.writeKey,
+		writeKey:           writeKey,
 		target:             target,
 		flushAt:            or(c.FlushAt, c.Size, DefaultFlushAt),
 		flushAfter:         or(c.FlushAfter, c.Interval, DefaultFlushAfter),

@@ -1,6 +1,9 @@
 package analytics
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 const hexDigits = "0123456789abcdef"
 
@@ -26,6 +29,30 @@ func appendText(b []byte, text string) []byte {
 		i += size
 	}
 	return append(append(b, text[plain:]...), '"')
+}
+
+// escapeTexts does the same, from a place on, to what encoding/json has taken over as it came, from a json.RawMessage or a MarshalJSON: one text
+// that is no UTF-8 would have the whole batch refused. Above ASCII JSON has nothing but texts.
+func escapeTexts(b []byte, from int) []byte {
+	if !mayNeedEscape(b[from:]) {
+		return b
+	}
+	given := string(b[from:])
+	b = b[:from]
+	for len(given) > 0 {
+		r, size := utf8.DecodeRuneInString(given)
+		if escape := escapeOf(r, size); escape != "" {
+			b = append(b, escape...)
+		} else {
+			b = append(b, given[:size]...)
+		}
+		given = given[size:]
+	}
+	return b
+}
+
+func mayNeedEscape(text []byte) bool {
+	return !utf8.Valid(text) || bytes.Contains(text, []byte("\u2028")) || bytes.Contains(text, []byte("\u2029"))
 }
 
 func appendEscape(b []byte, c byte) []byte {

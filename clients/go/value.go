@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // callLevels is the service's limit of objects and arrays within one another, the call its own among them.
@@ -23,29 +22,6 @@ const (
 )
 
 func (s stop) Error() string { return string(s) }
-
-// valueError says where in a call something is that cannot be written; keys from the inside out.
-type valueError struct {
-	keys  []string
-	cause error
-}
-
-func (e *valueError) Error() string { return e.cause.Error() }
-
-// at adds the key under which err came up.
-func at(key string, err error) error {
-	within, ok := err.(*valueError)
-	if !ok {
-		within = &valueError{cause: err}
-	}
-	within.keys = append(within.keys, key)
-	return within
-}
-
-func (e *valueError) path() string {
-	slices.Reverse(e.keys)
-	return strings.Join(e.keys, ".")
-}
 
 // appendMap appends an object, its keys in ascending order of their bytes as encoding/json has them.
 // The common types are written here, which takes no allocation; all else goes through encoding/json.
@@ -71,7 +47,7 @@ func (e *encoder) appendMap(b []byte, m map[string]any, level int) ([]byte, erro
 		b = append(appendText(b, key), ':')
 		var err error
 		if b, err = e.appendValue(b, m[key], level+1); err != nil {
-			return b, at(key, err)
+			return b, at(key, err, m)
 		}
 	}
 	return append(b, '}'), nil
@@ -91,7 +67,7 @@ func (e *encoder) appendList(b []byte, list []any, level int) ([]byte, error) {
 		}
 		var err error
 		if b, err = e.appendValue(b, value, level+1); err != nil {
-			return b, at(strconv.Itoa(i), err)
+			return b, at(strconv.Itoa(i), err, list)
 		}
 	}
 	return append(b, ']'), nil
@@ -148,7 +124,7 @@ func (e *encoder) appendOther(b []byte, value any, level int) (_ []byte, err err
 	if err := e.json.Encode(value); err != nil {
 		return b, err
 	}
-	written := e.other[:len(e.other)-1] // Encode ends with a line feed
+	written := escapeTexts(e.other[:len(e.other)-1], len(b)) // Encode ends with a line feed
 	if level-1+levels(written[len(b):]) > callLevels {
 		return b, tooDeep
 	}
