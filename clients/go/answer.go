@@ -13,6 +13,7 @@ import (
 
 // answer is what came of one try.
 type answer struct {
+	endpoint   string // that was asked, as it may be shown
 	status     int    // 0 when there was none
 	retryAfter string // the header, as it came
 	body       []byte
@@ -64,11 +65,19 @@ func (a *answer) reason() error {
 	if a.status == http.StatusOK {
 		return errors.New(`answered 200 without {"success": true}; is the endpoint Sluice's?`)
 	}
-	var said struct{ Code, Message string }
-	if json.Unmarshal(a.body, &said) == nil && said.Code != "" {
-		return &Error{Code: cut(said.Code), Message: fmt.Sprintf("status %d: %s", a.status, cut(said.Message))}
+	if said := a.said(); said != nil {
+		return said.because(fmt.Sprintf("status %d: %s", a.status, said.Message), nil)
 	}
 	return fmt.Errorf("status %d", a.status)
+}
+
+// said returns what the service itself says is wrong; nil where it has no code for it.
+func (a *answer) said() *Error {
+	var said struct{ Code, Message string }
+	if json.Unmarshal(a.body, &said) != nil || said.Code == "" {
+		return nil
+	}
+	return &Error{Code: cut(said.Code), Message: cut(said.Message)}
 }
 
 // rejection is one call of a batch that was not taken, by its place in it.

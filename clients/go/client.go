@@ -36,7 +36,8 @@ type Client struct {
 
 	// MaxRetries is how often a batch is sent again after a network error, no answer within RequestTimeout, 429 or 5xx, or a 200 that is
 	// not Sluice's; by default 25. Negative: never. Whatever it is, the tries of a batch end 45 minutes after the first began: the
-	// service knows for an hour, by default, what it has already, and later could not tell that a call comes twice.
+	// service knows for an hour by default, or for the last million calls of a partition if that is shorter, what it has already, and later
+	// could not tell that a call comes twice. Where a partition gets a million calls in less than 45 minutes, set it lower.
 	MaxRetries int
 	// RetryBase is the cap of the wait before the first retry, by default 100 ms. It doubles with each retry up to 10 s; the wait is random
 	// below it, but at least what a Retry-After asks for, up to 300 s. By default all waits together take 96 s on average,
@@ -58,7 +59,8 @@ type Client struct {
 	OnFailure func(Failure)
 
 	// Logger gets a line when a batch fails and is tried again, the first since the service answered last, and one when it answers again;
-	// failures without OnFailure; and all that DEBUG=analytics shows. By default it is standard error.
+	// failures without OnFailure; and all that DEBUG=analytics shows. By default it is standard error. Sending waits for it: it must return,
+	// and must not call Flush or Close, nor wait for room with the Context methods.
 	Logger Logger
 
 	// HTTPClient makes the requests, by default one of the client's own with keep-alive and the proxy of the environment

@@ -290,6 +290,42 @@ func TestCloseEndsAlthoughACallbackDoesNot(t *testing.T) {
 	<-c.sender.done
 }
 
+func TestWhatTheServiceTookIsNotUnsentWhileItsRejectionsAreReported(t *testing.T) {
+	for name, waiting := range map[string]int{"alone": 0, "with another batch behind it": 3} {
+		t.Run(name, func(t *testing.T) {
+			entered, release, mayAnswer := make(chan struct{}), make(chan struct{}), make(chan struct{})
+			s := newService(t, func(n int, w http.ResponseWriter, r *request) {
+				<-mayAnswer
+				rejectsSome(n, w, r)
+			})
+			c, _ := newClient(t, s.URL)
+			var once sync.Once
+			c.OnFailure = func(Failure) {
+				once.Do(func() { close(entered) })
+				<-release
+			}
+			c.FlushAt = 10
+			for i := 0; i < 10; i++ {
+				must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+			}
+			s.next(t)
+			for i := 0; i < waiting; i++ {
+				must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+			}
+			close(mayAnswer)
+			receive(t, entered)
+			ctx, cancel := context.WithCancel(context.Background())
+			cancel()
+			err := c.CloseContext(ctx)
+			if errors.Is(err, ErrNotSent) != (waiting > 0) || callsOf(err) != waiting {
+				t.Errorf("got %v", err)
+			}
+			close(release)
+			<-c.sender.done
+		})
+	}
+}
+
 func TestASecondCloseWaitsForTheFirst(t *testing.T) {
 	release := make(chan struct{})
 	s := newService(t, func(int, http.ResponseWriter, *request) { <-release })

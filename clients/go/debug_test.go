@@ -79,7 +79,7 @@ func TestAWriteKeyIsMasked(t *testing.T) {
 	}
 }
 
-func TestANetworkErrorIsReportedWithoutTheURL(t *testing.T) {
+func TestANetworkErrorIsReportedWithoutTheQueryOfTheURL(t *testing.T) {
 	c, f := newClient(t, "http://127.0.0.1:1/?writeKey=secret")
 	c.MaxRetries = -1
 	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))

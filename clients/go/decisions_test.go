@@ -62,18 +62,18 @@ func TestTheWaitsOfTheDocumentation(t *testing.T) {
 }
 
 func TestABatchIsTriedAgainUntilItsRetriesOrItsTimeAreUsedUp(t *testing.T) {
-	last := &answer{status: 503}
+	last := &answer{endpoint: "http://host/v1/batch", status: 503}
 	for _, test := range []struct {
 		facts retryFacts
 		want  string // of its text
 	}{
 		{retryFacts{tries: 25, maxRetries: 25}, ""},
-		{retryFacts{tries: 26, maxRetries: 25}, "gave_up: the batch could not be sent in 26 tries: status 503"},
-		{retryFacts{tries: 1, maxRetries: -1}, "gave_up: the batch could not be sent in 1 try: status 503"},
+		{retryFacts{tries: 26, maxRetries: 25}, "gave_up: the batch could not be sent to http://host/v1/batch in 26 tries: status 503"},
+		{retryFacts{tries: 1, maxRetries: -1}, "gave_up: the batch could not be sent to http://host/v1/batch in 1 try: status 503"},
 		{retryFacts{tries: 9, maxRetries: 25, elapsed: 40 * time.Minute, wait: 5*time.Minute - 1}, ""},
 		{retryFacts{tries: 9, maxRetries: 25, elapsed: 40 * time.Minute, wait: 5 * time.Minute},
-			"gave_up: the batch could not be sent within 45 minutes, in 9 tries: status 503"},
-		{retryFacts{tries: 1, maxRetries: 25, elapsed: 2 * time.Hour}, "gave_up: the batch could not be sent within 45 minutes, in 1 try: status 503"},
+			"gave_up: the batch could not be sent to http://host/v1/batch within 45 minutes, in 9 tries: status 503"},
+		{retryFacts{tries: 1, maxRetries: 25, elapsed: 2 * time.Hour}, "gave_up: the batch could not be sent to http://host/v1/batch within 45 minutes, in 1 try: status 503"},
 	} {
 		got := gaveUp(test.facts, last)
 		if got == nil != (test.want == "") || got != nil && got.text() != test.want {

@@ -1,15 +1,20 @@
 // Package analytics sends analytics calls (identify, track, page, group, alias) to Sluice from server code.
 //
 //	client := analytics.New("shop-write-key")
-//	defer client.Close()
-//
-//	err := client.Track(&analytics.Track{UserId: "u1", Event: "Signed Up"})
+//	if err := client.Track(&analytics.Track{UserId: "u1", Event: "Signed Up"}); err != nil {
+//		log.Print(err)
+//	}
+//	...
+//	if err := client.Close(); err != nil { // sends what waits
+//		log.Fatal(err)
+//	}
 //
 // A call is checked and encoded at once, and queued in memory; it makes no HTTP request itself. A goroutine that starts
 // when the client is first used sends what waits in batches, one at a time and in the order of the calls, and sends again what may
 // succeed later, for 45 minutes at most. When that begins a line is logged.
 // What it cannot send goes to [Client.OnFailure] or, without one, is logged too: nothing is lost in silence while the process lives.
-// Call [Client.Close] before it ends.
+// Call [Client.Close] before it ends: a signal, os.Exit and log.Fatal run nothing that is deferred. A server waits for SIGTERM with
+// [os/signal.NotifyContext], shuts down, and then closes the client, as examples/server does.
 //
 // All methods may be used from many goroutines at once. None of them panics.
 //

@@ -109,8 +109,28 @@ func TestA200OfAnotherIsNoSuccessInTheEnd(t *testing.T) {
 	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 	must(t, c.Flush(context.Background()))
 	failure := receive(t, f.came)
-	if !errors.Is(failure.Err, ErrGaveUp) || failure.Status != 200 || !strings.Contains(failure.Err.Error(), "is the endpoint Sluice's?") {
+	if !errors.Is(failure.Err, ErrGaveUp) || failure.Status != 200 || !strings.Contains(failure.Err.Error(), "is the endpoint Sluice's?") ||
+		!strings.Contains(failure.Err.Error(), " to "+s.URL+"/v1/batch in 1 try") {
 		t.Fatalf("got %v", failure.Err)
+	}
+}
+
+func TestWhatIsRefusedIsToldWithItsEndpointAndItsStatusOnce(t *testing.T) {
+	const said = `{"code":"no_user_or_anonymous_id","message":"userId or anonymousId is needed."}`
+	for body, want := range map[string]string{
+		said: "status 400: no_user_or_anonymous_id: userId or anonymousId is needed.",
+		"":   "status 400",
+	} {
+		s := newService(t, func(_ int, w http.ResponseWriter, _ *request) {
+			w.WriteHeader(400)
+			_, _ = io.WriteString(w, body)
+		})
+		c, f := newClient(t, s.URL+"/v1/track?writeKey=secret")
+		must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+		must(t, c.Flush(context.Background()))
+		if got := receive(t, f.came).Err.Error(); got != "analytics: rejected: POST "+s.URL+"/v1/track: "+want {
+			t.Errorf("got %s", got)
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ type outbox struct {
 	closed    bool
 	failed    int           // calls of batches that could not be sent, since it is closed
 	why       *Error        // the first of them could not: those behind it may not have had a try
+	reporting int           // calls of a batch that the service took, and that is not settled
 	flushTo   uint64        // a flush goes on until so many calls since the beginning are settled
 	lastFlush time.Time     // or the first call
 	progress  chan struct{} // closed when calls are settled, or on Close; nil while nobody waits for that
@@ -100,6 +101,13 @@ func (o *outbox) take(now time.Time) (b *batch, wait time.Duration, done bool) {
 	return o.queue.take(), 0, false
 }
 
+// arrived: the service took a batch. It keeps its place until its rejections are reported, and is not unsent any more.
+func (o *outbox) arrived(b *batch) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.reporting = b.calls()
+}
+
 // settle frees the place of a batch that was sent or, for that reason, reported.
 func (o *outbox) settle(b *batch, why *Error) {
 	o.mu.Lock()
@@ -108,6 +116,7 @@ func (o *outbox) settle(b *batch, why *Error) {
 		o.failed += b.calls()
 		o.why = or(o.why, why)
 	}
+	o.reporting = 0
 	o.queue.settle(b)
 	o.announce()
 }
@@ -145,11 +154,11 @@ func (o *outbox) close() (first bool) {
 	return first
 }
 
-// unsent returns how many calls have failed since it is closed, and why the first did, and how many it still holds.
+// unsent returns how many calls have failed since it is closed, and why the first did, and how many it still holds that have not arrived.
 func (o *outbox) unsent() (failed, held int, why *Error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.failed, o.queue.held.calls, o.why
+	return o.failed, o.queue.held.calls - o.reporting, o.why
 }
 
 // held returns how many calls wait or are under way.

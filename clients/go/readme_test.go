@@ -1,14 +1,19 @@
 package analytics
 
 import (
+	"bytes"
+	"encoding/json"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -18,36 +23,100 @@ func readText(t *testing.T, path string) string {
 	return string(text)
 }
 
-func TestTheExampleOfTheReadmeIsTheProgramThatRuns(t *testing.T) {
-	_, block, _ := strings.Cut(readText(t, "README.md"), "```go\n")
-	block, _, _ = strings.Cut(block, "```\n")
-	if program := readText(t, "examples/first-call/main.go"); block != program {
-		t.Fatalf("the README has\n%s\nthe program is\n%s", block, program)
+func TestTheExamplesOfTheReadmeAreTheProgramsThatRun(t *testing.T) {
+	rest := readText(t, "README.md")
+	for _, path := range []string{"examples/first-call/main.go", "examples/server/main.go"} {
+		var block string
+		_, rest, _ = strings.Cut(rest, "```go\n")
+		block, rest, _ = strings.Cut(rest, "```\n")
+		if program := readText(t, path); block != program {
+			t.Fatalf("the README has\n%s\nthe program is\n%s", block, program)
+		}
 	}
 }
 
-func TestTheFirstCallArrives(t *testing.T) {
-	s := newService(t, nil)
-	program := filepath.Join(t.TempDir(), "first-call")
+// example returns a command that runs an example against this service. What change makes of its text is what runs.
+func example(t *testing.T, s *service, name string, change func(string) string) *exec.Cmd {
+	dir := t.TempDir()
+	source, err := filepath.Abs(filepath.Join("examples", name, "main.go"))
+	must(t, err)
+	changed, overlay, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, name)
+	must(t, os.WriteFile(changed, []byte(change(readText(t, source))), 0o600))
+	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{source: changed}})
+	must(t, err)
+	must(t, os.WriteFile(overlay, replace, 0o600))
 	goTool := filepath.Join(runtime.GOROOT(), "bin", "go")
 	if _, err := os.Stat(goTool); err != nil {
 		goTool = "go"
 	}
-	if out, err := exec.Command(goTool, "build", "-o", program, "./examples/first-call").CombinedOutput(); err != nil {
+	if out, err := exec.Command(goTool, "build", "-overlay", overlay, "-o", program, "./examples/"+name).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	run := exec.Command(program)
 	run.Env = append(os.Environ(), "SLUICE_ENDPOINT="+s.URL)
-	out, err := run.CombinedOutput()
+	return run
+}
+
+func asItIs(program string) string { return program }
+
+func typesOf(r *request) string {
+	var types []string
+	for _, item := range r.items {
+		types = append(types, describe(item).Type)
+	}
+	return strings.Join(types, " ")
+}
+
+func TestTheFirstCallArrives(t *testing.T) {
+	s := newService(t, nil)
+	out, err := example(t, s, "first-call", asItIs).CombinedOutput()
 	if err != nil || string(out) != "sent\n" {
 		t.Fatalf("%v: %s", err, out)
 	}
-	var types []string
-	for _, item := range s.next(t).items {
-		types = append(types, describe(item).Type)
-	}
-	if got := strings.Join(types, " "); got != "track alias identify group page" {
+	if got := typesOf(s.next(t)); got != "track alias identify group page" {
 		t.Fatalf("got %s", got)
+	}
+}
+
+func TestACallOfTheExampleThatIsWrongLosesNoOther(t *testing.T) {
+	s := newService(t, nil)
+	out, err := example(t, s, "first-call", func(program string) string {
+		return strings.Replace(program, `PreviousId: "visitor-1", UserId: "u1"`, `PreviousId: "visitor-1"`, 1)
+	}).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), ErrUserIdRequired.Code) {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if got := typesOf(s.next(t)); got != "track identify group page" {
+		t.Fatalf("got %s", got)
+	}
+}
+
+func TestTheServerOfTheExampleSendsWhatWaitsOnSIGTERM(t *testing.T) {
+	listener, err := net.Listen("tcp", "localhost:0")
+	must(t, err)
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	must(t, listener.Close())
+
+	s := newService(t, nil)
+	run := example(t, s, "server", asItIs)
+	run.Env = append(run.Env, "PORT="+port)
+	var out bytes.Buffer
+	run.Stderr = &out
+	must(t, run.Start())
+	defer func() { _ = run.Process.Kill() }()
+	until(t, "it serves", func() bool {
+		response, err := http.Get("http://localhost:" + port + "/welcome")
+		if err != nil {
+			return false
+		}
+		return response.Body.Close() == nil
+	})
+	must(t, run.Process.Signal(syscall.SIGTERM))
+	if err := run.Wait(); err != nil || out.Len() > 0 {
+		t.Fatalf("%v: %s", err, &out)
+	}
+	if len(s.requests) != 1 || typesOf(s.next(t)) != "page" {
+		t.Fatal("the call of a request is lost")
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 // hangUp breaks the connection without an answer.
@@ -85,7 +86,7 @@ func TestAServiceThatIsAwayIsTriedUntilItIsBack(t *testing.T) {
 	c.edges.timer = func(time.Duration) (<-chan time.Time, func() bool) { return realTimer(time.Millisecond) }
 	c.FlushAt, c.MaxRetries = 1, 1_000_000
 	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
-	until(t, "it is tried again", func() bool { return c.outbox.held() == 1 })
+	until(t, "a try has failed", func() bool { return strings.Contains(c.Logger.(*lines).String(), "not sent yet") })
 
 	listener, err = net.Listen("tcp", address)
 	must(t, err)
@@ -122,6 +123,42 @@ func TestATryWithoutAnAnswerIsReportedWithItsLimit(t *testing.T) {
 	failure := receive(t, f.came)
 	if !errors.Is(failure.Err, context.DeadlineExceeded) || !strings.Contains(failure.Err.Error(), "no answer within 10ms") || failure.Status != 0 {
 		t.Fatalf("got %+v", failure)
+	}
+}
+
+func TestAnAnswerThatBreaksOffIsToldAsThat(t *testing.T) {
+	stall := func(r *http.Request) error {
+		<-r.Context().Done()
+		return r.Context().Err()
+	}
+	breakOff := func(*http.Request) error { return io.ErrUnexpectedEOF }
+	for _, test := range []struct {
+		body  string
+		end   func(*http.Request) error
+		limit time.Duration
+		want  string // nothing: it has arrived
+	}{
+		{"", stall, 10 * time.Millisecond, "in 1 try: no answer within 10ms: context deadline exceeded"},
+		{`{"success":tr`, stall, 10 * time.Millisecond, "in 1 try: no answer within 10ms: context deadline exceeded"},
+		{`{"success":tr`, breakOff, patience, "in 1 try: the answer broke off: unexpected EOF"},
+		{success, breakOff, patience, ""},
+	} {
+		c, f := newClient(t, "http://localhost:1")
+		c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			rest := readerFunc(func([]byte) (int, error) { return 0, test.end(r) })
+			return &http.Response{StatusCode: 200, Request: r, Body: io.NopCloser(io.MultiReader(strings.NewReader(test.body), rest))}, nil
+		})}
+		c.RequestTimeout, c.MaxRetries = test.limit, -1
+		must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+		must(t, c.Flush(context.Background()))
+		if test.want == "" {
+			f.none(t)
+			continue
+		}
+		failure := receive(t, f.came)
+		if !errors.Is(failure.Err, ErrGaveUp) || !strings.HasSuffix(failure.Err.Error(), test.want) || failure.Status != 0 {
+			t.Errorf("%s: got %+v", test.body, failure)
+		}
 	}
 }
 
@@ -195,10 +232,43 @@ func TestRetryAfterIsWaitedAtLeast(t *testing.T) {
 	}
 }
 
-// pausing is a clock that moves with each pause alone; over is how much longer than asked for they are.
-func pausing(over time.Duration) edges {
+// asleep returns the time after a machine slept for d: its wall clock went on, its monotonic clock did not. Only the clocks themselves
+// make such a time, so that this looks into time.Time; TestTimeIsThatOfTheClockThatSaysMore sees when that is made otherwise.
+func asleep(t time.Time, d time.Duration) time.Time {
+	woken := t.Add(d)
+	(*struct {
+		wall      uint64
+		monotonic int64
+	})(unsafe.Pointer(&woken)).monotonic -= int64(d)
+	return woken
+}
+
+func TestTimeIsThatOfTheClockThatSaysMore(t *testing.T) {
+	began := time.Now()
+	woken, setBack := asleep(began.Add(time.Minute), time.Hour), asleep(began.Add(time.Minute), -time.Hour)
+	if woken.Sub(began) != time.Minute || setBack.Sub(began) != time.Minute || !woken.Round(0).Equal(began.Add(61*time.Minute)) {
+		t.Fatal("asleep does not do what it says")
+	}
+	for name, test := range map[string]struct {
+		now  time.Time
+		want time.Duration
+	}{
+		"both":               {began.Add(time.Minute), time.Minute},
+		"the wall clock":     {woken, 61 * time.Minute},
+		"the monotonic one":  {setBack, time.Minute},
+		"the only one it is": {began.Round(0).Add(time.Minute), time.Minute},
+	} {
+		if got := elapsed(began, test.now); got != test.want {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}
+
+// pausing is a clock that moves with each pause alone; over is how much longer than asked for they are, and slept for how long after
+// each the machine sleeps.
+func pausing(over, slept time.Duration) edges {
 	var mu sync.Mutex
-	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	at := time.Now()
 	elapsed := make(chan time.Time)
 	close(elapsed)
 	return edges{
@@ -210,7 +280,7 @@ func pausing(over time.Duration) edges {
 		timer: func(d time.Duration) (<-chan time.Time, func() bool) {
 			mu.Lock()
 			defer mu.Unlock()
-			at = at.Add(d + over)
+			at = asleep(at.Add(d+over), slept)
 			return elapsed, func() bool { return true }
 		},
 		random: func() float64 { return 0.5 },
@@ -219,13 +289,14 @@ func pausing(over time.Duration) edges {
 
 func TestABatchIsNotSentAgainWhenTheServiceMayHaveForgottenIt(t *testing.T) {
 	for name, test := range map[string]struct {
-		over  time.Duration
-		tries int
-		last  time.Duration // after the first
+		over, slept time.Duration
+		tries       int
+		last        time.Duration // after the first
 	}{
-		"for what it asks for":          {0, 9, 40 * time.Minute},
-		"as the process was stopped":    {time.Hour, 1, 0},
-		"as it was stopped for shorter": {10 * time.Minute, 3, 30 * time.Minute},
+		"for what it asks for":          {0, 0, 9, 40 * time.Minute},
+		"as the process was stopped":    {time.Hour, 0, 1, 0},
+		"as it was stopped for shorter": {10 * time.Minute, 0, 3, 30 * time.Minute},
+		"as the machine slept":          {0, time.Hour, 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newService(t, func(_ int, w http.ResponseWriter, _ *request) {
@@ -233,7 +304,7 @@ func TestABatchIsNotSentAgainWhenTheServiceMayHaveForgottenIt(t *testing.T) {
 				w.WriteHeader(503)
 			})
 			c, f := newClient(t, s.URL)
-			c.edges = pausing(test.over)
+			c.edges = pausing(test.over, test.slept)
 			c.FlushAt, c.MaxRetries = 1, 1000
 			must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 			failure := receive(t, f.came)

@@ -85,7 +85,7 @@ func (p *poster) post(ctx context.Context, body payload, left time.Duration) ans
 		return answer{err: cause(ctx, limit, ctx.Err())}
 	case err != nil:
 		return answer{err: fmt.Errorf("the HTTP client %w", err)}
-	case a.err != nil:
+	case a.err != nil: // also of one that broke off: its status says nothing
 		return answer{err: cause(ctx, limit, a.err)}
 	}
 	return a
@@ -118,8 +118,12 @@ func (p *poster) exchange(ctx context.Context, body payload) answer {
 		return answer{err: err}
 	}
 	defer response.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(response.Body, answerBytes)) // where it breaks off it is no JSON
-	return answer{status: response.StatusCode, retryAfter: response.Header.Get("Retry-After"), body: text}
+	text, err := io.ReadAll(io.LimitReader(response.Body, answerBytes))
+	a := answer{status: response.StatusCode, retryAfter: response.Header.Get("Retry-After"), body: text}
+	if err != nil && a.status == http.StatusOK && !a.saysSuccess() {
+		a.err = fmt.Errorf("the answer broke off: %w", err)
+	}
+	return a
 }
 
 func (p *poster) request(ctx context.Context, body payload) (*http.Request, error) {

@@ -83,6 +83,9 @@ func (s *sender) rest(wait time.Duration) {
 // settle sends a batch, reports what has failed of it and frees its place, in this order: what is not reported yet is still held.
 func (s *sender) settle(b *batch) {
 	o := s.deliver(b)
+	if o.err == nil {
+		s.outbox.arrived(b)
+	}
 	s.reporter.report(b, o)
 	s.outbox.settle(b, o.err)
 }
@@ -95,7 +98,7 @@ func (s *sender) deliver(b *batch) outcome {
 		if s.quit.Err() != nil {
 			return outcome{err: abandoned(tries, s.trouble.reason, context.Cause(s.quit)), status: last.status, tries: tries}
 		}
-		a := s.try(b, retryFor-s.edges.now().Sub(began))
+		a := s.try(b, retryFor-elapsed(began, s.edges.now()))
 		tries++
 		if a.err != nil && s.quit.Err() != nil {
 			if tries == 1 {
@@ -124,13 +127,14 @@ func (s *sender) try(b *batch, left time.Duration) answer {
 	s.journal.debugf("flush: %s, %d bytes, %d on the wire", counted(b.calls(), "call", "calls"), len(b.body), len(body.bytes))
 	start := s.edges.now()
 	a := s.poster.post(s.quit, body, left)
+	a.endpoint = s.poster.target.shown
 	s.journal.debugf("response: %v in %d ms", &a, s.edges.now().Sub(start).Milliseconds())
 	return a
 }
 
 // waitToRetry fails when there is no further try.
 func (s *sender) waitToRetry(b *batch, last *answer, tries int, began time.Time) *Error {
-	facts := retryFacts{tries: tries, maxRetries: s.maxRetries, elapsed: s.edges.now().Sub(began)}
+	facts := retryFacts{tries: tries, maxRetries: s.maxRetries, elapsed: elapsed(began, s.edges.now())}
 	facts.wait = max(
 		backoff(tries, s.retryBase, s.edges.random()),
 		retryAfterOf(last.retryAfter, s.edges.now()),
@@ -145,6 +149,6 @@ func (s *sender) waitToRetry(b *batch, last *answer, tries int, began time.Time)
 	if s.quit.Err() != nil {
 		return nil // for want of time to wait
 	}
-	facts.elapsed, facts.wait = s.edges.now().Sub(began), 0 // it may have been longer, as where the process was stopped
+	facts.elapsed, facts.wait = elapsed(began, s.edges.now()), 0 // it may have been longer, as where the process was stopped
 	return gaveUp(facts, last)
 }

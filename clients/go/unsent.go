@@ -7,8 +7,14 @@ import (
 )
 
 // retryFor bounds the tries of a batch, from the beginning of the first to the end of the last. It is well below the hour for which the
-// service drops what it has already: an answer may be lost, and a batch that was taken must not be sent when that is forgotten.
+// service drops what it has already: an answer may be lost, and a batch that was taken must not be sent when that is forgotten. It is
+// forgotten sooner where the hour has more than a million calls of a partition.
 const retryFor = 45 * time.Minute
+
+// elapsed goes by the clock that says more: the monotonic one stands still while the machine sleeps, the other may be set back.
+func elapsed(began, now time.Time) time.Duration {
+	return max(now.Sub(began), now.Round(0).Sub(began.Round(0)))
+}
 
 // retryFacts is what decides on whether a batch is tried again.
 type retryFacts struct {
@@ -20,12 +26,12 @@ type retryFacts struct {
 
 // gaveUp returns why a batch is not tried again, last being the answer to its last try; nil when it is.
 func gaveUp(f retryFacts, last *answer) *Error {
-	tries := counted(f.tries, "try", "tries")
+	unsent, tries := "the batch could not be sent to "+last.endpoint, counted(f.tries, "try", "tries")
 	switch {
 	case f.tries > f.maxRetries:
-		return ErrGaveUp.because("the batch could not be sent in "+tries, last.reason())
+		return ErrGaveUp.because(unsent+" in "+tries, last.reason())
 	case f.elapsed+f.wait >= retryFor:
-		return ErrGaveUp.because(fmt.Sprintf("the batch could not be sent within %.0f minutes, in %s", retryFor.Minutes(), tries), last.reason())
+		return ErrGaveUp.because(fmt.Sprintf("%s within %.0f minutes, in %s", unsent, retryFor.Minutes(), tries), last.reason())
 	}
 	return nil
 }
@@ -45,6 +51,11 @@ func abandoned(tries int, reason, cause error) *Error {
 	return ErrClosed.because(message, cause)
 }
 
+// refusal names the endpoint: that of another route answers in words that look for the fault in the calls.
 func refusal(a *answer) *Error {
-	return ErrRejected.because(fmt.Sprintf("the service refused the batch with status %d", a.status), a.reason())
+	message := fmt.Sprintf("POST %s: status %d", a.endpoint, a.status)
+	if said := a.said(); said != nil {
+		return ErrRejected.because(message, said)
+	}
+	return ErrRejected.because(message, nil)
 }

@@ -2,8 +2,10 @@ import { type AnalyticsError, fault } from './errors.ts'
 import { isObject } from './fields.ts'
 import { retryAfter } from './retry-after.ts'
 
-/** What came back for a request; `body` as far as it could be read. Or why nothing did. */
-export type Posted = { status: number; retryAfter: string | undefined; body: string } | { error: Error }
+/** What came back for a request; `body` as far as it could be read, `brokenBy` why no further. Or why nothing did. */
+export type Posted =
+  | { status: number; retryAfter: string | undefined; body: string; brokenBy?: Error | undefined }
+  | { error: Error }
 
 /** A call that the service does not take, by its place in the batch. */
 export type Rejection = { index: number; code: string; message: string }
@@ -27,6 +29,9 @@ export function judge(posted: Posted, { now, url }: Asked): Verdict {
   const body = parse(posted.body)
   if (status === 200 && isObject(body) && body.success === true)
     return { verdict: 'taken', rejected: rejectedOf(body.rejected) }
+  // any other status says enough without its body
+  if (status === 200 && posted.brokenBy)
+    return { verdict: 'retry', error: posted.brokenBy, retryAfterMs: undefined }
   const error = refusal(status, body, url)
   if (!isTriedAgain(status)) return { verdict: 'refused', error }
   return { verdict: 'retry', error, retryAfterMs: retryAfter(posted.retryAfter, now) }

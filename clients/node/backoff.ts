@@ -2,8 +2,9 @@ const CAP_MS = 10_000
 /** Nobody is waited for longer than that, whatever its Retry-After says. */
 const RETRY_AFTER_CAP_MS = 300_000
 /**
- * No try of a batch begins later than that after its first: the service drops a call that comes twice within an hour (its
- * `DEDUP_WINDOW`, by default), and past it would forward the call a second time.
+ * No try of a batch goes on for longer than that after the start of its first: the service drops a call that comes twice within an hour
+ * (its `DEDUP_WINDOW`, by default), and past it would forward the call a second time. It also does so past a million calls of a
+ * partition, if these come sooner.
  */
 export const TRIED_FOR_MS = 45 * 60_000
 

@@ -5,7 +5,7 @@ import { bodyOf } from './batch.ts'
 import { type Debug, withoutQuery } from './debug.ts'
 import { type Delivered, gaveUp, type LastTry } from './delivered.ts'
 import type { Encoded } from './encode.ts'
-import { type Packed, type Post, pack } from './post.ts'
+import { type Limits, type Packed, type Post, pack } from './post.ts'
 import { TRYING_AGAIN, warn } from './warning.ts'
 
 export type Deliver = (batch: readonly Encoded[], signal: AbortSignal) => Promise<Delivered>
@@ -31,9 +31,10 @@ export function deliverer({ post, settings, debug }: Tools): Deliver {
     let last: LastTry | undefined
     for (let tries = 1; !signal.aborted; tries++) {
       // while it waited, the machine may have slept
-      if (last && sinceFirst() > TRIED_FOR_MS) return gaveUp(last, 'time')
+      const mostMs = Math.ceil(TRIED_FOR_MS - sinceFirst())
+      if (last && mostMs <= 0) return gaveUp(last, 'time')
       const body = await pack(bodyOf(batch, new Date().toISOString()), settings)
-      const verdict = judge(await timed(body, signal), { now: Date.now(), url })
+      const verdict = judge(await timed(body, { signal, mostMs }), { now: Date.now(), url })
       if (verdict.verdict === 'taken') {
         hasWarned = false
         return { outcome: 'sent', rejected: verdict.rejected }
@@ -55,12 +56,12 @@ export function deliverer({ post, settings, debug }: Tools): Deliver {
     debug?.('retry', { tries, inMs, after: error.message })
     if (hasWarned) return
     hasWarned = true
-    warn(`Calls are not taken at ${url} now, and are tried again: ${error.message}`, TRYING_AGAIN)
+    void warn(`Calls are not taken at ${url} now, and are tried again: ${error.message}`, TRYING_AGAIN)
   }
 
-  async function timed(body: Packed, signal: AbortSignal) {
+  async function timed(body: Packed, limits: Limits) {
     const start = performance.now()
-    const posted = await post(body, signal)
+    const posted = await post(body, limits)
     const ms = Math.round(performance.now() - start)
     const came = 'error' in posted ? { error: posted.error.message } : { status: posted.status }
     debug?.('response', { ...came, ms, bytes: body.bytes.length, gzip: body.gzipped })

@@ -20,8 +20,11 @@ export async function pack(body: string, settings: { gzip: boolean }): Promise<P
   return { bytes: await gzip(bytes, { level: constants.Z_BEST_SPEED }), gzipped: true }
 }
 
-/** Makes one request. Never rejects; ends soon when the signal says so. */
-export type Post = (body: Packed, signal: AbortSignal) => Promise<Posted>
+/** When a request is to end at the latest: soon after the signal, and `mostMs` after its start. */
+export type Limits = { signal: AbortSignal; mostMs: number }
+
+/** Makes one request, within its limits and `requestTimeout`. Never rejects. */
+export type Post = (body: Packed, limits: Limits) => Promise<Posted>
 
 export type Agents = { http?: HttpAgent | null | undefined; https?: HttpsAgent | null | undefined }
 
@@ -56,18 +59,18 @@ export function poster({ endpoint, writeKey, requestTimeout, agent }: Target): {
     retry: { limit: 0 },
     throwHttpErrors: false,
     decompress: false,
-    timeout: { request: requestTimeout },
     headers: {
       authorization: `Basic ${Buffer.from(`${writeKey}:`).toString('base64')}`,
       'content-type': 'application/json',
       'user-agent': `${LIBRARY.name}/${LIBRARY.version}`,
     },
   })
-  const post: Post = ({ bytes, gzipped }, signal) =>
+  const post: Post = ({ bytes, gzipped }, { signal, mostMs }) =>
     read(
       client.stream(endpoint, {
         body: bytes,
         signal,
+        timeout: { request: Math.min(requestTimeout, mostMs) },
         ...(gzipped && { headers: { 'content-encoding': 'gzip' } }),
       }),
     )
@@ -78,7 +81,7 @@ export function poster({ endpoint, writeKey, requestTimeout, agent }: Target): {
   return { post, close }
 }
 
-/** An answer whose body breaks off or never ends is one with the body that came: any status but 200 says enough without it. */
+/** An answer whose body breaks off or never ends is one with the body that came, and why no more did. */
 async function read(stream: ReturnType<typeof got.stream>): Promise<Posted> {
   let head: { status: number; retryAfter: string | undefined } | undefined
   stream.once('response', ({ statusCode: status, headers }) => {
@@ -86,6 +89,7 @@ async function read(stream: ReturnType<typeof got.stream>): Promise<Posted> {
   })
   const chunks: Buffer[] = []
   let bytes = 0
+  let brokenBy: Error | undefined
   try {
     for await (const chunk of stream) {
       chunks.push(chunk)
@@ -93,13 +97,13 @@ async function read(stream: ReturnType<typeof got.stream>): Promise<Posted> {
       if (bytes > ANSWER_BYTES) break
     }
   } catch (error) {
-    if (!head) return { error: plain(error) }
+    brokenBy = plain(error)
   } finally {
     // ends its timers and listeners, whatever has come of it
     stream.on('error', () => {}).destroy()
   }
-  if (!head) return { error: new Error('the request ended without an answer') }
-  return { ...head, body: Buffer.concat(chunks).toString() }
+  if (!head) return { error: brokenBy ?? new Error('the request ended without an answer') }
+  return { ...head, body: Buffer.concat(chunks).toString(), brokenBy }
 }
 
 /** Without what got hangs on its errors: its options, and with them the write key. */

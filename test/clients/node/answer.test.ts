@@ -83,6 +83,18 @@ describe('to be tried again', () => {
     expect(judge({ error }, asked)).toEqual({ verdict: 'retry', error, retryAfterMs: undefined })
   })
 
+  test('is a 200 that broke off before it said success, for that reason', () => {
+    const brokenBy = new Error('timeout')
+    const broken = { retryAfter: undefined, brokenBy }
+    const retry = { verdict: 'retry', error: brokenBy, retryAfterMs: undefined }
+    expect(judge({ ...broken, status: 200, body: '{' }, asked)).toEqual(retry)
+    expect(judge({ ...broken, status: 200, body: '{"success":true}' }, asked)).toMatchObject({
+      verdict: 'taken',
+    })
+    expect(judge({ ...broken, status: 503, body: '' }, asked)).toMatchObject({ error: { status: 503 } })
+    expect(judge({ ...broken, status: 401, body: '' }, asked)).toMatchObject({ verdict: 'refused' })
+  })
+
   test.each([
     ['3', 3_000],
     ['Fri, 02 Jan 2026 03:04:09 GMT', 4_000],

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Posted } from '../../../clients/node/answer.ts'
 import { deliverer } from '../../../clients/node/deliver.ts'
+import type { Post } from '../../../clients/node/post.ts'
 import { warnings } from './service.ts'
 
 const MINUTE = 60_000
@@ -16,7 +17,7 @@ const success: Posted = { status: 200, retryAfter: undefined, body: '{"success":
 /** Sends batches of one call whose tries come to this, each in so many minutes of the faked clocks. */
 function delivererOf(answers: readonly Posted[], { minutes = 0, maxRetries = 1_000, retryBase = 1 } = {}) {
   const left = [...answers]
-  const post = vi.fn(async () => {
+  const post = vi.fn<Post>(async () => {
     vi.advanceTimersByTime(minutes * MINUTE)
     return left.shift() ?? unavailable()
   })
@@ -44,6 +45,12 @@ describe('a batch is given up 45 minutes after its first try', () => {
     const { post, send } = delivererOf([], { minutes: 10 })
     expect(await send()).toMatchObject(gaveUp(5))
     expect(post).toHaveBeenCalledTimes(5)
+  })
+
+  test('also in the midst of a try: it has no more time than is left', async () => {
+    const { post, send } = delivererOf([], { minutes: 20 })
+    await send()
+    expect(post.mock.calls.map(([, { mostMs }]) => mostMs / MINUTE)).toEqual([45, 25, 5])
   })
 
   test('at once, where the service asks for more time than is left', async () => {

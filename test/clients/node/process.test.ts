@@ -86,6 +86,19 @@ describe('on SIGTERM', () => {
     expect(service.calls()).toHaveLength(2)
   })
 
+  test.each([
+    ['where the library closes the clients', '', { signal: 'SIGTERM' }, /^.*1 call could not be delivered/gm],
+    ['where the listener of the README does', 'readme', { code: 0 }, /^.*1 call could not be delivered/gm],
+    ['where onFailure throws', 'throws', { signal: 'SIGTERM' }, /^.*onFailure has thrown/gm],
+  ])('what is lost is said before the process ends, %s', patience, async (_where, how, end, line) => {
+    const service = await startService(() => ({ status: 401 }))
+    const { printed, complained, kill, ended } = run('terminated', [service.endpoint, how])
+    await until(() => printed() === 'ready\n', patience)
+    kill('SIGTERM')
+    expect(await ended).toMatchObject(end)
+    expect(complained().match(line)).toHaveLength(2)
+  })
+
   /** Another copy of the library, as a second version of the package is. @returns its main file. */
   async function copied(): Promise<string> {
     const project = fileURLToPath(new URL('../../../', import.meta.url))
@@ -120,19 +133,21 @@ describe('on SIGTERM', () => {
 
 describe('memory is bounded by maxQueueBytes', () => {
   const BYTES = 8 * 1024 * 1024
+  // the calls, their objects, and one batch with its gzip
+  const MEMORY = BYTES * 1.5 + 2 * 1024 * 1024
 
   test.each([
     ['nothing listens', deadEndpoint],
     ['nothing answers', async () => (await startService(() => 'hang')).endpoint],
     ['onFailure is done with nothing', async () => (await startService(() => ({ status: 400 }))).endpoint],
-  ])('while %s', patience, async (_what, endpoint) => {
-    const { printed, complained, ended } = run('floods', [await endpoint(), String(BYTES)], ['--expose-gc'])
+  ])('while %s', { timeout: 120_000 }, async (_what, endpoint) => {
+    const args = [await endpoint(), String(BYTES), String(MEMORY)]
+    const { printed, complained, ended } = run('floods', args, ['--expose-gc'])
     expect(await ended, complained()).toMatchObject({ code: 0 })
     const { taken, grown } = JSON.parse(printed())
     // a call has some 950 bytes of JSON
     expect(taken).toBeGreaterThan(8_000)
     expect(taken).toBeLessThan(9_000)
-    // the calls, their objects, and one batch with its gzip
-    expect(grown).toBeLessThan(BYTES * 1.5 + 2 * 1024 * 1024)
+    expect(grown).toBeLessThan(MEMORY)
   })
 })

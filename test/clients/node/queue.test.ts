@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Encoded, idIn } from '../../../clients/node/encode.ts'
 import { Queue } from '../../../clients/node/queue.ts'
+import { until } from '../../helpers/until.ts'
 import { thrownBy } from './service.ts'
 
 const call = (bytes: number, messageId = ''): Encoded => ({
@@ -73,14 +74,17 @@ test('one call is no calls', () => {
   expect(String(thrownBy(() => queue.push(call(1))))).toContain('The queue holds its 1 call (maxQueue): ')
 })
 
-test('a batch of one takes no longer however many wait', () => {
+test('a batch of one takes no longer however many wait', async () => {
   const COUNT = 100_000
-  const queue = queueOf({ maxQueue: COUNT, maxQueueBytes: COUNT, flushAt: 1 })
-  for (let number = 0; number < COUNT; number++) queue.push(call(1))
-  const start = performance.now()
-  while (queue.waiting > 0) queue.take()
+  const msToEmpty = () => {
+    const queue = queueOf({ maxQueue: COUNT, maxQueueBytes: COUNT, flushAt: 1 })
+    for (let number = 0; number < COUNT; number++) queue.push(call(1))
+    const start = performance.now()
+    while (queue.waiting > 0) queue.take()
+    return performance.now() - start
+  }
   // some 20 ms; to move all that waits each time takes many seconds
-  expect(performance.now() - start).toBeLessThan(1_500)
+  await until(() => msToEmpty() < 1_500, { timeout: 30_000 })
 }, 60_000)
 
 test('what was taken and released is not kept', async () => {
@@ -96,9 +100,12 @@ test('what was taken and released is not kept', async () => {
   queue.take()
   queue.release()
   await new Promise(setImmediate)
-  collect()
-  expect([queue.waiting, first.deref()]).toEqual([9, undefined])
-})
+  await until(() => {
+    collect()
+    return first.deref() === undefined
+  })
+  expect(queue.waiting).toBe(9)
+}, 30_000)
 
 test('there is room when the largest call would be taken', () => {
   const queue = queueOf({ maxQueueBytes: 70_000 })

@@ -120,6 +120,23 @@ describe('is given up after maxRetries', () => {
     expect(failures).toMatchObject([{ error: { code: 'gave_up', tries: 2, status: 200, message } }])
   })
 
+  test.each([
+    ['breaks off', 'cut', 60_000, /The last: .*(abort|hang up|ECONNRESET)/],
+    ['does not come in time', 'stall', 200, /^No success in 1 try\. The last: Timeout/],
+  ] as const)(
+    'where the body of a 200 %s, which is no answer of somebody else',
+    async (_how, answer, requestTimeout, message) => {
+      const service = await startService(() => answer)
+      const { analytics, failures } = clientOf(service, { maxRetries: 0, requestTimeout })
+      analytics.track(track(0))
+      await analytics.flush()
+      expect(failures).toMatchObject([
+        { error: { code: 'gave_up', message: expect.stringMatching(message) } },
+      ])
+      expect(failures[0]?.error).not.toHaveProperty('status')
+    },
+  )
+
   test('where nothing listens', async () => {
     const { analytics, failures } = clientOf({ endpoint: await deadEndpoint() }, { maxRetries: 2 })
     analytics.track(track(0))

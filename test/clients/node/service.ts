@@ -15,10 +15,11 @@ export type Arrival = {
   at: number
 }
 
-/** What a request is answered: `hang` never, `reset` with the end of the connection, `cut` within the answer's body. */
+/** What a request is answered: `hang` never, `stall` but for its body's end, `reset` with the end of the connection, `cut` with that within the body. */
 export type Answer =
   | { status?: number; headers?: Record<string, string>; body?: string }
   | 'hang'
+  | 'stall'
   | 'reset'
   | 'cut'
 
@@ -66,6 +67,7 @@ export async function startService(answers: Answers = () => ({})): Promise<Servi
 function give(response: ServerResponse, answer: Answer): void {
   if (answer === 'hang') return
   if (answer === 'reset') response.socket?.resetAndDestroy()
+  else if (answer === 'stall') response.writeHead(200, { 'content-length': 100 }).write('{')
   else if (answer === 'cut') {
     response.writeHead(200, { 'content-length': 100 }).write('{', () => response.socket?.destroy())
   } else {

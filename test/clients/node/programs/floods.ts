@@ -1,9 +1,10 @@
 // makes far more calls than can be sent, each with an id cut from a large text, and prints how many were taken and the bytes of memory
-// that they need; with --expose-gc
+// that they need, once these are as few as they should be; with --expose-gc
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Analytics, AnalyticsError, type Failure } from '../../../../clients/node/index.ts'
+import { until } from '../../../helpers/until.ts'
 
-const [endpoint = '', maxQueueBytes = ''] = process.argv.slice(2)
+const [endpoint = '', maxQueueBytes = '', memoryBytes = ''] = process.argv.slice(2)
 /** What has failed is kept, and never done with. */
 const failed: Failure[] = []
 const onFailure = (failure: Failure) => {
@@ -37,5 +38,12 @@ function memory(): number {
 await flood(1)
 const before = memory()
 const taken = await flood(100_000)
-process.stdout.write(JSON.stringify({ taken, grown: memory() - before }))
+let grown = 0
+const isBounded = () => {
+  grown = memory() - before
+  return grown < Number(memoryBytes)
+}
+// Buffers are freed some turns after the collection that finds them
+await until(isBounded).catch(() => {})
+process.stdout.write(JSON.stringify({ taken, grown }))
 process.exit()

@@ -1,5 +1,6 @@
 // two clients with a call each, and something to do until SIGTERM comes. With `on` or `once` it has also a listener that ends with
-// code 7, with `signal-exit` one that does as that package's. The second client is of another copy of the library, where one is named
+// code 7, with `signal-exit` one that does as that package's, with `readme` only that of the README. With `throws` its onFailure does.
+// The second client is of another copy of the library, where one is named
 import { Analytics } from '../../../../clients/node/index.ts'
 
 const [endpoint = '', other = '', copy] = process.argv.slice(2)
@@ -19,13 +20,28 @@ function endUnlessOthersDo(): void {
   process.kill(process.pid, 'SIGTERM')
 }
 
+async function endAsInReadme(): Promise<void> {
+  await Promise.all(clients.map((client) => client.close().catch(() => {})))
+  process.exit()
+}
+
+function thrower(): never {
+  throw new Error('broken callback')
+}
+
+if (other === 'readme') process.once('SIGTERM', endAsInReadme)
 if (other === 'on' || other === 'once') process[other]('SIGTERM', end)
 if (other === 'signal-exit') {
   process.on('SIGTERM', endUnlessOthersDo)
   Object.defineProperty(globalThis, Symbol.for('signal-exit emitter'), { value: { count: 1 } })
 }
 
-const options = { endpoint, flushAfter: 600_000, closeOnSigterm: true }
+const options = {
+  endpoint,
+  flushAfter: 600_000,
+  closeOnSigterm: other !== 'readme',
+  onFailure: other === 'throws' ? thrower : undefined,
+}
 const clients = [new Analytics({ writeKey: 'one', ...options }), new second({ writeKey: 'two', ...options })]
 for (const client of clients) client.track({ userId: 'u1', event: 'Counted' })
 setInterval(() => {}, 60_000)
