@@ -3,11 +3,14 @@ import { killAllTied } from '../local/tied.ts'
 import { writeSection } from './results.ts'
 
 /** What the command line may make shorter, or longer. */
-type Sizes = { rounds?: number; minutes?: number }
+type Sizes = { rounds?: number; minutes?: number; count?: number }
 type Bench = { load: () => Promise<{ bench(sizes?: Sizes): Promise<string> }>; onlyByName?: true }
 
 const benches: Readonly<Record<string, Bench>> = {
   clients: { load: () => import('./clients.ts') },
+  'control-audiences': { load: () => import('./control-audiences.ts') },
+  'control-deletions': { load: () => import('./control-deletions.ts') },
+  'control-replay': { load: () => import('./control-replay.ts') },
   deliver: { load: () => import('./deliver.ts') },
   'deliver-memory': { load: () => import('./deliver-memory.ts'), onlyByName: true },
   'fan-out': { load: () => import('./fan-out.ts') },
@@ -22,12 +25,17 @@ const USAGE = `npm run bench            all of them, but those that take long
 npm run bench -- NAME... these: ${Object.keys(benches).join(', ')}
 
 Each writes its section of bench/RESULTS.md. isolation takes 13 minutes, ingest-memory 12 and deliver-memory 21: they run only
-when they are named. With --rounds N (clients, deliver, fan-out, ingest, isolation) or --minutes N (the others) it is a trial of another
-size: the section is printed, and not written.
+when they are named. With --rounds N (clients, control-audiences, control-deletions, deliver, fan-out, ingest, isolation), --count N
+(control-audiences: members, control-deletions: users, control-replay: dead letters) or --minutes N (the others) it is a trial of
+another size: the section is printed, and not written.
 `
 
 function readArguments(): { names: string[]; sizes: Sizes } {
-  const options = { rounds: { type: 'string' }, minutes: { type: 'string' } } as const
+  const options = {
+    rounds: { type: 'string' },
+    minutes: { type: 'string' },
+    count: { type: 'string' },
+  } as const
   const { values, positionals: names } = parseArgs({ options, allowPositionals: true })
   const sizes = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, Number(value)]))
   const unknown = names.filter((name) => !Object.hasOwn(benches, name))

@@ -7,11 +7,11 @@ import { until } from '../test/helpers/until.ts'
 import type { System } from '../test/ingest/ingest-process.ts'
 
 /** `metrics`: what /metrics says now. */
-export type RoleProcess = Tied & { metrics(): Promise<string> }
+export type RoleProcess = Tied & { url: string; metrics(): Promise<string> }
 
 /** The real process with the flags of `npm start`; @returns when it says that it is ready. */
 export async function startRole(
-  role: 'router' | 'deliverer',
+  role: 'router' | 'deliverer' | 'control',
   { env }: System,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<RoleProcess> {
@@ -28,10 +28,11 @@ export async function startRole(
     },
     onLine: (line) => void (said.length < 20 && said.push(line)),
   })
-  const get = (path: string) => got(`http://127.0.0.1:${port}${path}`, { retry: { limit: 0 } }).text()
+  const url = `http://127.0.0.1:${port}`
+  const get = (path: string) => got(`${url}${path}`, { retry: { limit: 0 } }).text()
   await until(() => get('/readyz'), {
     timeout: 60_000,
     message: () => `${role} is ready; it said:\n${said.join('\n')}`,
   })
-  return { ...tied, metrics: () => get('/metrics') }
+  return { ...tied, url, metrics: () => get('/metrics') }
 }

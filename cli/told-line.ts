@@ -5,6 +5,7 @@ import { plain } from './table.ts'
 const text = z.string().nullish()
 const shapes = {
   call: z.looseObject({
+    sourceId: text,
     type: z.string(),
     messageId: z.string(),
     timestamp: text,
@@ -14,7 +15,13 @@ const shapes = {
     name: text,
     groupId: text,
   }),
-  rejected: z.looseObject({ code: z.string(), message: z.string(), receivedAt: text, raw: z.string() }),
+  rejected: z.looseObject({
+    sourceId: text,
+    code: z.string(),
+    message: z.string(),
+    receivedAt: text,
+    raw: z.string(),
+  }),
   attempt: z.looseObject({
     messageId: z.string(),
     destinationId: z.string(),
@@ -37,16 +44,27 @@ export function toldLine({ event, data }: Told): string {
 
 type Words = unknown[] | undefined
 
+/** It is told where all sources are watched. */
+const sourceOf = ({ sourceId }: { sourceId?: string | null | undefined }) => (sourceId ? [sourceId] : [])
+
 function call(value: unknown): Words {
   const read = shapes.call.safeParse(value).data
   if (!read) return undefined
   const { timestamp, type, userId, anonymousId, event, name, groupId, messageId } = read
-  return [timestamp, 'call', type, userId ?? anonymousId, event ?? name ?? groupId, messageId]
+  return [
+    timestamp,
+    'call',
+    ...sourceOf(read),
+    type,
+    userId ?? anonymousId,
+    event ?? name ?? groupId,
+    messageId,
+  ]
 }
 
 function rejected(value: unknown): Words {
   const read = shapes.rejected.safeParse(value).data
-  return read && [read.receivedAt, 'rejected', read.code, read.message, read.raw]
+  return read && [read.receivedAt, 'rejected', ...sourceOf(read), read.code, read.message, read.raw]
 }
 
 function attempt(event: string, value: unknown): Words {

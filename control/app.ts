@@ -2,6 +2,7 @@ import fastify, { type FastifyInstance } from 'fastify'
 import { answerOps, type Probe } from '../metrics.ts'
 import { type ActivityParts, activityRoutes } from './activity.ts'
 import type { Tokens } from './auth.ts'
+import { BOUNDS, type Bounds, bound, serverOptions } from './bounds.ts'
 import { forgetter } from './computations/forget.ts'
 import { audiences, traits } from './computations/nouns.ts'
 import { type ComputationRouteParts, computationRoutes } from './computations/routes.ts'
@@ -34,26 +35,28 @@ export type AppParts = RouteParts &
     guesses: Guesses
     /** Proxies (CIDRs) that say whence a client comes, and whether by https. */
     trustProxy: readonly string[]
+    /** Those of `BOUNDS` unless told. */
+    bounds?: Bounds
     /** Not ready: neither is the API. */
     probe: Probe
   }
 
 const BODY_LIMIT = 1024 * 1024
-/** Millions of lines may come over a slow line. Who has no token is answered before the body. */
-const RECEIVE_MS = 30 * 60_000
 
 /** The control API, not listening yet. */
 export function createApp(parts: AppParts): FastifyInstance {
   const answerError = errorAnswerer(parts.log)
+  const bounds = parts.bounds ?? BOUNDS
   const app = fastify({
     bodyLimit: BODY_LIMIT,
-    requestTimeout: RECEIVE_MS,
+    ...serverOptions(bounds),
     trustProxy: [...parts.trustProxy],
     // ours to answer in our own shape; the connection is closed after it
     return503OnClosing: false,
     frameworkErrors: answerError,
     clientErrorHandler: answerBrokenRequest,
   })
+  bound(app, bounds)
   const operations = collectOperations(app)
   app.setErrorHandler(answerError)
   app.setNotFoundHandler((_, reply) => send(reply, notFound))

@@ -5,7 +5,7 @@ import type { Changes } from './changes.ts'
 
 /** A change that somebody has made, or may have made. Counts of users, never their ids. */
 export type Audited = {
-  what: Kind | 'deletion' | 'replay' | 'test' | 'session'
+  what: Kind | 'deletion' | 'sync' | 'replay' | 'test' | 'session'
   /** `unavailable`: Kafka has not said whether it was made. */
   outcome: 'created' | 'replaced' | 'removed' | 'uploaded' | 'cancelled' | 'sent' | 'unavailable'
   id?: string | undefined

@@ -1,19 +1,21 @@
-import { consume } from '../kafka/consume.ts'
 import { createFencedWriter, type FencedWriter } from '../kafka/fenced.ts'
 import { createProducer, type Producer } from '../kafka/produce.ts'
 import { rangesByTime } from '../kafka/ranges.ts'
 import type { Context } from '../lifecycle.ts'
 import type { Settings } from '../schemas/follow.ts'
 import { openCodec, openRegistry } from '../schemas/registry.ts'
-import { type Task, taskCodec } from '../schemas/task.ts'
-import { DELIVERIES, EVENTS, TASKS } from '../schemas/topics.ts'
+import type { Task } from '../schemas/task.ts'
+import { DELIVERIES, EVENTS } from '../schemas/topics.ts'
 import { performSync } from './computations/perform.ts'
 import { openReaders, type Readers } from './computations/readers.ts'
+import { createTurns } from './computations/turns.ts'
 import { performDeletion } from './deletions/perform.ts'
 import { performReplay } from './replays/perform.ts'
 import type { ReplayRouteParts } from './replays/routes.ts'
 import { followTasks, type Tasks } from './tasks/follow.ts'
-import { type Owned, taskRunner } from './tasks/run.ts'
+import { watchTasks } from './tasks/metrics.ts'
+import { performTasks } from './tasks/perform.ts'
+import type { Owned } from './tasks/run.ts'
 
 export type Background = {
   tasks: Tasks
@@ -30,9 +32,12 @@ type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'onFata
   writer: FencedWriter
 }
 
+/** Partitions that are compared at a time: each is in memory, of a million users in 12 some 20 MB. */
+const SIDES_AT_ONCE = 3
+
 /** What control does after it has answered. One process does all of it, the others take over when it ends. */
 export async function openBackground(parts: Parts): Promise<Background> {
-  const { config, connection, closing, log, onFatal, settings, writer } = parts
+  const { config, connection, closing, onFatal, settings, writer } = parts
   const tasks = closing.adopt(await followTasks(connection, onFatal), (open) => open.close())
   const taskWriter = closing.adopt(
     createFencedWriter({ connection, transactionalId: 'control.tasks', table: tasks.table }),
@@ -49,8 +54,8 @@ export async function openBackground(parts: Parts): Promise<Background> {
     keys: config.configKeys,
     producer,
     encode: event.encode,
-    tasks: taskWriter,
     readerOf,
+    turns: createTurns(SIDES_AT_ONCE),
   }
   const replaying = {
     connection,
@@ -63,7 +68,9 @@ export async function openBackground(parts: Parts): Promise<Background> {
     onFatal,
   }
 
-  function perform(task: Task, owned: Owned): Promise<void> {
+  watchTasks(tasks)
+
+  function perform(task: Task, owned: Owned): Promise<Task | undefined> {
     switch (task.kind) {
       case 'deletion':
         return performDeletion(task, owned, performing)
@@ -76,16 +83,9 @@ export async function openBackground(parts: Parts): Promise<Background> {
 
   async function start(): Promise<void> {
     await Promise.all([settings.loaded, tasks.loaded])
-    const consumer = await consume({
-      connection,
-      group: 'control.tasks',
-      topics: [TASKS],
-      codec: taskCodec,
-      handle: taskRunner({ tasks, perform, log }),
-      producer,
-      onFatal,
-    })
-    closing.adopt(consumer, (open) => open.close())
+    closing.adopt(await performTasks({ connection, tasks, taskWriter, perform, producer, onFatal }), (open) =>
+      open.close(),
+    )
   }
 
   const rangesOf: Background['rangesOf'] = (wanted) => rangesByTime(connection, wanted)

@@ -21,13 +21,15 @@ const KNOWN: Record<string, Answer> = {
     code: 'unsupported_media_type',
     message: 'Send JSON with Content-Type: application/json',
   }),
-  FST_ERR_CTP_BODY_TOO_LARGE: problem({ code: 'body_too_large', message: 'A body has at most 1 MB' }),
   FST_ERR_BAD_URL: problem({
     code: 'invalid_path',
     message: 'Send a path that is percent-encoded UTF-8',
   }),
   FST_ERR_MAX_PARAM_LENGTH: notFound,
 }
+
+const tooLarge = (limit = 0) =>
+  problem({ code: 'body_too_large', message: `A body has at most ${limit / 1024} KB here` })
 
 const internal = problem({ code: 'internal', message: 'A fault of Sluice: its log says more' })
 
@@ -36,7 +38,7 @@ type AnswerError = (error: unknown, request: FastifyRequest, reply: FastifyReply
 export function errorAnswerer(log: Pick<Logger, 'error'>): AnswerError {
   return (error, { method, routeOptions }, reply) => {
     const { code, status, message } = facts(error)
-    const known = KNOWN[code]
+    const known = code === 'FST_ERR_CTP_BODY_TOO_LARGE' ? tooLarge(routeOptions.bodyLimit) : KNOWN[code]
     if (known) return send(reply, known)
     if (status < 500) return send(reply, problem({ code: 'bad_request', message }))
     log.error({ err: error, method, route: routeOptions.url }, 'a request failed')
@@ -57,6 +59,9 @@ const NOT_HTTP: Record<string, Code> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
 }
 
+/** Who does not read the answer keeps the connection no longer. */
+const LINGER_MS = 1_000
+
 /** What cannot be read as HTTP never gets to Fastify; Node asks that it be answered on the socket. */
 export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return
@@ -69,4 +74,5 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
     'Connection: close',
   ]
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('\r\n')}\r\n\r\n${text}`)
+  setTimeout(() => socket.destroy(), LINGER_MS).unref()
 }

@@ -24,6 +24,7 @@ export function path(
       method,
       url,
       config: { operation },
+      ...(operation.body?.limit && { bodyLimit: operation.body.limit }),
       handler: async (request, reply) => send(reply, await operation.run(request)),
     })
   // HEAD comes with GET

@@ -44,3 +44,11 @@ export function watchLive({ watchers }: { watchers: () => number }): void {
     },
   })
 }
+
+const refusedConnections = new Counter({
+  name: 'sluice_control_connections_refused_total',
+  help: 'Connections closed at once, as too many were open.',
+  registers,
+})
+
+export const countRefusedConnection = () => refusedConnections.inc()

@@ -1,5 +1,7 @@
+import { z } from 'zod'
 import { type Answer, etag } from './answer.ts'
 import { create, type Decided, remove, replace } from './decide.ts'
+import { dryRunShape } from './dry-run.ts'
 import {
   type Facts,
   isReplaceable,
@@ -18,14 +20,22 @@ import type { Moment } from './write.ts'
 /** What a decision goes by beside the settings. */
 export type Known = Moment & { unreachable: Unreachable }
 
+/** A request to write, which may be a dry run. */
+export type Writing = Asked<z.output<typeof dryRunShape>>
+
 type Serving<G extends object, T extends Stamp> = {
   noun: Noun<G, T>
+  /** What a dry run answers. */
+  draft: z.ZodType
   records: () => ReadonlyMap<string, T>
-  /** Decides, writes, and answers. */
-  change: (request: Asked, decide: (facts: Facts, known: Known) => Decided<T>) => Promise<Answer>
+  /** Decides, writes unless it is a dry run, and answers. */
+  change: (request: Writing, decide: (facts: Facts, known: Known) => Decided<T>) => Promise<Answer>
 }
 
 const AT_A_VERSION = ['not_found', 'invalid_if_match', 'version_mismatch'] as const
+
+const DRY_RUN =
+  'What a dry run would write, secrets masked. An id or a write key that is made will be another.'
 
 const a = (kind: string) => `${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`
 
@@ -34,7 +44,7 @@ const shownOf = ({ kind, shown }: Pick<Noun<never, never>, 'kind' | 'shown'>) =>
 
 /** List, create. */
 export function operationsOnAll<G extends object, T extends Stamp>(serving: Serving<G, T>) {
-  const { noun, records, change } = serving
+  const { noun, draft, records, change } = serving
   return {
     GET: operation({
       summary: `List ${noun.path}`,
@@ -47,8 +57,12 @@ export function operationsOnAll<G extends object, T extends Stamp>(serving: Serv
     }),
     POST: operation({
       summary: `Create ${a(noun.kind)}`,
+      query: dryRunShape,
       body: json(noun.create),
-      answers: { 201: { ...shownOf(noun), headers: ['etag', 'location'] } },
+      answers: {
+        200: { description: DRY_RUN, body: draft },
+        201: { ...shownOf(noun), headers: ['etag', 'location'] },
+      },
       refuses: noun.conflicts.create,
       handle: (request) =>
         change(request, (facts, known) => create(noun, { ...known, body: request.body }, facts)),
@@ -75,8 +89,9 @@ export function operationsOnOne<G extends object, T extends Stamp>(
     ...(isReplaceable(noun) && { PUT: replacement(noun, serving) }),
     DELETE: operation({
       summary: `Remove ${a(noun.kind)}`,
+      query: dryRunShape,
       headers: ifMatch(false),
-      answers: { 204: { description: 'It is gone.' } },
+      answers: { 204: { description: 'It is gone, or in a dry run: it could be.' } },
       refuses: [...AT_A_VERSION, ...noun.conflicts.remove],
       handle(request) {
         const asked = versionAsked(request.headers['if-match'])
@@ -91,14 +106,15 @@ export function operationsOnOne<G extends object, T extends Stamp>(
 
 function replacement<G extends object, T extends Stamp>(
   noun: Replaceable<G, T>,
-  { change }: Serving<G, T>,
+  { draft, change }: Serving<G, T>,
 ): Operation {
   return operation({
     summary: `Replace ${a(noun.kind)}`,
     description: '`"***"` keeps the secret that there is; that of a header goes with the URL of its webhook.',
+    query: dryRunShape,
     headers: ifMatch(true),
     body: json(noun.replace),
-    answers: { 200: shownOf(noun) },
+    answers: { 200: { ...shownOf(noun), body: z.union([noun.shown, draft]) } },
     refuses: [...AT_A_VERSION, 'precondition_required', ...noun.conflicts.replace],
     handle(request) {
       const asked = versionAsked(request.headers['if-match'])

@@ -31,7 +31,7 @@ export type Noun<G extends object, T extends Stamp> = {
   /** Without it a record stays as it was created, until it is removed. */
   replace?: z.ZodType<G>
   /** As it is answered. */
-  shown: z.ZodType
+  shown: z.ZodObject
   all(facts: Facts): ReadonlyMap<string, T>
   /** What a body, whose shape nobody has checked yet, would have webhooks reach. */
   urls?(body: unknown): string[]
@@ -56,11 +56,14 @@ export const isReplaceable = <G extends object, T extends Stamp>(
   noun: Noun<G, T>,
 ): noun is Replaceable<G, T> => noun.replace !== undefined
 
-export const createFields = { id: idShape.optional() }
-
-/** What a GET has answered can be sent back: what the server counts up itself is taken, and ignored. */
-export const replaceFields = {
-  ...createFields,
-  version: z.unknown().optional(),
-  updatedAt: z.unknown().optional(),
+export const createFields = {
+  id: idShape
+    .optional()
+    .describe('Made of the name when it is not given. It stays: a replacement can only repeat it.'),
 }
+
+/** What a GET has answered can be sent back. */
+export const ignored = z.unknown().optional().describe('Taken as a GET answers it, and ignored.')
+
+/** With what the server counts up itself. */
+export const replaceFields = { ...createFields, version: ignored, updatedAt: ignored }

@@ -30,8 +30,8 @@ export type Shown = {
 type Taken = {
   /** By name, in lower case. */
   headers?: Readonly<Record<string, { schema: z.ZodType; required: boolean; description: string }>>
-  /** By content type. */
-  body?: { required: boolean; types: Readonly<Record<string, z.ZodType>> }
+  /** By content type. `limit`: of its bytes; 1 MB unless told. */
+  body?: { required: boolean; types: Readonly<Record<string, z.ZodType>>; limit?: number }
 }
 
 /** A body of JSON. @param required false: there may be none. */
@@ -39,6 +39,10 @@ export const json = (shape: z.ZodType, required = true) => ({
   required,
   types: { 'application/json': shape },
 })
+
+/** What is no JSON is read as it comes, however long it is. */
+export const isStreamed = (operation: Pick<Operation, 'body'> | undefined): boolean =>
+  Object.keys(operation?.body?.types ?? {}).some((type) => type !== 'application/json')
 
 type Described<Q extends z.ZodType> = Taken & {
   summary: string

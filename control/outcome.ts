@@ -17,6 +17,11 @@ export const unavailable = problem(
   { 'retry-after': '5' },
 )
 
+const undecided = problem(
+  { code: 'unavailable', message: 'Kafka does not answer: what would come of it cannot be told. Try again' },
+  { 'retry-after': '5' },
+)
+
 /** A record as it is answered: secrets masked, what identifies it first. */
 export function shown<T extends Stamp>(record: T, who: Who): object {
   const { id, version, updatedAt, ...rest } = mask(record, who)
@@ -36,6 +41,20 @@ export function answerToWrite<T extends Stamp>(
   // only what is new is at version 1
   if (record.version > 1) return { status: 200, ...answer }
   return { status: 201, ...answer, headers: { ...answer.headers, location: `${at}/${id}` } }
+}
+
+/** What a write that was only tried would come to: the record as it would be, and where it would be another than now. */
+export function answerToDryRun<T extends Stamp>(outcome: Outcome<T>, who: Who): Answer {
+  if (outcome === 'unavailable') return undecided
+  if ('refusal' in outcome) return answerTo(outcome.refusal)
+  const { record, old } = outcome
+  if (record === null) return { status: 204 }
+  const changed = Object.keys(changesOf(old, record))
+  return {
+    status: 200,
+    ...(old && { headers: { etag: etag(old.version) } }),
+    body: { ...shown(record, who), changed },
+  }
 }
 
 type Written = { caller: Caller; what: Kind; id: string | undefined }

@@ -2,15 +2,17 @@ import { z } from 'zod'
 import { idShape } from '../schemas/settings.ts'
 
 export const pageShape = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(1_000).default(100),
+  limit: z.coerce.number().int().min(1).max(1_000).default(100).describe('At most so many items.'),
   cursor: idShape.optional().describe('`next` of the page before.'),
 })
 
 /** @param shown of a record. */
 export const pageOf = (shown: z.ZodType) => z.strictObject({ items: z.array(shown), next: nextShape })
 
-/** The `cursor` of the page behind this one; null: there is none. */
-export const nextShape = z.string().nullable()
+export const nextShape = z
+  .string()
+  .nullable()
+  .describe('The `cursor` of the page behind this one; null: there is none.')
 
 export type Page<T> = { items: T[]; next: string | null }
 

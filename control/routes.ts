@@ -2,13 +2,13 @@ import type { FastifyInstance } from 'fastify'
 import type { Egress } from '../egress/egress.ts'
 import type { Answer } from './answer.ts'
 import type { Decided } from './decide.ts'
+import { draftOf } from './dry-run.ts'
 import { path } from './http.ts'
 import type { Facts, Noun, Stamp } from './noun.ts'
-import { type Known, operationsOnAll, operationsOnOne } from './noun-operations.ts'
-import type { Asked } from './operation.ts'
-import { answerToWrite, logWrite } from './outcome.ts'
+import { type Known, operationsOnAll, operationsOnOne, type Writing } from './noun-operations.ts'
+import { answerToDryRun, answerToWrite, logWrite } from './outcome.ts'
 import { unreachableOf } from './unreachable.ts'
-import { type WriteParts, write } from './write.ts'
+import { type Moment, tryOut, type WriteParts, write } from './write.ts'
 
 export type RouteParts = WriteParts & { egress: Pick<Egress, 'faultOf'> }
 
@@ -21,18 +21,20 @@ export function nounRoutes<G extends object, T extends Stamp>(
   const { kind } = noun
 
   async function change(
-    { who, by, params, body }: Asked,
+    { who, by, params, body, query }: Writing,
     decide: (facts: Facts, known: Known) => Decided<T>,
   ): Promise<Answer> {
     const unreachable = await unreachableOf(noun.urls?.(body) ?? [], parts.egress)
-    const outcome = await write(parts, kind, (facts, moment) => decide(facts, { ...moment, unreachable }))
+    const deciding = (facts: Facts, moment: Moment) => decide(facts, { ...moment, unreachable })
+    if (query.dryRun === 'true') return answerToDryRun(await tryOut(parts, kind, deciding), who)
+    const outcome = await write(parts, kind, deciding)
     logWrite(parts.log, { caller: { who, by }, what: kind, id: params.id }, outcome)
     if (typeof outcome === 'object' && 'record' in outcome && outcome.record === null)
       await parts.onRemoved?.(outcome.id)
     return answerToWrite(outcome, { who, at: `/api/${noun.path}` })
   }
 
-  const serving = { noun, records: () => noun.all(parts.settings), change }
+  const serving = { noun, draft: draftOf(noun.shown), records: () => noun.all(parts.settings), change }
   path(api, `/${noun.path}`, operationsOnAll(serving))
   path(api, `/${noun.path}/:id`, operationsOnOne(serving))
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { FencedWriter } from '../kafka/fenced.ts'
 import type { Settings } from '../schemas/follow.ts'
 import type { Keys } from '../schemas/seal.ts'
 import type { Kind } from '../schemas/settings.ts'
@@ -35,6 +36,17 @@ export async function write<T extends object>(
       records: ({ id, record }) => [configRecord({ kind, id, record }, keys)],
     },
   )
+}
+
+/** Decides as `write` does, and writes nothing. Another instance that writes is not disturbed by it. */
+export const tryOut = <T extends object>(parts: WriteParts, kind: Kind, decide: Decide<T>) =>
+  write({ ...parts, writer: deciding }, kind, decide)
+
+const deciding: Pick<FencedWriter, 'write'> = {
+  async write(decide) {
+    const decision = decide()
+    return 'refusal' in decision ? { ok: false, refusal: decision.refusal } : { ok: true }
+  },
 }
 
 function make(): Made {

@@ -2,6 +2,7 @@ import type { Taken } from '../kafka/consume.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Destination } from '../schemas/settings.ts'
 import type { Outcome } from './classify.ts'
+import { withoutSecrets } from './echoed.ts'
 import type { Ended } from './endpoint/breaker.ts'
 import type { Posted } from './ladder.ts'
 import type { Refusal, Turn } from './lane/job.ts'
@@ -111,7 +112,7 @@ function begin(
     },
     ended(response) {
       try {
-        if (one) onPosted(delivery, { ...one, response })
+        if (one) onPosted(delivery, { ...one, response: withoutSecrets(response, destination) })
       } finally {
         turn.done()
       }

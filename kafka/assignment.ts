@@ -185,6 +185,8 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
       lookIn(until - Date.now())
     },
 
+    owns: () => [...partitions.values()].some(({ owned }) => owned),
+
     inFlight: () => [...partitions.values()].reduce((sum, { tracker }) => sum + tracker.inFlight(), 0),
 
     /** Nothing more of what is owned shall be begun: it may go to another member. */

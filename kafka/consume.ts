@@ -59,11 +59,17 @@ export type ConsumeOptions<T> = {
   watch?: PartitionWatch
   /** Records are no longer `owned`: what has not been begun of them shall be released. */
   onGivingUp?: () => void
+  /** Told of each record that has been put aside. */
+  onParked?: () => void
+  /** How much is under way that goes by who owns the partitions, beside the records: waited for as they are before they are given up. */
+  alsoInFlight?: () => number
 }
 
 export type Consumer = {
   /** Resolves when the group has been joined for the first time. */
   joined: Promise<void>
+  /** Whether it has a partition, and is not to give it away. */
+  owns(): boolean
   /** Takes nothing more, waits for what is in flight (at most `drainMs`), commits, leaves the group. */
   close(drainMs?: number): Promise<void>
 }
@@ -79,12 +85,13 @@ const BREATH_MS = 5
  * and at shutdown (design: kafka, "Consuming"; delivery, "Commit rule").
  */
 export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> {
-  const { connection, codec, handle, producer, onFatal, highWater = 2_000 } = options
+  const { connection, codec, handle, producer, onFatal, highWater = 2_000, alsoInFlight = () => 0 } = options
   const { log } = connection
   const groupId = connection.named(options.group)
   const topics = options.topics.map(connection.named)
+  const inFlight = () => assignment.inFlight() + alsoInFlight()
   const drain = drainBeforeJoin({
-    inFlight: () => assignment.inFlight(),
+    inFlight,
     giveUp: () => {
       assignment.disown()
       options.onGivingUp?.()
@@ -139,8 +146,10 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
     const { topic, partition, offset } = record
     log.error({ topic, partition, offset, reason }, 'a record cannot be handled; it is kept in topic parked')
     park(producer, parked({ topic, partition, offset, message, reason })).then((outcome) => {
-      if (outcome === 'acked') record.settle()
-      else if (!closing) onFatal(new Error(`a record could be neither handled nor parked: ${outcome}`))
+      if (outcome === 'acked') {
+        options.onParked?.()
+        record.settle()
+      } else if (!closing) onFatal(new Error(`a record could be neither handled nor parked: ${outcome}`))
     }, onFatal)
   }
 
@@ -207,12 +216,13 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
 
   return {
     joined,
+    owns: () => !closing && assignment.owns(),
     async close(drainMs = 10_000) {
       closing = true
       options.onGivingUp?.()
       assignment.pauseAll()
       const end = performance.now() + drainMs
-      while (assignment.inFlight() > 0 && performance.now() < end) await sleep(20)
+      while (inFlight() > 0 && performance.now() < end) await sleep(20)
       clearInterval(commits)
       await within(CLOSE_MS, assignment.commit())
       await within(CLOSE_MS, Promise.all([assignment.close(), consumer.disconnect()]))

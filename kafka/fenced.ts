@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Producer } from 'kafkajs'
 import { CLOSE_MS, type Connection, within } from './client.ts'
 import type { OutRecord } from './produce.ts'
@@ -18,20 +19,39 @@ export type FencedWriter = {
   close(): Promise<void>
 }
 
+/** A decision that waits for its turn. */
+type Waiting = {
+  /** @returns what is to be written. */
+  decide(): readonly OutRecord[]
+  written(): void
+  fail(error: Error): void
+}
+
+/** Of the first that wait what is written at once. */
+type Together = { count: number; records: readonly OutRecord[] }
+
+const TRIES = 5
+/** The broker takes 1 MB of a partition at once; a decision that comes to more than this is written alone. */
+const MOST_BYTES = 512 * 1024
+/** By chance, at most: instances that take the id from each other all the time come apart. */
+const APART_MS = 100
+
 /**
  * Writing with a condition, for any number of instances: all use one `transactionalId`, so that a newer instance fences
  * the older one in the broker. Whoever has been fenced makes a new producer, reads the table to its end and decides anew.
- * Not fenced means: nobody else has written (design: kafka, "Tables").
+ * Not fenced means: nobody else has written (design: kafka, "Tables"). Decisions that come while a write is under way are written
+ * together, each decided as if those before it were in the table: so instances that take turns need not do so for each write.
  */
 export function createFencedWriter(options: {
   connection: Connection
   transactionalId: string
-  table: Pick<Table, 'caughtUp' | 'reached' | 'get'>
+  table: Pick<Table, 'caughtUp' | 'reached' | 'get' | 'supposing'>
 }): FencedWriter {
   const { connection, table } = options
   const transactionalId = connection.named(options.transactionalId)
+  const queue: Waiting[] = []
   let producer: Producer | undefined
-  let last: Promise<unknown> = Promise.resolve()
+  let writing: Promise<void> | undefined
 
   async function owner(): Promise<Producer> {
     if (producer) return producer
@@ -70,55 +90,99 @@ export function createFencedWriter(options: {
       await table.reached({ partition, offset: Number(baseOffset) })
   }
 
-  /** Whether a write whose commit failed was made after all; sealed values are never twice the same. */
-  function isThere(records: readonly OutRecord[]): boolean {
-    return records.every(({ key, value }) => {
-      const found = table.get(String(key))
-      return value === null ? found === undefined : found?.equals(Buffer.from(value)) === true
+  /** Those that wait, decided in their order, each by the table as it will be after those before. */
+  const decideTogether = (): Together =>
+    table.supposing((suppose) => {
+      const records: OutRecord[] = []
+      let [count, bytes] = [0, 0]
+      for (const waiting of [...queue]) {
+        const some = decided(waiting)
+        bytes += some ? bytesOf(some) : 0
+        if (records.length > 0 && bytes > MOST_BYTES) break
+        if (!some) continue
+        suppose(some)
+        records.push(...some)
+        count += 1
+      }
+      return { count, records }
     })
+
+  /** Undefined: it cannot be decided, which is not told to the others. */
+  function decided(waiting: Waiting): readonly OutRecord[] | undefined {
+    try {
+      return waiting.decide()
+    } catch (error) {
+      queue.splice(queue.indexOf(waiting), 1)
+      waiting.fail(asError(error))
+      return undefined
+    }
   }
 
-  async function write<R>(decide: () => Decision<R>): Promise<Written<R>> {
-    let inDoubt: readonly OutRecord[] | undefined
-    let failure: unknown
-    try {
-      for (let tries = 1; tries <= TRIES; tries++) {
-        // after a failure: takes over, which ends what was under way, and reads the table to its end
-        const current = await owner()
-        if (inDoubt && isThere(inDoubt)) return { ok: true }
-        const decision = decide()
-        if ('refusal' in decision) return { ok: false, refusal: decision.refusal }
-        inDoubt = decision.records
-        const error = await commit(current, decision.records).then(
-          () => undefined,
-          (reason: unknown) => reason ?? new Error('failed'),
-        )
-        if (!error) return { ok: true }
-        failure = error
-        connection.log.info(
-          { err: error },
-          'another control instance has written, or Kafka failed; deciding anew',
-        )
+  /**
+   * Whether a write whose commit failed was made after all. All of it or nothing is there; sealed values are never twice the same, and
+   * one of them can have been replaced since.
+   */
+  function isThere(records: readonly OutRecord[]): boolean {
+    const values = records.filter(({ value }) => value !== null)
+    if (values.length === 0) return records.every(({ key }) => table.get(String(key)) === undefined)
+    return values.some(({ key, value }) => table.get(String(key))?.equals(Buffer.from(value ?? '')) === true)
+  }
+
+  /** Until some of those that wait are written. @throws when they cannot be. */
+  async function writeSome(): Promise<number> {
+    let inDoubt: Together | undefined
+    for (let tries = 1; ; tries++) {
+      // after a failure: takes over, which ends what was under way, and reads the table to its end
+      const current = await owner()
+      if (inDoubt && isThere(inDoubt.records)) return inDoubt.count
+      inDoubt = decideTogether()
+      if (inDoubt.records.length === 0) return inDoubt.count
+      try {
+        await commit(current, inDoubt.records)
+        return inDoubt.count
+      } catch (err) {
+        connection.log.info({ err }, 'another control instance has written, or Kafka failed; deciding anew')
         await discard()
+        if (tries === TRIES) throw err
+        if (tries > 1) await sleep(Math.random() * APART_MS)
       }
-    } catch (error) {
-      failure = error
-      await discard()
     }
-    return { ok: false, unavailable: failure instanceof Error ? failure : new Error(String(failure)) }
+  }
+
+  async function writeAll(): Promise<void> {
+    while (queue.length > 0)
+      try {
+        for (const { written } of queue.splice(0, await writeSome())) written()
+      } catch (error) {
+        await discard()
+        for (const { fail } of queue.splice(0)) fail(asError(error))
+      }
+    writing = undefined
   }
 
   return {
-    write(decide) {
-      const result = last.then(() => write(decide))
-      last = result
-      return result
+    write<R>(decide: () => Decision<R>) {
+      return new Promise<Written<R>>((resolve) => {
+        let decision: Decision<R>
+        queue.push({
+          decide() {
+            decision = decide()
+            return 'records' in decision ? decision.records : []
+          },
+          written: () => resolve('refusal' in decision ? { ok: false, ...decision } : { ok: true }),
+          fail: (unavailable) => resolve({ ok: false, unavailable }),
+        })
+        writing ??= writeAll()
+      })
     },
     async close() {
-      await within(CLOSE_MS, last)
+      if (writing) await within(CLOSE_MS, writing)
       await within(CLOSE_MS, discard())
     },
   }
 }
 
-const TRIES = 5
+const bytesOf = (records: readonly OutRecord[]): number =>
+  records.reduce((sum, { key, value }) => sum + Buffer.byteLength(key) + Buffer.byteLength(value ?? ''), 0)
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))

@@ -26,10 +26,12 @@ export async function rangesByTime(
 
 /** A group that reads ranges of a topic. It must have no members when its offsets are written. */
 export type RangeGroup = {
-  /** Where it has come to; in each partition from the beginning of the range if it has committed nothing yet, which is then written. */
-  begin(): Promise<Map<number, number>>
-  /** Of each partition, the first offset that there still is. */
-  lows(): Promise<Map<number, number>>
+  /** Commits the beginning of each range where it has committed nothing yet. */
+  begin(): Promise<void>
+  /** Whether it has committed all of its ranges, or what it has not there is not any more. */
+  isThrough(): Promise<boolean>
+  /** Whether the topic goes as far as the ranges do: one that was made anew may not. */
+  isThere(): Promise<boolean>
   /** Removes the group; without offsets the broker forgets it by itself as well. */
   remove(): Promise<void>
   close(): Promise<void>
@@ -42,19 +44,34 @@ export async function openRangeGroup(
   const admin = kafka.admin()
   const groupId = named(group)
   await admin.connect()
+  async function committed(): Promise<Map<number, number>> {
+    const [found] = await admin.fetchOffsets({ groupId, topics: [named(topic)] })
+    return new Map(found?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
+  }
+
+  async function bounds(): Promise<Map<number, { low: number; high: number }>> {
+    const found = await admin.fetchTopicOffsets(named(topic))
+    return new Map(
+      found.map(({ partition, low, high }) => [partition, { low: Number(low), high: Number(high) }]),
+    )
+  }
+
   return {
     async begin() {
-      const [committed] = await admin.fetchOffsets({ groupId, topics: [named(topic)] })
-      const at = new Map(committed?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
+      const at = await committed()
       const fresh = ranges.filter(({ partition }) => (at.get(partition) ?? -1) < 0)
       if (fresh.length > 0) await commitBeginnings(kafka, { groupId, topic: named(topic), ranges: fresh })
-      return new Map(
-        ranges.map(({ partition, from }) => [partition, Math.max(from, at.get(partition) ?? from)]),
-      )
     },
-    async lows() {
-      const offsets = await admin.fetchTopicOffsets(named(topic))
-      return new Map(offsets.map(({ partition, low }) => [partition, Number(low)]))
+    async isThrough() {
+      const at = await committed()
+      const left = ranges.filter(({ partition, to }) => (at.get(partition) ?? -1) < to)
+      if (left.length === 0) return true
+      const all = await bounds()
+      return left.every(({ partition, to }) => (all.get(partition)?.low ?? 0) >= to)
+    },
+    async isThere() {
+      const all = await bounds()
+      return ranges.every(({ partition, to }) => (all.get(partition)?.high ?? -1) >= to)
     },
     async remove() {
       await admin

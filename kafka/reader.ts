@@ -16,8 +16,8 @@ export type Reader = {
   /** Of each partition: its first offset, and the one behind the last record that is there now. */
   bounds(): Promise<Map<number, { low: number; high: number }>>
   /**
-   * Resolves when the range has been read; rejects after half a minute in which nothing came, or when another range of the
-   * partition is asked for meanwhile.
+   * Resolves when the range has been read; rejects after half a minute in which nothing came. Ranges of one partition are read
+   * one after another, in the order in which they are asked for.
    * `onValue` must not throw, nor keep the value or the key: it would pin its whole fetch.
    */
   read(range: Range, onValue: OnValue): Promise<void>
@@ -31,7 +31,6 @@ type Job = Range & {
   /** There was something to read. */
   came(): void
   done(): void
-  fail(error: Error): void
 }
 
 const READ_MS = 30_000
@@ -55,6 +54,8 @@ export async function openReader({
   const named = connection.named(topic)
   const groupId = connection.named(`reader.${topic}.${randomUUID()}`)
   const jobs = new Map<number, Job>()
+  /** Of each partition the end of the last reading that was asked for; it never rejects. */
+  const last = new Map<number, Promise<unknown>>()
   const admin = connection.kafka.admin()
   const consumer = connection.kafka.consumer({
     groupId,
@@ -110,26 +111,32 @@ export async function openReader({
     )
   }
 
+  async function readNow(range: Range, onValue: OnValue): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const limit = setTimeout(() => reject(new Error(`nothing of ${topic} came for ${READ_MS} ms`)), READ_MS)
+    jobs.set(range.partition, { ...range, onValue, came: () => limit.refresh(), done: resolve })
+    turn(range.partition)
+    try {
+      await promise
+    } finally {
+      clearTimeout(limit)
+      jobs.delete(range.partition)
+      turn(range.partition)
+    }
+  }
+
   return {
     // a broker that has just come back answers before it leads its partitions again
     partitions: (await pRetry(bounds, { retries: 8, minTimeout: 50, maxTimeout: 1_000 })).size,
     bounds,
     async read(range, onValue) {
-      const { promise, resolve, reject } = Promise.withResolvers<void>()
-      const limit = setTimeout(() => reject(new Error(`nothing of ${topic} came for ${READ_MS} ms`)), READ_MS)
-      const job: Job = { ...range, onValue, came: () => limit.refresh(), done: resolve, fail: reject }
-      jobs.get(range.partition)?.fail(new Error(`another range of ${topic} is read now`))
-      jobs.set(range.partition, job)
-      turn(range.partition)
-      try {
-        if (job.from < job.to) await promise
-      } finally {
-        clearTimeout(limit)
-        if (jobs.get(range.partition) === job) {
-          jobs.delete(range.partition)
-          turn(range.partition)
-        }
-      }
+      if (range.from >= range.to) return
+      const reading = Promise.resolve(last.get(range.partition)).then(() => readNow(range, onValue))
+      last.set(
+        range.partition,
+        reading.catch(() => undefined),
+      )
+      await reading
     },
     close: () => within(CLOSE_MS, leave()),
   }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pRetry from 'p-retry'
 import { CLOSE_MS, type Connection, within } from './client.ts'
+import type { OutRecord } from './produce.ts'
 
 /** A compacted topic held in memory. */
 export type Table = {
@@ -12,6 +13,11 @@ export type Table = {
   isFresh(): boolean
   get(key: string): Buffer | undefined
   entries(): IterableIterator<[string, Buffer]>
+  /**
+   * Shows records as if they had been read for as long as `work` runs, which must not wait, so that nobody else sees it; then
+   * all is as it was. What follows the table (`onChange`) is told both.
+   */
+  supposing<T>(work: (suppose: (records: readonly OutRecord[]) => void) => T): T
   /** Resolves when everything has been read that is in the topic now; rejects after `timeoutMs`. */
   caughtUp(timeoutMs?: number): Promise<void>
   /** Resolves when what was written up to this offset has been read; rejects after `timeoutMs`. */
@@ -74,6 +80,20 @@ export async function openTable(options: TableOptions): Promise<Table> {
     if (!payload.restart) onFatal(payload.error)
   })
 
+  function supposing<T>(work: (suppose: (records: readonly OutRecord[]) => void) => T): T {
+    const before: [string, Buffer | undefined][] = []
+    try {
+      return work((records) => {
+        for (const { key, value } of records) {
+          before.unshift([String(key), values.get(String(key))])
+          apply(String(key), value === null ? null : Buffer.from(value))
+        }
+      })
+    } finally {
+      for (const [key, value] of before) apply(key, value ?? null)
+    }
+  }
+
   function apply(key: string, value: Buffer | null): void {
     if (!wanted(key)) return
     // a copy: a slice would pin the whole fetch for as long as the key lives
@@ -135,6 +155,7 @@ export async function openTable(options: TableOptions): Promise<Table> {
     isFresh: () => !behind && performance.now() - fetchedAt < FRESH_MS,
     get: (key) => values.get(key),
     entries: () => values.entries(),
+    supposing,
     caughtUp,
     reached,
     close: () => within(CLOSE_MS, leave()),

@@ -31,7 +31,7 @@ export type Settings = {
    * that was written up to now: it may be newer than what this process has followed so far, and its deliveries are not to be cancelled.
    */
   destination(id: string): Promise<Destination | undefined>
-  table: Pick<Table, 'caughtUp' | 'reached' | 'get'>
+  table: Pick<Table, 'caughtUp' | 'reached' | 'get' | 'supposing'>
   close(): Promise<void>
 }
 

@@ -37,6 +37,8 @@ const headerName = z
   .max(128, 'at most 128 characters')
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "letters, digits and !#$%&'*+.^_`|~- only (RFC 9110)")
   .refine((header) => !RESERVED_HEADERS.has(header.toLowerCase()), 'this header is set by Sluice itself')
+/** What no schema says of it. */
+const HEADERS = `By name. Values are printable ASCII without spaces at their ends; no name may be there twice in other capitals. Refused, as Sluice sets them or as they speak of the connection: ${[...RESERVED_HEADERS].join(', ')}.`
 const headerValue = z
   .string()
   .max(4_096, 'at most 4,096 characters')
@@ -52,7 +54,12 @@ const url = z
       ctx.addIssue('a full URL beginning with http:// or https:// is needed')
     else if (parsed.username || parsed.password) ctx.addIssue('no user or password in the URL: use a header')
   })
-  .meta({ format: 'uri' })
+  // not `format: uri`: what browsers take for a URL need not be one by RFC 3986
+  .meta({
+    description:
+      'As the URL Standard (url.spec.whatwg.org) reads it: absolute, http or https, without user and password.',
+    examples: ['https://crm.example/hook'],
+  })
 
 export const webhookShape = z.strictObject({
   url,
@@ -65,7 +72,7 @@ export const webhookShape = z.strictObject({
         ctx.addIssue(`at most ${MAX_HEADERS} headers; there are ${names.length}`)
       if (new Set(names).size < names.length) ctx.addIssue('the same header twice, in other capitals')
     })
-    .meta({ maxProperties: MAX_HEADERS }),
+    .meta({ maxProperties: MAX_HEADERS, description: HEADERS }),
 })
 
 export const sourceShape = z.strictObject({
@@ -74,20 +81,23 @@ export const sourceShape = z.strictObject({
     .string()
     .regex(/^[\x21-\x39\x3b-\x7e]{8,128}$/, '8 to 128 printable characters without space and colon')
     .optional()
-    .describe('Made when it is not given.'),
-  enabled: z.boolean().default(true),
+    .describe('Names the source in calls. Made when it is not given; a replacement without one keeps it.'),
+  enabled: z.boolean().default(true).describe('Off: its calls get 403 `source_disabled`.'),
   rateLimit: z
     .strictObject({ perSecond: z.number().positive().max(1e6), burst: z.number().int().min(1).max(1e6) })
     .optional()
     .describe('Token bucket, per ingest process: calls a second, and how many at once.'),
-  labels: z.record(z.string().max(64), z.string().max(256)).optional(),
+  labels: z.record(z.string().max(64), z.string().max(256)).optional().describe('Nothing goes by them.'),
 })
 
 export const destinationShape = z.strictObject({
   type: z.literal('Webhooks').default('Webhooks'),
   name,
-  enabled: z.boolean().default(true),
-  sourceIds: z.array(idShape).max(1_000).default([]),
+  enabled: z
+    .boolean()
+    .default(true)
+    .describe('Off: within a second what waits for it is given up, as when it is removed.'),
+  sourceIds: z.array(idShape).max(1_000).default([]).describe('The sources whose events it gets.'),
   eventTypes: z
     .array(z.enum(EVENT_TYPES))
     .min(1, 'at least one type; leave it out for all')
@@ -96,21 +106,27 @@ export const destinationShape = z.strictObject({
   webhooks: z
     .array(webhookShape)
     .min(1, 'at least one webhook is needed')
-    .max(MAX_WEBHOOKS, `at most ${MAX_WEBHOOKS} webhook URLs`),
+    .max(MAX_WEBHOOKS, `at most ${MAX_WEBHOOKS} webhook URLs`)
+    .describe('Each event is posted to all of them at once; one that takes it is enough.'),
   sharedSecret: z
     .string()
     .min(1, 'must not be empty')
     .max(512)
     .optional()
     .describe('Set: every POST is signed with it.'),
-  /** That it and its expiry come together control sees to. */
+  // that it and its expiry come together control sees to
   previousSecret: z
     .string()
     .min(1)
     .max(512)
     .optional()
     .describe('The secret before a rotation, which signs as well until its expiry.'),
-  previousSecretExpiresAt: z.iso.datetime({ offset: true }).optional(),
+  previousSecretExpiresAt: z.iso
+    .datetime({ offset: true })
+    .optional()
+    .describe(
+      'Until then the previous secret signs as well. With another `sharedSecret` and without `previousSecret` it begins a rotation: the secret that there was becomes the previous one.',
+    ),
   retryOn: z
     .array(z.literal([408, 425, 429]))
     .optional()
@@ -124,30 +140,52 @@ export const destinationShape = z.strictObject({
 /** As the source of a suppression: all of them. */
 export const EVERY_SOURCE = '*'
 
-/** A user's id is compared as it is; it may be as long as a whole call. */
-export const userIdShape = z.string().min(1, 'must not be empty').max(32_768, 'at most 32,768 characters')
+/**
+ * It may be as long as a whole call. Half of a surrogate pair has no UTF-8: Kafka and receivers would get U+FFFD in its place, which is
+ * another user.
+ */
+export const userIdShape = z
+  .string()
+  .min(1, 'must not be empty')
+  .max(32_768, 'at most 32,768 characters')
+  .refine((id) => id.isWellFormed(), 'is no Unicode: it has half of a surrogate pair')
 
 /** A user whose calls are dropped. */
 export const suppressionShape = z.strictObject({
-  sourceId: z.string().regex(/^(\*|[a-z0-9_-]{1,64})$/, 'the id of a source, or * for all of them'),
-  userId: userIdShape,
+  sourceId: z
+    .string()
+    .regex(/^(\*|[a-z0-9_-]{1,64})$/, 'the id of a source, or * for all of them')
+    .describe('The id of a source, or `*` for all of them, also those that are made later.'),
+  userId: userIdShape.describe('Compared with that of a call as it is.'),
 })
 
 /** An audience or a computed trait: what identify calls tell of its users, in the name of a source. */
-export const computationShape = z.strictObject({ name, sourceId: idShape })
+export const computationShape = z.strictObject({
+  name,
+  sourceId: idShape.describe('The source in whose name identify calls tell of it. It stays.'),
+})
 
-/** `version` counts up with each write; `updatedAt` is ISO 8601 UTC. */
-const stored = { id: idShape, version: z.number().int().positive(), updatedAt: z.string() }
+const stored = {
+  id: idShape,
+  version: z.number().int().positive().describe('Counts up with each write.'),
+  updatedAt: z.string().describe('ISO 8601 UTC.'),
+}
 
 export const storedSource = sourceShape.extend({ ...stored, writeKey: z.string() })
 export const storedDestination = destinationShape.extend(stored)
 export const storedSuppression = suppressionShape.extend(stored)
-/** `key`: the trait's name in identify calls. `lastSyncAt` is no change of the setting: it leaves `version` as it is. */
 export const storedComputation = computationShape.extend({
   ...stored,
-  key: z.string(),
-  createdAt: z.string(),
-  lastSyncAt: z.string().nullable(),
+  key: z
+    .string()
+    .describe(
+      'The name of the trait in identify calls: the snake_case form of the first `name`. Another name does not change it.',
+    ),
+  createdAt: z.string().describe('ISO 8601 UTC.'),
+  lastSyncAt: z
+    .string()
+    .nullable()
+    .describe('ISO 8601 UTC; null: never. It is no change of the setting, and leaves `version` as it is.'),
 })
 
 export type Webhook = z.infer<typeof webhookShape>

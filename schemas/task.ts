@@ -7,17 +7,31 @@ import { idShape } from './settings.ts'
  * a key says how far it is. One that is done holds no ids of users any more.
  */
 
-/** Times are ISO 8601 UTC. */
-const stored = { id: idShape, createdAt: z.string(), finishedAt: z.string().optional() }
+/** Codes are for programs, messages for people. */
+export const cause = z
+  .strictObject({ code: z.string(), message: z.string() })
+  .describe('Why it has failed, or was cancelled by nobody’s wish.')
+
+const stored = {
+  id: idShape,
+  createdAt: z.string().describe('ISO 8601 UTC.'),
+  finishedAt: z.string().optional().describe('ISO 8601 UTC.'),
+  cause: cause.optional(),
+}
 
 export const deletionTask = z.object({
   ...stored,
   kind: z.literal('deletion'),
-  state: z.enum(['accepted', 'done']),
-  /** How many users, and how many events of type delete: one for each of them and each source. */
-  users: z.number().int().nonnegative(),
-  deletes: z.number().int().nonnegative(),
-  sourceIds: z.array(z.string()),
+  state: z.enum(['accepted', 'done', 'failed']),
+  users: z.number().int().nonnegative().describe('How many there are, each counted once.'),
+  deletes: z
+    .number()
+    .int()
+    .nonnegative()
+    .describe('Events of type `delete`: one for each user and each of `sourceIds`.'),
+  sourceIds: z
+    .array(z.string())
+    .describe('The affected sources: of those asked for the ones that have a destination which is on.'),
   /** The sources for which the users are suppressed; `*` is all of them. Empty: they are not. */
   suppressedFor: z.array(z.string()),
   userIds: z.array(z.string()),
@@ -28,69 +42,78 @@ const ranges = z.array(
   z.object({ partition: z.number().int(), from: z.number().int(), to: z.number().int() }),
 )
 
-/** What has come of a comparison, in users. `suppressed`: there was something to tell, but of them nothing is told. */
+/** What has come of a comparison, in users. */
 export const counts = z.object({
-  changed: z.number().int().nonnegative(),
-  removed: z.number().int().nonnegative(),
-  unchanged: z.number().int().nonnegative(),
-  suppressed: z.number().int().nonnegative(),
+  changed: z.number().int().nonnegative().describe('Users who are new, or have another value.'),
+  removed: z.number().int().nonnegative().describe('Users who are gone, or have no value any more.'),
+  unchanged: z.number().int().nonnegative().describe('Users named in the upload who are as before.'),
+  suppressed: z
+    .number()
+    .int()
+    .nonnegative()
+    .describe('Users of whom there was something to tell, and is told nothing.'),
 })
 
 export const syncTask = z.object({
   ...stored,
   kind: z.literal('sync'),
-  /** `cancelled`: what it is of was removed meanwhile. */
-  state: z.enum(['accepted', 'done', 'cancelled']),
+  state: z
+    .enum(['accepted', 'done', 'cancelled', 'failed'])
+    .describe('`cancelled`: on request, or the audience or trait was removed meanwhile.'),
   of: z.object({ kind: z.enum(['audience', 'trait']), id: idShape }),
+  /** When that was created: one that is made anew under the same id has nothing to do with it. None: all that is left is forgotten. */
+  since: z.string().optional(),
   /** Of users whom the upload does not name: they are removed, they stay, or all are forgotten and nobody is told. */
   others: z.enum(['removed', 'stay', 'forgotten']),
   /** Where in topic `uploads` the upload is; the records with this task's id as their key are its. */
   ranges,
-  /** Users named in the upload. */
-  lines: z.number().int().nonnegative(),
+  lines: z.number().int().nonnegative().describe('Lines of the upload that name a user.'),
   counts: counts.optional(),
 })
+
+const NOTED = 'a few seconds old, and after a crash too few by what was under way at most'
 
 export const replayTask = z.object({
   ...stored,
   kind: z.literal('replay'),
-  state: z.enum(['accepted', 'done', 'cancelled']),
+  state: z.enum(['accepted', 'done', 'cancelled', 'failed']),
   destinationId: idShape,
   what: z.enum(['dead', 'events']),
-  /** Of dead letters: those alone that died of it. */
-  reason: z.string().optional(),
-  /** Times of the records: from the first to before the second. */
-  from: z.string(),
-  to: z.string(),
-  /** At most so many deliveries are made in a second. */
-  perSecond: z.number(),
+  reason: z.string().optional().describe('Of dead letters: those alone that were given up for it.'),
+  from: z.string().describe('ISO 8601 UTC; the oldest that is replayed.'),
+  to: z.string().describe('ISO 8601 UTC; this time is not included.'),
+  perSecond: z.number().describe('At most so many deliveries are made.'),
   ranges,
-})
-
-/** How far a task is: records that it has read, and deliveries that it has made of them. */
-export const progressNote = z.object({
-  ...stored,
-  kind: z.literal('progress'),
-  state: z.literal('noted'),
-  read: z.number().int().nonnegative(),
-  replayed: z.number().int().nonnegative(),
+  read: z.number().int().nonnegative().default(0).describe(`Records that it has read: ${NOTED}.`),
+  replayed: z
+    .number()
+    .int()
+    .nonnegative()
+    .default(0)
+    .describe(`Deliveries that it has made of them: ${NOTED}.`),
+  parked: z
+    .number()
+    .int()
+    .nonnegative()
+    .default(0)
+    .describe(
+      'Records that could not be replayed, and are kept in topic `parked`; they are not among `read`.',
+    ),
 })
 
 export type Deletion = z.infer<typeof deletionTask>
 export type Sync = z.infer<typeof syncTask>
 export type Counts = z.infer<typeof counts>
 export type Replay = z.infer<typeof replayTask>
-export type Progress = z.infer<typeof progressNote>
-/** What there is to do. */
-export type Task = Deletion | Sync | Replay
+export type Cause = z.infer<typeof cause>
 /** What topic `tasks` holds. */
-export type TaskRecord = Task | Progress
+export type Task = Deletion | Sync | Replay
 
-const taskShape = z.discriminatedUnion('kind', [deletionTask, syncTask, replayTask, progressNote])
+const taskShape = z.discriminatedUnion('kind', [deletionTask, syncTask, replayTask])
 
-export const taskKey = ({ kind, id }: Pick<TaskRecord, 'kind' | 'id'>) => `${kind}/${id}`
+export const taskKey = ({ kind, id }: Pick<Task, 'kind' | 'id'>) => `${kind}/${id}`
 
-export const taskCodec: Codec<TaskRecord> = {
+export const taskCodec: Codec<Task> = {
   encode: (task) => Buffer.from(JSON.stringify(task)),
   decode(value) {
     try {

@@ -33,8 +33,33 @@ export function refused(answer: Answer): CliFault {
 export async function asked<T>(ask: Ask, what: Asked, shape: z.ZodType<T>): Promise<T> {
   const answer = await ask(what)
   if (answer.status >= 300) throw refused(answer)
-  const read = shape.safeParse(answer.body)
+  return inShape(answer, what, shape)
+}
+
+/**
+ * Asks for something that is to be done once, under an id that is in what is sent. @throws CliFault as `asked`; where it may have been
+ * done all the same it says under which id to repeat it.
+ */
+export async function askedUnder<T>(id: string, ask: Ask, what: Asked, shape: z.ZodType<T>): Promise<T> {
+  let isRefused = false
+  const noting: Ask = async (asked) => {
+    const answer = await ask(asked)
+    isRefused = answer.status >= 400 && answer.status < 500
+    return answer
+  }
+  try {
+    return await asked(noting, what, shape)
+  } catch (error) {
+    if (isRefused || !(error instanceof CliFault)) throw error
+    const message = `${error.message}\nIt may have been accepted all the same. Repeated with --id ${id} it is done once.`
+    throw new CliFault(error.code, message, { cause: error })
+  }
+}
+
+/** What an answer says. @throws CliFault unknown_answer */
+export function inShape<T>({ body }: Answer, { path }: Asked, shape: z.ZodType<T>): T {
+  const read = shape.safeParse(body)
   if (read.success) return read.data
-  const message = `control answers ${what.path} in a form that this version does not know:\n${z.prettifyError(read.error)}`
+  const message = `control answers ${path} in a form that this version does not know:\n${z.prettifyError(read.error)}`
   throw new CliFault('unknown_answer', message)
 }

@@ -1,6 +1,7 @@
 import { apply } from '../settings/apply.ts'
 import { nameOf, type Ref } from '../settings/form.ts'
-import type { Plan, Step } from '../settings/plan.ts'
+import type { Step } from '../settings/plan.ts'
+import type { Planned } from '../settings/plan-now.ts'
 import { planAsJson, showPlan } from '../settings/show.ts'
 import type { ExitCode } from '../world.ts'
 import { type Adding, type Doing, doing } from './command.ts'
@@ -21,7 +22,7 @@ anything is changed.`,
       `
 Examples:
   $ sluice apply settings/
-  $ CRM_SECRET=s3cret sluice apply --secrets settings/crm.yaml
+  $ CRM_SECRET=s3cret sluice apply settings/crm.yaml
   $ sluice apply --prune --dry-run settings/`,
     )
     .action(doing<Options>(adding, act))
@@ -37,7 +38,7 @@ async function act(asked: Doing<Options>): Promise<ExitCode> {
     made.push(step)
     if (!options.json) out.line(`${DONE[step.action]} ${nameOf(step)}`)
   }
-  const again = async (isDone: (ref: Ref) => boolean): Promise<Plan> => {
+  const again = async (isDone: (ref: Ref) => boolean): Promise<Planned> => {
     asked.err.line('Somebody else has changed settings meanwhile: read again, and decided anew.')
     const next = await planNow(isDone)
     if (!options.json) showPlan(next, out)

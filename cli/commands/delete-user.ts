@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { asked } from '../api/refused.ts'
+import { askedUnder } from '../api/refused.ts'
 import type { ExitCode } from '../world.ts'
 import { type Adding, collect, type Doing, doing } from './command.ts'
 
-type Options = { source?: string[]; suppress?: true; json?: true }
+type Options = { source?: string[]; suppress?: true; id?: string; json?: true }
 
 const shape = z.looseObject({ id: z.string(), users: z.number(), deletes: z.number() })
 
@@ -18,6 +18,7 @@ background: GET /api/deletions/<id> tells how far it is.`,
     )
     .option('--source <id>', 'of this source; may be given several times (default: all)', collect)
     .option('--suppress', 'and drop what comes of these users from now on')
+    .option('--id <id>', 'of the request (default: a new one); sent under one id twice it is done once')
     .option('--json', 'as one JSON document')
     .addHelpText(
       'after',
@@ -29,14 +30,16 @@ Examples:
     .action(doing<Options>(adding, act))
 }
 
-async function act({ args, options, control, readInput, out }: Doing<Options>): Promise<ExitCode> {
+async function act({ args, options, control, readInput, newId, out }: Doing<Options>): Promise<ExitCode> {
   const read = args.includes('-') ? (await readInput()).split(/\r?\n/).filter(Boolean) : []
   const json = {
+    id: options.id ?? newId(),
     userIds: args.flatMap((id) => (id === '-' ? read : [id])),
     ...(options.source && { sourceIds: options.source }),
     ...(options.suppress && { suppress: true }),
   }
-  const answer = await asked(await control(), { method: 'POST', path: 'deletions', json }, shape)
+  const what = { method: 'POST', path: 'deletions', json } as const
+  const answer = await askedUnder(json.id, await control(), what, shape)
   const { id, users, deletes } = answer
   out.line(
     options.json ? JSON.stringify(answer) : `accepted as ${id}: ${users} users, ${deletes} delete events`,

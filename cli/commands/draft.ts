@@ -2,19 +2,17 @@ import type { Command } from 'commander'
 import { faulty } from '../settings/apply.ts'
 import { type Declaration, declare } from '../settings/declare.ts'
 import type { Ref } from '../settings/form.ts'
-import { type Plan, plan } from '../settings/plan.ts'
+import { type Planned, planNow } from '../settings/plan-now.ts'
 import { readFiles } from '../settings/read-files.ts'
-import { readState } from '../settings/state.ts'
 import type { Doing } from './command.ts'
 
 /** What `diff` and `apply` have in common. */
-export type Drafting = { prune?: true; secrets?: true }
+export type Drafting = { prune?: true }
 
 export const filesOption = (command: Command): Command =>
   command
     .argument('<files...>', 'YAML files, folders of them, - for standard input')
     .option('--prune', 'remove what the files do not have')
-    .option('--secrets', 'write secrets and header values also where some are stored')
     .option('--json', 'as one JSON document')
 
 export const FILES = `
@@ -24,13 +22,13 @@ count as one. \${NAME} in a text is a variable of the environment; $\${ is \${ i
 
 --prune looks only at those of the four that the files have a list of; [] is a list, of none.
 
-The API shows no secret and no value of a webhook's header, so these cannot be compared: where one is stored it stays, unless
-previousSecretExpiresAt is another (so begins a rotation) or --secrets is given. "***" always keeps what is stored.`
+Secrets and the values of webhooks' headers are compared by the API, which says only whether they differ; a token that may only
+read cannot have it do that. "***" keeps what is stored.`
 
 export type Draft = {
   declaration: Declaration
   /** Reads the settings that there are, and decides. @throws CliFault faulty_files */
-  planNow(isDone?: (ref: Ref) => boolean): Promise<Plan>
+  planNow(isDone?: (ref: Ref) => boolean): Promise<Planned>
 }
 
 /** @throws CliFault cannot_read, faulty_files */
@@ -44,12 +42,15 @@ export async function draft({
 }: Doing<Drafting>): Promise<Draft> {
   const declaration = declare(await readFiles(args, { readInput }), env)
   if ('faults' in declaration) throw faulty(declaration.faults)
-  const { prune = false, secrets = false } = options
+  const { prune = false } = options
   return {
     declaration,
     async planNow(isDone = () => false) {
-      const state = await readState(await control())
-      const planned = plan(declaration, state, { prune, secrets, isDone, now: new Date(now()).toISOString() })
+      const planned = await planNow(declaration, await control(), {
+        prune,
+        isDone,
+        now: new Date(now()).toISOString(),
+      })
       if ('faults' in planned) throw faulty(planned.faults)
       return planned
     },

@@ -1,14 +1,16 @@
 import { z } from 'zod'
 import type { Asked } from '../api/ask.ts'
-import { asked } from '../api/refused.ts'
-import { wholeNumber } from '../pages.ts'
-import { plain } from '../table.ts'
+import { asked, askedUnder } from '../api/refused.ts'
+import { pages, wholeNumber } from '../pages.ts'
+import { plain, table } from '../table.ts'
 import { timeOf } from '../time.ts'
 import type { ExitCode } from '../world.ts'
 import { type Adding, type Doing, doing } from './command.ts'
 
 type Options = { json?: true }
+type ListOptions = Options & { destination?: string; limit: number }
 type StartOptions = Options & {
+  id?: string
   what?: string
   from?: string
   to?: string
@@ -19,6 +21,9 @@ type StartOptions = Options & {
 const shape = z.looseObject({
   id: z.string(),
   state: z.string(),
+  destinationId: z.string().optional(),
+  what: z.string().optional(),
+  createdAt: z.string().optional(),
   read: z.number().optional(),
   replayed: z.number().optional(),
   total: z.number().optional(),
@@ -35,6 +40,7 @@ export function addReplay({ program, ...adding }: Adding): void {
 Examples:
   $ sluice replay start crm --from 24h --reason attempts_exhausted
   $ sluice replay start crm --what events --from 2026-01-02T00:00:00Z --to 2026-01-02T06:00:00Z
+  $ sluice replay list --destination crm
   $ sluice replay show 3f0c...
   $ sluice replay cancel 3f0c...`,
     )
@@ -47,8 +53,16 @@ Examples:
     .option('--to <time>', 'before (default: now)')
     .option('--reason <reason>', 'of what was given up: window_expired, attempts_exhausted or refused')
     .option('--per-second <count>', 'deliveries a second at most', wholeNumber)
+    .option('--id <id>', 'of the replay (default: a new one); begun under one id twice it is begun once')
     .option('--json', 'as one JSON document')
     .action(doing<StartOptions>(adding, start))
+  replay
+    .command('list')
+    .description('Tells of those of the last 30 days, the newest first.')
+    .option('--destination <id>', 'to this destination')
+    .option('--limit <count>', 'at most so many', wholeNumber, 50)
+    .option('--json', 'as one JSON document')
+    .action(doing<ListOptions>(adding, list))
   replay
     .command('show')
     .argument('<id>', 'of the replay')
@@ -66,7 +80,7 @@ Examples:
 const pathOf = ({ args }: Pick<Doing<Options>, 'args'>) => `replays/${encodeURIComponent(args[0] ?? '')}`
 
 async function start(given: Doing<StartOptions>): Promise<ExitCode> {
-  const { args, options, now } = given
+  const { args, options, control, now, newId } = given
   const json = {
     destinationId: args[0],
     what: options.what,
@@ -75,11 +89,45 @@ async function start(given: Doing<StartOptions>): Promise<ExitCode> {
     reason: options.reason,
     perSecond: options.perSecond,
   }
-  return tell(given, { method: 'POST', path: 'replays', json })
+  const what = { method: 'POST', path: 'replays', json: { ...json, id: options.id ?? newId() } } as const
+  return say(given, await askedUnder(what.json.id, await control(), what, shape))
 }
 
-async function tell({ control, options, out }: Doing<Options>, what: Asked): Promise<ExitCode> {
-  const answer = await asked(await control(), what, shape)
+/** The API lists by id, of which the newest may be any. */
+const MOST = 10_000
+
+async function list({ control, options, out }: Doing<ListOptions>): Promise<ExitCode> {
+  const of = { item: shape, first: z.object({}), query: {}, limit: MOST, most: 1_000 }
+  const { items } = await pages(await control(), 'replays', of)
+  const newest = items
+    .filter(({ destinationId }) => destinationId === (options.destination ?? destinationId))
+    .toSorted((one, other) => (other.createdAt ?? '').localeCompare(one.createdAt ?? ''))
+    .slice(0, options.limit)
+  if (options.json) {
+    out.line(JSON.stringify({ items: newest }))
+    return 0
+  }
+  const heads = ['begun', 'destination', 'what', 'state', 'read', 'of', 'replayed', 'id']
+  const rows = newest.map((each) => [
+    each.createdAt,
+    each.destinationId,
+    each.what,
+    each.state,
+    each.read,
+    each.total,
+    each.replayed,
+    each.id,
+  ])
+  for (const line of table(heads, rows)) out.line(line)
+  if (newest.length === 0) out.line('There is no such replay.')
+  return 0
+}
+
+async function tell(given: Doing<Options>, what: Asked): Promise<ExitCode> {
+  return say(given, await asked(await given.control(), what, shape))
+}
+
+function say({ options, out }: Doing<Options>, answer: z.infer<typeof shape>): ExitCode {
   const { id, state, read = 0, replayed = 0, total } = answer
   const of = total === undefined ? '' : ` of ${total}`
   const line = `replay ${id} is ${plain(state)}: ${read}${of} records read, ${replayed} replayed`

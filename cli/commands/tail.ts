@@ -7,19 +7,20 @@ import { toldLine } from '../told-line.ts'
 import type { ExitCode } from '../world.ts'
 import { type Adding, type Doing, doing } from './command.ts'
 
-type Options = { json?: true }
+type Options = { source?: string; json?: true }
 
 const AGAIN_MS = 2_000
 
 export function addTail({ program, ...adding }: Adding): void {
   program
     .command('tail')
-    .argument('<source>', 'its id')
-    .summary('calls of a source as they come')
+    .argument('<source>', 'its id; or events, for all sources')
+    .summary('calls of a source, or of all, as they come')
     .description(
-      `Prints the last calls of a source, then each that comes, those that are rejected, and what came of their deliveries; until
-Ctrl-C.`,
+      `Prints the last calls, then each that comes, those that are rejected, and what came of their deliveries; until Ctrl-C. Past a
+hundred a second it leaves out, and says how many.`,
     )
+    .option('--source <id>', 'with events: those of this source alone')
     .option(
       '--json',
       'as lines of JSON: {"event": "call" | "rejected" | "attempt" | "skipped" | "ready", "data": ...}',
@@ -28,7 +29,8 @@ Ctrl-C.`,
       'after',
       `
 Examples:
-  $ sluice tail shop
+  $ sluice tail events
+  $ sluice tail shop                    # or: tail events --source shop
   $ sluice tail shop --json | jq 'select(.event == "rejected") | .data'`,
     )
     .action(doing<Options>(adding, act))
@@ -36,8 +38,8 @@ Examples:
 
 async function act(given: Doing<Options>): Promise<ExitCode> {
   const { args, options, target, out, err } = given
+  const path = pathOf(args[0] ?? '', options.source)
   const found = await target()
-  const path = `sources/${encodeURIComponent(args[0] ?? '')}/live`
   const signal = out.closed
   // who comes again is told the last calls again
   const isNew = once<Told>(({ id, event, data }) => id ?? `${event} ${data}`)
@@ -57,6 +59,14 @@ async function act(given: Doing<Options>): Promise<ExitCode> {
     await sleep(AGAIN_MS, undefined, { signal }).catch(() => undefined)
   }
   return 0
+}
+
+/** A source that is itself called `events` is told by the option. */
+function pathOf(what: string, source: string | undefined): string {
+  if (what === 'events' && source === undefined) return 'live'
+  if (what !== 'events' && source !== undefined)
+    throw new CliFault('usage', `Give the source once: tail ${source}, or tail events --source ${source}`)
+  return `sources/${encodeURIComponent(source ?? what)}/live`
 }
 
 /** What comes from the API is JSON already. */

@@ -4,18 +4,19 @@ import { CliFault } from '../fault.ts'
 import type { Declaration } from './declare.ts'
 import { nameOf, type Ref } from './form.ts'
 import { type PlacedFault, shownFault } from './place.ts'
-import type { Plan, Step } from './plan.ts'
+import type { Step } from './plan.ts'
+import type { Planned } from './plan-now.ts'
 
 export type Applying = {
   ask: Ask
   declaration: Declaration
   /** Decides anew on what is there now, without what is done. @throws CliFault */
-  again: (isDone: (ref: Ref) => boolean) => Promise<Plan>
+  again: (isDone: (ref: Ref) => boolean) => Promise<Planned>
   onDone: (step: Step) => void
 }
 
 /** Makes the steps of a plan one after the other. What somebody else has changed meanwhile is decided anew, once. @throws CliFault */
-export async function apply({ steps }: Plan, applying: Applying): Promise<void> {
+export async function apply({ steps }: Pick<Planned, 'steps'>, applying: Applying): Promise<void> {
   const done = new Set<string>()
   const isDone = (ref: Ref) => done.has(nameOf(ref))
   const stale = await make(steps, done, applying)

@@ -1,10 +1,11 @@
 import type { Members } from '../../control/members.ts'
+import type { Fault } from '../api/refused.ts'
 import type { Declaration, Declared } from './declare.ts'
 import { type Change, difference } from './difference.ts'
+import type { Trials } from './dry-run.ts'
 import { COLLECTIONS, type Collection, nameOf, type Ref } from './form.ts'
-import { inOrder, type PlacedFault, partsOf } from './place.ts'
-import { rules } from './rules.ts'
-import { sentFor } from './secrets.ts'
+import { inOrder, type PlacedFault } from './place.ts'
+import { rules, type Written } from './rules.ts'
 import { copyOf, type State } from './state.ts'
 
 /** One request to the API; `version` is the one that was read. */
@@ -19,31 +20,32 @@ export type Plan = {
   steps: readonly Step[]
   /** Records that are in no file, of collections that the files have; they stay. */
   others: readonly Ref[]
-  /** Secrets of the files that are not written, as fields. */
-  kept: readonly (Ref & { fields: string[] })[]
 }
 
 export type PlanOptions = {
   /** Removes what the files do not have; only of collections that they have a list of. */
   prune: boolean
-  /** Writes secrets also where some are stored. */
-  secrets: boolean
   /** ISO 8601 UTC. */
   now: string
   /** Written already: not to be looked at again. */
   isDone?: (ref: Ref) => boolean
+  /** What the API has said beforehand. */
+  trials?: Trials | undefined
 }
 
-type Drawn = { steps: Step[]; kept: (Ref & { fields: string[] })[]; faults: PlacedFault[] }
+type Drawn = { steps: Step[]; faults: PlacedFault[] }
 
-/** What makes the settings that there are those that are declared; or all that stands against it, before anything is changed. */
+/**
+ * What makes the settings that there are those that are declared; or all that stands against it, before anything is changed.
+ * @param state with secrets in clear where they are those of the declaration.
+ */
 export function plan(
   declaration: Declaration,
   state: State,
   options: PlanOptions,
 ): Plan | { faults: readonly PlacedFault[] } {
   const { isDone = () => false } = options
-  const drawn: Drawn = { steps: [], kept: [], faults: [] }
+  const drawn: Drawn = { steps: [], faults: [] }
   const future = copyOf(state)
   const declared = declaration.records.filter((record) => !isDone(record))
   for (const collection of COLLECTIONS)
@@ -51,31 +53,33 @@ export function plan(
       if (record.collection === collection) draw(record, { future, drawn, options })
   const others = othersIn(declaration, state)
   if (options.prune) for (const other of others.toReversed()) drawRemoval(other, { future, drawn })
-  const { faults, steps, kept } = drawn
-  return faults.length > 0
-    ? { faults: inOrder(faults) }
-    : { steps, kept, others: options.prune ? [] : others }
+  const { faults, steps } = drawn
+  return faults.length > 0 ? { faults: inOrder(faults) } : { steps, others: options.prune ? [] : others }
 }
 
 type Drawing = { future: State; drawn: Drawn; options: PlanOptions }
 
 function draw(record: Declared, { future, drawn, options }: Drawing): void {
-  const { collection, id } = record
+  const { collection, id, body } = record
   const rule = rules[collection]
-  const { body, kept } = sentFor(record.body, rule.of(future).get(id), options.secrets)
   const written = rule.write(future, { id, body, now: options.now })
+  const faults = faultsOf(written, options.trials?.get(nameOf(record))?.faults)
+  drawn.faults.push(...faults.map(record.placed))
   if ('faults' in written) {
-    drawn.faults.push(...written.faults.map(record.placed))
     rule.assume(future, id)
     return
   }
-  if (kept.length > 0)
-    drawn.kept.push({ collection, id, fields: kept.map((pointer) => partsOf(pointer).join('/')) })
   const { before, after } = written
   const changes = difference(before, after)
   if (!before) drawn.steps.push({ collection, id, action: 'create', body, changes })
   else if (changes.length > 0)
     drawn.steps.push({ collection, id, action: 'replace', body, version: before.version, changes })
+}
+
+/** The API knows more, but not what is made in the same run. */
+function faultsOf(written: Written, told: readonly Fault[] = []): readonly Fault[] {
+  const own = 'faults' in written ? written.faults : []
+  return told.length === 0 ? own : [...told, ...own.filter(({ code }) => code === 'unknown_source')]
 }
 
 function drawRemoval({ collection, id }: Ref, { future, drawn }: Omit<Drawing, 'options'>): void {

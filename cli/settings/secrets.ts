@@ -1,56 +1,63 @@
-import { keepMasked } from '../../control/keep.ts'
 import { MASK } from '../../control/mask.ts'
 import { isObject, type Members } from '../../control/members.ts'
 import { pointer } from '../../control/pointer.ts'
 
-export type Sent = {
-  /** What is sent to the API. */
-  body: Members
-  /** Pointers of the secrets that the file has and that are not sent: nobody can tell whether they are others than those stored. */
-  kept: string[]
+export type Revealed<T> = {
+  record: T
+  /** Pointers of the secrets that are taken for those of the file. */
+  same: string[]
 }
+
+const OWN = ['writeKey', 'sharedSecret', 'previousSecret']
 
 /**
- * The API shows no secret, so nothing tells whether the file's is another. The stored one is kept, therefore, unless there is
- * none, the file begins a rotation (its `previousSecretExpiresAt` is another), or all are to be written.
- * @param before the record that there is, as the API shows it.
+ * A record that there is, which the API shows masked, with those secrets in clear of which the file is known to have the same.
+ * Any other is a text that is no other's, so that two of them are not taken for one.
+ * @param isSame of a pointer to a secret in the file.
  */
-export function sentFor(declared: Members, before: object | undefined, writeAll: boolean): Sent {
-  const body = structuredClone(declared)
-  if (!before || !isObject(before)) return { body, kept: [] }
-  const secrets = writeAll ? [] : [...ownSecrets(body, before), ...headers(body)]
-  const hidden = secrets.filter(({ given }) => given !== MASK)
-  for (const { owner, name } of hidden) owner[name] = MASK
-  const nothingToKeep = new Set(keepMasked(body, before).faults.map((fault) => fault.pointer))
-  for (const { at, owner, name, given } of hidden) if (nothingToKeep.has(at)) owner[name] = given
-  // the same to the API; and who may only read is shown a mask as the stored key, which is none
-  if (body.writeKey === MASK) delete body.writeKey
-  return { body, kept: hidden.map(({ at }) => at).filter((at) => !nothingToKeep.has(at)) }
+export function reveal<T extends { id: string }>(
+  before: T,
+  declared: Members,
+  isSame: (at: string) => boolean,
+): Revealed<T> {
+  const record: T & Members = structuredClone(before)
+  const same: string[] = []
+
+  function put({ owner, given, path }: { owner: Members; given: Members; path: PropertyKey[] }): void {
+    const name = String(path.at(-1))
+    if (owner[name] !== MASK) return
+    const at = pointer(path)
+    const isKnown = typeof given[name] === 'string' && given[name] !== MASK && isSame(at)
+    if (isKnown) same.push(at)
+    // a write key in its form
+    owner[name] = isKnown ? given[name] : `${MASK}${name}-${record.id}`
+  }
+
+  for (const name of OWN) put({ owner: record, given: declared, path: [name] })
+  const given = webhooksOf(declared)
+  webhooksOf(record).forEach(({ headers }, index) => {
+    if (!isObject(headers)) return
+    const { headers: others } = given[index] ?? {}
+    for (const name of Object.keys(headers))
+      put({
+        owner: headers,
+        given: isObject(others) ? others : {},
+        path: ['webhooks', index, 'headers', name],
+      })
+  })
+  return { record, same }
 }
 
-/** `at`: its JSON pointer. */
-type Secret = { at: string; owner: Members; name: string; given: string }
+const webhooksOf = ({ webhooks }: Members): Members[] =>
+  Array.isArray(webhooks) ? webhooks.map((webhook) => (isObject(webhook) ? webhook : {})) : []
 
-/** Those of the record itself that the API hides. It shows write keys to admins. */
-function ownSecrets(body: Members, before: Members): Secret[] {
-  const expiry = body.previousSecretExpiresAt
-  const rotates = expiry !== undefined && expiry !== before.previousSecretExpiresAt
-  const names = rotates ? ['writeKey'] : ['writeKey', 'sharedSecret', 'previousSecret']
-  return textsOf(body, []).filter(
-    ({ name }) => names.includes(name) && (before[name] === undefined || before[name] === MASK),
-  )
+/**
+ * What may be taken for the same by who may not ask the API: all secrets, unless the file begins a rotation (its
+ * `previousSecretExpiresAt` is another).
+ */
+export function unseen(before: object, declared: Members): (at: string) => boolean {
+  const expiry = declared.previousSecretExpiresAt
+  const old = 'previousSecretExpiresAt' in before ? before.previousSecretExpiresAt : undefined
+  const rotates = expiry !== undefined && expiry !== old
+  return (at) => !(rotates && (at === '/sharedSecret' || at === '/previousSecret'))
 }
-
-function headers({ webhooks }: Members): Secret[] {
-  if (!Array.isArray(webhooks)) return []
-  return webhooks.flatMap((webhook: unknown, index) =>
-    isObject(webhook) && isObject(webhook.headers)
-      ? textsOf(webhook.headers, ['webhooks', index, 'headers'])
-      : [],
-  )
-}
-
-const textsOf = (owner: Members, path: readonly PropertyKey[]): Secret[] =>
-  Object.entries(owner).flatMap(([name, given]) =>
-    typeof given === 'string' ? [{ at: pointer([...path, name]), owner, name, given }] : [],
-  )

@@ -2,7 +2,8 @@ import type { Output, Style } from '../output.ts'
 import { plain } from '../table.ts'
 import type { Change } from './difference.ts'
 import { nameOf } from './form.ts'
-import type { Plan, Step } from './plan.ts'
+import type { Step } from './plan.ts'
+import type { Planned } from './plan-now.ts'
 
 const SIGNS: Readonly<Record<Step['action'], readonly [string, Style]>> = {
   create: ['+', 'green'],
@@ -11,21 +12,16 @@ const SIGNS: Readonly<Record<Step['action'], readonly [string, Style]>> = {
 }
 
 /** Says what a plan would change, for people. */
-export function showPlan({ steps, others, kept }: Plan, out: Pick<Output, 'line' | 'styled'>): void {
+export function showPlan({ steps, others, hidden }: Planned, out: Pick<Output, 'line' | 'styled'>): void {
   for (const step of steps) {
     const [sign, style] = SIGNS[step.action]
     out.line(out.styled(style, `${sign} ${nameOf(step)}`))
     for (const change of step.changes) out.line(`    ${shownChange(change, step.action)}`)
   }
   if (steps.length === 0) out.line('Nothing differs.')
-  if (kept.length > 0) {
-    out.line(
-      out.styled(
-        'dim',
-        'Secrets that cannot be compared, and are left as they are stored (--secrets writes them):',
-      ),
-    )
-    for (const ref of kept) out.line(out.styled('dim', `    ${nameOf(ref)} ${ref.fields.join(', ')}`))
+  if (hidden.length > 0) {
+    out.line(out.styled('dim', 'Secrets that a token that may only read cannot compare:'))
+    for (const ref of hidden) out.line(out.styled('dim', `    ${nameOf(ref)} ${ref.fields.join(', ')}`))
   }
   if (others.length > 0) {
     out.line(out.styled('dim', 'In no file, and left alone (--prune removes them):'))
@@ -34,9 +30,9 @@ export function showPlan({ steps, others, kept }: Plan, out: Pick<Output, 'line'
 }
 
 /** What a plan would change, for programs. */
-export const planAsJson = ({ steps, others, kept }: Plan): object => ({
+export const planAsJson = ({ steps, others, hidden }: Planned): object => ({
   changes: steps.map(({ collection, id, action, changes }) => ({ collection, id, action, fields: changes })),
-  kept,
+  hidden,
   others,
 })
 

@@ -1,8 +1,9 @@
 import { userIdShape } from '../../schemas/settings.ts'
 import type { Change } from './diff.ts'
+import { parseExactly } from './exact.ts'
 import { linesOf, UploadFault } from './lines.ts'
 
-/** Reads a line of an upload. @throws UploadFault `invalid_line`. */
+/** Reads a line of an upload. @throws UploadFault `invalid_line`, `inexact_number`. */
 export type ReadLine = (line: string, number: number) => Change
 
 /** What a text says of users, line by line. @throws UploadFault, and what the text throws when it breaks off. */
@@ -15,7 +16,7 @@ export const plainMember: ReadLine = (line, number) => ({ userId: idOf(line, num
 
 /** `"u1"` or `{"userId": "u1"}`. */
 export const jsonMember: ReadLine = (line, number) => {
-  const said = parsed(line, number)
+  const said: unknown = parsed(line, number, JSON.parse)
   return {
     userId: idOf(typeof said === 'string' ? said : membersOf(said, number).userId, number),
     value: 'true',
@@ -27,7 +28,7 @@ const VALUE_CHARS = 16_384
 
 /** `{"userId": "u1", "value": 42}`; null takes the value away. */
 export const traitValue: ReadLine = (line, number) => {
-  const { userId, value } = membersOf(parsed(line, number), number)
+  const { userId, value } = membersOf(exactly(line, number), number)
   if (value === undefined) throw invalid(number, 'has no "value"; null takes the value away')
   const text = JSON.stringify(value)
   if (text.length > VALUE_CHARS) throw invalid(number, `has a value of over ${VALUE_CHARS} characters`)
@@ -36,12 +37,19 @@ export const traitValue: ReadLine = (line, number) => {
 
 const invalid = (number: number, message: string) => new UploadFault('invalid_line', number, message)
 
-function parsed(line: string, number: number): unknown {
+function parsed<T>(line: string, number: number, parse: (text: string) => T): T {
   try {
-    return JSON.parse(line)
+    return parse(line)
   } catch {
     throw invalid(number, 'is no JSON')
   }
+}
+
+function exactly(line: string, number: number): unknown {
+  const said = parsed(line, number, parseExactly)
+  if ('value' in said) return said.value
+  const message = `has the number ${said.inexact.slice(0, 50)}, which no double is: send it as a string`
+  throw new UploadFault('inexact_number', number, message)
 }
 
 function membersOf(said: unknown, number: number): { userId?: unknown; value?: unknown } {
@@ -51,8 +59,6 @@ function membersOf(said: unknown, number: number): { userId?: unknown; value?: u
 
 function idOf(id: unknown, number: number): string {
   const checked = userIdShape.safeParse(id)
-  // what is no Unicode could not be written, and would be another user's id each time
-  if (!checked.success || !checked.data.isWellFormed())
-    throw invalid(number, 'has no "userId" of 1 to 32,768 characters')
+  if (!checked.success) throw invalid(number, 'has no "userId" of 1 to 32,768 characters of Unicode')
   return checked.data
 }

@@ -1,5 +1,5 @@
 /** The codes of what a line can have against it. */
-export const LINE_CODES = ['invalid_line', 'line_too_long', 'invalid_encoding'] as const
+export const LINE_CODES = ['invalid_line', 'inexact_number', 'line_too_long', 'invalid_encoding'] as const
 type LineCode = (typeof LINE_CODES)[number]
 
 /** Something of an upload that cannot be read. `line` counts from 1. */

@@ -1,21 +1,17 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import { type Computation, computationShape, storedComputation } from '../../schemas/settings.ts'
 import type { Fault } from '../answer.ts'
 import { namedId } from '../id.ts'
 import type { Members } from '../members.ts'
-import { createFields, type Facts, type Replaceable, replaceFields } from '../noun.ts'
+import { createFields, type Facts, ignored, type Replaceable, replaceFields } from '../noun.ts'
 import { unknownSource } from '../unknown-source.ts'
 import { keyOf } from './key.ts'
 
 type Given = z.infer<typeof computationShape> & { id?: string | undefined }
 type Class = 'audience' | 'trait'
 
-/** A GET's answer can be sent back: what is not the client's to say is taken, and ignored. */
-const ours = {
-  key: z.unknown().optional(),
-  createdAt: z.unknown().optional(),
-  lastSyncAt: z.unknown().optional(),
-}
+/** Not the client's to say. */
+const ours = { key: ignored, createdAt: ignored, lastSyncAt: ignored }
 
 export const audiences = noun('audience', (facts) => facts.audiences)
 export const traits = noun('trait', (facts) => facts.traits)

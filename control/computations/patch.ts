@@ -9,7 +9,12 @@ const users = z
   .array(userIdShape)
   .max(10_000, 'at most 10,000 users: send several requests, or all members with PUT')
   .default([])
-export const patchShape = z.strictObject({ add: users, remove: users }).meta({ id: 'MembersPatch' })
+export const patchShape = z
+  .strictObject({
+    add: users.describe('Ids of users who join.'),
+    remove: users.describe('Ids of users who leave. Nobody may be in both.'),
+  })
+  .meta({ id: 'MembersPatch' })
 
 /** A change of an audience without a snapshot: who joins, and who leaves; or all that is wrong with it. */
 export function readPatch(body: unknown): { changes: Change[] } | { faults: Fault[] } {

@@ -1,103 +1,111 @@
 import type { FencedWriter } from '../../kafka/fenced.ts'
-import type { OutRecord, Producer } from '../../kafka/produce.ts'
-import type { Codec } from '../../schemas/codec.ts'
-import type { Event } from '../../schemas/event.ts'
-import { eventRecord } from '../../schemas/event-record.ts'
 import type { Settings } from '../../schemas/follow.ts'
 import type { Keys } from '../../schemas/seal.ts'
 import type { Computation } from '../../schemas/settings.ts'
 import type { Counts, Sync } from '../../schemas/task.ts'
 import { configRecord } from '../record.ts'
-import { taskRecord } from '../tasks/record.ts'
 import type { Owned } from '../tasks/run.ts'
-import { type Change, diff } from './diff.ts'
-import { identifyOf } from './identify.ts'
-import { memberRecord } from './member.ts'
-import { partitionsOf, type Reading, readPartition } from './sides.ts'
+import { diff } from './diff.ts'
+import { openSides, type PartitionSides, type Reading, uploadLost } from './sides.ts'
+import { forget, type Telling, tell } from './tell.ts'
+import type { Turns } from './turns.ts'
 
-export type SyncParts = Reading & {
-  settings: Pick<Settings, 'audiences' | 'traits' | 'suppressedUsers'>
-  writer: Pick<FencedWriter, 'write'>
-  keys: Keys
-  producer: Pick<Producer, 'produce'>
-  encode: Codec<Event>['encode']
-  tasks: Pick<FencedWriter, 'write'>
-}
+export type SyncParts = Reading &
+  Pick<Telling, 'producer' | 'encode'> & {
+    settings: Pick<Settings, 'audiences' | 'traits' | 'suppressedUsers' | 'table'>
+    writer: Pick<FencedWriter, 'write'>
+    keys: Keys
+    /** Both sides of a partition are in memory for as long as one lasts. */
+    turns: Turns
+  }
 
 /** Changes that are in memory as records at a time. */
 const AT_ONCE = 1_000
 
 /**
- * Compares an upload with what receivers were told last, one partition after the other, and tells them of the changes. That a user
- * was told is written when the event is in Kafka: killed in between, the user is told again, with the same message id.
- * @throws when Kafka refuses or does not answer.
+ * Compares an upload with what receivers were told last, one partition after the other, and tells them of the changes. It is over
+ * when what it is of is removed. To be called for one sync of an audience or trait at a time.
+ * @returns how it has ended; undefined when it was not owned to the end. @throws TaskFailed; and when Kafka refuses or does not answer.
  */
-export async function performSync(sync: Sync, owned: Owned, parts: SyncParts): Promise<void> {
-  const { audiences, traits } = parts.settings
-  const computation = (sync.of.kind === 'audience' ? audiences : traits).get(sync.of.id)
-  const isCancelled = computation === undefined && sync.others !== 'forgotten'
+export async function performSync(sync: Sync, owned: Owned, parts: SyncParts): Promise<Sync | undefined> {
+  // what another process has just made is not known here yet
+  await parts.settings.table.caughtUp()
+  const since = sync.since ?? recordOf(sync, parts)?.createdAt
+  const performing = { ...parts, sync, owned, computation: () => recordOf({ ...sync, since }, parts) }
   const counts = { changed: 0, removed: 0, unchanged: 0, suppressed: 0 }
-  for (const partition of isCancelled ? [] : await partitionsOf(sync, parts)) {
-    const sides = await readPartition(sync, { partition, since: computation?.createdAt }, parts)
-    const changes = [...diff({ ...sides, others: sync.others })]
-    counts.unchanged += sides.listed.size - changes.filter(({ userId }) => sides.listed.has(userId)).length
-    await forget(sides.leftOver, sync, parts)
-    for (let first = 0; computation && first < changes.length; first += AT_ONCE) {
-      if (!owned()) return
-      await tell(changes.slice(first, first + AT_ONCE), { sync, computation, counts, parts })
-    }
+  const sides = await openSides(sync, performing.computation()?.createdAt, parts)
+  let lines = 0
+  for (const partition of sides.partitions) {
+    const end = await parts.turns(async () => {
+      if (!performing.computation() && sync.others !== 'forgotten') return 'cancelled'
+      const read = await sides.read(partition)
+      lines += read.lines
+      return compare(read, counts, performing)
+    })
+    if (end === 'cancelled') return { ...sync, state: end }
+    if (end === 'given away') return undefined
   }
-  if (!owned()) return
-  await finish(isCancelled ? { ...sync, state: 'cancelled' } : { ...sync, state: 'done', counts }, parts)
+  // half of it has been told by now, but nobody is to take it for whole
+  if (lines < sync.lines) throw uploadLost()
+  return finished({ ...sync, state: 'done', counts }, performing)
 }
 
-/** Of users of one that is gone nobody is told: whoever removed it knows. */
-async function forget(users: ReadonlySet<string>, { of }: Sync, { producer }: SyncParts): Promise<void> {
-  const all = [...users]
-  for (let first = 0; first < all.length; first += AT_ONCE)
-    await written(
-      producer,
-      all.slice(first, first + AT_ONCE).map((userId) => memberRecord({ userId, value: null }, of, '')),
-    )
-}
+type Performing = SyncParts & { sync: Sync; owned: Owned; computation: () => Computation | undefined }
 
-type Telling = { sync: Sync; computation: Computation; counts: Counts; parts: SyncParts }
-
-async function tell(
-  changes: readonly Change[],
-  { sync, computation, counts, parts }: Telling,
-): Promise<void> {
-  const suppressed = parts.settings.suppressedUsers(computation.sourceId)
-  const events: OutRecord[] = []
-  const kept: OutRecord[] = []
-  for (const change of changes) {
-    const isSuppressed = suppressed?.has(change.userId) ?? false
-    if (isSuppressed) counts.suppressed += 1
-    else counts[change.value === null ? 'removed' : 'changed'] += 1
-    if (!isSuppressed) events.push(eventRecord(identifyOf(change, sync, computation), parts.encode))
-    // when the suppression ends, the next sync tells of the user
-    if (!isSuppressed || change.value === null)
-      kept.push(memberRecord(change, sync.of, computation.createdAt))
+/** Tells of what is different in a partition, and counts it. */
+async function compare(
+  sides: PartitionSides,
+  counts: Counts,
+  { sync, owned, computation, ...parts }: Performing,
+): Promise<'told' | 'cancelled' | 'given away'> {
+  for (const users of batches(sides.leftOver)) {
+    if (!owned()) return 'given away'
+    await forget(users, sync, parts)
   }
-  await written(parts.producer, events)
-  await written(parts.producer, kept)
+  counts.unchanged += sides.listed.size
+  for (const changes of batches(diff({ ...sides, others: sync.others }))) {
+    if (!owned()) return 'given away'
+    const now = computation()
+    if (!now) return 'cancelled'
+    const suppressed = parts.settings.suppressedUsers(now.sourceId)
+    const told = await tell(changes, { ...parts, sync, computation: now, suppressed })
+    counts.changed += told.changed
+    counts.removed += told.removed
+    counts.suppressed += told.suppressed
+    counts.unchanged -= changes.filter(({ userId }) => sides.listed.has(userId)).length
+  }
+  return 'told'
 }
 
-async function written(producer: Pick<Producer, 'produce'>, records: readonly OutRecord[]): Promise<void> {
-  const outcome = await producer.produce(records)
-  if (outcome !== 'acked') throw new Error(`what a sync comes to cannot be written: ${outcome}`)
+function* batches<T>(items: Iterable<T>): Generator<T[]> {
+  let batch: T[] = []
+  for (const item of items) {
+    batch.push(item)
+    if (batch.length < AT_ONCE) continue
+    yield batch
+    batch = []
+  }
+  if (batch.length > 0) yield batch
 }
 
-async function finish(sync: Sync, { settings, writer, keys, tasks }: SyncParts): Promise<void> {
+/** What a sync is of, for as long as it is there and not another under the same id. */
+function recordOf({ of, since }: Sync, { settings }: Pick<SyncParts, 'settings'>): Computation | undefined {
+  const found = (of.kind === 'audience' ? settings.audiences : settings.traits).get(of.id)
+  return since === undefined || found?.createdAt === since ? found : undefined
+}
+
+async function finished(
+  sync: Sync,
+  { owned, computation, writer, keys }: Performing,
+): Promise<Sync | undefined> {
+  if (!owned()) return undefined
   const finishedAt = new Date().toISOString()
-  const { kind, id } = sync.of
-  const all = kind === 'audience' ? settings.audiences : settings.traits
   const stamped = await writer.write(() => {
-    const record = all.get(id)
+    const record = computation()
     if (!record || sync.others === 'forgotten') return { refusal: 'it is gone' }
+    const { kind, id } = sync.of
     return { records: [configRecord({ kind, id, record: { ...record, lastSyncAt: finishedAt } }, keys)] }
   })
   if ('unavailable' in stamped) throw stamped.unavailable
-  const done = await tasks.write(() => ({ records: [taskRecord({ ...sync, finishedAt })] }))
-  if ('unavailable' in done) throw done.unavailable
+  return { ...sync, finishedAt }
 }

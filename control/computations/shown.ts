@@ -1,10 +1,14 @@
 import { z } from 'zod'
 import { counts, type Sync, syncTask } from '../../schemas/task.ts'
 
-/** Which of the two ids it has says what it is of; it has counts when it is done. */
+/** It has counts when it is done. */
 export const syncShape = syncTask
-  .pick({ id: true, state: true, createdAt: true, finishedAt: true, lines: true })
-  .extend({ audienceId: z.string().optional(), traitId: z.string().optional(), ...counts.partial().shape })
+  .pick({ id: true, state: true, createdAt: true, finishedAt: true, lines: true, cause: true })
+  .extend({
+    audienceId: z.string().optional().describe('Of a sync of an audience.'),
+    traitId: z.string().optional().describe('Of a sync of a trait.'),
+    ...counts.partial().shape,
+  })
   .strict()
   .meta({ id: 'Sync' })
 
@@ -12,6 +16,7 @@ export const shownSync = ({
   kind: _,
   others: __,
   ranges: ___,
+  since: ____,
   of,
   counts,
   ...rest

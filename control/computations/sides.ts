@@ -1,55 +1,91 @@
 import type { Reader } from '../../kafka/reader.ts'
 import type { Sync } from '../../schemas/task.ts'
 import { UPLOADS } from '../../schemas/topics.ts'
+import { TaskFailed } from '../tasks/failed.ts'
 import { keptIn, memberKey, valueIn } from './member.ts'
 import { readLines } from './upload-record.ts'
 
 /** Opens a reader of a topic, or gives the one that is open. */
 export type Reading = { readerOf: (topic: string) => Promise<Pick<Reader, 'partitions' | 'bounds' | 'read'>> }
 
+/** What was told of users, and what is said of them now: each user is in the same partition of both. */
+export type Sides = {
+  /** The partitions in which there may be something to do. */
+  partitions: readonly number[]
+  /** Of one of them, in memory. @throws TaskFailed `upload_lost` */
+  read(partition: number): Promise<PartitionSides>
+}
+
 export type PartitionSides = {
   /** By user: the value, as JSON, that receivers were told last. */
   current: Map<string, string>
   /** By user: what the upload says. */
   listed: Map<string, string | null>
+  /** Lines of the upload: more of them than users where it names some twice, or Kafka was told twice. */
+  lines: number
   /** Users of one that was removed, and has been made again under the same id or not. */
   leftOver: Set<string>
 }
 
-/** The partitions in which there may be something to do. */
-export async function partitionsOf({ of, others, ranges }: Sync, { readerOf }: Reading): Promise<number[]> {
-  const named = ranges.filter(({ from, to }) => from < to).map(({ partition }) => partition)
-  if (others === 'stay') return named
-  const { partitions } = await readerOf(keptIn[of.kind])
-  return Array.from({ length: partitions }, (_, partition) => partition)
+/**
+ * @param since when the audience or trait was created; undefined: it is not there any more.
+ * @throws TaskFailed `upload_lost`: whoever is not in what Kafka still has would pass for gone.
+ */
+export async function openSides(
+  sync: Sync,
+  since: string | undefined,
+  { readerOf }: Reading,
+): Promise<Sides> {
+  const members = await readerOf(keptIn[sync.of.kind])
+  const uploads = await readerOf(UPLOADS)
+  const prefix = Buffer.from(memberKey(sync.of, ''))
+  const kept = await members.bounds()
+  await expectWhole(sync.ranges, uploads)
+
+  async function readTold(partition: number, sides: PartitionSides): Promise<void> {
+    const { low = 0, high = 0 } = kept.get(partition) ?? {}
+    await members.read({ partition, from: low, to: high }, (value, _, key) => {
+      if (key?.subarray(0, prefix.length).equals(prefix))
+        apply(sides, { userId: key.toString('utf8', prefix.length), value, since })
+    })
+  }
+
+  async function readUpload(partition: number, sides: PartitionSides): Promise<void> {
+    const ranges = sync.ranges.filter((range) => range.partition === partition)
+    for (const range of ranges)
+      await uploads.read(range, (value, _, key) => {
+        if (!value || key?.toString() !== sync.id) return
+        for (const line of readLines(value)) {
+          sides.listed.set(line.userId, line.value)
+          sides.lines += 1
+        }
+      })
+    // it may have expired while it was read
+    await expectWhole(ranges, uploads)
+  }
+
+  return {
+    // who is not named in one that says it of some is left as they are
+    partitions: sync.others === 'stay' ? sync.ranges.map(({ partition }) => partition) : [...kept.keys()],
+    async read(partition) {
+      const sides = { current: new Map(), listed: new Map(), lines: 0, leftOver: new Set<string>() }
+      await Promise.all([readTold(partition, sides), readUpload(partition, sides)])
+      return sides
+    },
+  }
 }
 
-/**
- * Both sides of one partition, in memory: a user is in the same one of both topics.
- * @param at.since when the audience or trait was created; undefined: it is not there any more.
- */
-export async function readPartition(
-  sync: Sync,
-  at: { partition: number; since: string | undefined },
-  { readerOf }: Reading,
-): Promise<PartitionSides> {
-  const sides: PartitionSides = { current: new Map(), listed: new Map(), leftOver: new Set() }
-  const { partition } = at
-  const members = await readerOf(keptIn[sync.of.kind])
-  const { low = 0, high = 0 } = (await members.bounds()).get(partition) ?? {}
-  const prefix = Buffer.from(memberKey(sync.of, ''))
-  await members.read({ partition, from: low, to: high }, (value, _, key) => {
-    if (key?.subarray(0, prefix.length).equals(prefix))
-      apply(sides, { userId: key.toString('utf8', prefix.length), value, since: at.since })
-  })
-  const range = sync.ranges.find((each) => each.partition === partition)
-  if (range && range.from < range.to)
-    await (await readerOf(UPLOADS)).read(range, (value, _, key) => {
-      if (value && key?.toString() === sync.id)
-        for (const line of readLines(value)) sides.listed.set(line.userId, line.value)
-    })
-  return sides
+async function expectWhole(ranges: Sync['ranges'], uploads: Pick<Reader, 'bounds'>): Promise<void> {
+  if (ranges.length === 0) return
+  const bounds = await uploads.bounds()
+  for (const { partition, from, to } of ranges) {
+    const { low, high } = bounds.get(partition) ?? { low: 0, high: 0 }
+    if (from < low || high < to) throw uploadLost()
+  }
 }
+
+export const uploadLost = () =>
+  new TaskFailed('upload_lost', `Kafka has not all of the upload any more (topic ${UPLOADS}): send it again`)
 
 type Kept = { userId: string; value: Buffer | null; since: string | undefined }
 

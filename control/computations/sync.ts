@@ -10,21 +10,24 @@ import { conditionally } from '../conditionally.ts'
 import { unavailable } from '../outcome.ts'
 import { answerTo, type Refusal } from '../refusal.ts'
 import type { Tasks } from '../tasks/follow.ts'
+import { runningSync } from '../tasks/lane.ts'
 import { taskRecord } from '../tasks/record.ts'
 import { UploadFault } from './lines.ts'
 import { shownSync } from './shown.ts'
-import { type Changes, type UploadParts, upload } from './upload.ts'
+import { type Changes, type UploadParts, UploadUnavailable, upload } from './upload.ts'
 
 export type SyncRouteParts = UploadParts & {
-  tasks: Pick<Tasks, 'syncs' | 'table'>
+  tasks: Pick<Tasks, 'syncs' | 'undone' | 'table'>
   taskWriter: Pick<FencedWriter, 'write'>
   log: Logger
 }
 
-type Wanted = Pick<Sync, 'of' | 'others'> & {
+type Wanted = Pick<Sync, 'of' | 'others' | 'since'> & {
   caller: Caller
   changes: Changes
   mayBeEmpty: boolean
+  /** How long to wait for what comes of it, in milliseconds. */
+  patienceMs: number
   /** The process ends: whoever goes on with it cannot answer. */
   ends: AbortSignal
 }
@@ -36,11 +39,12 @@ export function syncer(parts: SyncRouteParts): (wanted: Wanted) => Promise<Answe
   const uploading = new Set<string>()
   return async (wanted) => {
     const name = `${wanted.of.kind}/${wanted.of.id}`
-    if (uploading.has(name) || running(wanted.of, parts.tasks)) return answerTo(isRunning(wanted.of))
+    const running = runningSync(wanted.of, parts.tasks)
+    if (running || uploading.has(name)) return answerTo(isRunning(wanted.of, running))
     uploading.add(name)
     try {
       const accepted = await accept(wanted, parts)
-      return 'status' in accepted ? accepted : await answered(accepted, wanted.ends, parts)
+      return 'status' in accepted ? accepted : await answered(accepted, wanted, parts)
     } finally {
       uploading.delete(name)
     }
@@ -48,18 +52,21 @@ export function syncer(parts: SyncRouteParts): (wanted: Wanted) => Promise<Answe
 }
 
 async function accept(wanted: Wanted, parts: SyncRouteParts): Promise<Sync | Answer> {
-  const { caller, of, others } = wanted
+  const { caller, of, others, since } = wanted
   const id = randomUUID()
   const createdAt = new Date().toISOString()
-  const taken = await upload({ ...wanted, id }, parts).catch((error: unknown) => faultOf(error))
+  const taken = await upload({ ...wanted, id }, parts).catch((error: unknown) => faultOf(error, parts))
   if ('status' in taken) return taken
   if (taken.lines === 0 && !wanted.mayBeEmpty) return empty
-  const sync: Sync = { kind: 'sync', id, createdAt, state: 'accepted', of, others, ...taken }
+  const sync: Sync = { kind: 'sync', id, createdAt, state: 'accepted', of, since, others, ...taken }
   const { tasks, taskWriter: writer, log } = parts
   const outcome = await conditionally(
     { tables: [tasks.table], writer, log },
     {
-      decide: () => (running(of, tasks) ? { refusal: isRunning(of) } : sync),
+      decide() {
+        const running = runningSync(of, tasks)
+        return running ? { refusal: isRunning(of, running) } : sync
+      },
       records: (task) => [taskRecord(task)],
     },
   )
@@ -69,26 +76,31 @@ async function accept(wanted: Wanted, parts: SyncRouteParts): Promise<Sync | Ans
   return outcome === 'unavailable' ? unavailable : outcome
 }
 
-async function answered({ id }: Sync, ends: AbortSignal, { tasks }: SyncRouteParts): Promise<Answer> {
+async function answered(
+  { id }: Sync,
+  { patienceMs, ends }: Pick<Wanted, 'patienceMs' | 'ends'>,
+  { tasks }: SyncRouteParts,
+): Promise<Answer> {
+  const end = performance.now() + patienceMs
   for (;;) {
     const sync = tasks.syncs.get(id)
     if (sync && sync.state !== 'accepted') return { status: 200, body: shownSync(sync) }
-    if (ends.aborted)
+    if (ends.aborted || performance.now() >= end)
       return { status: 202, headers: { location: `/api/syncs/${id}` }, body: { id, state: 'accepted' } }
     await sleep(EVERY_MS)
   }
 }
 
-const running = ({ kind, id }: Sync['of'], { syncs }: Pick<Tasks, 'syncs'>) =>
-  [...syncs.values()].some(({ state, of }) => state === 'accepted' && of.kind === kind && of.id === id)
-
-const isRunning = ({ kind, id }: Sync['of']): Refusal => ({
+/** @param running undefined: it is not taken yet. */
+const isRunning = ({ kind, id }: Sync['of'], running: Sync | undefined): Refusal => ({
   code: 'in_use',
   faults: [
     {
       pointer: '',
       code: 'sync_running',
-      message: `a sync of ${kind} ${id} is under way: try again when it is done`,
+      message: running
+        ? `sync ${running.id} of ${kind} ${id} is under way: GET /api/syncs/${running.id} tells of it`
+        : `an upload for ${kind} ${id} is under way: try again when it is done`,
     },
   ],
 })
@@ -99,8 +111,12 @@ const empty = problem({
     'The upload names nobody, which would remove all members: send ?allowEmpty=true if that is what you want',
 })
 
-/** What is not the client's fault is thrown on. */
-function faultOf(error: unknown): Answer {
+/** What is neither the client's fault nor Kafka's is thrown on. */
+function faultOf(error: unknown, { log }: Pick<SyncRouteParts, 'log'>): Answer {
+  if (error instanceof UploadUnavailable) {
+    log.warn({ err: error }, 'an upload cannot be taken')
+    return unavailable
+  }
   if (error instanceof UploadFault) {
     const { code, line, message } = error
     return problem({ code, message: `Line ${line} ${message}. Nothing has been changed` })

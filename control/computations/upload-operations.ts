@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Settings } from '../../schemas/follow.ts'
+import type { Computation } from '../../schemas/settings.ts'
 import type { Sync } from '../../schemas/task.ts'
 import { type Answer, invalid } from '../answer.ts'
 import type { Facts } from '../noun.ts'
@@ -11,6 +12,7 @@ import { isNdjson, readAsStream, textOf, wrongType } from './body.ts'
 import { changesIn, jsonMember, plainMember, type ReadLine, traitValue } from './entry.ts'
 import { LINE_CODES } from './lines.ts'
 import { patchShape, readPatch } from './patch.ts'
+import { patienceOf, preferHeader } from './prefer.ts'
 import { syncShape } from './shown.ts'
 import { type SyncRouteParts, syncer } from './sync.ts'
 
@@ -18,12 +20,17 @@ export type ComputationRouteParts = SyncRouteParts & {
   settings: Pick<Facts, 'audiences' | 'traits'> & { table: Pick<Settings['table'], 'caughtUp'> }
 }
 
-const allowEmptyShape = z.strictObject({ allowEmpty: z.enum(['true', 'false']).optional() })
+const allowEmptyShape = z.strictObject({
+  allowEmpty: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe('`true`: an upload that names nobody is taken, and removes all.'),
+})
 
 const answers = {
   200: { description: 'What has come of it.', body: syncShape },
   202: {
-    description: 'It is taken, and goes on in another process as this one ends.',
+    description: 'It is taken, and goes on: `Prefer: respond-async` was given, or this process ends.',
     body: syncShape.pick({ id: true, state: true }),
     headers: ['location'],
   },
@@ -42,6 +49,7 @@ export function uploadOperations(parts: ComputationRouteParts, ends: AbortSignal
       description:
         'One user id a line, or one JSON string or `{"userId"}` a line; of any length, also with `Content-Encoding: gzip`. Who joined or left since the last sync is told of with an identify call.',
       query: allowEmptyShape,
+      headers: preferHeader,
       body: lines,
       answers,
       refuses: [...refuses, 'empty_upload'],
@@ -54,6 +62,7 @@ export function uploadOperations(parts: ComputationRouteParts, ends: AbortSignal
     }),
     PATCH: operation({
       summary: 'Say who joins an audience, and who leaves it',
+      headers: preferHeader,
       body: json(patchShape),
       answers,
       refuses: ['not_found', 'sync_running'],
@@ -65,6 +74,7 @@ export function uploadOperations(parts: ComputationRouteParts, ends: AbortSignal
       summary: 'Say which values users have of a trait',
       description:
         'One `{"userId", "value"}` a line; null takes the value away, and who is not named keeps theirs. Each changed value is told of with an identify call.',
+      headers: preferHeader,
       body: lines,
       answers,
       refuses,
@@ -81,43 +91,55 @@ function uploader(parts: ComputationRouteParts, ends: AbortSignal) {
 
   async function put(request: Asked, { kind, readLine, mayBeEmpty }: Putting): Promise<Answer> {
     const { who, by, params } = request
+    const patienceMs = patienceOf(request)
     const of = { kind, id: params.id }
-    const refused = await missing(of, parts)
-    if (refused) return refused
+    const found = await computationOf(of, parts)
+    if ('status' in found) return found
     const read = textOf(request)
     if ('refused' in read) return read.refused
     const changes = changesIn(read.text, readLine)
     // of a trait it is said only who has which value, of an audience who all its members are
     const others = kind === 'audience' ? 'removed' : 'stay'
-    return sync({ caller: { who, by }, of, others, changes, mayBeEmpty, ends })
+    const wanted = { of, since: found.createdAt, others, changes, mayBeEmpty, patienceMs, ends } as const
+    return sync({ ...wanted, caller: { who, by } })
   }
 
-  async function patch({ who, by, params: { id }, body }: Asked): Promise<Answer> {
+  async function patch({ who, by, params: { id }, headers, body }: Asked): Promise<Answer> {
     if (readAsStream(body)) return wrongType('Send JSON with Content-Type: application/json')
     const of = { kind: 'audience', id } as const
-    const refused = await missing(of, parts)
-    if (refused) return refused
+    const found = await computationOf(of, parts)
+    if ('status' in found) return found
     const read = readPatch(body)
     if ('faults' in read) return invalid(read.faults)
     const changes = [read.changes]
-    return sync({ caller: { who, by }, of, others: 'stay', changes, mayBeEmpty: true, ends })
+    return sync({
+      caller: { who, by },
+      of,
+      since: found.createdAt,
+      others: 'stay',
+      changes,
+      mayBeEmpty: true,
+      patienceMs: patienceOf({ headers }),
+      ends,
+    })
   }
 
   return { put, patch }
 }
 
 /** Another instance may just have made it. */
-async function missing(
+async function computationOf(
   { kind, id }: Sync['of'],
   { settings, log }: ComputationRouteParts,
-): Promise<Answer | undefined> {
+): Promise<Computation | Answer> {
   const all = kind === 'audience' ? settings.audiences : settings.traits
-  if (all.has(id)) return undefined
+  const known = all.get(id)
+  if (known) return known
   try {
     await patiently(settings.table.caughtUp())
   } catch (err) {
     log.warn({ err }, 'an upload cannot be taken: the settings cannot be followed')
     return unavailable
   }
-  return all.has(id) ? undefined : answerTo({ code: 'not_found', what: `${kind} ${id}` })
+  return all.get(id) ?? answerTo({ code: 'not_found', what: `${kind} ${id}` })
 }

@@ -2,6 +2,7 @@ import { partitionOf } from '../../kafka/partition.ts'
 import type { Producer } from '../../kafka/produce.ts'
 import type { Sync } from '../../schemas/task.ts'
 import { UPLOADS } from '../../schemas/topics.ts'
+import { patiently } from '../patience.ts'
 import type { Change } from './diff.ts'
 import { keptIn, memberKey } from './member.ts'
 import type { Reading } from './sides.ts'
@@ -12,6 +13,9 @@ export type UploadParts = Reading & { producer: Pick<Producer, 'produce'> }
 /** What a record gets before it is written. */
 const RECORD_CHARS = 64 * 1024
 
+/** Kafka does not answer, or does not take more just now. */
+export class UploadUnavailable extends Error {}
+
 /** What is said of users, as it comes. */
 export type Changes = AsyncIterable<readonly Change[]> | Iterable<readonly Change[]>
 
@@ -20,17 +24,18 @@ type Upload = { changes: Changes } & Pick<Sync, 'id' | 'of'>
 /**
  * Puts an upload into Kafka as it comes, however long it is: each user into the partition in which is kept what was told of the user.
  * Nothing follows from it before a task names its ranges, so that one that breaks off changes nothing.
- * @throws what the changes throw, when they cannot be read or break off; and when Kafka refuses or does not answer.
+ * @throws UploadUnavailable when Kafka lets a client wait too long; and what the changes throw, when they cannot be read or break off.
  */
 export async function upload(
   { changes, id, of }: Upload,
   { readerOf, producer }: UploadParts,
 ): Promise<Pick<Sync, 'ranges' | 'lines'>> {
-  const uploads = await readerOf(UPLOADS)
-  const { partitions } = await readerOf(keptIn[of.kind])
+  const [uploads, { partitions }] = await answered(
+    Promise.all([readerOf(UPLOADS), readerOf(keptIn[of.kind])]),
+  )
   if (uploads.partitions !== partitions)
     throw new Error(`topics ${UPLOADS} and ${keptIn[of.kind]} need as many partitions as each other`)
-  const before = await uploads.bounds()
+  const before = await answered(uploads.bounds())
   const waiting = Array.from({ length: partitions }, () => ({ lines: [] as string[], chars: 0 }))
   let count = 0
 
@@ -38,8 +43,8 @@ export async function upload(
     const lines = waiting[partition]?.lines ?? []
     waiting[partition] = { lines: [], chars: 0 }
     if (lines.length === 0) return
-    const outcome = await producer.produce([uploadRecord(id, partition, lines)])
-    if (outcome !== 'acked') throw new Error(`an upload cannot be written: ${outcome}`)
+    const outcome = await answered(producer.produce([uploadRecord(id, partition, lines)]))
+    if (outcome !== 'acked') throw new UploadUnavailable(`an upload cannot be written: ${outcome}`)
   }
 
   for await (const some of changes)
@@ -54,13 +59,20 @@ export async function upload(
       if (place.chars > RECORD_CHARS) await write(partition)
     }
   for (const partition of waiting.keys()) await write(partition)
-  return { ranges: await rangesSince(before, uploads), lines: count }
+  return { ranges: rangesBetween(before, await answered(uploads.bounds())), lines: count }
+}
+
+async function answered<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await patiently(work)
+  } catch (cause) {
+    throw new UploadUnavailable('Kafka does not take an upload', { cause })
+  }
 }
 
 type Bounds = Awaited<ReturnType<Awaited<ReturnType<Reading['readerOf']>>['bounds']>>
 
-async function rangesSince(before: Bounds, uploads: { bounds(): Promise<Bounds> }): Promise<Sync['ranges']> {
-  return [...(await uploads.bounds())]
+const rangesBetween = (before: Bounds, after: Bounds): Sync['ranges'] =>
+  [...after]
     .map(([partition, { high }]) => ({ partition, from: before.get(partition)?.high ?? 0, to: high }))
     .filter(({ from, to }) => from < to)
-}

@@ -10,9 +10,7 @@ type Where = Pick<Place, 'partition' | 'offset'>
 export type ReadBodies = <T extends Where>(places: readonly T[]) => Promise<Map<T, Delivery>>
 
 export function bodiesFrom(reader: Pick<Reader, 'read'>, codec: Pick<Codec<Delivery>, 'decode'>): ReadBodies {
-  let last: Promise<unknown> = Promise.resolve()
-
-  async function readNow<T extends Where>(places: readonly T[]): Promise<Map<T, Delivery>> {
+  return async <T extends Where>(places: readonly T[]) => {
     const wanted = new Map(places.map((place) => [keyOf(place), place]))
     const found = new Map<T, Decoded<Delivery> | Promise<Decoded<Delivery>>>()
     const partitions = rangesOf(places).map(async (ranges) => {
@@ -29,13 +27,6 @@ export function bodiesFrom(reader: Pick<Reader, 'read'>, codec: Pick<Codec<Deliv
       if (decoded.ok) bodies.set(place, decoded.value)
     }
     return bodies
-  }
-
-  return (places) => {
-    // one after another: a partition has one range that is read
-    const reading = last.then(() => readNow(places))
-    last = reading.catch(() => undefined)
-    return reading
   }
 }
 

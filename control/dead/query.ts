@@ -11,12 +11,20 @@ export type DeadLetter = Place & {
   reason: string
 }
 
+/** Why a delivery was given up (schemas/delivery.avsc). */
+export const deadReasonShape = z.enum(['window_expired', 'attempts_exhausted', 'refused'])
+
 export const deadShape = z.strictObject({
   ...rangeFields,
-  /** Each has its body, of 64 KB and more. */
-  limit: z.coerce.number().int().min(1).max(100).default(50),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100)
+    .default(50)
+    .describe('At most so many items. Each has its body, which may have 64 KB and more.'),
   destinationId: idShape.optional(),
-  reason: z.enum(['window_expired', 'attempts_exhausted', 'refused']).optional(),
+  reason: deadReasonShape.optional().describe('Why they were given up.'),
   deliveryId: idField.optional(),
   messageId: idField.optional(),
 })

@@ -1,10 +1,8 @@
-import type { FencedWriter } from '../../kafka/fenced.ts'
 import type { Producer } from '../../kafka/produce.ts'
 import type { Codec } from '../../schemas/codec.ts'
 import type { Event } from '../../schemas/event.ts'
 import { eventRecord } from '../../schemas/event-record.ts'
 import type { Deletion } from '../../schemas/task.ts'
-import { taskRecord } from '../tasks/record.ts'
 import type { Owned } from '../tasks/run.ts'
 import { deleteEvents } from './events.ts'
 import { type Suppressing, suppressUsers } from './suppress.ts'
@@ -12,7 +10,6 @@ import { type Suppressing, suppressUsers } from './suppress.ts'
 export type DeletionParts = Suppressing & {
   producer: Pick<Producer, 'produce'>
   encode: Codec<Event>['encode']
-  tasks: Pick<FencedWriter, 'write'>
 }
 
 /** Events that are in memory at a time. */
@@ -20,21 +17,23 @@ const AT_ONCE = 1_000
 
 /**
  * Suppresses the users first, so that no call of theirs is taken behind the event that deletes them, but for those on their way.
- * Then writes the events, then that it is done, without the users' ids. @throws when Kafka refuses or does not answer.
+ * Then writes the events. @returns it as done, without the users' ids.
+ * @throws when Kafka refuses or does not answer.
  */
-export async function performDeletion(deletion: Deletion, owned: Owned, parts: DeletionParts): Promise<void> {
+export async function performDeletion(
+  deletion: Deletion,
+  owned: Owned,
+  parts: DeletionParts,
+): Promise<Deletion | undefined> {
   await suppressUsers(deletion, parts)
   const events = deleteEvents(deletion)
   for (let some = take(events); some.length > 0; some = take(events)) {
-    if (!owned()) return
+    if (!owned()) return undefined
     const outcome = await parts.producer.produce(some.map((event) => eventRecord(event, parts.encode)))
     if (outcome !== 'acked')
       throw new Error(`the events of deletion ${deletion.id} cannot be written: ${outcome}`)
   }
-  const finishedAt = new Date().toISOString()
-  const done: Deletion = { ...deletion, state: 'done', finishedAt, userIds: [] }
-  const written = await parts.tasks.write(() => ({ records: [taskRecord(done)] }))
-  if ('unavailable' in written) throw written.unavailable
+  return { ...deletion, state: 'done', userIds: [] }
 }
 
 function take(events: Iterator<Event>): Event[] {

@@ -45,7 +45,7 @@ export function createHistory(looks: number): History {
 
   function itemOf(seen: Seen, { position, window }: Held, at: number): LagItem {
     const { reading, partition, committed } = seen
-    const { group, topic, untilDone } = reading
+    const { group, topic } = reading
     const end = upTo(seen, seen.end)
     return {
       group,
@@ -55,7 +55,7 @@ export function createHistory(looks: number): History {
       committed,
       lag: Math.max(0, end - position),
       lagSeconds: secondsOf(seen, position, at),
-      status: statusOf(window, { looks, untilDone }),
+      status: statusOf(window, looks),
     }
   }
 

@@ -12,13 +12,11 @@ export type Reading = {
   delayMs: number
   /** How many offsets before the end no record has: transactions end with a marker, which no consumer commits. */
   markers: 0 | 1
-  /** A record may take as long as it takes: an offset that does not move is no sign of trouble. */
-  untilDone: boolean
   /** Of a replay: the partitions that it reads, each from one offset to before another. */
   ranges?: ReadonlyMap<number, Pick<Range, 'from' | 'to'>>
 }
 
-const ordinary = { delayMs: 0, markers: 0, untilDone: false } as const
+const ordinary = { delayMs: 0, markers: 0 } as const
 
 /**
  * All that is read by groups that commit; tables, readers and tails commit nothing. What no group has ever read is here as well,
@@ -40,7 +38,7 @@ export function readings(
       topic,
       delayMs: delayOf(topic),
     })),
-    { ...ordinary, group: 'control.tasks', topic: TASKS, markers: 1, untilDone: true },
+    { ...ordinary, group: 'control.tasks', topic: TASKS, markers: 1 },
     ...[...replays]
       .filter(({ state }) => state === 'accepted')
       .map((replay) => ({

@@ -24,18 +24,14 @@ export type Observation = {
  * alive without a commit. And as it is behind only with what it was given time for, records that are just being worked on
  * are no lag here.
  * @param window the last looks, oldest first. Only as many as `looks` say more than `ok` and `rewind`.
- * @param untilDone a record may take as long as it takes: no `stall`, no `warn`.
  */
-export function statusOf(
-  window: readonly Observation[],
-  { looks, untilDone }: { looks: number; untilDone: boolean },
-): Status {
+export function statusOf(window: readonly Observation[], looks: number): Status {
   const last = window.at(-1)
   if (!last || last.behind === 0) return 'ok'
   const isBehindAllAlong = window.length >= looks && window.every(({ behind }) => behind > 0)
   if (isBehindAllAlong && !last.owned && window.every(({ committed }) => !committed)) return 'stop'
   if (isTurnedBack(window)) return 'rewind'
-  if (!isBehindAllAlong || untilDone) return 'ok'
+  if (!isBehindAllAlong) return 'ok'
   if (window.every(({ position }) => position === last.position)) return 'stall'
   return pairs(window).every(([before, after]) => after.behind >= before.behind) ? 'warn' : 'ok'
 }

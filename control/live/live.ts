@@ -7,7 +7,7 @@ import { whileUsed } from './while-used.ts'
 
 /** Lets people look on while calls come in. */
 export type Live = {
-  /** The last calls of a source and then what comes, as server-sent events. The feed may still have to be opened. */
+  /** The last calls of a source, or of `ALL` (show.ts), and then what comes, as server-sent events. The feed may still have to be opened. */
   watch(sourceId: string): Readable | 'too_many'
   watchers(): number
   /** Ends all streams, and begins no more. */

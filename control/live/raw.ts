@@ -3,6 +3,7 @@ import { EVENTS, REJECTED } from '../../schemas/topics.ts'
 
 /** A call as it lies in its topic, not decoded. `value` is a copy. */
 export type RawCall = {
+  sourceId: string
   topic: typeof EVENTS | typeof REJECTED
   partition: number
   offset: number
@@ -16,7 +17,7 @@ export function sourceOf(key: Buffer): string {
   return key.toString('latin1', 0, slash < 0 ? key.length : slash)
 }
 
-export function rawOf({ topic, value, partition, offset, timestamp }: TailRecord): RawCall {
+export function rawOf({ topic, value, partition, offset, timestamp }: TailRecord, sourceId: string): RawCall {
   const from = topic === REJECTED ? REJECTED : EVENTS
-  return { topic: from, partition, offset, timestamp, value: Buffer.from(value ?? '') }
+  return { sourceId, topic: from, partition, offset, timestamp, value: Buffer.from(value ?? '') }
 }

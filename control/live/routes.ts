@@ -1,11 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Source } from '../../schemas/settings.ts'
-import { problem } from '../answer.ts'
+import { type Answer, problem } from '../answer.ts'
 import { path } from '../http.ts'
 import { operation } from '../operation.ts'
 import { answerTo } from '../refusal.ts'
 import type { Live } from './live.ts'
+import { ALL } from './show.ts'
 
 export type LiveRouteParts = {
   live: Pick<Live, 'watch' | 'end'>
@@ -25,24 +26,40 @@ const headers = {
   'x-accel-buffering': 'no',
 }
 
-/** `/sources/:id/live`: the calls of a source as they come, as server-sent events. */
+const answers = {
+  200: { description: 'A stream, without end.', type: 'text/event-stream', body: z.string() },
+}
+
+/** `/sources/:id/live`, `/live`: the calls of a source, or of all, as they come, as server-sent events. */
 export function liveRoutes(api: FastifyInstance, { live, settings }: LiveRouteParts): void {
   api.addHook('preClose', async () => live.end())
+
+  function answer(method: string, watched: string): Answer {
+    if (method === 'HEAD') return { status: 200, headers }
+    const stream = live.watch(watched)
+    return stream === 'too_many' ? tooMany : { status: 200, headers, body: stream }
+  }
+
   path(api, '/sources/:id/live', {
     GET: operation({
       summary: 'Watch the calls of a source as they come',
       description:
         'Server-sent events: the last calls, `ready`, and then what comes. docs/activity.md has all of them.',
-      answers: {
-        200: { description: 'A stream, without end.', type: 'text/event-stream', body: z.string() },
-      },
+      answers,
       refuses: ['not_found', 'too_many_watchers'],
       handle({ method, params: { id } }) {
         if (!settings.sources.has(id)) return answerTo({ code: 'not_found', what: `source ${id}` })
-        if (method === 'HEAD') return { status: 200, headers }
-        const stream = live.watch(id)
-        return stream === 'too_many' ? tooMany : { status: 200, headers, body: stream }
+        return answer(method, id)
       },
+    }),
+  })
+  path(api, '/live', {
+    GET: operation({
+      summary: 'Watch the calls of all sources as they come',
+      description: 'As of one source; `sourceId` says whose each call is.',
+      answers,
+      refuses: ['too_many_watchers'],
+      handle: ({ method }) => answer(method, ALL),
     }),
   })
 }

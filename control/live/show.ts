@@ -15,7 +15,10 @@ import type { Watcher } from './watcher.ts'
 
 type Receiver = Pick<Watcher, 'send'>
 
-/** The calls of all sources, and who watches those of one. */
+/** In place of a source: all of them. No source has this id. */
+export const ALL = ''
+
+/** The calls of all sources, and who watches those of one, or all. */
 export type Show = {
   /** A call of some source, in the order of its partition. */
   call(record: TailRecord): void
@@ -23,8 +26,8 @@ export type Show = {
   /** From now on a call is a new one; those before were the last ones, of which nobody has been told yet. */
   begin(): void
   /** Shows the last calls and what became of them, and from then on what comes. Not before it has begun. */
-  join(sourceId: string, watcher: Receiver): void
-  leave(sourceId: string, watcher: Receiver): void
+  join(watched: string, watcher: Receiver): void
+  leave(watched: string, watcher: Receiver): void
   /** Says to all who watch how many calls were left out; to be called now and then. */
   tellSkipped(): void
 }
@@ -54,19 +57,37 @@ export function createShow(parts: ShowParts): Show {
     return found
   }
 
-  function tell(sourceId: string, raw: RawCall, onShown: OnShown): void {
+  /** @param watched a source, or all: then it is said whose each call is. */
+  function tell(watched: string, raw: RawCall, onShown: OnShown): void {
     const id = `${raw.topic}/${raw.partition}/${raw.offset}`
+    const { sourceId } = raw
+    const of = watched === ALL ? { sourceId } : {}
     if (raw.topic === REJECTED)
       decodeRejected(raw.value, (rejected) =>
-        onShown(sse('rejected', shownRejected(rejected, sources.get(sourceId)?.writeKey), id)),
+        onShown(sse('rejected', { ...of, ...shownRejected(rejected, sources.get(sourceId)?.writeKey) }, id)),
       )
-    else decodeEvent(raw.value, (event) => onShown(sse('call', shownCall(event), id), event.messageId))
+    else
+      decodeEvent(raw.value, (event) =>
+        onShown(sse('call', { ...of, ...shownCall(event) }, id), event.messageId),
+      )
   }
 
-  function* attemptsOf(sourceId: string, messageIds: ReadonlySet<string>): Generator<string> {
+  function* attemptsOf(watched: string, messageIds: ReadonlySet<string>): Generator<string> {
     for (const { attempt } of attempts())
-      if (attempt.sourceId === sourceId && messageIds.has(attempt.messageId))
+      if ((watched === ALL || attempt.sourceId === watched) && messageIds.has(attempt.messageId))
         yield sse('attempt', shownAttempt(attempt))
+  }
+
+  function show(watched: string, raw: RawCall): void {
+    const channel = channelOf(watched)
+    recent.add(watched, raw)
+    if (channel.watchers.size === 0) return
+    tell(watched, raw, (message, messageId) => {
+      channel.send(message)
+      // a fast receiver's answer may have come before the call itself
+      if (messageId !== undefined && channel.showsFirst(messageId))
+        for (const known of attemptsOf(watched, new Set([messageId]))) channel.send(known)
+    })
   }
 
   return {
@@ -77,42 +98,37 @@ export function createShow(parts: ShowParts): Show {
     call(record) {
       const sourceId = record.key ? sourceOf(record.key) : ''
       if (!sources.has(sourceId) || record.value === null) return
-      const channel = channelOf(sourceId)
-      if (hasBegun && !channel.takes(record, now())) return
-      const raw = rawOf(record)
-      recent.add(sourceId, raw)
-      if (channel.watchers.size === 0) return
-      tell(sourceId, raw, (message, messageId) => {
-        channel.send(message)
-        // a fast receiver's answer may have come before the call itself
-        if (messageId !== undefined && channel.showsFirst(messageId))
-          for (const known of attemptsOf(sourceId, new Set([messageId]))) channel.send(known)
-      })
+      const taking = [sourceId, ALL].filter((watched) => !hasBegun || channelOf(watched).takes(record, now()))
+      if (taking.length === 0) return
+      const raw = rawOf(record, sourceId)
+      for (const watched of taking) show(watched, raw)
     },
 
     attempt(attempt) {
-      const channel = channels.get(attempt.sourceId)
-      if (channel && channel.watchers.size > 0 && channel.isShown(attempt.messageId))
-        channel.send(sse('attempt', shownAttempt(attempt)))
+      for (const watched of [attempt.sourceId, ALL]) {
+        const channel = channels.get(watched)
+        if (channel && channel.watchers.size > 0 && channel.isShown(attempt.messageId))
+          channel.send(sse('attempt', shownAttempt(attempt)))
+      }
     },
 
-    join(sourceId, watcher) {
-      const channel = channelOf(sourceId)
+    join(watched, watcher) {
+      const channel = channelOf(watched)
       const messageIds = new Set<string>()
-      const last = recent.of(sourceId)
+      const last = recent.of(watched)
       for (const raw of last)
-        tell(sourceId, raw, (message, messageId) => {
+        tell(watched, raw, (message, messageId) => {
           watcher.send(message)
           if (messageId === undefined) return
           channel.showsFirst(messageId)
           messageIds.add(messageId)
         })
-      for (const message of attemptsOf(sourceId, messageIds)) watcher.send(message)
+      for (const message of attemptsOf(watched, messageIds)) watcher.send(message)
       watcher.send(sse('ready', { calls: last.length }))
       channel.watchers.add(watcher)
     },
 
-    leave: (sourceId, watcher) => void channels.get(sourceId)?.watchers.delete(watcher),
+    leave: (watched, watcher) => void channels.get(watched)?.watchers.delete(watcher),
 
     tellSkipped() {
       for (const channel of channels.values()) onSkipped(channel.tellSkipped())

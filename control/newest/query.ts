@@ -10,12 +10,16 @@ const time = z.iso
 export const rangeFields = {
   limit: pageShape.shape.limit,
   cursor: cursorShape.optional().describe('`next` of the page before.'),
-  since: time.optional(),
+  since: time.optional().describe('The first time that is included.'),
   until: time.optional().describe('This time is not included.'),
 }
 
-/** Ids of deliveries and calls are compared as they are. */
-export const idField = z.string().min(1, 'must not be empty').max(256, 'at most 256 characters')
+/** Of deliveries and calls. */
+export const idField = z
+  .string()
+  .min(1, 'must not be empty')
+  .max(256, 'at most 256 characters')
+  .describe('Compared as it is.')
 
 export function isWithin(
   { time }: Pick<Place, 'time'>,

@@ -1,7 +1,13 @@
 import type { Code } from '../codes.ts'
 import { accessTo, isRead, type Operation } from '../operation.ts'
 
-const CONTENT: readonly Code[] = ['bad_request', 'invalid_json', 'unsupported_media_type', 'body_too_large']
+const CONTENT: readonly Code[] = [
+  'bad_request',
+  'invalid_json',
+  'unsupported_media_type',
+  'body_too_large',
+  'request_timeout',
+]
 
 /** Every code that a request may be answered with: those that its operation names, and those of all of its kind. */
 export function codesOf(method: string, path: string, operation: Operation): readonly Code[] {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { idShape } from '../../schemas/settings.ts'
 import type { Fault } from '../answer.ts'
+import { deadReasonShape } from '../dead/query.ts'
 import { faultsOf } from '../faults.ts'
 import type { Facts } from '../noun.ts'
 import type { Refusal } from '../refusal.ts'
@@ -11,16 +12,20 @@ const KEPT_MS = { dead: 14 * DAY_MS, events: 7 * DAY_MS }
 
 export const replayShape = z
   .strictObject({
-    id: idShape.optional(),
+    id: idShape
+      .optional()
+      .describe(
+        'Made when it is not given. With one of its own a client can repeat a request whose answer it did not get.',
+      ),
     destinationId: idShape,
     what: z
       .enum(['dead', 'events'])
       .default('dead')
       .describe('`dead`: what was given up. `events`: what came in, as if the destination had been there.'),
-    reason: z.string().min(1).max(100).optional(),
+    reason: deadReasonShape.optional().describe('Of dead letters: those alone that were given up for it.'),
     from: z.iso.datetime({ offset: true }).optional().describe('The oldest that is kept, unless told.'),
-    to: z.iso.datetime({ offset: true }).optional().describe('Now, unless told.'),
-    perSecond: z.number().min(1).max(10_000).default(500),
+    to: z.iso.datetime({ offset: true }).optional().describe('This time is not included. Now, unless told.'),
+    perSecond: z.number().min(1).max(10_000).default(500).describe('At most so many deliveries are made.'),
   })
   .meta({ id: 'NewReplay' })
 

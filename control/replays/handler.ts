@@ -5,21 +5,19 @@ import type { Producer } from '../../kafka/produce.ts'
 import type { Range } from '../../kafka/ranges.ts'
 import type { Codec } from '../../schemas/codec.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
+import type { Replay } from '../../schemas/task.ts'
 import { DUE } from '../../schemas/topics.ts'
-import type { Tally } from './tally.ts'
 
 /** A delivery that is made of a record, and its key. */
 export type Made = { delivery: Delivery; key: string }
 
-/** Records that were read, and deliveries that were made of them. */
-export type Counts = { read: number; replayed: number }
+export type Counts = Pick<Replay, 'read' | 'replayed' | 'parked'>
 
 export type Replaying<T> = {
   ranges: readonly Range[]
   /** What is made of a record; undefined: nothing. */
   make: (record: Pick<Taken<T>, 'key' | 'value' | 'timestamp'>) => Made | undefined
   pace: Pace
-  tally: Tally
   counts: Counts
   producer: Pick<Producer, 'produce'>
   encode: Codec<Delivery>['encode']
@@ -31,7 +29,7 @@ const AGES_MS = 60_000
 
 /** Puts what is made of a range where retries are: first attempts have a lane of their own, and do not wait for them. */
 export function replayer<T>(replaying: Replaying<T>): Handler<T> {
-  const { ranges, make, pace, tally, producer, encode } = replaying
+  const { ranges, make, pace, producer, encode } = replaying
   const ends = new Map(ranges.map(({ partition, to }) => [partition, to]))
   return (record, message) => {
     const { partition, offset } = record
@@ -39,7 +37,6 @@ export function replayer<T>(replaying: Replaying<T>): Handler<T> {
     if (offset >= (ends.get(partition) ?? 0)) return { holdUntil: now + AGES_MS }
     const made = make(record)
     if (made && !pace.allows(now)) return { holdUntil: now + REST_MS }
-    tally.taken(partition, offset)
     if (!made) {
       through(record, replaying)
       return undefined
@@ -53,10 +50,9 @@ export function replayer<T>(replaying: Replaying<T>): Handler<T> {
   }
 }
 
-function through<T>(record: Taken<T>, { tally, counts }: Replaying<T>): void {
+function through<T>(record: Taken<T>, { counts }: Replaying<T>): void {
   counts.read += 1
   record.settle()
-  tally.settled(record.partition)
 }
 
 type Concluded<T> = { record: Taken<T>; message: Message; outcome: Produced }
@@ -67,8 +63,5 @@ function conclude<T>({ record, message, outcome }: Concluded<T>, replaying: Repl
   else if (outcome === 'acked') {
     replaying.counts.replayed += 1
     through(record, replaying)
-  } else {
-    record.park(message, `it cannot be replayed: ${outcome}`)
-    replaying.tally.settled(record.partition)
-  }
+  } else record.park(message, `it cannot be replayed: ${outcome}`)
 }

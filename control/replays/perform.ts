@@ -9,13 +9,13 @@ import type { Codec } from '../../schemas/codec.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Event } from '../../schemas/event.ts'
 import type { Settings } from '../../schemas/follow.ts'
-import type { Replay, TaskRecord } from '../../schemas/task.ts'
-import { isDone, type Tasks } from '../tasks/follow.ts'
+import { type Cause, type Replay, taskKey } from '../../schemas/task.ts'
+import { TaskFailed } from '../tasks/failed.ts'
+import type { Tasks } from '../tasks/follow.ts'
 import { taskRecord } from '../tasks/record.ts'
 import type { Owned } from '../tasks/run.ts'
 import { type Counts, REST_MS, replayer } from './handler.ts'
 import { makeOfDead, makeOfEvent, topicOf } from './make.ts'
-import { createTally, type Tally } from './tally.ts'
 
 export type ReplayParts = {
   connection: Connection
@@ -23,52 +23,61 @@ export type ReplayParts = {
   producer: Producer
   delivery: Codec<Delivery>
   event: Codec<Event>
-  known: Pick<Tasks, 'table' | 'progress'>
+  known: Pick<Tasks, 'undone'>
   tasks: Pick<FencedWriter, 'write'>
   onFatal: (error: Error) => void
 }
 
-const LOOK_MS = 100
+const LOOK_MS = 250
 const NOTE_MS = 2_000
 
 /**
- * Reads what a replay names, with a consumer group of its own: its commits say where a crash leaves it.
+ * Reads what a replay names, with a consumer group of its own: its commits say how far it is, also after a crash.
  * @throws when Kafka refuses or does not answer.
  */
-export async function performReplay(replay: Replay, owned: Owned, parts: ReplayParts): Promise<void> {
+export async function performReplay(
+  replay: Replay,
+  owned: Owned,
+  parts: ReplayParts,
+): Promise<Replay | undefined> {
   const { connection, known } = parts
-  const { id, ranges } = replay
+  const { id, ranges, read, replayed, parked } = replay
   const group = await openRangeGroup(connection, { group: `replay.${id}`, topic: topicOf(replay), ranges })
   try {
-    const tally = createTally(ranges, await group.begin())
-    const { read = 0, replayed = 0 } = known.progress.get(id) ?? {}
-    const counts = { read, replayed }
-    const consumer = await startReading(replay, { tally, counts }, parts)
+    if (!(await group.isThere())) throw new TaskFailed('records_gone', GONE)
+    await group.begin()
+    const counts = { read, replayed, parked }
+    const consumer = await startReading(replay, counts, parts)
+    let cause: Cause | undefined
     try {
-      await complete({ replay, tally, group, counts, owned }, parts)
+      cause = await through({ replay, group, counts, owned }, parts)
     } finally {
       await consumer.close()
     }
-    if (!owned()) return
-    await note(replay, counts, parts)
-    await conclude(replay, tally, parts)
-    await group.remove()
+    if (owned()) {
+      await group.remove()
+      return { ...replay, ...counts, ...(cause ? { state: 'cancelled', cause } : { state: 'done' }) }
+    }
+    if (!known.undone.has(taskKey(replay))) await group.remove()
+    return undefined
   } finally {
     await group.close()
   }
 }
 
+const GONE = 'The topic does not hold the records that are to be replayed: it was made anew'
+
 /** As fast as it is asked to be, whatever there is to read. */
-function startReading(
-  replay: Replay,
-  { tally, counts }: { tally: Tally; counts: Counts },
-  parts: ReplayParts,
-): Promise<Consumer> {
+function startReading(replay: Replay, counts: Counts, parts: ReplayParts): Promise<Consumer> {
   const { connection, producer, delivery, event, onFatal } = parts
   const { id, ranges, perSecond } = replay
   const pace = createPace({ perMs: perSecond / 1_000, atOnce: Math.max(1, (perSecond / 1_000) * REST_MS) })
-  const replaying = { ranges, pace, tally, counts, producer, encode: delivery.encode }
-  const reading = { connection, group: `replay.${id}`, topics: [topicOf(replay)], producer, onFatal }
+  const replaying = { ranges, pace, counts, producer, encode: delivery.encode }
+  const onParked = () => {
+    counts.parked += 1
+  }
+  const topics = [topicOf(replay)]
+  const reading = { connection, group: `replay.${id}`, topics, producer, onFatal, onParked }
   return replay.what === 'dead'
     ? consume({
         ...reading,
@@ -82,34 +91,40 @@ function startReading(
       })
 }
 
-type Running = { replay: Replay; tally: Tally; group: RangeGroup; counts: Counts; owned: Owned }
+type Reading = { replay: Replay; group: Pick<RangeGroup, 'isThrough'>; counts: Counts; owned: Owned }
 
-/** Resolves when all is read, when nobody wants it any more, or when another process will go on with it. */
-async function complete({ replay, tally, group, counts, owned }: Running, parts: ReplayParts): Promise<void> {
+/**
+ * Resolves when all is read, when it is not owned any more, or when nothing can be delivered any more.
+ * @returns why that is.
+ */
+async function through(
+  { replay, group, counts, owned }: Reading,
+  parts: ReplayParts,
+): Promise<Cause | undefined> {
   let notedAt = performance.now()
-  while (owned() && isWanted(replay, parts) && !tally.isComplete()) {
+  while (owned()) {
+    const cause = hindrance(replay, parts)
+    if (cause || (await group.isThrough())) return cause
     await sleep(LOOK_MS)
     if (performance.now() - notedAt < NOTE_MS) continue
     notedAt = performance.now()
-    tally.deleted(await group.lows())
-    await note(replay, counts, parts)
+    await note({ ...replay, ...counts }, parts)
   }
+  return undefined
 }
 
-/** Not when it was cancelled, or what it is for removed. */
-const isWanted = (replay: Replay, { known, settings }: ReplayParts) =>
-  !isDone(known, replay) && settings.destinations.has(replay.destinationId)
-
-const note = ({ id, createdAt }: Replay, counts: Counts, parts: ReplayParts) =>
-  write({ kind: 'progress', id, createdAt, state: 'noted', ...counts }, parts)
-
-async function conclude(replay: Replay, tally: Tally, parts: ReplayParts): Promise<void> {
-  if (isDone(parts.known, replay)) return
-  const state = tally.isComplete() ? 'done' : 'cancelled'
-  await write({ ...replay, state, finishedAt: new Date().toISOString() }, parts)
+/** What makes a request for this replay be refused now. */
+function hindrance({ destinationId: id }: Replay, { settings }: ReplayParts): Cause | undefined {
+  const destination = settings.destinations.get(id)
+  if (!destination) return { code: 'unknown_destination', message: `Destination ${id} was removed` }
+  if (destination.enabled) return undefined
+  return { code: 'destination_disabled', message: `Destination ${id} was switched off` }
 }
 
-async function write(record: TaskRecord, { tasks }: ReplayParts): Promise<void> {
-  const written = await tasks.write(() => ({ records: [taskRecord(record)] }))
+/** Writes how far it is, unless it is over. */
+async function note(replay: Replay, { tasks, known }: ReplayParts): Promise<void> {
+  const written = await tasks.write(() =>
+    known.undone.has(taskKey(replay)) ? { records: [taskRecord(replay)] } : { refusal: 'it is over' },
+  )
   if ('unavailable' in written) throw written.unavailable
 }

@@ -23,7 +23,7 @@ import { shownReplay, shownShape } from './shown.ts'
 
 export type ReplayRouteParts = {
   settings: Pick<Facts, 'destinations'> & { table: Pick<Settings['table'], 'caughtUp'> }
-  tasks: Pick<Tasks, 'replays' | 'progress' | 'table'>
+  tasks: Pick<Tasks, 'replays' | 'table'>
   taskWriter: Pick<FencedWriter, 'write'>
   /** Where in a topic the records of a time are; times in milliseconds since 1970. */
   rangesOf: (wanted: { topic: string; from: number; to: number }) => Promise<Range[]>
@@ -43,7 +43,7 @@ export function replayRoutes(api: FastifyInstance, parts: ReplayRouteParts): voi
       answers: { 200: { description: 'A page, in the order of ids.', body: pageOf(shownShape) } },
       handle({ query }) {
         const { items, next } = page(replays.values(), query)
-        return { status: 200, body: { items: items.map((replay) => shownReplay(replay, parts)), next } }
+        return { status: 200, body: { items: items.map(shownReplay), next } }
       },
     }),
     POST: operation({
@@ -61,7 +61,7 @@ export function replayRoutes(api: FastifyInstance, parts: ReplayRouteParts): voi
       refuses: ['not_found'],
       handle({ params: { id } }) {
         const replay = replays.get(id)
-        return replay ? { status: 200, body: shownReplay(replay, parts) } : missing(id)
+        return replay ? { status: 200, body: shownReplay(replay) } : missing(id)
       },
     }),
     DELETE: operation({
@@ -100,7 +100,7 @@ async function create({ body, who, by }: Asked, parts: ReplayRouteParts): Promis
   const { id, destinationId, what, reason } = outcome
   const of = { destinationId, of: what, reason }
   audit(log, { who, by }, { what: 'replay', outcome: 'created', id, ...of })
-  return { status: 202, headers: { location: `/api/replays/${id}` }, body: shownReplay(outcome, parts) }
+  return { status: 202, headers: { location: `/api/replays/${id}` }, body: shownReplay(outcome) }
 }
 
 function taskOf({ id = randomUUID(), reason, ...wanted }: Wanted, now: number): Replay {
@@ -114,6 +114,9 @@ function taskOf({ id = randomUUID(), reason, ...wanted }: Wanted, now: number): 
     from: new Date(wanted.from).toISOString(),
     to: new Date(wanted.to).toISOString(),
     ranges: [],
+    read: 0,
+    replayed: 0,
+    parked: 0,
   }
 }
 
@@ -130,7 +133,7 @@ async function cancel({ params: { id }, who, by }: Asked, parts: ReplayRoutePart
   if (outcome === unavailable) audit(parts.log, { who, by }, { what: 'replay', outcome: 'unavailable', id })
   if ('status' in outcome) return outcome
   audit(parts.log, { who, by }, { what: 'replay', outcome: 'cancelled', id })
-  return { status: 200, body: shownReplay(outcome, parts) }
+  return { status: 200, body: shownReplay(outcome) }
 }
 
 async function written(

@@ -1,23 +1,16 @@
 import { z } from 'zod'
-import { progressNote, type Replay, replayTask } from '../../schemas/task.ts'
-import type { Tasks } from '../tasks/follow.ts'
+import { type Replay, replayTask } from '../../schemas/task.ts'
 
 export const shownShape = replayTask
   .omit({ kind: true, ranges: true })
   .extend({
-    ...progressNote.pick({ read: true, replayed: true }).shape,
-    state: z.enum(['running', 'done', 'cancelled']),
+    state: z.enum(['running', 'done', 'cancelled', 'failed']),
     total: z.number().int().nonnegative().describe('Records that there are to read.'),
   })
   .strict()
   .meta({ id: 'Replay' })
 
-/** `read` and `replayed` are a few seconds old, and after a crash at most as many too few as were under way. */
-export function shownReplay(
-  { kind: _, ranges, state, ...rest }: Replay,
-  { tasks }: { tasks: Pick<Tasks, 'progress'> },
-): z.infer<typeof shownShape> {
-  const { read = 0, replayed = 0 } = tasks.progress.get(rest.id) ?? {}
+export function shownReplay({ kind: _, ranges, state, ...rest }: Replay): z.infer<typeof shownShape> {
   const total = ranges.reduce((sum, { from, to }) => sum + to - from, 0)
-  return { ...rest, state: state === 'accepted' ? 'running' : state, total, read, replayed }
+  return { ...rest, state: state === 'accepted' ? 'running' : state, total }
 }

@@ -16,6 +16,8 @@ export type SessionRouteParts = {
   log: Pick<Logger, 'info'>
 }
 
+/** A token has 1,024 characters at most. Anyone at all may send it. */
+const TOKEN_BYTES = 4 * 1024
 const signInShape = z.strictObject({ token: z.string().min(1).max(1_024) }).meta({ id: 'SignIn' })
 const sessionShape = z.strictObject({ who: z.enum(['admin', 'view']) }).meta({ id: 'Session' })
 
@@ -46,7 +48,7 @@ export function sessionRoutes(api: FastifyInstance, { judge, sessions, log }: Se
     POST: operation({
       summary: 'Sign in with a token',
       access: 'anyone',
-      body: json(signInShape),
+      body: { ...json(signInShape), limit: TOKEN_BYTES },
       answers: { 204: { description: 'Signed in, for 12 hours.', headers: ['set-cookie'] } },
       refuses: ['unauthorized', 'too_many_attempts'],
       handle: signIn,

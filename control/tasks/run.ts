@@ -1,52 +1,113 @@
-import pRetry from 'p-retry'
-import type { Handler, Taken } from '../../kafka/consume.ts'
+import type { FencedWriter } from '../../kafka/fenced.ts'
 import type { Logger } from '../../log.ts'
-import type { Task, TaskRecord } from '../../schemas/task.ts'
-import { isDone, type Tasks } from './follow.ts'
+import { type Cause, type Task, taskKey } from '../../schemas/task.ts'
+import { TaskFailed } from './failed.ts'
+import type { Tasks } from './follow.ts'
+import { laneOf } from './lane.ts'
+import { taskRecord } from './record.ts'
+import { afterFailure, GIVE_UP_MS, type Trouble } from './retry.ts'
 
-/** Asked now and then while a task runs: false when another process will go on with it. */
+/** Asked now and then while a task runs: false when another process will go on with it, or nobody wants it any more. */
 export type Owned = () => boolean
 
+/**
+ * Does what remains to be done for a task. May be called again for the same task after a crash.
+ * @returns the task as it has ended; undefined when it was not owned to the end.
+ * @throws TaskFailed for what cannot pass; all else is tried again.
+ */
+export type Perform = (task: Task, owned: Owned) => Promise<Task | undefined>
+
 export type Running = {
-  tasks: Pick<Tasks, 'table'>
-  /** Does what remains to be done for a task, and writes that it is done. May be called again for the same task after a crash. */
-  perform: (task: Task, owned: Owned) => Promise<void>
-  log: Pick<Logger, 'warn'>
+  tasks: Pick<Tasks, 'undone' | 'table'>
+  taskWriter: Pick<FencedWriter, 'write'>
+  perform: Perform
+  /** Whether tasks are this process's to perform, now. */
+  owns: () => boolean
+  onEnded: (task: Task) => void
+  log: Pick<Logger, 'warn' | 'error'>
+  /** Milliseconds that only go up. */
+  now: () => number
 }
 
-/** No longer than a process that ends may wait for what is in flight. */
-const RETRY_MS = { minTimeout: 1_000, maxTimeout: 5_000 }
+const UNTROUBLED: Trouble = { failures: 0, waited: 0, until: 0 }
 
-/** Each task is performed beside the others, and settled when it is done: a crash before that lets another process perform it anew. */
-export function taskRunner(running: Running): Handler<TaskRecord> {
-  return (record) => {
-    const task = record.value
-    // what tells how far a task is, or that it is done, comes through the same topic
-    if (task.state !== 'accepted') record.settle()
-    else void performed(task, record, running)
-    return undefined
+/** Performs what is undone, each task beside the others, but for those of its lane. */
+export function createRunner(running: Running): {
+  /** Begins what can be begun now. To be called often: nothing else begins anything. */
+  look(): void
+  underWay(): number
+} {
+  const { tasks, perform, owns, log, now } = running
+  /** The lanes of those that are performed here, by key. */
+  const underWay = new Map<string, string>()
+  const troubles = new Map<string, Trouble>()
+
+  function look(): void {
+    if (!owns()) return
+    const lanes = new Set(underWay.values())
+    for (const [key, task] of tasks.undone) {
+      const lane = laneOf(task)
+      if (lanes.has(lane)) continue
+      lanes.add(lane)
+      if ((troubles.get(key)?.until ?? 0) <= now()) void begin(task)
+    }
   }
-}
 
-async function performed(task: Task, record: Taken<unknown>, running: Running): Promise<void> {
-  const { kind, id } = task
-  try {
-    await pRetry(() => unlessDone(task, record.owned, running), {
-      ...RETRY_MS,
-      retries: Number.POSITIVE_INFINITY,
-      shouldRetry: record.owned,
-      onFailedAttempt: ({ error: err }) =>
-        running.log.warn({ err, kind, id }, 'a task failed; it is tried again'),
-    })
-  } catch {
-    // given away, or the process ends
+  async function begin(task: Task): Promise<void> {
+    const key = taskKey(task)
+    underWay.set(key, laneOf(task))
+    const trouble = troubles.get(key) ?? UNTROUBLED
+    const next = await once(task, trouble)
+    if (next) troubles.set(key, next)
+    else troubles.delete(key)
+    underWay.delete(key)
+    look()
   }
-  if (record.owned()) record.settle()
-  else record.release()
+
+  /** @returns what trouble there is with it now. */
+  async function once(task: Task, trouble: Trouble): Promise<Trouble | undefined> {
+    const { kind, id } = task
+    const owned = () => owns() && tasks.undone.has(taskKey(task))
+    let isReached = false
+    try {
+      // another process may have done it, and others after it: then it would undo what these have done
+      await tasks.table.caughtUp()
+      isReached = true
+      if (!owned()) return undefined
+      const end = await perform(task, owned).catch((error: unknown) => failed(task, causeOf(error, trouble)))
+      if (end) await conclude(end, running)
+      return undefined
+    } catch (err) {
+      log.warn({ err, kind, id }, 'a task failed; it is tried again')
+      // that Kafka is away is no fault of the task, however long it lasts
+      return afterFailure(isReached ? trouble : UNTROUBLED, now())
+    }
+  }
+
+  return { look, underWay: () => underWay.size }
 }
 
-/** Another process may have done it, and others after it: then it would undo what these have done. */
-async function unlessDone(task: Task, owned: Owned, { tasks, perform }: Running): Promise<void> {
-  await tasks.table.caughtUp()
-  if (!isDone(tasks, task)) await perform(task, owned)
+/** @throws the error itself when it may pass. */
+function causeOf(error: unknown, { waited }: Trouble): Cause {
+  if (error instanceof TaskFailed) return { code: error.code, message: error.message }
+  if (waited < GIVE_UP_MS) throw error
+  return { code: 'gave_up', message: error instanceof Error ? error.message : String(error) }
+}
+
+const failed = (task: Task, cause: Cause): Task =>
+  task.kind === 'deletion'
+    ? { ...task, state: 'failed', cause, userIds: [] }
+    : { ...task, state: 'failed', cause }
+
+/** Writes how a task has ended, unless somebody has ended it meanwhile. */
+async function conclude(end: Task, { tasks, taskWriter, onEnded, log }: Running): Promise<void> {
+  const ended: Task = { ...end, finishedAt: end.finishedAt ?? new Date().toISOString() }
+  const written = await taskWriter.write(() =>
+    tasks.undone.has(taskKey(end)) ? { records: [taskRecord(ended)] } : { refusal: 'it is over' },
+  )
+  if ('unavailable' in written) throw written.unavailable
+  if (!written.ok) return
+  const { kind, id, state, cause } = ended
+  if (state === 'failed') log.error({ kind, id, cause }, 'a task has failed for good')
+  onEnded(ended)
 }

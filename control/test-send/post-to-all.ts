@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { recorded } from '../../deliverer/classify.ts'
+import { withoutSecrets } from '../../deliverer/echoed.ts'
 import type { Poster } from '../../deliverer/post/post.ts'
 import { type Posting, type Request, request } from '../../deliverer/request.ts'
 import type { Destination } from '../../schemas/settings.ts'
@@ -26,7 +27,12 @@ export function postToAll(
   const requests = destination.webhooks.map((_, urlIndex) =>
     request(posting, { destination, urlIndex, attempt: 1, now }),
   )
-  return Promise.all(requests.map((each) => post(poster, each)))
+  return Promise.all(
+    requests.map(async (each) => {
+      const result = await post(poster, each)
+      return { ...result, response: withoutSecrets(result.response, destination) }
+    }),
+  )
 }
 
 function post(poster: Pick<Poster, 'post'>, request: Request): Promise<Result> {

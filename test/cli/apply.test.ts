@@ -84,8 +84,26 @@ describe('apply', () => {
     ])
   })
 
-  test('says what the API refuses at its place, and how far it came', async () => {
+  test('says what the API alone knows to be wrong at its place, before anything is changed', async () => {
     const egress = { faultOf: async () => 'leads to an address that is not public' }
+    const memory = control({ sources: [shop] }, { egress })
+    const text =
+      'sources: [{ id: web, name: Web }]\ndestinations:\n  - { id: crm, name: CRM, webhooks: [{ url: "http://10.0.0.1/" }] }'
+    expect(await sluice(memory, 'apply -', text)).toEqual({
+      code: 1,
+      out: '',
+      err:
+        '(standard input):3:45: destinations/crm webhooks/0/url: leads to an address that is not public (address_forbidden)\n' +
+        'One thing is wrong: nothing is changed.',
+    })
+    expect(memory.topic.size).toBe(0)
+  })
+
+  test('says what the API refuses after all at its place, and how far it came', async () => {
+    let lookups = 0
+    const egress = {
+      faultOf: async () => (++lookups > 1 ? 'leads to an address that is not public' : undefined),
+    }
     const memory = control({ sources: [shop] }, { egress })
     const text =
       'sources: [{ id: web, name: Web }]\ndestinations:\n  - { id: crm, name: CRM, webhooks: [{ url: "http://10.0.0.1/" }] }'
@@ -101,7 +119,7 @@ describe('apply', () => {
   test('as JSON is one document, without a secret', async () => {
     const memory = control({ sources: [shop], destinations: [crm] })
     const text = DESTINATION.replace('"***"', 'hidden-1').replace('"***"', 'hidden-2')
-    const { out } = await sluice(memory, 'apply --secrets --json -', text)
+    const { out } = await sluice(memory, 'apply --json -', text)
     expect(JSON.parse(out)).toEqual({
       changes: [
         {
@@ -115,7 +133,7 @@ describe('apply', () => {
           ],
         },
       ],
-      kept: [],
+      hidden: [],
       others: [],
       applied: [{ collection: 'destinations', id: 'crm' }],
     })
@@ -204,16 +222,32 @@ describe('diff', () => {
     const { out } = await sluice(control({ sources: [shop] }), 'diff --json -', 'sources: []')
     expect(JSON.parse(out)).toEqual({
       changes: [],
-      kept: [],
+      hidden: [],
       others: [{ collection: 'sources', id: 'shop' }],
     })
   })
 
-  test('with a view token says that write keys cannot be compared', async () => {
-    const memory = control({ sources: [shop] })
-    const text = 'sources: [{ id: shop, name: Shop, writeKey: another-write-key }]'
+  test('with a view token says which secrets it cannot compare', async () => {
+    const memory = control({ sources: [shop], destinations: [crm] })
+    const text = `sources: [{ id: shop, name: Shop, writeKey: another-write-key }]${DESTINATION.replace('"***"', 'another')}`
     const { code, out, err } = await sluice(memory, 'diff -', text, { CONTROL_TOKEN: 'view-token-123456' })
-    expect([code, err, out]).toEqual([0, '', expect.stringContaining('    sources/shop writeKey')])
+    expect([code, err, out.split('\n')]).toEqual([
+      2,
+      '',
+      [
+        '~ destinations/crm',
+        '    name: "CRM" -> "CRM 2"',
+        'Secrets that a token that may only read cannot compare:',
+        '    sources/shop writeKey',
+        '    destinations/crm sharedSecret',
+      ],
+    ])
+    const exported = `sources: [{ id: shop, name: Shop, writeKey: "***" }]${DESTINATION.replace('CRM 2', 'CRM')}`
+    expect(await sluice(memory, 'diff -', exported, { CONTROL_TOKEN: 'view-token-123456' })).toEqual({
+      code: 0,
+      out: 'Nothing differs.',
+      err: '',
+    })
   })
 })
 

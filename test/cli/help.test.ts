@@ -53,6 +53,7 @@ test.each([
   [['dead', '--limits', '1'], /unknown option '--limits'/],
   [['lag', 'more'], /too many arguments/],
   [['dead', '--since', 'then'], /is no time/],
+  [['tail', 'shop', '--source', 'shop'], /tail events --source shop/],
 ])('sluice %j ends with 1 and says why', async (args, wanted) => {
   const { code, out, err } = await said(...args)
   expect([code, out, err]).toEqual([1, '', expect.stringMatching(wanted)])

@@ -26,14 +26,14 @@ export function control(...given: Parameters<typeof api>) {
       body: json,
       ...(ifMatch !== undefined && { headers: { 'if-match': String(ifMatch) } }),
     })
-    if (method !== 'GET') writes.push(`${method} ${path} ${status}`)
+    if (method !== 'GET' && !query.dryRun) writes.push(`${method} ${path} ${status}`)
     return { status, body }
   }
   return {
     ...memory,
     ask,
     async asked(request: Parameters<typeof memory.ask>[0]) {
-      if (request.method !== 'GET') await meanwhile?.()
+      if (request.method !== 'GET' && !request.url.includes('dryRun')) await meanwhile?.()
       return memory.ask(request)
     },
     writes,

@@ -1,56 +1,51 @@
 import { describe, expect, test } from 'vitest'
-import { sentFor } from '../../cli/settings/secrets.ts'
+import { reveal, unseen } from '../../cli/settings/secrets.ts'
 
 const url = 'https://crm.example/'
-const stored = { id: 'crm', webhooks: [{ url, headers: { 'X-Key': '***' } }], sharedSecret: '***' }
-const given = { id: 'crm', webhooks: [{ url, headers: { 'X-Key': 'new-1' } }], sharedSecret: 'new-2' }
+const stored = {
+  id: 'crm',
+  webhooks: [{ url, headers: { 'X-Key': '***', 'X-More': '***' } }],
+  sharedSecret: '***',
+  previousSecret: '***',
+}
+const headers = { 'X-Key': 'file-1', 'X-More': '***' }
+const given = { id: 'crm', webhooks: [{ url, headers }], sharedSecret: 'file-2', previousSecret: 'file-3' }
 
-describe('a secret of a file', () => {
-  test('is sent for a record that is not there yet', () => {
-    expect(sentFor(given, undefined, false)).toEqual({ body: given, kept: [] })
+describe('a record that there is', () => {
+  test('has the secrets of the file in clear where they are the same', () => {
+    const { record, same } = reveal(stored, given, (at) => at !== '/previousSecret')
+    expect(record).toMatchObject({ sharedSecret: 'file-2', webhooks: [{ headers: { 'X-Key': 'file-1' } }] })
+    expect(same).toEqual(['/sharedSecret', '/webhooks/0/headers/X-Key'])
   })
 
-  test('is not sent where one is stored, and that is told', () => {
-    const { body, kept } = sentFor(given, stored, false)
-    expect(body).toEqual(stored)
-    expect(kept).toEqual(['/sharedSecret', '/webhooks/0/headers/X-Key'])
+  test('has something else, and each something of its own, where they are not or the file has none', () => {
+    const { record, same } = reveal(stored, { id: 'crm' }, () => true)
+    const [webhook] = record.webhooks
+    const texts = [record.sharedSecret, record.previousSecret, ...Object.values(webhook?.headers ?? {})]
+    expect([same, new Set(texts).size]).toEqual([[], 4])
+    expect(reveal(stored, given, () => false).record.sharedSecret).toBe(record.sharedSecret)
   })
 
-  test('is sent where all are to be written', () => {
-    expect(sentFor(given, stored, true)).toEqual({ body: given, kept: [] })
+  test('has a write key in its form, and that of no other source', () => {
+    const keyOf = (id: string) => reveal({ id, writeKey: '***' }, { id }, () => true).record.writeKey
+    expect(keyOf('a')).toMatch(/^[\x21-\x39\x3b-\x7e]{8,128}$/)
+    expect(keyOf('a')).not.toBe(keyOf('b'))
   })
 
-  test('is sent where none is stored: of a record, of a new header, of another URL', () => {
-    const other = { url: 'https://other.example/', headers: { 'X-Key': 'new-4' } }
-    const more = { ...given, webhooks: [{ url, headers: { 'x-key': 'new-1', 'X-More': 'new-3' } }, other] }
-    const { webhooks } = stored
-    expect(sentFor(more, { id: 'crm', webhooks }, false)).toEqual({
-      body: { ...more, webhooks: [{ url, headers: { 'x-key': '***', 'X-More': 'new-3' } }, other] },
-      kept: ['/webhooks/0/headers/x-key'],
-    })
+  test('keeps what the API has shown, and is not changed itself', () => {
+    const shown = { id: 'shop', writeKey: 'shop-write-key' }
+    const source = { id: 'shop', writeKey: 'other-write-key' }
+    expect(reveal(shown, source, () => true)).toEqual({ record: shown, same: [] })
+    reveal(stored, given, () => true)
+    expect(stored.sharedSecret).toBe('***')
   })
+})
 
-  test('is sent when a rotation begins, and then no more', () => {
-    const previousSecretExpiresAt = '2026-02-01T00:00:00Z'
-    const rotating = { ...given, previousSecretExpiresAt }
-    expect(sentFor(rotating, stored, false).body).toMatchObject({ sharedSecret: 'new-2' })
-    const rotated = { ...stored, previousSecret: '***', previousSecretExpiresAt }
-    expect(sentFor(rotating, rotated, false).body).toMatchObject({ sharedSecret: '***' })
-    const next = { ...rotating, previousSecretExpiresAt: '2026-03-01T00:00:00Z' }
-    expect(sentFor(next, rotated, false).body).toMatchObject({ sharedSecret: 'new-2' })
-  })
-
-  test('a write key is sent, as the API shows those that are stored; but not to who may not see them', () => {
-    const source = { id: 'shop', writeKey: 'new-write-key' }
-    expect(sentFor(source, { id: 'shop', writeKey: 'old-write-key' }, false)).toEqual({
-      body: source,
-      kept: [],
-    })
-    const unseen = sentFor(source, { id: 'shop', writeKey: '***' }, false)
-    expect(unseen).toEqual({ body: { id: 'shop' }, kept: ['/writeKey'] })
-  })
-
-  test('that the file masks is left to the API', () => {
-    expect(sentFor(stored, { id: 'crm', webhooks: [] }, false)).toEqual({ body: stored, kept: [] })
-  })
+test('who may not ask takes all secrets for the same, but for those of a rotation that the file begins', () => {
+  const before = { previousSecretExpiresAt: '2026-02-01T00:00:00Z' }
+  const taken = (file: object) =>
+    ['/sharedSecret', '/previousSecret', '/webhooks/0/headers/X-Key'].filter(unseen(before, { ...file }))
+  expect(taken({})).toHaveLength(3)
+  expect(taken(before)).toHaveLength(3)
+  expect(taken({ previousSecretExpiresAt: '2026-03-01T00:00:00Z' })).toEqual(['/webhooks/0/headers/X-Key'])
 })

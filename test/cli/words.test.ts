@@ -113,6 +113,15 @@ describe('what a stream tells', () => {
     ).toBe('T  attempt  crm  2  retry  http_5xx  7 ms  m1')
   })
 
+  test('says whose it is where all sources are watched', () => {
+    expect(
+      line('call', { sourceId: 'shop', type: 'page', messageId: 'm1', timestamp: 'T', userId: 'u1' }),
+    ).toBe('T  call  shop  page  u1  -  m1')
+    expect(line('rejected', { sourceId: 'shop', code: 'c', message: 'm', receivedAt: 'T', raw: 'r' })).toBe(
+      'T  rejected  shop  c  m  r',
+    )
+  })
+
   test('in a form that is not known is shown as it came', () => {
     expect(line('ready', { calls: 3 })).toBe('ready  {"calls":3}')
     expect(line('call', { other: 1 })).toBe('call  {"other":1}')

@@ -115,6 +115,12 @@ describe('an upload', () => {
       '{"userId":"u1","value": {"a": [1]}}',
       { userId: 'u1', value: '{"a":[1]}' },
     ],
+    [
+      'digits that a double has, however they are written',
+      traitValue,
+      '{"userId":"u1","value":[0.30000000000000004, 1.50, 1e2, 12E+1, -0, 0e9, 1200, 0.0012, 9007199254740992.0e0, 5e-324]}',
+      { userId: 'u1', value: '[0.30000000000000004,1.5,100,120,0,0,1200,0.0012,9007199254740992,5e-324]' },
+    ],
     ['no value any more', traitValue, '{"userId":"u1","value":null}', { userId: 'u1', value: null }],
   ])('takes %s as a line', async (_, readLine, line, expected) => {
     expect(await read([line], readLine)).toEqual([expected])
@@ -126,6 +132,24 @@ describe('an upload', () => {
     ['an empty id', jsonMember, '{"userId":""}', 'invalid_line', 1],
     ['half of a character as id', jsonMember, String.raw`"\ud800"`, 'invalid_line', 1],
     ['no value', traitValue, '{"userId":"u1"}', 'invalid_line', 1],
+    [
+      'a whole number too long',
+      traitValue,
+      '{"userId":"u1","value":12345678901234567890}',
+      'inexact_number',
+      1,
+    ],
+    ['2^53 + 1', traitValue, '{"userId":"u1","value":[9007199254740993]}', 'inexact_number', 1],
+    ['too many decimals', traitValue, '{"userId":"u1","value":0.1000000000000000055}', 'inexact_number', 1],
+    ['a number too large', traitValue, '{"userId":"u1","value":{"a":1e400}}', 'inexact_number', 1],
+    ['a number too small', traitValue, '{"userId":"u1","value":-1e-400}', 'inexact_number', 1],
+    [
+      'a value too deep',
+      traitValue,
+      `{"userId":"u1","value":${'['.repeat(9_000)}${']'.repeat(9_000)}}`,
+      'invalid_line',
+      1,
+    ],
     ['a value too large', traitValue, `{"userId":"u1","value":"${'x'.repeat(16_384)}"}`, 'invalid_line', 1],
     ['an id too long', plainMember, 'x'.repeat(32_769), 'invalid_line', 1],
     ['a line that never ends', plainMember, `u1\n${'x'.repeat(50_000)}`, 'line_too_long', 2],
@@ -134,6 +158,24 @@ describe('an upload', () => {
   ])('with %s is refused, and its line named', async (_, readLine, text, code, line) => {
     const fault = await read([text], readLine).catch((error: UploadFault) => error)
     expect(fault).toMatchObject({ code, line })
+  })
+
+  test('has every number that a double is taken for what it is', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ noNaN: true, noDefaultInfinity: true }),
+        fc.integer({ min: 0, max: 20 }),
+        (number, digits) => {
+          const [plain, exponential] = [String(number), number.toExponential()]
+          for (const written of [
+            plain,
+            exponential,
+            exponential.replace('e', `${exponential.includes('.') ? '' : '.'}${'0'.repeat(digits + 1)}e`),
+          ])
+            expect(traitValue(`{"userId":"u1","value":${written}}`, 1).value).toBe(JSON.stringify(number))
+        },
+      ),
+    )
   })
 
   test('is the same when it has been in Kafka', () => {
@@ -230,6 +272,11 @@ test.each<[string, object, object]>([
   ],
   ['no list', { add: 'u1' }, { faults: [{ pointer: '/add', code: 'invalid_type' }] }],
   ['another field', { added: [] }, { faults: [{ pointer: '/added', code: 'unknown_field' }] }],
+  [
+    'an id that is no Unicode',
+    { add: ['u1', 'u\ud800'] },
+    { faults: [{ pointer: '/add/1', code: 'invalid_value' }] },
+  ],
   ['an empty id', { remove: [''] }, { faults: [{ pointer: '/remove/0', code: 'too_short' }] }],
   [
     'the same user twice',

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { bodiesFrom } from '../../control/dead/bodies.ts'
 import { createExtent } from '../../control/dead/extent.ts'
 import { rangesOf } from '../../control/dead/ranges.ts'
-import type { Range, Reader } from '../../kafka/reader.ts'
+import type { Reader } from '../../kafka/reader.ts'
 import type { Codec } from '../../schemas/codec.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import { aDelivery } from '../helpers/events.ts'
@@ -72,28 +72,17 @@ describe('bodies', () => {
   }
   const place = (partition: number, offset: number) => ({ partition, offset })
 
-  /** A reader of records whose bodies say where they are; it takes one range of a partition at a time. */
-  function reader(fault?: Error): Pick<Reader, 'read'> & { ranges: Range[] } {
-    const reading = new Set<number>()
-    const ranges: Range[] = []
-    return {
-      ranges,
-      async read(range, onValue) {
-        ranges.push(range)
-        if (reading.has(range.partition)) throw new Error('two ranges at once')
-        reading.add(range.partition)
-        await new Promise(setImmediate)
-        reading.delete(range.partition)
-        if (fault && ranges.length === 1) throw fault
-        for (let offset = range.from; offset < range.to; offset++)
-          onValue(Buffer.from(offset === 13 ? 'broken' : `${range.partition}/${offset}`), offset, null)
-      },
-    }
+  /** A reader of records whose bodies say where they are. */
+  const reader: Pick<Reader, 'read'> = {
+    async read({ partition, from, to }, onValue) {
+      for (let offset = from; offset < to; offset++)
+        onValue(Buffer.from(offset === 13 ? 'broken' : `${partition}/${offset}`), offset, null)
+    },
   }
 
   test('of each place its own; what cannot be read is left out', async () => {
     const places = [place(0, 900), place(0, 1), place(1, 1), place(0, 3), place(1, 13)]
-    const found = await bodiesFrom(reader(), codec)(places)
+    const found = await bodiesFrom(reader, codec)(places)
     expect(new Map([...found].map(([at, { body }]) => [at, body]))).toEqual(
       new Map([
         [places[0], '0/900'],
@@ -102,17 +91,5 @@ describe('bodies', () => {
         [places[3], '0/3'],
       ]),
     )
-  })
-
-  test('asked for at once they are read one after another', async () => {
-    const read = bodiesFrom(reader(), codec)
-    const pages = await Promise.all([read([place(0, 1)]), read([place(0, 2)]), read([])])
-    expect(pages.map((page) => page.size)).toEqual([1, 1, 0])
-  })
-
-  test('a reading that fails fails nobody else', async () => {
-    const read = bodiesFrom(reader(new Error('no broker')), codec)
-    const pages = await Promise.allSettled([read([place(0, 1)]), read([place(0, 2)])])
-    expect(pages.map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
   })
 })

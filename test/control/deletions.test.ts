@@ -73,6 +73,7 @@ describe('a deletion request', () => {
     ['no user', { userIds: [] }, ['/userIds too_few']],
     ['an empty id', { userIds: ['u1', ''] }, ['/userIds/1 too_short']],
     ['a number', { userIds: [42] }, ['/userIds/0 invalid_type']],
+    ['half of a character', { userIds: ['u1', 'u\ud800'] }, ['/userIds/1 invalid_value']],
     [
       'over 5,000 users',
       { userIds: Array.from({ length: 5_001 }, (_, each) => `u${each}`) },

@@ -8,7 +8,6 @@ export const aReading = (fields: Partial<Reading> = {}): Reading => ({
   topic: 'events',
   delayMs: 0,
   markers: 0,
-  untilDone: false,
   ...fields,
 })
 
@@ -44,7 +43,7 @@ export const aLagItem = (fields: Partial<LagItem> = {}): LagItem => ({
 export const lagHeld = (
   items: readonly LagItem[] = [],
   more: Partial<LagRouteParts['lag']> = {},
-): LagRouteParts => ({
+): Pick<LagRouteParts, 'lag'> => ({
   lag: {
     loaded: Promise.resolve(),
     isLoaded: () => true,

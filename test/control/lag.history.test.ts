@@ -164,7 +164,7 @@ describe('state', () => {
 })
 
 describe('tasks', () => {
-  const reading = aReading({ group: 'control.tasks', topic: 'tasks', markers: 1, untilDone: true })
+  const reading = aReading({ group: 'control.tasks', topic: 'tasks', markers: 1 })
   const on = (end: number, committed: number) => ({ reading, end, front: end - 1, committed })
 
   test('the marker of the last transaction is not a task that waits', () => {

@@ -3,6 +3,7 @@ import type { LagItem } from '../../control/lag/item.ts'
 import { watchLag } from '../../control/lag/metrics.ts'
 import { api, VIEW } from './api.ts'
 import { aLagItem, lagHeld } from './lag-in-memory.ts'
+import { aDeletion, tasksInMemory } from './tasks-in-memory.ts'
 
 const ask = (held: ReturnType<typeof lagHeld>, query = '', token?: string) =>
   api({}, held).ask({ url: `/api/lag${query}`, ...(token && { token }) })
@@ -15,7 +16,20 @@ const items = [
 
 test('all partitions of all groups are told, and when it was so', async () => {
   const { status, json } = await ask(lagHeld(items))
-  expect([status, json]).toEqual([200, { items, at: '2026-01-02T03:04:05.678Z' }])
+  expect([status, json]).toMatchObject([200, { items, at: '2026-01-02T03:04:05.678Z' }])
+})
+
+test('what control has still to do is told by kind, with how long the oldest waits, whatever is asked for', async () => {
+  const { tasks, known } = tasksInMemory()
+  known.apply('deletion/d1', aDeletion({ createdAt: new Date(Date.now() - 90_000).toISOString() }))
+  known.apply('deletion/d2', aDeletion({ id: 'd2', createdAt: new Date().toISOString() }))
+  known.apply('deletion/d3', aDeletion({ id: 'd3', state: 'done' }))
+  const { json } = await api({}, { ...lagHeld(items), tasks }).ask({ url: '/api/lag?group=nobody' })
+  expect(json.tasks).toEqual([
+    { kind: 'deletion', count: 2, oldestSeconds: expect.closeTo(90, 0) },
+    { kind: 'sync', count: 0, oldestSeconds: 0 },
+    { kind: 'replay', count: 0, oldestSeconds: 0 },
+  ])
 })
 
 test('a view token may read it', async () => {

@@ -7,7 +7,6 @@ type Row = { at: number[]; behind: number[] } & Partial<{
   /** Looks since which a commit was seen; where the offset has moved, unless told. */
   commits: boolean[]
   owned: boolean[]
-  untilDone: boolean
 }>
 
 function windowOf({ at, behind, commits, owned }: Row): Observation[] {
@@ -104,7 +103,7 @@ const rules: [what: string, row: Row, expected: Status][] = [
 
 describe(`by the last ${LOOKS} looks:`, () => {
   test.each(rules)('%s', (_, row, expected) => {
-    expect(statusOf(windowOf(row), { looks: LOOKS, untilDone: false })).toBe(expected)
+    expect(statusOf(windowOf(row), LOOKS)).toBe(expected)
   })
 })
 
@@ -120,18 +119,6 @@ describe('by fewer looks than are needed', () => {
     ['being turned back is told at once', { at: [10, 9], behind: [1, 2] }, 'rewind'],
   ]
   test.each(short)('%s', (_, row, expected) => {
-    expect(statusOf(windowOf(row), { looks: LOOKS, untilDone: false })).toBe(expected)
-  })
-})
-
-describe('where a record may take as long as it takes', () => {
-  const patient: [string, Row, Status][] = [
-    ['standing still is no trouble', { at: flat, behind: [1, 1, 1, 1, 1] }, 'ok'],
-    ['nor is falling behind', { at: up, behind: [50, 60, 70, 80, 90] }, 'ok'],
-    ['having nobody is', { at: flat, behind: [1, 1, 1, 1, 1], owned: always(false) }, 'stop'],
-    ['so is being turned back', { at: [10, 20, 30, 5, 6], behind: [1, 1, 1, 25, 24] }, 'rewind'],
-  ]
-  test.each(patient)('%s', (_, row, expected) => {
-    expect(statusOf(windowOf(row), { looks: LOOKS, untilDone: true })).toBe(expected)
+    expect(statusOf(windowOf(row), LOOKS)).toBe(expected)
   })
 })

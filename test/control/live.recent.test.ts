@@ -4,6 +4,7 @@ import { createRecent } from '../../control/live/recent.ts'
 import { EVENTS } from '../../schemas/topics.ts'
 
 const call = (timestamp: number, bytes = 10) => ({
+  sourceId: 'shop',
   topic: EVENTS as typeof EVENTS,
   partition: 0,
   offset: timestamp,

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Feed } from '../../control/live/feed.ts'
 import { createLive, type LiveParts } from '../../control/live/live.ts'
+import { ALL } from '../../control/live/show.ts'
 import { api, VIEW } from './api.ts'
 import { shop } from './in-memory.ts'
 
@@ -50,6 +51,16 @@ describe('the route', () => {
     expect(await ask({ url: `${url}?limit=1` })).toMatchObject({ status: 400 })
     expect(await ask({ url, method: 'POST' })).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } })
     expect(await ask({ url, token: '' })).toMatchObject({ status: 401 })
+  })
+
+  test('of all sources needs none', async () => {
+    const { joined, end, ...made } = live()
+    const { ask } = api({}, { live: { ...made, end } })
+    expect(await ask({ url: '/api/live', method: 'HEAD' })).toMatchObject({ status: 200 })
+    const asking = ask({ url: '/api/live', token: VIEW })
+    await expect.poll(() => joined).toEqual([ALL])
+    end()
+    expect(await asking).toMatchObject({ status: 200 })
   })
 
   test('tells of itself without a stream, when that is all that is asked', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createShow, type ShowParts } from '../../control/live/show.ts'
+import { ALL, createShow, type ShowParts } from '../../control/live/show.ts'
 import { shownCall, shownRejected } from '../../control/live/shown.ts'
 import type { TailRecord } from '../../kafka/tail.ts'
 import type { Attempt } from '../../schemas/attempt.ts'
@@ -279,4 +279,34 @@ describe('a rejected call is shown', () => {
       raw: expected.replace('"a"', '"writeKey"'),
     })
   })
+})
+
+test('who watches all sources is told whose each call is, and what became of it; a hundred a second of all', () => {
+  const { call, rejected, begin, attempt, clock, join, tellSkipped } = show()
+  call('before', { sourceId: 'blog' })
+  begin()
+  const { told, messages } = join(ALL)
+  const ofShop = join('shop')
+  call('of-shop')
+  call('of-blog', { sourceId: 'blog' })
+  call('of-nobody', { sourceId: 'gone' })
+  rejected('missing_user')
+  attempt(anAttempt({ sourceId: 'blog', messageId: 'of-blog' }))
+  attempt(anAttempt({ sourceId: 'blog', messageId: 'not-shown' }))
+  expect(told).toEqual([
+    'call before',
+    'ready 1',
+    'call of-shop',
+    'call of-blog',
+    'rejected missing_user',
+    'attempt of-blog 200',
+  ])
+  const sources = messages.flatMap((message) => /"sourceId":"(\w+)"/.exec(message)?.[1] ?? [])
+  expect(sources).toEqual(['blog', 'shop', 'blog', 'shop', 'blog'])
+  expect(ofShop.messages.join('')).not.toContain('sourceId')
+  clock.now += 10_000
+  for (let index = 0; index < 80; index++) call(`shop-${index}`)
+  for (let index = 0; index < 80; index++) call(`blog-${index}`, { sourceId: 'blog' })
+  tellSkipped()
+  expect(told.at(-1)).toBe('skipped 60')
 })

@@ -1,4 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { fullFormats } from 'ajv-formats/dist/formats.js'
 import type { FastifyInstance } from 'fastify'
 import { describe, expect, test } from 'vitest'
 import { CODES, type Code, statusOf } from '../../control/codes.ts'
@@ -115,6 +117,7 @@ test('a field that is required, limited or made by default is described so', asy
   })
   expect(paths['/api/sources/{id}']?.put?.parameters).toMatchObject([
     { name: 'id', in: 'path', required: true },
+    { name: 'dryRun', in: 'query', required: false },
     { name: 'if-match', in: 'header', required: true },
   ])
   expect(paths['/api/dead']?.get?.parameters).toContainEqual(
@@ -122,6 +125,65 @@ test('a field that is required, limited or made by default is described so', asy
       name: 'limit',
       schema: expect.objectContaining({ maximum: 100, default: 50 }),
     }),
+  )
+})
+
+test('a URL that the API takes is one by the description too, though it is none by RFC 3986', async () => {
+  const { ask, app } = api()
+  const webhooks = [{ url: 'https://b.example/{x}|{y}?q=[1]' }, { url: 'HTTPS://ünï.example/ä b' }]
+  // whose answer is held against the description
+  const made = await ask({ method: 'POST', url: '/api/destinations', body: { name: 'B', webhooks } })
+  expect(made).toMatchObject({ status: 201, json: { webhooks } })
+  const { components } = await documentOf(app)
+  const isDescribed = new Ajv2020({ strict: false, formats: fullFormats }).compile({
+    $ref: '#/components/schemas/NewDestination',
+    components,
+  })
+  expect([isDescribed({ name: 'B', webhooks }), isDescribed.errors]).toEqual([true, null])
+})
+
+/** Every property that a client sends or is answered, as `schema.property`. */
+function propertiesOf(name: string, schema: Described): [string, Described][] {
+  const within = [schema, ...(schema.anyOf ?? []), ...(schema.items ? [schema.items] : [])]
+  return within.flatMap(({ properties = {} }) =>
+    Object.entries(properties).flatMap(([key, property]): [string, Described][] => [
+      [`${name}.${key}`, property],
+      ...propertiesOf(`${name}.${key}`, property),
+    ]),
+  )
+}
+type Described = {
+  description?: string
+  properties?: Record<string, Described>
+  items?: Described
+  anyOf?: Described[]
+}
+
+test('says of settings what their shapes alone do not', async () => {
+  const { components } = await served()
+  const described = Object.entries(components.schemas)
+    .flatMap(([name, schema]) => propertiesOf(name, schema))
+    .filter(([, { description }]) => description)
+    .map(([name]) => name)
+  expect(described).toEqual(
+    expect.arrayContaining([
+      'NewDestination.id',
+      'NewDestination.enabled',
+      'NewDestination.webhooks.url',
+      'NewDestination.webhooks.headers',
+      'NewDestination.previousSecretExpiresAt',
+      'DestinationReplacement.version',
+      'Destination.version',
+      'DestinationDraft.changed',
+      'NewSource.writeKey',
+      'Audience.key',
+      'Audience.lastSyncAt',
+      'Deletion.deletes',
+      'Sync.unchanged',
+      'Replay.replayed',
+      'NewReplay.perSecond',
+      'Attempt.response',
+    ]),
   )
 })
 

@@ -28,6 +28,7 @@ describe('a replay', () => {
       { from: '2026-01-02T00:00:00Z', to: '2026-01-01T00:00:00Z' },
       '/from invalid_value',
     ],
+    ['a reason that no delivery dies of', { reason: 'window_expird' }, '/reason invalid_value'],
     ['a time before all events', { to: '0020-01-01T00:00:00Z' }, '/from invalid_value'],
   ])('of %s is refused', async (_, more, expected) => {
     const { status, json } = await api({ destinations: [crm] }).ask(post({ ...wanted, ...more }))

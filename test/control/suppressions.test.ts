@@ -52,6 +52,7 @@ describe('a suppression', () => {
     [{ sourceId: null, userId: 'u' }, ['/sourceId invalid_type']],
     [{ sourceId: '*', userId: '' }, ['/userId too_short']],
     [{ sourceId: '*', userId: 42 }, ['/userId invalid_type']],
+    [{ sourceId: '*', userId: '\udc00u' }, ['/userId invalid_value']],
     [{ sourceId: '*', userId: 'x'.repeat(32_769) }, ['/userId too_long']],
     [{ sourceId: 'nope', userId: '' }, ['/userId too_short', '/sourceId unknown_source']],
     [{ ...ofShop, id: 'mine', version: 1 }, ['/id unknown_field', '/version unknown_field']],

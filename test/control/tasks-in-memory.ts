@@ -1,47 +1,82 @@
 import type { Tasks } from '../../control/tasks/follow.ts'
+import { createKnown } from '../../control/tasks/known.ts'
 import type { FencedWriter } from '../../kafka/fenced.ts'
-import {
-  type Deletion,
-  type Progress,
-  type Replay,
-  type Sync,
-  type TaskRecord,
-  taskCodec,
-} from '../../schemas/task.ts'
+import { type Deletion, type Replay, type Sync, type Task, taskCodec } from '../../schemas/task.ts'
 
 /** The tasks and their writer without Kafka; `topic` is what would be in it, record by record. */
 export function tasksInMemory() {
-  const deletions = new Map<string, Deletion>()
-  const syncs = new Map<string, Sync>()
-  const replays = new Map<string, Replay>()
-  const progress = new Map<string, Progress>()
-  const topic: TaskRecord[] = []
+  const known = createKnown()
+  const topic: Task[] = []
   const last = new Map<string, Buffer>()
   const taskWriter: Pick<FencedWriter, 'write'> = {
     async write(decide) {
       const decision = decide()
       if ('refusal' in decision) return { ok: false, refusal: decision.refusal }
-      for (const { key, value } of decision.records) await apply(String(key), Buffer.from(value ?? ''))
+      for (const { key, value } of decision.records)
+        await apply(String(key), value === null ? null : Buffer.from(value))
       return { ok: true }
     },
   }
 
-  async function apply(key: string, value: Buffer): Promise<void> {
+  async function apply(key: string, value: Buffer | null): Promise<void> {
+    if (value === null) {
+      last.delete(key)
+      known.apply(key, undefined)
+      return
+    }
     const decoded = await taskCodec.decode(value)
     if (!decoded.ok) throw new Error(decoded.message)
     last.set(key, value)
     topic.push(decoded.value)
-    const task = decoded.value
-    if (task.kind === 'deletion') deletions.set(task.id, task)
-    else if (task.kind === 'sync') syncs.set(task.id, task)
-    else if (task.kind === 'replay') replays.set(task.id, task)
-    else progress.set(task.id, task)
+    known.apply(key, decoded.value)
   }
 
   const table: Tasks['table'] = {
     caughtUp: async () => {},
+    supposing: (work) => work(() => {}),
     reached: async () => {},
     get: (key) => last.get(key),
   }
-  return { tasks: { deletions, syncs, replays, progress, table }, taskWriter, topic }
+  return { tasks: { ...known, table }, known, taskWriter, topic }
 }
+
+const stored = { createdAt: '2026-01-02T03:04:05.678Z', state: 'accepted' } as const
+
+export const aDeletion = (fields: Partial<Deletion> = {}): Deletion => ({
+  ...stored,
+  kind: 'deletion',
+  id: 'd1',
+  users: 1,
+  deletes: 1,
+  sourceIds: ['shop'],
+  suppressedFor: [],
+  userIds: ['u1'],
+  ...fields,
+})
+
+export const aSync = (fields: Partial<Sync> = {}): Sync => ({
+  ...stored,
+  kind: 'sync',
+  id: 's1',
+  of: { kind: 'audience', id: 'vip' },
+  others: 'removed',
+  ranges: [],
+  lines: 1,
+  ...fields,
+})
+
+export const aReplay = (fields: Partial<Replay> = {}): Replay => ({
+  ...stored,
+  kind: 'replay',
+  id: 'r1',
+  destinationId: 'crm',
+  what: 'dead',
+  from: '2026-01-01T00:00:00.000Z',
+  to: '2026-01-02T00:00:00.000Z',
+  perSecond: 500,
+  ranges: [{ partition: 0, from: 10, to: 30 }],
+  read: 0,
+  replayed: 0,
+  parked: 0,
+  ...fields,
+})

@@ -90,6 +90,8 @@ async function versions(): Promise<unknown[]> {
 }
 
 describe('settings as files', () => {
+  const NOTHING = 'Nothing differs.\nIn no file, and left alone (--prune removes them):\n    sources/shop\n'
+
   test('a folder is applied as it is written', async () => {
     expect((await run(['diff', EXAMPLES])).code).toBe(2)
     expect(await done(['apply', EXAMPLES])).toMatch(/6 of 6 changes made\.\n$/)
@@ -108,11 +110,9 @@ describe('settings as files', () => {
     expect((await sluice.api('get', 'traits/lifetime-value')).body).toMatchObject({ sourceId: 'web' })
   })
 
-  test('applied again nothing changes, and it says which secrets it cannot compare', async () => {
+  test('applied again nothing changes, secrets in it or not', async () => {
     const before = await versions()
-    const out = await done(['apply', EXAMPLES])
-    expect(out).toContain('Nothing differs.')
-    expect(out).toContain('destinations/crm sharedSecret, webhooks/0/headers/Authorization')
+    expect(await done(['apply', EXAMPLES])).toBe(NOTHING)
     expect((await run(['diff', EXAMPLES])).code).toBe(0)
     expect(await versions()).toEqual(before)
   })
@@ -133,10 +133,22 @@ describe('settings as files', () => {
     expect(arrival.headers['x-signature']).toBe(hmacSha1(arrival.body, 's3cret'))
   })
 
-  test('secrets are written when that is asked for', async () => {
+  test('other secrets show as different, are written, and then differ no more', async () => {
     const env = { CRM_SECRET: '0ther', CRM_TOKEN: '0ther' }
-    expect((await run(['diff', '--secrets', EXAMPLES], { env })).code).toBe(2)
-    expect(await done(['apply', '--secrets', EXAMPLES], { env })).not.toContain('0ther')
+    const before = await versions()
+    const { code, out } = await run(['diff', EXAMPLES], { env })
+    expect([code, out.split('\n').slice(0, 3)]).toEqual([
+      2,
+      [
+        '~ destinations/crm',
+        '    webhooks/0/headers/Authorization: "***" -> "***"',
+        '    sharedSecret: "***" -> "***"',
+      ],
+    ])
+    expect(await done(['apply', '--dry-run', EXAMPLES], { env })).toContain('A dry run: nothing was changed.')
+    expect(await versions()).toEqual(before)
+    expect(await done(['apply', EXAMPLES], { env })).not.toContain('0ther')
+    expect(await done(['diff', EXAMPLES], { env })).toBe(NOTHING)
     await done(['test', 'crm'])
     const arrival = receiver.arrivals.at(-1)
     expect(arrival?.headers.authorization).toBe('Bearer 0ther')
@@ -148,12 +160,12 @@ describe('settings as files', () => {
     expect((await run(['export', '-o', path])).code).toBe(0)
     const before = await versions()
     expect(before.length).toBeGreaterThan(6)
-    expect(await run(['diff', '--prune', '--secrets', path])).toEqual({
+    expect(await run(['diff', '--prune', path])).toEqual({
       code: 0,
       out: 'Nothing differs.\n',
       err: '',
     })
-    expect(await done(['apply', '--prune', '--secrets', path])).toBe('Nothing differs.\n')
+    expect(await done(['apply', '--prune', path])).toBe('Nothing differs.\n')
     expect(await versions()).toEqual(before)
     expect((await run(['export', '-o', path])).err).toContain('is there already')
   })
@@ -210,7 +222,8 @@ describe('settings as files', () => {
 
   test('a token that may only read compares, and does not apply', async () => {
     const env = { CONTROL_TOKEN: sluice.env.CONTROL_VIEW_TOKEN ?? '' }
-    expect((await run(['diff', EXAMPLES], { env })).code).toBe(2)
+    const { code, out } = await run(['diff', EXAMPLES], { env })
+    expect([code, out]).toEqual([2, expect.stringContaining('sources/web writeKey')])
     expect(await run(['apply', EXAMPLES], { env })).toMatchObject({
       code: 1,
       err: expect.stringContaining('(403 read_only)'),
@@ -249,17 +262,18 @@ describe('what operators do', () => {
     ])
   })
 
-  /** Resolves when a delivery of that call has been given up. */
-  const givenUp = (messageId: string) =>
+  /** Resolves when that call's delivery to a destination has been given up. */
+  const givenUp = (messageId: string, destinationId: string) =>
     until(async () => {
-      const { items } = (await sluice.api('get', `dead?messageId=${messageId}`)).body as { items: unknown[] }
+      const { body } = await sluice.api('get', `dead?messageId=${messageId}&destinationId=${destinationId}`)
+      const { items } = body as { items: unknown[] }
       return items.length > 0
     })
 
   test('what was given up is listed with its POSTs, as a table and as JSON', async () => {
     await sluice.destination('down', webhook('/status/503'))
     await sluice.send([{ type: 'track', userId: 'u1', event: 'Paid', messageId: 'dead-1' }])
-    await givenUp('dead-1')
+    await givenUp('dead-1', 'down')
     const out = await done(['dead', '--destination', 'down', '--since', '5m', '--body'])
     expect(out).toMatch(/down +attempts_exhausted +1\n/)
     expect(out).toMatch(/down +attempts_exhausted +2 +http_5xx +dead-1 .*\n.*"event":"Paid"/)
@@ -312,6 +326,28 @@ describe('what operators do', () => {
     await until(() => child.exitCode !== null || child.signalCode !== null)
   })
 
+  test.each([
+    ['of all sources', ['events'], 'shop'],
+    ['of one, as an option', ['events', '--source', 'shop'], undefined],
+  ])('calls %s are seen by the name of events', async (_, args, sourceId) => {
+    const child = spawn(PROGRAM, ['tail', ...args, '--json'], { env: environment() })
+    onTestFinished(() => void child.kill())
+    let said = ''
+    child.stdout.on('data', (chunk) => {
+      said += chunk
+    })
+    await until(() => said.includes('"event":"ready"'))
+    const messageId = `tailed-${args.length}`
+    await sluice.send([{ type: 'track', userId: 'u1', event: 'Tailed', messageId }])
+    const line = await until(() =>
+      said.split('\n').find((each) => each.includes(messageId) && each.endsWith('}')),
+    )
+    expect(JSON.parse(line)).toMatchObject({
+      event: 'call',
+      data: { messageId, ...(sourceId && { sourceId }) },
+    })
+  })
+
   test('users are deleted', async () => {
     const out = await done(['delete-user', 'u1', '-', '--source', 'shop', '--json'], { input: 'u2\nu3\n' })
     const { id, users } = JSON.parse(out)
@@ -323,13 +359,16 @@ describe('what operators do', () => {
     await sluice.destination('again', webhook('/switch'))
     receiver.answerWith(500)
     await sluice.send([{ type: 'track', userId: 'u1', event: 'Again', messageId: 'again-1' }])
-    await givenUp('again-1')
+    await givenUp('again-1', 'again')
     receiver.answerWith(200)
     const { id } = JSON.parse(await done(['replay', 'start', 'again', '--from', '1h', '--json']))
     const isAgain = ({ path, status, headers }: Arrival) =>
       path === '/switch' && status === 200 && headers['x-message-id'] === 'again-1'
     await until(() => receiver.arrivals.some(isAgain))
     await until(async () => (await sluice.api('get', `replays/${id}`)).body.state === 'done')
+    expect(await done(['replay', 'list', '--destination', 'again'])).toMatch(
+      new RegExp(` again +dead +done .* 1 +${id}\n`),
+    )
     expect(await done(['replay', 'show', id])).toMatch(/ is done: \d+ of \d+ records read, 1 replayed\n$/)
     const ended = await run(['replay', 'cancel', id])
     expect(ended).toMatchObject({ code: 1, err: expect.stringContaining('replay_ended') })

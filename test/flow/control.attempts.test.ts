@@ -131,3 +131,20 @@ test('of more than are held the newest are, whatever the partition, and it is sa
   await sluice.start('control')
   expect((await attempts('destinationId=paged')).oldest).toBe(oldest)
 })
+
+test('what a receiver echoes of the headers that it got is not shown, neither of a delivery nor of a test', async () => {
+  const webhooks = [{ url: `${receiver.url}/echo`, headers: { Authorization: 'Bearer t0p-secret' } }]
+  await sluice.destination('echoing', [], { webhooks })
+  await sluice.send([{ type: 'track', userId: 'u1', event: 'Paid', messageId: 'echoed' }])
+  const [delivered] = await until(async () => {
+    const { items } = await attempts('messageId=echoed&destinationId=echoing')
+    return items.length === 1 && items
+  })
+  const { body } = await sluice.api('post', 'destinations/echoing/test')
+  const [tested] = body.results as Shown[]
+  expect(receiver.arrivals.at(-1)?.headers.authorization).toBe('Bearer t0p-secret')
+  for (const response of [delivered?.response, tested?.response]) {
+    expect(response).toContain('"authorization":"***"')
+    expect(response).not.toContain('t0p-secret')
+  }
+})

@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readConfig } from '../../config.ts'
+import { taskRecord } from '../../control/tasks/record.ts'
 import { createProducer, type Producer } from '../../kafka/produce.ts'
+import { packAhead } from '../../kafka/tracker.ts'
 import { deliveryId } from '../../router/route.ts'
 import type { Codec } from '../../schemas/codec.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
 import { DEAD } from '../../schemas/topics.ts'
 import { aDeadOne } from '../control/dead-in-memory.ts'
+import { aReplay } from '../control/tasks-in-memory.ts'
 import { type Arrival, type Receiver, startReceiver } from '../helpers/receiver.ts'
 import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
@@ -50,6 +53,30 @@ async function ended(id: string, timeout = 20_000): Promise<Record<string, unkno
   )
 }
 
+/** The ends of the partitions of dead letters. */
+async function offsets() {
+  const admin = sluice.connection.kafka.admin()
+  await admin.connect()
+  const ends = await admin.fetchTopicOffsets(sluice.connection.named(DEAD))
+  await admin.disconnect()
+  return ends.toSorted((one, other) => one.partition - other.partition)
+}
+
+/** As a replay's consumer commits: what it has settled behind the offset as metadata. */
+async function commit(group: string, { offset, ahead }: { offset: number; ahead: string }): Promise<void> {
+  const { kafka, named: inFull } = sluice.connection
+  const consumer = kafka.consumer({ groupId: inFull(group) })
+  const joined = new Promise<void>((resolve) => consumer.on('consumer.group_join', () => resolve()))
+  await consumer.connect()
+  await consumer.subscribe({ topics: [inFull(DEAD)] })
+  await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: async () => undefined })
+  await joined
+  await consumer.commitOffsets([
+    { topic: inFull(DEAD), partition: 0, offset: String(offset), metadata: ahead },
+  ])
+  await consumer.disconnect()
+}
+
 const idOf = ({ headers }: Arrival) => String(headers['x-message-id'])
 const replayed = (prefix: string) =>
   receiver.arrivals.filter(
@@ -57,8 +84,8 @@ const replayed = (prefix: string) =>
   )
 
 /** As the deliverer writes what it gives up: an endpoint that answers is not in trouble when the replay comes. */
-async function dead(ids: readonly string[]): Promise<void> {
-  const records = ids.map((id) => {
+function deadRecords(ids: readonly string[], fields: Partial<Delivery> = {}) {
+  return ids.map((id) => {
     const userId = `user-of-${id}`
     const deadOne = aDeadOne({
       deliveryId: deliveryId('crm', { sourceId: 'shop', messageId: id }),
@@ -70,11 +97,13 @@ async function dead(ids: readonly string[]): Promise<void> {
       attempt: 4,
       deadReason: 'attempts_exhausted',
       deadAt: Date.now(),
+      ...fields,
     })
     return { topic: DEAD, key: `crm/${userId}`, value: codec.encode(deadOne) }
   })
-  expect(await producer.produce(records)).toBe('acked')
 }
+
+const dead = async (ids: readonly string[]) => expect(await producer.produce(deadRecords(ids))).toBe('acked')
 
 test('dead letters are sent again as what they were, from the first attempt on, and say so', async () => {
   const ids = named('dead', 20)
@@ -157,4 +186,66 @@ test('one that is cancelled ends, and is not cancelled twice', async () => {
   }
   await until(async () => (await groups()).length === 0)
   expect(replayed('slow').length).toBeLessThan(50)
+})
+
+test('what cannot be replayed is put aside and counted, also as the last of its partition, and holds nothing up', async () => {
+  const since = new Date().toISOString()
+  await dead(['good-1', 'good-2'])
+  // larger than what the service writes itself
+  const [large] = deadRecords(['large'], { body: JSON.stringify({ text: 'x'.repeat(1_010_000) }) })
+  const last = Array.from({ length: 4 }, (_, partition) => ({
+    partition,
+    key: 'crm/u',
+    value: 'no delivery',
+  }))
+  const writer = sluice.connection.kafka.producer()
+  await writer.connect()
+  const topic = sluice.connection.named(DEAD)
+  await writer.send({ topic, messages: [{ key: 'crm/u', value: large?.value ?? null }, ...last] })
+  await writer.disconnect()
+  const id = await replay({ destinationId: 'crm', from: since })
+  expect(await ended(id)).toMatchObject({ state: 'done', total: 7, read: 2, replayed: 2, parked: 5 })
+})
+
+test('one that had settled more than it had committed when it was killed ends all the same', async () => {
+  await sluice.stop('control')
+  const begins = (await offsets()).map(({ offset }) => Number(offset))
+  const ids = named('ahead', 6)
+  const records = deadRecords(ids).map((record) => ({ ...record, partition: 0 }))
+  expect(await producer.produce(records)).toBe('acked')
+  const from = begins[0] ?? 0
+  const ranges = [{ partition: 0, from, to: from + 6 }]
+  const createdAt = new Date().toISOString()
+  const task = aReplay({
+    id: 'ahead',
+    createdAt,
+    from: '2026-01-01T00:00:00.000Z',
+    to: '2100-01-01T00:00:00.000Z',
+    ranges,
+  })
+  await commit('replay.ahead', {
+    offset: from,
+    ahead: packAhead(
+      from,
+      [1, 2, 3, 4, 5].map((each) => from + each),
+    ),
+  })
+  expect(await producer.produce([taskRecord(task)])).toBe('acked')
+  await sluice.start('control')
+  expect(await ended('ahead')).toMatchObject({ state: 'done', read: 1, replayed: 1 })
+})
+
+test('one whose destination is switched off is cancelled, and says why', async () => {
+  const since = new Date().toISOString()
+  await dead(named('off', 30))
+  const id = await replay({ destinationId: 'crm', from: since, perSecond: 1 })
+  const { body: crm } = await sluice.api('get', 'destinations/crm')
+  const off = await sluice.api(
+    'put',
+    'destinations/crm',
+    { ...crm, enabled: false },
+    { 'if-match': String(crm.version) },
+  )
+  expect(off.status).toBe(200)
+  expect(await ended(id)).toMatchObject({ state: 'cancelled', cause: { code: 'destination_disabled' } })
 })

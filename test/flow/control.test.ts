@@ -61,6 +61,25 @@ describe('over HTTP, on a real broker', () => {
     expect(list.json).toEqual({ items: [{ ...body, version: 2, updatedAt: expect.any(String) }], next: null })
   })
 
+  test('a dry run answers what would change, and changes nothing', async () => {
+    const read = await control.ask('GET', '/api/destinations/crm')
+    const body = { ...read.json, name: 'CRM 3', sharedSecret: 'other-shared-secret' }
+    const path = '/api/destinations/crm?dryRun=true'
+    expect(await control.ask('PUT', path, { body, ifMatch: 2 })).toMatchObject({
+      status: 200,
+      json: { name: 'CRM 3', version: 3, changed: ['/name', '/sharedSecret'] },
+    })
+    const same = { ...read.json, sharedSecret: 'clear-shared-secret' }
+    expect((await control.ask('PUT', path, { body: same, ifMatch: 2 })).json.changed).toEqual([])
+    expect(await control.ask('PUT', path, { body, ifMatch: 1 })).toMatchObject({ status: 412 })
+    const made = await control.ask('POST', '/api/sources?dryRun=true', {
+      body: { id: 'tried', name: 'Tried' },
+    })
+    expect(made).toMatchObject({ status: 200, json: { id: 'tried', version: 1 } })
+    expect(await control.ask('GET', '/api/sources/tried')).toMatchObject({ status: 404 })
+    expect((await control.ask('GET', '/api/destinations/crm')).json).toEqual(read.json)
+  })
+
   test('a destination at an address that is not public is refused, with the way out', async () => {
     const body = { id: 'inner', name: 'Inner', webhooks: [{ url: 'http://169.254.169.254/latest' }] }
     const { status, json } = await control.ask('POST', '/api/destinations', { body })

@@ -144,6 +144,36 @@ test('a handler that throws a TypeError parks its record and the group goes on',
   expect(String(parked?.value)).toBe('4')
 })
 
+test('what goes by who owns a partition is waited for before that is given away', async () => {
+  const kafka = await connection([{ partitions: 1 }])
+  const producer = closing(await createProducer(kafka))
+  const order: string[] = []
+  async function member(name: string): Promise<Consumer> {
+    let underWay = 0
+    const onGivingUp = () => {
+      underWay = 1
+      setTimeout(() => {
+        underWay = 0
+        order.push(`${name} is through`)
+      }, 1_500)
+    }
+    const options = { onGivingUp, alsoInFlight: () => underWay }
+    const consumer = await start(kafka, producer, () => undefined, options)
+    order.push(`${name} has joined`)
+    return consumer
+  }
+  const first = await member('first')
+  await until(first.owns)
+  const second = closing(await member('second'))
+  expect(order).toEqual(['first has joined', 'first is through', 'second has joined'])
+  await until(() => first.owns() !== second.owns())
+  order.length = 0
+  await first.close()
+  expect(order[0]).toBe('first is through')
+  expect(first.owns()).toBe(false)
+  await until(second.owns, { timeout: 20_000 })
+})
+
 test('a rebalance with a second member under load loses nothing, and repeats nothing that was settled', async () => {
   const kafka = await connection([{}])
   const producer = closing(await createProducer(kafka))

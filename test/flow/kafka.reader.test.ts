@@ -70,13 +70,21 @@ test('of a range whose beginning has been deleted meanwhile the rest is read', a
   expect(await read(reader, { partition: 1, from: 0, to: 4 })).toEqual([])
 })
 
-test('a range gives way to another one of its partition', async () => {
+test('ranges of one partition are read one after another, each in full, in the order in which they were asked for', async () => {
   const kafka = await connection([{}])
-  await fill(kafka, 10)
+  await fill(kafka, 200)
   const reader = await open(kafka)
-  // there will be no such offset
-  const first = read(reader, { partition: 0, from: 5, to: 1_000 })
-  const second = read(reader, { partition: 0, from: 8, to: 10 })
-  await expect(first).rejects.toThrow('another range')
-  expect(await second).toEqual([8, 9])
+  const begun: number[] = []
+  const ranges = [0, 150, 50, 150].map((from) => ({ partition: 0, from, to: from + 20 }))
+  const reading = ranges.map(async ({ from, ...range }, index) => {
+    const offsets: number[] = []
+    await reader.read({ ...range, from }, (_, offset) => {
+      if (offset === from) begun.push(index)
+      offsets.push(offset)
+    })
+    return offsets
+  })
+  const whole = ranges.map(({ from }) => Array.from({ length: 20 }, (_, index) => from + index))
+  expect(await Promise.all(reading)).toEqual(whole)
+  expect(begun).toEqual([0, 1, 2, 3])
 })

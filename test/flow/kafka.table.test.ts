@@ -99,6 +99,68 @@ test('of instances that write at once on the same condition one wins each time, 
   })
 })
 
+test('writes that wait are written together, each decided by what those before it come to', async () => {
+  const kafka = await connection([compacted])
+  const instances = await Promise.all([instance(kafka), instance(kafka)])
+  const increments = instances.flatMap(({ writer, count }) =>
+    Array.from({ length: 60 }, () =>
+      writer.write(() => ({
+        records: [{ topic: 'settings', key: 'counter', value: `${count() + 1} ${randomUUID()}` }],
+      })),
+    ),
+  )
+  expect((await Promise.all(increments)).every(({ ok }) => ok)).toBe(true)
+  await until(() => instances.every(({ count }) => count() === 120))
+  // beside them one marker of each transaction is in the topic
+  expect((await endOf(kafka)) - 120).toBeLessThan(30)
+})
+
+test('what has been decided is shown to the decisions behind it, and to nobody else before it is written', async () => {
+  const kafka = await connection([compacted])
+  const { table, writer } = await instance(kafka)
+  const put = writer.write(() => ({ records: [{ topic: 'settings', key: 'a', value: '1' }] }))
+  const looked = writer.write(() => {
+    queueMicrotask(() => seen.push(table.get('a')))
+    return { refusal: `there is ${table.get('a')}` }
+  })
+  const removed = writer.write(() => ({ records: [{ topic: 'settings', key: 'a', value: null }] }))
+  const seen: unknown[] = []
+  await writer.write(() => ({ records: [{ topic: 'settings', key: 'a', value: '2' }] }))
+  expect([await put, await looked, await removed]).toEqual([
+    { ok: true },
+    { ok: false, refusal: 'there is 1' },
+    { ok: true },
+  ])
+  expect(seen).toEqual([undefined])
+  expect(String(table.get('a'))).toBe('2')
+})
+
+test('a decision that fails does so alone, and what is too large to be written with others is written by itself', async () => {
+  const kafka = await connection([compacted])
+  const { table, writer } = await instance(kafka)
+  const large = (key: string) =>
+    writer.write(() => ({ records: [{ topic: 'settings', key, value: key.repeat(400_000) }] }))
+  const outcomes = await Promise.all([
+    large('a'),
+    writer.write(() => {
+      throw new Error('no decision')
+    }),
+    large('b'),
+    large('c'),
+  ])
+  expect(outcomes.map(({ ok }) => ok)).toEqual([true, false, true, true])
+  expect(outcomes[1]).toMatchObject({ unavailable: { message: 'no decision' } })
+  expect([...table.entries()].map(([key]) => key)).toEqual(['a', 'b', 'c'])
+})
+
+async function endOf(kafka: Connection): Promise<number> {
+  const admin = kafka.kafka.admin()
+  await admin.connect()
+  const [partition] = await admin.fetchTopicOffsets(kafka.named('settings'))
+  await admin.disconnect()
+  return Number(partition?.high)
+}
+
 test('a table never goes back to an older value, though its consumer begins anew after each rebalance', async () => {
   const kafka = await connection([compacted])
   const producer = closing(await createProducer(kafka))

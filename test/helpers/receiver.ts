@@ -21,7 +21,7 @@ export type Receiver = {
 /**
  * A webhook receiver that fails on instruction, given in the path: `/status/<code>`, `/flaky/<n>` (503 to the first n of each
  * delivery), `/tenth` (503 to the first of one delivery in ten or so), `/hang` (no answer), `/drip` (headers at once, a body that
- * never ends), `/reset`, `/slow/<ms>`, `/switch`.
+ * never ends), `/reset`, `/slow/<ms>`, `/switch`, `/echo` (the request's headers).
  * By hand: `node test/helpers/receiver.ts 9000`.
  */
 export async function startReceiver(port = 0): Promise<Receiver> {
@@ -70,6 +70,7 @@ function answer(what: string, { request, response, argument, id, times, switched
   if (what === 'hang' || (what === 'switch' && switched === 'hang')) return
   if (what === 'reset') request.socket.resetAndDestroy()
   else if (what === 'drip') drip(response)
+  else if (what === 'echo') response.end(JSON.stringify(request.headers))
   else if (what === 'slow') setTimeout(() => response.end(), argument)
   else if (what === 'status') response.writeHead(argument).end(`answered ${argument}`)
   else if (what === 'flaky') response.writeHead(times <= argument ? 503 : 200).end()

@@ -1,0 +1,60 @@
+import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance } from 'fastify'
+import { countRefusedConnection } from './metrics.ts'
+import { isStreamed } from './operation.ts'
+
+/** What clients may take of this process, nearly all of it before they have shown a token. Times in milliseconds. */
+export type Bounds = {
+  /** Open ones; what is above is closed at once. */
+  connections: number
+  headersMs: number
+  /** For a whole request. */
+  requestMs: number
+  /** For one of an upload, whose sender is known. */
+  uploadMs: number
+  /** How often Node looks. */
+  checkMs: number
+}
+
+export const BOUNDS: Bounds = {
+  // a browser has six: some hundred operators at once. With all that may wait on each, 16 KB of headers and 4 KB of a body, 40 MB
+  connections: 1_000,
+  headersMs: 15_000,
+  // 1 MB at 35 KB a second
+  requestMs: 30_000,
+  // millions of lines over a slow line
+  uploadMs: 30 * 60_000,
+  checkMs: 1_000,
+}
+
+/** What Node takes for a server. Of its times for requests there is one for all routes: the longest. */
+export const serverOptions = ({ headersMs, uploadMs, checkMs }: Bounds) => ({
+  requestTimeout: uploadMs,
+  http: { headersTimeout: headersMs, connectionsCheckingInterval: checkMs },
+})
+
+/** Bounds connections, and the time of each request that is no upload. To be called before any route is added. */
+export function bound(app: FastifyInstance, { connections, requestMs }: Bounds): void {
+  const waiting = new WeakMap<IncomingMessage, NodeJS.Timeout>()
+  app.server.maxConnections = connections
+  app.server.on('drop', countRefusedConnection)
+  app.addHook('onRequest', async ({ raw }, reply) => {
+    const timer = setTimeout(() => {
+      if (raw.complete) return
+      // it has its answer, and goes on sending
+      if (reply.raw.headersSent) raw.socket.destroy()
+      else app.server.emit('clientError', late(), raw.socket)
+    }, requestMs).unref()
+    waiting.set(raw, timer)
+  })
+  app.addHook('onResponse', async ({ raw }) => {
+    // what is left of it may still be coming
+    if (raw.complete !== false) clearTimeout(waiting.get(raw))
+  })
+  // behind the guard: who gets here may upload
+  app.addHook('preParsing', async ({ raw, routeOptions }) => {
+    if (isStreamed(routeOptions.config.operation)) clearTimeout(waiting.get(raw))
+  })
+}
+
+const late = () => Object.assign(new Error('the request is not whole'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })

@@ -1,0 +1,54 @@
+import type { OutRecord, Producer } from '../../kafka/produce.ts'
+import type { Codec } from '../../schemas/codec.ts'
+import type { Event } from '../../schemas/event.ts'
+import { eventRecord } from '../../schemas/event-record.ts'
+import type { Computation } from '../../schemas/settings.ts'
+import type { Users } from '../../schemas/suppressed.ts'
+import type { Counts, Sync } from '../../schemas/task.ts'
+import type { Change } from './diff.ts'
+import { identifyOf } from './identify.ts'
+import { memberRecord } from './member.ts'
+
+export type Telling = {
+  sync: Sync
+  computation: Computation
+  suppressed: Users | undefined
+  producer: Pick<Producer, 'produce'>
+  encode: Codec<Event>['encode']
+}
+
+/**
+ * Tells receivers of changes. That a user was told is written when the event is in Kafka: killed in between, the user is told
+ * again, with the same message id. Nothing is told or written of suppressed users: the next sync after the suppression finds them
+ * as different as they are now. @throws when Kafka refuses or does not answer.
+ */
+export async function tell(changes: readonly Change[], telling: Telling): Promise<Omit<Counts, 'unchanged'>> {
+  const { sync, computation, suppressed, producer, encode } = telling
+  const told = changes.filter(({ userId }) => !suppressed?.has(userId))
+  await written(
+    producer,
+    told.map((change) => eventRecord(identifyOf(change, sync, computation), encode)),
+  )
+  await written(
+    producer,
+    told.map((change) => memberRecord(change, sync.of, computation.createdAt)),
+  )
+  const removed = told.filter(({ value }) => value === null).length
+  return { changed: told.length - removed, removed, suppressed: changes.length - told.length }
+}
+
+/** Of users of one that is gone nobody is told: whoever removed it knows. @throws when Kafka refuses or does not answer. */
+export const forget = (
+  users: readonly string[],
+  { of }: Pick<Sync, 'of'>,
+  { producer }: Pick<Telling, 'producer'>,
+) =>
+  written(
+    producer,
+    users.map((userId) => memberRecord({ userId, value: null }, of, '')),
+  )
+
+async function written(producer: Pick<Producer, 'produce'>, records: readonly OutRecord[]): Promise<void> {
+  const outcome = await producer.produce(records)
+  if (outcome !== 'acked') throw new Error(`what a sync comes to cannot be written: ${outcome}`)
+}

@@ -1,0 +1,83 @@
+import type { Connection } from '../../kafka/client.ts'
+import { type Consumer, consume } from '../../kafka/consume.ts'
+import type { Producer } from '../../kafka/produce.ts'
+import { taskCodec, taskKey } from '../../schemas/task.ts'
+import { TASKS } from '../../schemas/topics.ts'
+import type { Tasks } from './follow.ts'
+import { countEnded } from './metrics.ts'
+import { tombstone } from './record.ts'
+import { createRunner, type Running } from './run.ts'
+import { surplus } from './surplus.ts'
+
+type Options = Pick<Running, 'taskWriter' | 'perform'> & {
+  connection: Connection
+  tasks: Tasks
+  producer: Producer
+  onFatal: (error: Error) => void
+}
+
+/** So long a task waits at most after a rebalance. */
+const LOOK_MS = 1_000
+const TIDY_MS = 60_000
+/** Of one transaction: other writes of tasks wait for it. */
+const AT_ONCE = 500
+
+/**
+ * Performs all that is undone while this process has the partition of `tasks`; the table of that topic says what is. The group says only
+ * who has it: each record is settled at once, so that nothing piles up behind a task that takes hours.
+ */
+export async function performTasks(options: Options): Promise<{ close(): Promise<void> }> {
+  const { connection, tasks, producer, onFatal } = options
+  let consumer: Consumer | undefined
+  const owns = () => consumer?.owns() ?? false
+  const now = () => performance.now()
+  const { look, underWay } = createRunner({
+    ...options,
+    owns,
+    onEnded: countEnded,
+    log: connection.log,
+    now,
+  })
+  const opened = await consume({
+    connection,
+    group: 'control.tasks',
+    topics: [TASKS],
+    codec: taskCodec,
+    handle(record) {
+      record.settle()
+      return undefined
+    },
+    producer,
+    onFatal,
+    alsoInFlight: underWay,
+  })
+  consumer = opened
+  let tidyAt = 0
+  tasks.onChange(look)
+  const looks = setInterval(() => {
+    look()
+    if (!owns() || now() < tidyAt) return
+    tidyAt = now() + TIDY_MS
+    void tidy(options)
+  }, LOOK_MS)
+  return {
+    async close() {
+      clearInterval(looks)
+      await opened.close()
+    },
+  }
+}
+
+/** Removes what is over and need not be kept, here and in the topic. When Kafka does not answer, the next time. */
+async function tidy({ tasks, taskWriter }: Pick<Options, 'tasks' | 'taskWriter'>): Promise<void> {
+  const old = surplus(tasks, Date.now())
+  for (let first = 0; first < old.length; first += AT_ONCE) {
+    const some = old.slice(first, first + AT_ONCE)
+    const written = await taskWriter.write(() => {
+      // one of the same id may have come, when another process has tidied
+      const records = some.filter((task) => !tasks.undone.has(taskKey(task))).map(tombstone)
+      return records.length > 0 ? { records } : { refusal: 'nothing is left of them' }
+    })
+    if ('unavailable' in written) return
+  }
+}

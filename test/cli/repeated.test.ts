@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest'
+import { run } from '../../cli/run.ts'
+import { crm, shop } from '../control/in-memory.ts'
+import { control, operatorOf } from './in-memory.ts'
+
+/** `sluice <args>` on an API whose answers to what is sent do not arrive, if that is told. */
+function operator(parts: Parameters<typeof control>[1] = {}) {
+  const memory = control({ sources: [shop], destinations: [crm] }, parts)
+  let isLost = false
+  const asked: typeof memory.asked = async (request) => {
+    const answer = await memory.asked(request)
+    if (isLost && request.method === 'POST') throw new Error('lost on its way')
+    return answer
+  }
+  async function sluice(...args: string[]) {
+    const world = await operatorOf({ asked })
+    const code = await run(args, world)
+    return { code, out: world.out.text(), err: world.err.text() }
+  }
+  const lose = (lost: boolean) => {
+    isLost = lost
+  }
+  return { sluice, lose, tasks: memory.tasks }
+}
+
+describe.each(
+  [
+    ['delete-user', 'u1'],
+    ['replay', 'start', 'crm'],
+  ].map((args) => ({ args })),
+)('sluice $args whose answer is lost', ({ args }) => {
+  test('says under which id it is repeated, and then is done once', async () => {
+    const { sluice, lose, tasks } = operator()
+    lose(true)
+    const { code, err } = await sluice(...args)
+    const [, id = ''] = /Repeated with --id (\S+) it is done once\./.exec(err) ?? []
+    expect([code, id]).toEqual([1, expect.stringMatching(/./)])
+    lose(false)
+    const again = await sluice(...args, '--id', id)
+    expect([again.code, again.err]).toEqual([
+      1,
+      expect.stringMatching(new RegExp(`${id}.*409 id_taken`, 's')),
+    ])
+    expect(tasks.map((task) => task.id)).toEqual([id])
+  })
+
+  test('or that may or may not have been written says so too', async () => {
+    const unavailable = { ok: false, unavailable: new Error('Kafka is away') } as const
+    const { err } = await operator({ taskWriter: { write: async () => unavailable } }).sluice(...args)
+    expect(err).toMatch(
+      /\(503 unavailable\)\nIt may have been accepted all the same\. Repeated with --id made-1 /,
+    )
+  })
+
+  test('that is refused has not been done, and no id is told', async () => {
+    const { err } = await operator().sluice(...args, '--id', 'NO')
+    expect(err).toMatch(/^Refused: /)
+    expect(err).not.toContain('it is done once')
+  })
+})
+
+test('replays are listed, the newest first, also of one destination', async () => {
+  const { sluice, tasks } = operator()
+  expect((await sluice('replay', 'list')).out).toBe('There is no such replay.')
+  for (const id of ['b', 'a', 'c']) await sluice('replay', 'start', 'crm', '--id', id)
+  const times = ['2026-01-02T00:00:00.000Z', '2026-01-03T00:00:00.000Z', '2026-01-01T00:00:00.000Z']
+  for (const [index, task] of tasks.entries()) Object.assign(task, { createdAt: times[index] })
+  const [heads, ...lines] = (await sluice('replay', 'list', '--limit', '2')).out.split('\n')
+  expect(heads).toMatch(/^begun +destination +what +state +read +of +replayed +id$/)
+  expect(lines.map((line) => line.split(/ +/))).toEqual([
+    [times[1], 'crm', 'dead', 'running', '0', '20', '0', 'a'],
+    [times[0], 'crm', 'dead', 'running', '0', '20', '0', 'b'],
+  ])
+  expect((await sluice('replay', 'list', '--destination', 'other')).out).toBe('There is no such replay.')
+  const { items } = JSON.parse((await sluice('replay', 'list', '--json')).out)
+  expect(items.map(({ id }: { id: string }) => id)).toEqual(['a', 'b', 'c'])
+})

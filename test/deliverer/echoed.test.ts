@@ -1,0 +1,76 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { withoutSecrets } from '../../deliverer/echoed.ts'
+import { aDestination } from '../helpers/events.ts'
+
+const withHeaders = (headers: Record<string, string>) =>
+  aDestination({ webhooks: [{ url: 'https://r.example/', headers }] })
+
+/** What is kept of an answer of a receiver that gets this header. */
+const shown = (response: string, value: string) =>
+  withoutSecrets(response, withHeaders({ 'X-Api-Key': value }))
+
+describe('of what a receiver echoes is hidden', () => {
+  const value = 'k3y/"of" <Tom & Jerry>'
+  test.each([
+    ['a value as it is', `you sent ${value}!`, 'you sent ***!'],
+    ['in JSON', JSON.stringify({ 'x-api-key': value }), '{"x-api-key":"***"}'],
+    ['in JSON that escapes slashes', JSON.stringify([value]).replaceAll('/', '\\/'), '["***"]'],
+    ['in HTML', '<p>k3y/&quot;of&quot; &lt;Tom &amp; Jerry&gt;</p>', '<p>***</p>'],
+    ['in a URL', `?key=${encodeURIComponent(value)}&a=1`, '?key=***&a=1'],
+    ['in a form', `key=${new URLSearchParams({ k: value }).toString().slice(2)}`, 'key=***'],
+    ['in base64', `${Buffer.from(value).toString('base64')};`, '***;'],
+    ['in base64 without padding', `${Buffer.from(value).toString('base64').replace(/=+$/, '')};`, '***;'],
+    ['in base64url', `${Buffer.from(value).toString('base64url')};`, '***;'],
+    ['each time', `${value} ${value}`, '*** ***'],
+    ['where the answer was cut off in it', `you sent ${value.slice(0, 6)}`, 'you sent ***'],
+  ])('%s', (_, response, wanted) => {
+    expect(shown(response, value)).toBe(wanted)
+  })
+
+  test.each([
+    ['what stands behind the scheme', 'Bearer t0ken-123', '{"token":"t0ken-123"}', '{"token":"***"}'],
+    ['a user and password', 'Basic dG9tOnMzY3JldA==', '["tom:s3cret"]', '["***"]'],
+    ['a password alone', 'basic dG9tOnMzY3JldA==', 'wrong password s3cret', 'wrong password ***'],
+  ])('%s', (_, value, response, wanted) => {
+    expect(shown(response, value)).toBe(wanted)
+  })
+
+  test('the secrets, and the values of all webhooks, the longer of two first', () => {
+    const destination = aDestination({
+      sharedSecret: 'present-secret',
+      previousSecret: 'previous-secret',
+      webhooks: [
+        { url: 'https://a.example/', headers: { 'X-A': 'team' } },
+        { url: 'https://b.example/', headers: { 'X-B': 'team-of-b' } },
+      ],
+    })
+    expect(withoutSecrets('present-secret previous-secret team-of-b team', destination)).toBe(
+      '*** *** *** ***',
+    )
+  })
+
+  test('any value of four characters or more, wherever it stands and the answer is cut off', () => {
+    const value = fc.stringMatching(/^[!-~]{4,40}$/)
+    fc.assert(
+      fc.property(value, fc.string(), fc.string(), fc.nat(), (key, before, after, kept) => {
+        const whole = JSON.stringify({ before, key, after })
+        const text = shown(whole.slice(0, kept % (whole.length + 1)), key) ?? ''
+        return !text.includes(JSON.stringify(key).slice(1, -1)) || '***'.includes(key)
+      }),
+    )
+  })
+})
+
+describe('what is no secret stays', () => {
+  test.each([
+    ['no answer', null, 'secret'],
+    ['an empty one', '', 'secret'],
+    ['one without it', '{"ok":true}', 'secret'],
+    ['of a value of three characters', '{"version":"abc"}', 'abc'],
+    ['of an empty value', 'thanks', ''],
+    ['the first three characters of one at the end', 'the sec', 'secret'],
+  ])('%s', (_, response, value) => {
+    expect(withoutSecrets(response, withHeaders({ 'X-Any': value }))).toBe(response)
+  })
+})

@@ -1,0 +1,151 @@
+import { expect, test } from 'vitest'
+import { performSync, type SyncParts } from '../../control/computations/perform.ts'
+import { openReaders } from '../../control/computations/readers.ts'
+import { createTurns } from '../../control/computations/turns.ts'
+import { upload } from '../../control/computations/upload.ts'
+import type { Connection } from '../../kafka/client.ts'
+import { createProducer } from '../../kafka/produce.ts'
+import type { Computation } from '../../schemas/settings.ts'
+import type { Sync } from '../../schemas/task.ts'
+import { EVENTS, MEMBERS, UPLOADS } from '../../schemas/topics.ts'
+import { closing, connection, readAll } from '../helpers/cluster.ts'
+
+const now = '2026-01-02T03:04:05.678Z'
+const audience = (id: string, createdAt = now): Computation => ({
+  id,
+  name: id,
+  key: id,
+  sourceId: 'shop',
+  createdAt,
+  lastSyncAt: null,
+  version: 1,
+  updatedAt: createdAt,
+})
+const users = (count: number, from = 0) => Array.from({ length: count }, (_, user) => `u${from + user}`)
+
+/** The audiences `vip` and `new`, what is uploaded for them, and what is told of them. */
+async function audiences() {
+  const kafka = await connection([{ name: UPLOADS }, { name: MEMBERS }, { name: EVENTS }])
+  const producer = closing(await createProducer(kafka))
+  const onFatal = (error: Error) => {
+    throw error
+  }
+  const { readerOf } = closing(openReaders(kafka, onFatal))
+  const known = new Map([audience('vip'), audience('new')].map((each) => [each.id, each]))
+  const suppressed = new Set<string>()
+  const parts: SyncParts = {
+    readerOf,
+    producer,
+    // what is told is read here, not by a router
+    encode: (event) => Buffer.from(JSON.stringify(event)),
+    turns: createTurns(3),
+    keys: [Buffer.alloc(32)],
+    writer: { write: async () => ({ ok: true }) },
+    settings: {
+      audiences: known,
+      traits: new Map(),
+      suppressedUsers: () => suppressed,
+      table: { caughtUp: async () => {} } as SyncParts['settings']['table'],
+    },
+  }
+
+  async function uploaded(id: string, members: readonly string[], more: Partial<Sync> = {}): Promise<Sync> {
+    const of = { kind: 'audience', id } as const
+    const changes = [members.map((userId) => ({ userId, value: 'true' }))]
+    const sync = { kind: 'sync', id: crypto.randomUUID(), createdAt: now, of, others: 'removed' } as const
+    const taken = await upload({ changes, id: sync.id, of }, parts)
+    return { ...sync, state: 'accepted', since: now, ...taken, ...more }
+  }
+
+  /** As `user value`. */
+  async function told(key: string): Promise<string[]> {
+    const events = (await readAll(kafka, EVENTS)).map(({ value }) => JSON.parse(String(value)))
+    return events.flatMap(({ userId, traits }) => {
+      const said = JSON.parse(traits)
+      return key in said ? [`${userId} ${said[key]}`] : []
+    })
+  }
+
+  const perform = (sync: Sync, owned = () => true) => performSync(sync, owned, parts)
+  return { kafka, known, suppressed, uploaded, told, perform }
+}
+
+async function deleteUploads({ kafka, named }: Connection, { partition, to }: Sync['ranges'][number]) {
+  const admin = kafka.admin()
+  await admin.connect()
+  await admin.fetchTopicOffsets(named(UPLOADS)) // else kafkajs does not know the leaders
+  await admin.deleteTopicRecords({ topic: named(UPLOADS), partitions: [{ partition, offset: String(to) }] })
+  await admin.disconnect()
+}
+
+test('an upload that has expired in part before it is compared tells nobody that they left, and fails', async () => {
+  const { kafka, uploaded, told, perform } = await audiences()
+  expect(await perform(await uploaded('vip', users(50)))).toMatchObject({
+    state: 'done',
+    counts: { changed: 50 },
+  })
+  const again = await uploaded('vip', users(50))
+  await deleteUploads(kafka, again.ranges.at(-1) ?? expect.fail('there is nothing uploaded'))
+  await expect(perform(again)).rejects.toMatchObject({ name: 'TaskFailed', code: 'upload_lost' })
+  expect(await told('vip')).toHaveLength(50)
+})
+
+test('an upload of which Kafka has fewer lines than it took does not end as done', async () => {
+  const { uploaded, perform } = await audiences()
+  const sync = await uploaded('vip', users(10))
+  await expect(perform({ ...sync, lines: 11 })).rejects.toMatchObject({ code: 'upload_lost' })
+  // one that Kafka was told twice is whole
+  expect(await perform({ ...sync, lines: 9 })).toMatchObject({ state: 'done' })
+})
+
+test('two audiences are compared at once, each in full', async () => {
+  const { uploaded, told, perform } = await audiences()
+  const syncs = await Promise.all([uploaded('vip', users(5_000)), uploaded('new', users(5_000, 2_500))])
+  const ends = await Promise.all(syncs.map((sync) => perform(sync)))
+  expect(ends).toMatchObject(syncs.map(({ id }) => ({ id, state: 'done', counts: { changed: 5_000 } })))
+  expect(new Set(await told('vip')).size).toBe(5_000)
+  expect(new Set(await told('new')).size).toBe(5_000)
+})
+
+test.each<[string, Computation | undefined]>([
+  ['removed', undefined],
+  ['made anew under the same id', audience('vip', '2026-01-02T03:04:06.000Z')],
+])(
+  'one that is %s meanwhile is told of no further, and what is kept of its users can be forgotten',
+  async (_, next) => {
+    const { kafka, known, uploaded, told, perform } = await audiences()
+    const sync = await uploaded('vip', users(20_000))
+    let asked = 0
+    const end = await perform(sync, () => {
+      asked += 1
+      if (asked === 3) {
+        known.delete('vip')
+        if (next) known.set('vip', next)
+      }
+      return true
+    })
+    expect(end).toMatchObject({ state: 'cancelled' })
+    expect(await told('vip')).toHaveLength(2_000)
+    // begun late it tells nobody at all
+    expect(await perform(sync)).toMatchObject({ state: 'cancelled' })
+    const { since: __, ...rest } = sync
+    const forgetting: Sync = { ...rest, others: 'forgotten', ranges: [], lines: 0 }
+    expect(await perform(forgetting)).toMatchObject({ state: 'done' })
+    expect(await told('vip')).toHaveLength(2_000)
+    const kept = new Map((await readAll(kafka, MEMBERS)).map(({ key, value }) => [key, value.length]))
+    expect(kept.size).toBe(2_000)
+    expect([...kept.values()].filter((length) => length > 0)).toEqual([])
+  },
+)
+
+test('who joins or leaves while suppressed is told of by the first sync after that', async () => {
+  const { suppressed, uploaded, told, perform } = await audiences()
+  const counts = async (members: readonly string[]) => (await perform(await uploaded('vip', members)))?.counts
+  await counts(['stays', 'leaves'])
+  for (const user of ['joins', 'leaves']) suppressed.add(user)
+  for (const _ of ['first', 'second'])
+    expect(await counts(['stays', 'joins'])).toEqual({ changed: 0, removed: 0, unchanged: 1, suppressed: 2 })
+  suppressed.clear()
+  expect(await counts(['stays', 'joins'])).toEqual({ changed: 1, removed: 1, unchanged: 1, suppressed: 0 })
+  expect((await told('vip')).toSorted()).toEqual(['joins true', 'leaves false', 'leaves true', 'stays true'])
+})

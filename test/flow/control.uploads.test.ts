@@ -1,0 +1,113 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { connect } from '../../kafka/client.ts'
+import { createLog } from '../../log.ts'
+import { MEMBERS } from '../../schemas/topics.ts'
+import { ADMIN, type Control, startControl } from '../control/process.ts'
+import { rawTopic } from '../control/topic.ts'
+import { type OwnBroker, startOwnBroker } from '../helpers/broker.ts'
+import { until } from '../helpers/until.ts'
+
+const topicPrefix = `t${randomUUID().slice(0, 8)}.`
+const MANY = 60_000
+
+let broker: OwnBroker
+let control: Control
+beforeAll(async () => {
+  broker = await startOwnBroker()
+  control = startControl({
+    kafkaBrokers: broker.now.brokers,
+    registryUrl: inject('registryUrl'),
+    topicPrefix,
+    key: randomBytes(32),
+    settings: { PARTITIONS: '4' },
+  })
+  await control.ask('POST', '/api/sources', { body: { id: 'shop', name: 'Shop' } })
+})
+afterAll(async () => {
+  await control?.kill()
+  await broker?.close()
+})
+
+async function made(id: string): Promise<void> {
+  const { status } = await control.ask('POST', '/api/audiences', { body: { id, name: id, sourceId: 'shop' } })
+  expect(status).toBe(201)
+}
+
+async function put(id: string, members: string | ReadableStream<Uint8Array>) {
+  const response = await fetch(`${await control.ready()}/api/audiences/${id}/members`, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${ADMIN}`, 'content-type': 'text/plain' },
+    body: members,
+    duplex: 'half',
+  })
+  return { status: response.status, json: (await response.json()) as Record<string, unknown> }
+}
+
+const users = (count: number) => Array.from({ length: count }, (_, user) => `user-${user}\n`).join('')
+
+/** Keys of the topic of members that belong to an audience. */
+async function kept(id: string): Promise<number> {
+  const log = createLog({ role: 'start', level: 'silent' })
+  const brokers = broker.now.brokers.split(',')
+  const connection = connect(
+    { brokers, ssl: false, sasl: undefined, topicPrefix, partitions: 4, replication: 1 },
+    { clientId: 'test', log },
+  )
+  const keys = [...(await rawTopic(connection, MEMBERS)).keys()]
+  return keys.filter((key) => key.startsWith(`${id}/`)).length
+}
+
+test('several audiences are uploaded at once, and none has to be begun anew', async () => {
+  const ids = ['a', 'b', 'c', 'd', 'e', 'f']
+  await Promise.all(ids.map(made))
+  const answers = await Promise.all(ids.map((id) => put(id, users(2_000))))
+  for (const { json } of answers) expect(json).toMatchObject({ state: 'done', changed: 2_000 })
+  expect(control.lines.filter((line) => line.includes('a task failed'))).toEqual([])
+})
+
+test('an audience that is removed while its users are told of ends that, and nothing is kept of them', async () => {
+  await made('gone')
+  const uploading = put('gone', users(MANY))
+  await until(async () => (await kept('gone')) > 0, { timeout: 20_000 })
+  expect(await control.ask('DELETE', '/api/audiences/gone')).toMatchObject({ status: 204 })
+  const { json } = await uploading
+  expect(json.id).toBeDefined()
+  await until(async () => (await control.ask('GET', `/api/syncs/${json.id}`)).json.state === 'cancelled', {
+    timeout: 20_000,
+  })
+  // the forgetting comes after it
+  await until(async () => (await kept('gone')) === 0, { timeout: 30_000 })
+  expect(await kept('a')).toBe(2_000)
+})
+
+test('while Kafka is away an upload and a change of members answer 503 in time, and are taken again afterwards', async () => {
+  await made('late')
+  const { readable, writable } = new TransformStream<Uint8Array>()
+  const writer = writable.getWriter()
+  const begun = put('late', readable)
+  await writer.write(Buffer.from(users(1_000)))
+  // it is under way
+  await until(async () => (await put('late', 'u\n')).json.code === 'sync_running')
+  process.kill(broker.now.pid, 'SIGSTOP')
+  try {
+    const began = performance.now()
+    const patching = control.ask('PATCH', '/api/audiences/a/members', { body: { add: ['someone'] } })
+    const whole = put('b', users(10))
+    await writer.write(Buffer.from(users(2_000)))
+    await writer.close()
+    for (const { status, json } of await Promise.all([begun, patching, whole]))
+      expect({ status, code: json.code }).toEqual({ status: 503, code: 'unavailable' })
+    expect(performance.now() - began).toBeLessThan(15_000)
+  } finally {
+    process.kill(broker.now.pid, 'SIGCONT')
+  }
+  const again = await until(
+    async () => {
+      const answer = await put('late', 'u\n')
+      return answer.status === 200 && answer.json
+    },
+    { timeout: 30_000 },
+  )
+  expect(again).toMatchObject({ state: 'done', changed: 1 })
+})
