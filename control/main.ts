@@ -41,6 +41,7 @@ await run('control', async (context) => {
     writer,
     ...background,
     ...activity,
+    ladder: config.delivery,
     lag,
     egress,
     openPoster,

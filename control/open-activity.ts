@@ -1,3 +1,5 @@
+import { openOffsets } from '../kafka/offsets.ts'
+import { openReader } from '../kafka/reader.ts'
 import type { Context } from '../lifecycle.ts'
 import type { SchemaName } from '../schemas/codec.ts'
 import type { Settings } from '../schemas/follow.ts'
@@ -6,6 +8,7 @@ import { ATTEMPTS, DEAD, EVENTS, REJECTED } from '../schemas/topics.ts'
 import type { ActivityParts } from './activity.ts'
 import { followAttempts } from './attempts/follow.ts'
 import { followDead } from './dead/follow.ts'
+import { createEventSearch } from './events/search.ts'
 import { openFeed } from './live/feed.ts'
 import { createLive } from './live/live.ts'
 import { countSkipped, countUnreadable, watchHeld, watchLive } from './metrics.ts'
@@ -16,7 +19,9 @@ type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'onFata
 }
 
 /** Begins to read what goes on; resolves when that has begun. */
-export async function openActivity(parts: Parts): Promise<Pick<ActivityParts, 'attempts' | 'dead' | 'live'>> {
+export async function openActivity(
+  parts: Parts,
+): Promise<Pick<ActivityParts, 'attempts' | 'dead' | 'live' | 'events'>> {
   const { config, connection, closing, log, onFatal, settings } = parts
   const registry = openRegistry(config.registry)
   const decoding = async <N extends SchemaName>(schema: N, topic: string) => ({
@@ -24,14 +29,24 @@ export async function openActivity(parts: Parts): Promise<Pick<ActivityParts, 'a
     onUnreadable: countUnreadable(topic),
   })
   const close = (open: { close(): Promise<void> }) => open.close()
-  const [attempts, dead, event, rejected] = await Promise.all([
+  const reading = (topic: string) => openReader({ connection, topic, onFatal })
+  const [attempts, dead, event, rejected, events, rejections] = await Promise.all([
     decoding('attempt', ATTEMPTS).then((read) => followAttempts({ ...read, connection, onFatal })),
     decoding('delivery', DEAD).then((read) => followDead({ ...read, connection, onFatal })),
     decoding('event', EVENTS),
     decoding('rejected', REJECTED),
+    reading(EVENTS),
+    reading(REJECTED),
   ])
   closing.adopt(attempts, close)
   closing.adopt(dead, close)
+  closing.adopt(events, close)
+  closing.adopt(rejections, close)
+  const search = createEventSearch({
+    openOffsets: () => openOffsets(connection),
+    events: { reader: events, codec: event.codec },
+    rejected: { reader: rejections, codec: rejected.codec },
+  })
   const live = createLive({
     openFeed: (onFatal) =>
       openFeed({
@@ -53,5 +68,5 @@ export async function openActivity(parts: Parts): Promise<Pick<ActivityParts, 'a
     [ATTEMPTS]: () => attempts.newest.all().length,
     [DEAD]: () => dead.newest.all().length,
   })
-  return { attempts, dead, live }
+  return { attempts, dead, live, events: search }
 }

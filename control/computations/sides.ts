@@ -38,13 +38,13 @@ export async function readPartition(
   const members = await readerOf(keptIn[sync.of.kind])
   const { low = 0, high = 0 } = (await members.bounds()).get(partition) ?? {}
   const prefix = Buffer.from(memberKey(sync.of, ''))
-  await members.read({ partition, from: low, to: high }, (value, _, key) => {
+  await members.read({ partition, from: low, to: high }, (value, _, { key }) => {
     if (key?.subarray(0, prefix.length).equals(prefix))
       apply(sides, { userId: key.toString('utf8', prefix.length), value, since: at.since })
   })
   const range = sync.ranges.find((each) => each.partition === partition)
   if (range && range.from < range.to)
-    await (await readerOf(UPLOADS)).read(range, (value, _, key) => {
+    await (await readerOf(UPLOADS)).read(range, (value, _, { key }) => {
       if (value && key?.toString() === sync.id)
         for (const line of readLines(value)) sides.listed.set(line.userId, line.value)
     })

@@ -2,6 +2,7 @@ import type { Reader } from '../../kafka/reader.ts'
 import type { Codec, Decoded } from '../../schemas/codec.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Place } from '../newest/place.ts'
+import { oneByOne } from '../one-by-one.ts'
 import { rangesOf } from './ranges.ts'
 
 type Where = Pick<Place, 'partition' | 'offset'>
@@ -10,7 +11,8 @@ type Where = Pick<Place, 'partition' | 'offset'>
 export type ReadBodies = <T extends Where>(places: readonly T[]) => Promise<Map<T, Delivery>>
 
 export function bodiesFrom(reader: Pick<Reader, 'read'>, codec: Pick<Codec<Delivery>, 'decode'>): ReadBodies {
-  let last: Promise<unknown> = Promise.resolve()
+  // a partition has one range that is read
+  const inTurn = oneByOne()
 
   async function readNow<T extends Where>(places: readonly T[]): Promise<Map<T, Delivery>> {
     const wanted = new Map(places.map((place) => [keyOf(place), place]))
@@ -31,12 +33,7 @@ export function bodiesFrom(reader: Pick<Reader, 'read'>, codec: Pick<Codec<Deliv
     return bodies
   }
 
-  return (places) => {
-    // one after another: a partition has one range that is read
-    const reading = last.then(() => readNow(places))
-    last = reading.catch(() => undefined)
-    return reading
-  }
+  return (places) => inTurn(() => readNow(places))
 }
 
 const keyOf = ({ partition, offset }: Where) => `${partition}/${offset}`

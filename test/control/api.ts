@@ -39,6 +39,8 @@ export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial
     ...deadHeld(),
     ...lagHeld(),
     live: createLive({ openFeed: () => expect.fail('nobody was to watch'), onSkipped: () => {}, log }),
+    events: { search: () => expect.fail('nothing was to be searched') },
+    ladder: { ladder: [], windowMs: 0 },
     tasks,
     taskWriter,
     // uploads are tried on a real broker

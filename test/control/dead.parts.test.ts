@@ -86,7 +86,10 @@ describe('bodies', () => {
         reading.delete(range.partition)
         if (fault && ranges.length === 1) throw fault
         for (let offset = range.from; offset < range.to; offset++)
-          onValue(Buffer.from(offset === 13 ? 'broken' : `${range.partition}/${offset}`), offset, null)
+          onValue(Buffer.from(offset === 13 ? 'broken' : `${range.partition}/${offset}`), offset, {
+            key: null,
+            timestamp: 0,
+          })
       },
     }
   }
