@@ -5,6 +5,7 @@ import type { Tokens } from './auth.ts'
 import { forgetter } from './computations/forget.ts'
 import { audiences, traits } from './computations/nouns.ts'
 import { type ComputationRouteParts, computationRoutes } from './computations/routes.ts'
+import { type ConsoleParts, consoleRoutes } from './console/routes.ts'
 import { type DeletionRouteParts, deletionRoutes } from './deletions/routes.ts'
 import { destinations } from './destinations.ts'
 import { docsRoutes } from './docs/routes.ts'
@@ -29,7 +30,8 @@ export type AppParts = RouteParts &
   ComputationRouteParts &
   ReplayRouteParts &
   DeletionRouteParts &
-  TestSendParts & {
+  TestSendParts &
+  ConsoleParts & {
     tokens: Tokens
     guesses: Guesses
     /** Proxies (CIDRs) that say whence a client comes, and whether by https. */
@@ -56,7 +58,6 @@ export function createApp(parts: AppParts): FastifyInstance {
   })
   const operations = collectOperations(app)
   app.setErrorHandler(answerError)
-  app.setNotFoundHandler((_, reply) => send(reply, notFound))
   takeOnlyJson(app)
   letGoAtTheEnd(app)
   dropSilentAtTheEnd(app)
@@ -66,6 +67,7 @@ export function createApp(parts: AppParts): FastifyInstance {
       return reply.code(status).type(type).send(body)
     })
   docsRoutes(app)
+  consoleRoutes(app, parts)
   app.register(async (api) => apiRoutes(api, parts, operations), { prefix: '/api' })
   return app
 }

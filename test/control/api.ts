@@ -52,6 +52,7 @@ export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial
     keys,
     tokens,
     trustProxy: [],
+    ingest: { url: undefined, port: 8080 },
     // no time goes by
     guesses: createGuesses(() => 0),
     probe,

@@ -6,10 +6,12 @@ import { ADMIN, api, VIEW } from './api.ts'
 import { type Document, documentOf, expectDescribed, type Operation } from './described.ts'
 import { shop } from './in-memory.ts'
 
-/** For operators, and the page that shows this description. */
-const BESIDE = ['/livez', '/readyz', '/metrics', '/docs', '/docs/start.js', '/docs/swagger-ui.css'].concat(
-  '/docs/swagger-ui-bundle.js',
-)
+/** For operators, the page that shows this description, and the console. */
+const BESIDE = [
+  ...['/livez', '/readyz', '/metrics'],
+  ...['/docs', '/docs/start.js', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js'],
+  ...['/', '/assets/*'],
+]
 
 const served = () => documentOf(api().app)
 

@@ -1,0 +1,5 @@
+import { Page } from '../../parts/page.tsx'
+
+export default function View() {
+  return <Page title="Soon">soon</Page>
+}

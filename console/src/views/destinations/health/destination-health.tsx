@@ -1,0 +1,5 @@
+import type { Destination } from '../../../api/destinations.ts'
+
+export function DestinationHealth({ destination }: { destination: Destination }) {
+  return <>{destination.name}</>
+}
