@@ -9,30 +9,37 @@ import type { ActivityParts } from './activity.ts'
 import { followAttempts } from './attempts/follow.ts'
 import { followDead } from './dead/follow.ts'
 import { createEventSearch } from './events/search.ts'
+import { createHealth } from './health/health.ts'
+import { followIngest } from './ingest/follow.ts'
 import { openFeed } from './live/feed.ts'
 import { createLive } from './live/live.ts'
 import { countSkipped, countUnreadable, watchHeld, watchLive } from './metrics.ts'
 import { decodeOrPass } from './newest/decode.ts'
 
 type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'onFatal'> & {
-  settings: Pick<Settings, 'sources'>
+  settings: Pick<Settings, 'sources' | 'destinations' | 'loaded'>
 }
 
 /** Begins to read what goes on; resolves when that has begun. */
 export async function openActivity(
   parts: Parts,
-): Promise<Pick<ActivityParts, 'attempts' | 'dead' | 'live' | 'events'>> {
+): Promise<Pick<ActivityParts, 'attempts' | 'dead' | 'live' | 'events' | 'health' | 'intake'>> {
   const { config, connection, closing, log, onFatal, settings } = parts
   const registry = openRegistry(config.registry)
   const decoding = async <N extends SchemaName>(schema: N, topic: string) => ({
     codec: await openCodec(registry, schema, `${connection.named(topic)}-value`),
     onUnreadable: countUnreadable(topic),
   })
+  const health = createHealth({ destinations: settings.destinations, now: Date.now })
   const close = (open: { close(): Promise<void> }) => open.close()
   const reading = (topic: string) => openReader({ connection, topic, onFatal })
   const [attempts, dead, event, rejected, events, rejections] = await Promise.all([
-    decoding('attempt', ATTEMPTS).then((read) => followAttempts({ ...read, connection, onFatal })),
-    decoding('delivery', DEAD).then((read) => followDead({ ...read, connection, onFatal })),
+    decoding('attempt', ATTEMPTS).then((read) =>
+      followAttempts({ ...read, connection, onRead: health.attempt, onFatal }),
+    ),
+    decoding('delivery', DEAD).then((read) =>
+      followDead({ ...read, connection, onRead: health.died, onFatal }),
+    ),
     decoding('event', EVENTS),
     decoding('rejected', REJECTED),
     reading(EVENTS),
@@ -68,5 +75,15 @@ export async function openActivity(
     [ATTEMPTS]: () => attempts.newest.all().length,
     [DEAD]: () => dead.newest.all().length,
   })
-  return { attempts, dead, live, events: search }
+  const intake = followIngest({
+    open: () => openOffsets(connection),
+    onFailed: (err) => log.warn({ err }, 'how many calls come in cannot be looked at'),
+  })
+  closing.adopt(intake, close)
+  void Promise.all([settings.loaded, attempts.loaded]).then(
+    () => health.begin(attempts.newest.all().map(({ attempt }) => attempt)),
+    // settings that cannot be read end the process elsewhere
+    () => undefined,
+  )
+  return { attempts, dead, live, events: search, health, intake }
 }

@@ -1,4 +1,3 @@
-import type { Outcome } from '../../deliverer/classify.ts'
 import { type Ladder, next } from '../../deliverer/ladder.ts'
 import { type Unmatched, unmatched } from '../../router/match.ts'
 import { deliveryId, UNTRIED } from '../../router/route.ts'
@@ -6,6 +5,7 @@ import type { Attempt } from '../../schemas/attempt.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Event } from '../../schemas/event.ts'
 import type { Destination } from '../../schemas/settings.ts'
+import { outcomeOf } from '../attempts/outcome.ts'
 import type { DeadLetter } from '../dead/query.ts'
 
 /**
@@ -105,13 +105,6 @@ function afterRound(attempts: readonly Attempt[], last: Attempt, ladder: Ladder)
 function roundOf(attempts: readonly Attempt[], last: Attempt): Attempt[] {
   const since = attempts.findLastIndex(({ attempt }) => attempt !== last.attempt)
   return attempts.slice(since + 1).filter(({ outcome }) => outcome !== 'deferred')
-}
-
-/** As the deliverer had it when it logged it. */
-export function outcomeOf({ outcome, status, code }: Attempt): Outcome {
-  if (outcome === 'delivered') return { outcome, status: status ?? 0 }
-  if (outcome === 'refused' || outcome === 'deferred') return { outcome, code: code ?? '' }
-  return { outcome: 'retry', code: code ?? '', ...(status !== null && { status }) }
 }
 
 /** Of a delivery all that the ladder goes by is in its attempts. */

@@ -3,9 +3,12 @@ import { z } from 'zod'
 import { problem } from '../answer.ts'
 import { path } from '../http.ts'
 import { isoTime, timeShape } from '../iso-time.ts'
+import { createBroadcast } from '../live/broadcast.ts'
+import { STREAM, streamed } from '../live/stream.ts'
+import { countSkipped } from '../metrics.ts'
 import { isLoadedSoon, loading } from '../newest/loaded.ts'
 import { operation } from '../operation.ts'
-import type { Lag } from './follow.ts'
+import type { Lag, Report } from './follow.ts'
 import { lagItemShape } from './item.ts'
 
 export type LagRouteParts = { lag: Omit<Lag, 'close'> }
@@ -18,8 +21,18 @@ const unreachable = problem(
 const lagShape = z.strictObject({ group: z.string().optional(), topic: z.string().optional() })
 const answerShape = z.strictObject({ items: z.array(lagItemShape), at: timeShape })
 
-/** `/lag`: how far each consumer group is behind, in each partition. */
+/** `/lag`: how far each consumer group is behind, in each partition. `/lag/stream`: the same, live. */
 export function lagRoutes(api: FastifyInstance, { lag }: LagRouteParts): void {
+  const broadcast = createBroadcast({
+    current: {
+      lag() {
+        const report = lag.latest()
+        return report && shown(report)
+      },
+    },
+    onSkipped: countSkipped('slow'),
+  })
+  api.addHook('preClose', async () => broadcast.end())
   path(api, '/lag', {
     GET: operation({
       summary: 'How far each consumer group is behind',
@@ -33,8 +46,20 @@ export function lagRoutes(api: FastifyInstance, { lag }: LagRouteParts): void {
         const items = report.items.filter(
           (item) => item.group === (group ?? item.group) && item.topic === (topic ?? item.topic),
         )
-        return { status: 200, body: { items, at: isoTime(report.at) } }
+        return { status: 200, body: shown({ ...report, items }) }
       },
     }),
   })
+  path(api, '/lag/stream', {
+    GET: operation({
+      summary: 'Watch how far each consumer group is behind',
+      description:
+        'Server-sent events `lag` (as `GET /api/lag`), at once and then with each look, every 2 s.',
+      answers: { 200: STREAM },
+      refuses: ['too_many_watchers'],
+      handle: async ({ method }) => ((await isLoadedSoon(lag)) ? streamed(method, broadcast.watch) : loading),
+    }),
+  })
 }
+
+const shown = ({ items, at }: Report) => ({ items, at: isoTime(at) })

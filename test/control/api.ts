@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { expect, onTestFinished } from 'vitest'
 import { type AppParts, createApp } from '../../control/app.ts'
+import { createHealth } from '../../control/health/health.ts'
 import { createLive } from '../../control/live/live.ts'
 import { createGuesses } from '../../control/session/guesses.ts'
 import { attemptsHeld } from './attempts-in-memory.ts'
@@ -41,6 +42,8 @@ export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial
     live: createLive({ openFeed: () => expect.fail('nobody was to watch'), onSkipped: () => {}, log }),
     events: { search: () => expect.fail('nothing was to be searched') },
     ladder: { ladder: [], windowMs: 0 },
+    health: createHealth({ destinations: memory.settings.destinations, now: Date.now }),
+    intake: { loaded: Promise.resolve(), isLoaded: () => true, latest: () => undefined },
     tasks,
     taskWriter,
     // uploads are tried on a real broker
