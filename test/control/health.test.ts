@@ -111,6 +111,12 @@ test('attempts from before the settings were known count for breakers as well', 
   expect(json).toMatchObject({ now: { retrying: 5 }, endpoints: [{ breaker: 'open' }] })
 })
 
+test('an attempt from before then counts once', async () => {
+  const few = Array.from({ length: 3 }, (_, each) => failed({ startedAt: now - 100 + each }))
+  const { json } = await ask(held([], few), '/api/destinations/crm/health')
+  expect(json.endpoints).toMatchObject([{ breaker: 'closed' }])
+})
+
 test('of a destination that is not there: 404', async () => {
   expect(await ask(held(), '/api/destinations/gone/health')).toMatchObject({
     status: 404,

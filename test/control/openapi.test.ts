@@ -23,7 +23,8 @@ const operations = ({ paths }: Document) =>
       operation,
     })),
   )
-const at = (path: string) => path.replace('{id}', 'nothing')
+/** A stream has no end: one that is asked for what it has not is refused. */
+const at = (path: string) => path.replace('{id}', 'nothing') + (path.endsWith('/stream') ? '?asked=no' : '')
 
 /** What an operation may be refused with, as `status code`. */
 const refusals = ({ responses }: Operation) =>
