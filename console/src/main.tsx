@@ -1,4 +1,4 @@
-import '@mantine/core/styles.css'
+import './look/library.css'
 import 'uplot/dist/uPlot.min.css'
 import './look.css'
 import { MantineProvider } from '@mantine/core'

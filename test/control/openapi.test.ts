@@ -6,11 +6,12 @@ import { ADMIN, api, VIEW } from './api.ts'
 import { type Document, documentOf, expectDescribed, type Operation } from './described.ts'
 import { shop } from './in-memory.ts'
 
-/** For operators, the page that shows this description, and the console. */
+/** For operators, and people's pages. */
 const BESIDE = [
   ...['/livez', '/readyz', '/metrics'],
   ...['/docs', '/docs/start.js', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js'],
-  ...['/', '/assets/*'],
+  // the console; of its /assets/* Fastify prints the end alone
+  ...['/', '/*'],
 ]
 
 const served = () => documentOf(api().app)

@@ -1,5 +1,5 @@
-import { Page } from '../../parts/page.tsx'
+import { Computations } from './computations.tsx'
 
-export default function View() {
-  return <Page title="Soon">soon</Page>
+export default function Traits() {
+  return <Computations key="traits" kind="traits" />
 }

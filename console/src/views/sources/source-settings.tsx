@@ -1,4 +1,4 @@
-import { Button, Group, NumberInput, SimpleGrid, Stack, Switch, Text, TextInput } from '@mantine/core'
+import { Button, Group, SimpleGrid, Stack, Switch, Text, TextInput } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import type { UseQueryResult } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
@@ -50,8 +50,8 @@ type Parts = {
 function Form({ source, onSaved, onReload, onTouch, isSaved }: Parts) {
   const [name, setName] = useState(source.name)
   const [enabled, setEnabled] = useState(source.enabled)
-  const [perSecond, setPerSecond] = useState<string | number>(source.rateLimit?.perSecond ?? '')
-  const [burst, setBurst] = useState<string | number>(source.rateLimit?.burst ?? '')
+  const [perSecond, setPerSecond] = useState(String(source.rateLimit?.perSecond ?? ''))
+  const [burst, setBurst] = useState(String(source.rateLimit?.burst ?? ''))
   const replace = useReplaceSource(source)
   function submit(event: FormEvent) {
     event.preventDefault()
@@ -78,19 +78,21 @@ function Form({ source, onSaved, onReload, onTouch, isSaved }: Parts) {
             onChange={(event) => setEnabled(event.currentTarget.checked)}
           />
           <SimpleGrid cols={{ base: 1, xs: 2 }} maw={420}>
-            <NumberInput
+            <TextInput
+              type="number"
               label="Calls a second"
               description="In the long run; empty: no limit."
               value={perSecond}
-              onChange={setPerSecond}
+              onChange={(event) => setPerSecond(event.currentTarget.value)}
               min={0}
               error={faultAt(replace.error, '/rateLimit/perSecond')}
             />
-            <NumberInput
+            <TextInput
+              type="number"
               label="At once"
               description="As many may come in a burst."
               value={burst}
-              onChange={setBurst}
+              onChange={(event) => setBurst(event.currentTarget.value)}
               min={0}
               error={faultAt(replace.error, '/rateLimit/burst')}
             />

@@ -1,0 +1,16 @@
+import { Paper, Text } from '@mantine/core'
+import type { ReactNode } from 'react'
+
+/** One number under its name. */
+export function Figure({ label, children, hint }: { label: string; children: ReactNode; hint?: string }) {
+  return (
+    <Paper withBorder p="sm" title={hint}>
+      <Text size="xs" c="dimmed">
+        {label}
+      </Text>
+      <Text fz={24} fw={650} lh={1.3}>
+        {children}
+      </Text>
+    </Paper>
+  )
+}
