@@ -72,6 +72,7 @@ export const FAULT_CODES = [
   'address_forbidden',
   'unknown_source',
   'unknown_destination',
+  'unknown_delivery',
   'destination_disabled',
   'nothing_to_keep',
   'outdated_secret',

@@ -59,6 +59,8 @@ export const replayTask = z.object({
   what: z.enum(['dead', 'events']),
   /** Of dead letters: those alone that died of it. */
   reason: z.string().optional(),
+  /** Where those dead letters are that were chosen one by one; without it all of the ranges are meant. */
+  places: z.array(z.object({ partition: z.number().int(), offset: z.number().int() })).optional(),
   /** Times of the records: from the first to before the second. */
   from: z.string(),
   to: z.string(),

@@ -17,7 +17,7 @@ export type Counts = { read: number; replayed: number }
 export type Replaying<T> = {
   ranges: readonly Range[]
   /** What is made of a record; undefined: nothing. */
-  make: (record: Pick<Taken<T>, 'key' | 'value' | 'timestamp'>) => Made | undefined
+  make: (record: Pick<Taken<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'offset'>) => Made | undefined
   pace: Pace
   tally: Tally
   counts: Counts
