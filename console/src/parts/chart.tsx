@@ -22,6 +22,19 @@ type ChartParts = {
 
 const HEIGHT = 200
 
+const MINUTE_S = 60
+const BY_MINUTE = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' })
+const BY_SECOND = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
+
+/** At least a minute: of one value alone no span can be seen. */
+const spanned: uPlot.Range.Function = (_, min, max) => [Math.min(min, max - MINUTE_S), max]
+
+/** As clocks are written where it is read. */
+function clocked({ scales: { x } }: uPlot, ticks: readonly number[]): string[] {
+  const isShort = (x?.max ?? 0) - (x?.min ?? 0) < 5 * MINUTE_S
+  return ticks.map((at) => (isShort ? BY_SECOND : BY_MINUTE).format(at * 1_000))
+}
+
 /** Lines over time, and the same as a table. */
 export function Chart({ label, times, lines, format }: ChartParts) {
   const [isTable, { toggle }] = useDisclosure()
@@ -69,10 +82,13 @@ function Lines({ label, times, lines, format }: ChartParts) {
         height: HEIGHT,
         legend: { live: true },
         cursor: { drag: { x: false, y: false } },
-        scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
-        axes: [axis, { ...axis, size: 64, values: (_, ticks) => ticks.map(format) }],
+        scales: { x: { range: spanned }, y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
+        axes: [
+          { ...axis, values: (plot, ticks) => clocked(plot, ticks) },
+          { ...axis, size: 64, values: (_, ticks) => ticks.map(format) },
+        ],
         series: [
-          { label: 'Time', value: (_, at) => (at === null ? '' : new Date(at * 1_000).toLocaleTimeString()) },
+          { label: 'Time', value: (_, at) => (at === null ? '' : BY_SECOND.format(at * 1_000)) },
           ...labels.split('\n').map((name, index) => ({
             label: name,
             stroke: strokes.split(' ')[index] ?? 'gray',

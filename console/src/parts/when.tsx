@@ -6,7 +6,7 @@ import { fromNow, localTime, shortTime, utcTime } from './time.ts'
 export function When({ at, short = false }: { at: string | null; short?: boolean }) {
   if (at === null) return <>never</>
   return (
-    <time dateTime={at} title={utcTime(at)}>
+    <time dateTime={at} title={utcTime(at)} className="time">
       {short ? shortTime(at) : localTime(at)}
     </time>
   )
@@ -16,7 +16,7 @@ export function When({ at, short = false }: { at: string | null; short?: boolean
 export function Since({ at }: { at: string }) {
   const now = useNow()
   return (
-    <time dateTime={at} title={`${localTime(at)} (${utcTime(at)})`}>
+    <time dateTime={at} title={`${localTime(at)} (${utcTime(at)})`} className="time">
       {fromNow(at, now)}
     </time>
   )

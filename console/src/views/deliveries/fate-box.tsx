@@ -2,10 +2,10 @@ import { Anchor, Box, Group, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import { useDestinations } from '../../api/destinations.ts'
 import type { Fate } from '../../api/events.ts'
-import { AttemptTable } from '../../parts/attempt-table.tsx'
 import { State } from '../../parts/badge.tsx'
 import { Since } from '../../parts/when.tsx'
 import { reasonOf, stateOf } from '../../parts/words/outcomes.ts'
+import { Attempts } from './attempts.tsx'
 import { WHY_NOT } from './why-not.ts'
 
 /** What became of a call at one destination. */
@@ -53,9 +53,7 @@ export function FateBox({ fate, messageId }: { fate: Fate; messageId: string | n
           </Anchor>
         </Text>
       )}
-      {attempts.length > 0 && (
-        <AttemptTable attempts={attempts} urls={destination?.webhooks.map(({ url }) => url) ?? []} />
-      )}
+      <Attempts attempts={attempts} urls={destination?.webhooks.map(({ url }) => url) ?? []} />
     </Box>
   )
 }

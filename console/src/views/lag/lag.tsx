@@ -35,7 +35,9 @@ export default function Lag() {
       {last ? (
         <Stack>
           <SimpleGrid cols={{ base: 2, lg: 4 }}>
-            <Figure label="Worst state">{worst ? statusOf(worst).label : '–'}</Figure>
+            <Figure label="Worst state" isBad={worst === 'stop' || worst === 'stall'}>
+              {worst ? statusOf(worst).label : '–'}
+            </Figure>
             <Figure label="Longest wait">{duration(late * 1_000)}</Figure>
             <Figure label="Calls in, a second">{ingest ? rate(ingest.perSecond) : '–'}</Figure>
             <Figure label="Rejected, a second">{ingest ? rate(ingest.rejectedPerSecond) : '–'}</Figure>

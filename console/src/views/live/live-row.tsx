@@ -21,16 +21,14 @@ export function LiveRow({ row }: { row: Row }) {
         py={8}
         px={4}
       >
-        <Group gap="sm" wrap="wrap">
-          <Text size="xs" c="dimmed" w={92}>
-            <When at={row.at} short />
-          </Text>
-          <Head row={row} />
-          <Box
-            ml="auto"
-            c="dimmed"
-            style={{ transform: opened ? 'rotate(180deg)' : 'none', display: 'flex' }}
-          >
+        <Group gap="sm" wrap="nowrap" align="flex-start">
+          <Group gap="xs" flex={1} miw={0}>
+            <Text size="xs" c="dimmed" w={92}>
+              <When at={row.at} short />
+            </Text>
+            <Head row={row} />
+          </Group>
+          <Box pt={4} c="dimmed" style={{ transform: opened ? 'rotate(180deg)' : 'none', display: 'flex' }}>
             <Icon of="down" size={16} />
           </Box>
         </Group>

@@ -28,7 +28,6 @@ export function HealthTable({ destinations, health }: TableParts) {
               <Table.Th>State</Table.Th>
               <Table.Th ta="right">Delivered</Table.Th>
               <Table.Th ta="right">Tried again</Table.Th>
-              <Table.Th ta="right">Put off</Table.Th>
               <Table.Th ta="right">Given up</Table.Th>
               <Table.Th ta="right">p50</Table.Th>
               <Table.Th ta="right">p99</Table.Th>
@@ -47,7 +46,6 @@ export function HealthTable({ destinations, health }: TableParts) {
                 </Table.Td>
                 <Table.Td ta="right">{now ? whole(now.delivered) : ''}</Table.Td>
                 <Table.Td ta="right">{now ? whole(now.retrying) : ''}</Table.Td>
-                <Table.Td ta="right">{now ? whole(now.deferred) : ''}</Table.Td>
                 <Table.Td ta="right">{now ? whole(now.dead) : ''}</Table.Td>
                 <Table.Td ta="right">{now?.p50 != null ? duration(now.p50) : '–'}</Table.Td>
                 <Table.Td ta="right">{now?.p99 != null ? duration(now.p99) : '–'}</Table.Td>

@@ -16,7 +16,7 @@ export default function Overview() {
   const sources = useSources()
   const { health, ingest, state } = useOverview()
   const sum = (name: 'delivered' | 'retrying' | 'dead') =>
-    health ? whole(health.items.reduce((total, item) => total + item[name], 0)) : '–'
+    health?.items.reduce((total, item) => total + item[name], 0)
   return (
     <Page title="Overview" beside={<StreamMark state={state} />}>
       <Loaded query={destinations}>
@@ -28,9 +28,11 @@ export default function Overview() {
                 <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }}>
                   <Figure label="Calls in, a second">{ingest ? rate(ingest.perSecond) : '–'}</Figure>
                   <Figure label="Rejected, a second">{ingest ? rate(ingest.rejectedPerSecond) : '–'}</Figure>
-                  <Figure label="Delivered, last minute">{sum('delivered')}</Figure>
-                  <Figure label="Failed, tried again">{sum('retrying')}</Figure>
-                  <Figure label="Given up">{sum('dead')}</Figure>
+                  <Figure label="Delivered, last minute">{shown(sum('delivered'))}</Figure>
+                  <Figure label="Failed, tried again">{shown(sum('retrying'))}</Figure>
+                  <Figure label="Given up" isBad={(sum('dead') ?? 0) > 0}>
+                    {shown(sum('dead'))}
+                  </Figure>
                 </SimpleGrid>
                 <HealthTable destinations={all} health={health?.items ?? []} />
               </>
@@ -41,3 +43,5 @@ export default function Overview() {
     </Page>
   )
 }
+
+const shown = (count: number | undefined) => (count === undefined ? '–' : whole(count))

@@ -20,7 +20,9 @@ export function DestinationHealth({ destination }: { destination: Destination })
           <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }}>
             <Figure label="Delivered, last minute">{whole(now.delivered)}</Figure>
             <Figure label="Failed, tried again">{whole(now.retrying)}</Figure>
-            <Figure label="Given up">{whole(now.dead)}</Figure>
+            <Figure label="Given up" isBad={now.dead > 0}>
+              {whole(now.dead)}
+            </Figure>
             <Figure label="Half are answered in" hint="p50">
               {ms(now.p50)}
             </Figure>

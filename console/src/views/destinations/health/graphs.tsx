@@ -21,9 +21,10 @@ export function Graphs({ minutes }: { minutes: Health['minutes'] }) {
   )
 }
 
+/** Deferrals are left out: of one delivery there may be many, and none is a POST. */
 function series(minutes: Health['minutes']) {
   const known = minutes.filter(({ at }) => at !== null)
-  const of = (name: 'delivered' | 'retry' | 'refused' | 'deferred' | 'dead' | 'p50' | 'p99') =>
+  const of = (name: 'delivered' | 'retry' | 'refused' | 'dead' | 'p50' | 'p99') =>
     known.map((minute) => minute[name])
   return {
     times: known.map(({ at }) => at ?? ''),
@@ -31,7 +32,6 @@ function series(minutes: Health['minutes']) {
       { label: 'Delivered', color: 'green' as const, values: of('delivered') },
       { label: 'Failed, tried again', color: 'orange' as const, values: of('retry') },
       { label: 'Refused', color: 'grape' as const, values: of('refused') },
-      { label: 'Put off', color: 'gray' as const, values: of('deferred') },
       { label: 'Given up', color: 'red' as const, values: of('dead') },
     ],
     answers: [
