@@ -3,7 +3,7 @@ import { answered, api, type Shapes } from './client.ts'
 import { queries } from './queries.ts'
 
 export type Replay = Shapes['Replay']
-export type NewReplay = Shapes['NewReplay'] & { deliveryIds?: string[] }
+export type NewReplay = Shapes['NewReplay']
 
 const changed = () => queries.invalidateQueries({ queryKey: ['replays'] })
 

@@ -1,6 +1,6 @@
 import { Accordion, Group, Table, Text } from '@mantine/core'
 import { State } from '../../parts/badge.tsx'
-import { whole } from '../../parts/number.ts'
+import { counted, whole } from '../../parts/number.ts'
 import { duration } from '../../parts/time.ts'
 import type { GroupLag } from './group.ts'
 import { groupOf, statusOf } from './status.ts'
@@ -20,7 +20,7 @@ export function Groups({ groups }: { groups: readonly GroupLag[] }) {
                 </Text>
               </div>
               <Group gap="md">
-                <Text size="sm">{whole(group.records)} records</Text>
+                <Text size="sm">{counted(group.records, 'record')}</Text>
                 <Text size="sm">{waiting(group)}</Text>
                 <State label={statusOf(group.status).label} color={statusOf(group.status).color} />
               </Group>

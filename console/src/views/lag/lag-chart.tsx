@@ -1,4 +1,4 @@
-import { SegmentedControl } from '@mantine/core'
+import { SegmentedControl, Text } from '@mantine/core'
 import { useMemo, useState } from 'react'
 import type { Look } from '../../api/lag.ts'
 import { Chart, type Line } from '../../parts/chart.tsx'
@@ -30,12 +30,18 @@ export function LagChart({ looks }: { looks: readonly Look[] }) {
         />
       }
     >
-      <Chart
-        label={unit === 'seconds' ? 'Seconds behind, by group' : 'Records behind, by group'}
-        times={times}
-        lines={lines}
-        format={unit === 'seconds' ? inSeconds : whole}
-      />
+      {times.length < 2 ? (
+        <Text size="sm" c="dimmed" role="status">
+          Two looks make a line: one moment ...
+        </Text>
+      ) : (
+        <Chart
+          label={unit === 'seconds' ? 'Seconds behind, by group' : 'Records behind, by group'}
+          times={times}
+          lines={lines}
+          format={unit === 'seconds' ? inSeconds : whole}
+        />
+      )}
     </Panel>
   )
 }

@@ -21,6 +21,7 @@ export default function Lag() {
   const groups = groupsOf(last?.items ?? [])
   const worst = worstOf(groups)
   const late = Math.max(0, ...groups.map(({ seconds }) => seconds ?? 0))
+  const rungs = groups.find(({ group }) => group === 'deliverer.rungs')
   return (
     <Page
       title="Lag"
@@ -34,11 +35,12 @@ export default function Lag() {
       )}
       {last ? (
         <Stack>
-          <SimpleGrid cols={{ base: 2, lg: 4 }}>
+          <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }}>
             <Figure label="Worst state" isBad={worst === 'stop' || worst === 'stall'}>
               {worst ? statusOf(worst).label : '–'}
             </Figure>
             <Figure label="Longest wait">{duration(late * 1_000)}</Figure>
+            <Figure label="Ladder past due">{duration((rungs?.seconds ?? 0) * 1_000)}</Figure>
             <Figure label="Calls in, a second">{ingest ? rate(ingest.perSecond) : '–'}</Figure>
             <Figure label="Rejected, a second">{ingest ? rate(ingest.rejectedPerSecond) : '–'}</Figure>
           </SimpleGrid>
