@@ -1,5 +1,4 @@
 import { openOffsets } from '../kafka/offsets.ts'
-import { openReader } from '../kafka/reader.ts'
 import type { Context } from '../lifecycle.ts'
 import type { SchemaName } from '../schemas/codec.ts'
 import type { Settings } from '../schemas/follow.ts'
@@ -8,7 +7,7 @@ import { ATTEMPTS, DEAD, EVENTS, REJECTED } from '../schemas/topics.ts'
 import type { ActivityParts } from './activity.ts'
 import { followAttempts } from './attempts/follow.ts'
 import { followDead } from './dead/follow.ts'
-import { createEventSearch } from './events/search.ts'
+import { openEventReading } from './events/open.ts'
 import { createHealth } from './health/health.ts'
 import { followIngest } from './ingest/follow.ts'
 import { openFeed } from './live/feed.ts'
@@ -23,7 +22,7 @@ type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'onFata
 /** Begins to read what goes on; resolves when that has begun. */
 export async function openActivity(
   parts: Parts,
-): Promise<Pick<ActivityParts, 'attempts' | 'dead' | 'live' | 'events' | 'health' | 'intake'>> {
+): Promise<Pick<ActivityParts, 'attempts' | 'dead' | 'live' | 'events' | 'trace' | 'health' | 'intake'>> {
   const { config, connection, closing, log, onFatal, settings } = parts
   const registry = openRegistry(config.registry)
   const decoding = async <N extends SchemaName>(schema: N, topic: string) => ({
@@ -32,28 +31,21 @@ export async function openActivity(
   })
   const health = createHealth({ destinations: settings.destinations, now: Date.now })
   const close = (open: { close(): Promise<void> }) => open.close()
-  const reading = (topic: string) => openReader({ connection, topic, onFatal })
-  const [attempts, dead, event, rejected, events, rejections] = await Promise.all([
-    decoding('attempt', ATTEMPTS).then((read) =>
-      followAttempts({ ...read, connection, onRead: health.attempt, onFatal }),
-    ),
-    decoding('delivery', DEAD).then((read) =>
-      followDead({ ...read, connection, onRead: health.died, onFatal }),
-    ),
+  const [attempt, delivery, event, rejected] = await Promise.all([
+    decoding('attempt', ATTEMPTS),
+    decoding('delivery', DEAD),
     decoding('event', EVENTS),
     decoding('rejected', REJECTED),
-    reading(EVENTS),
-    reading(REJECTED),
+  ])
+  const codecs = { event: event.codec, rejected: rejected.codec, attempt: attempt.codec }
+  const [attempts, dead, { events, trace, close: closeReading }] = await Promise.all([
+    followAttempts({ ...attempt, connection, onRead: health.attempt, onFatal }),
+    followDead({ ...delivery, connection, onRead: health.died, onFatal }),
+    openEventReading({ connection, ladder: config.delivery, codecs, onFatal }),
   ])
   closing.adopt(attempts, close)
   closing.adopt(dead, close)
-  closing.adopt(events, close)
-  closing.adopt(rejections, close)
-  const search = createEventSearch({
-    openOffsets: () => openOffsets(connection),
-    events: { reader: events, codec: event.codec },
-    rejected: { reader: rejections, codec: rejected.codec },
-  })
+  closing.defer(closeReading)
   const live = createLive({
     openFeed: (onFatal) =>
       openFeed({
@@ -85,5 +77,5 @@ export async function openActivity(
     // settings that cannot be read end the process elsewhere
     () => undefined,
   )
-  return { attempts, dead, live, events: search, health, intake }
+  return { attempts, dead, live, events, trace, health, intake }
 }

@@ -63,6 +63,12 @@ function reasonAgainst(event: Event, destination: Destination | undefined): Reas
   return unmatched(event, destination) ?? null
 }
 
+/** Whether there may have been attempts that are not known. */
+export function isMissing({ state, attempts }: Fate, receivedAt: number, knownSince: number): boolean {
+  const isOpen = state === 'unknown' || state === 'retrying'
+  return isOpen && (attempts.at(-1)?.startedAt ?? receivedAt) < knownSince
+}
+
 type Standing = Pick<Fate, 'state' | 'nextAttemptAt'>
 
 function standing(
@@ -79,11 +85,15 @@ function standing(
   if (!last && !isRouted) return is(null)
   if (!last) return is(event.receivedAt >= knownSince ? 'waiting' : 'unknown')
   if (last.outcome === 'cancelled') return is('cancelled')
-  return afterRound(attempts, last, ladder)
+  const after = afterRound(attempts, last, ladder)
+  const longestMs = Math.max(0, ...ladder.ladder.map(({ delayMs }) => delayMs))
+  // what came of the next attempt is not known any more
+  const isOld = (after.nextAttemptAt ?? last.startedAt + longestMs) < knownSince
+  return after.state === 'retrying' && isOld ? is('unknown') : after
 }
 
 /** What the deliverer decides by the last round, as far as the log tells: a receiver's Retry-After and the end of a deferral it does not. */
-function afterRound(attempts: readonly Attempt[], last: Attempt, ladder: Ladder): Standing {
+export function afterRound(attempts: readonly Attempt[], last: Attempt, ladder: Ladder): Standing {
   const round = roundOf(attempts, last)
   if (round.length === 0) return { state: 'retrying', nextAttemptAt: null }
   const endedAt = Math.max(...round.map(({ startedAt, durationMs }) => startedAt + durationMs))

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Ladder } from '../../deliverer/ladder.ts'
 import type { Logger } from '../../log.ts'
 import { deliveryId } from '../../router/route.ts'
+import type { Attempt } from '../../schemas/attempt.ts'
 import type { Event } from '../../schemas/event.ts'
 import { type Answer, problem } from '../answer.ts'
 import type { AttemptRouteParts } from '../attempts/routes.ts'
@@ -13,15 +14,17 @@ import type { Facts } from '../noun.ts'
 import { operation } from '../operation.ts'
 import { pageOf } from '../page.ts'
 import { patiently } from '../patience.ts'
-import { type Fate, fateOf } from './fate.ts'
+import { type Fate, fateOf, isMissing } from './fate.ts'
 import { type History, historyOf, namedBy } from './history.ts'
 import { type EventsAsked, eventsShape } from './query.ts'
 import type { EventSearch } from './search.ts'
 import { eventShape, shownEvent, shownRejection } from './shown.ts'
+import { merged, type Trace } from './trace.ts'
 
 export type EventRouteParts = AttemptRouteParts &
   DeadRouteParts & {
     events: EventSearch
+    trace: Trace
     settings: Pick<Facts, 'sources' | 'destinations'>
     ladder: Ladder
     log: Pick<Logger, 'warn'>
@@ -77,7 +80,7 @@ async function answer(asked: EventsAsked, parts: EventRouteParts): Promise<Answe
   )
   if (!searching) return tooMany
   const { items, next, searchedSince } = await searching
-  const fates = fatesOf(
+  const fates = await fatesOf(
     items.flatMap((item) => ('event' in item ? item.event : [])),
     asked.destinationId,
     parts,
@@ -108,32 +111,38 @@ function connectedTo(destinations: Facts['destinations']): (sourceId: string) =>
   }
 }
 
+type Fates = Map<Event, Fate[]>
+
 /** At each destination that is connected to its source, that it has been tried for, or that is asked for. */
-function fatesOf(
+async function fatesOf(
   events: readonly Event[],
   destinationId: string | undefined,
-  { settings, ladder, attempts, dead }: EventRouteParts,
-): Map<Event, Fate[]> {
+  { settings, ladder, attempts, dead, trace }: EventRouteParts,
+): Promise<Fates> {
   const history: History = historyOf(events, { attempts, dead, now: Date.now() })
   const connected = connectedTo(settings.destinations)
-  return new Map(
-    events.map((event) => {
-      const ids = destinationId
-        ? [destinationId]
-        : new Set([...connected(event.sourceId), ...history.destinationsOf(event)])
-      const fates = [...ids].map((id) =>
-        fateOf(
-          event,
-          id,
-          {
-            destination: settings.destinations.get(id),
-            ...history.of(deliveryId(id, event)),
-            knownSince: history.knownSince,
-          },
-          ladder,
-        ),
-      )
-      return [event, fates]
-    }),
+  const { knownSince } = history
+
+  const fates = (traced?: Map<string, Attempt[]>): Fates =>
+    new Map(
+      events.map((event) => {
+        const ids = destinationId
+          ? [destinationId]
+          : new Set([...connected(event.sourceId), ...history.destinationsOf(event)])
+        return [event, [...ids].map((id) => fate(event, id, traced))]
+      }),
+    )
+
+  function fate(event: Event, id: string, traced?: Map<string, Attempt[]>): Fate {
+    const known = history.of(deliveryId(id, event))
+    const all = merged(traced?.get(deliveryId(id, event)) ?? [], known.attempts)
+    const destination = settings.destinations.get(id)
+    return fateOf(event, id, { ...known, attempts: all, destination, knownSince }, ladder)
+  }
+
+  const first = fates()
+  const missed = [...first].flatMap(([{ receivedAt }, of]) =>
+    of.filter((each) => isMissing(each, receivedAt, knownSince)).map((each) => ({ ...each, receivedAt })),
   )
+  return missed.length === 0 ? first : fates(await trace(missed, knownSince))
 }

@@ -41,6 +41,7 @@ export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial
     ...lagHeld(),
     live: createLive({ openFeed: () => expect.fail('nobody was to watch'), onSkipped: () => {}, log }),
     events: { search: () => expect.fail('nothing was to be searched') },
+    trace: () => expect.fail('nothing was to be traced'),
     ladder: { ladder: [], windowMs: 0 },
     health: createHealth({ destinations: memory.settings.destinations, now: Date.now }),
     intake: { loaded: Promise.resolve(), isLoaded: () => true, latest: () => undefined },

@@ -107,6 +107,21 @@ describe('what became of it', () => {
       { state: 'retrying', nextAttemptAt: 14_010, dead: { time: 2_010 } },
     ],
     [
+      'failed, its next attempt not known any more',
+      { attempts: [failed(1, 2_000)], knownSince: 7_011 },
+      { state: 'unknown', nextAttemptAt: null },
+    ],
+    [
+      'put off, and maybe still so',
+      { attempts: [tried({ outcome: 'deferred', code: 'breaker_open' })], knownSince: 32_000 },
+      { state: 'retrying' },
+    ],
+    [
+      'put off, longer ago than any rung',
+      { attempts: [tried({ outcome: 'deferred', code: 'breaker_open' })], knownSince: 32_001 },
+      { state: 'unknown' },
+    ],
+    [
       'cancelled',
       {
         attempts: [

@@ -25,6 +25,7 @@ function searching(items: FoundCall[] = [{ event }], parts: Parameters<typeof ap
           return { items, next: '1.0.0', searchedSince: event.receivedAt }
         },
       },
+      trace: async () => new Map(),
       ...parts,
     },
   )
@@ -63,6 +64,24 @@ test('an event is told with its call and its destinations, and a view token may 
     },
   ])
   expect(json.items[0].destinations).toHaveLength(1)
+})
+
+test('attempts that are not held any more are looked for in the log', async () => {
+  const held = attemptsHeld([anAttempt({ deliveryId: 'later', startedAt: event.receivedAt + 1 })])
+  const asked: unknown[] = []
+  const found = anAttempt({ deliveryId: id, startedAt: event.receivedAt + 1 })
+  const { ask } = searching(undefined, {
+    ...held,
+    async trace(missed, until) {
+      asked.push([missed, until])
+      return new Map([[id, [found]]])
+    },
+  })
+  const { json } = await ask({ url: '/api/events?messageId=m1' })
+  expect(asked).toMatchObject([
+    [[{ deliveryId: id, destinationId: 'crm', receivedAt: event.receivedAt }], expect.any(Number)],
+  ])
+  expect(json.items[0].destinations).toMatchObject([{ state: 'delivered', attempts: [{ deliveryId: id }] }])
 })
 
 test('a destination that it was tried for is told of, though it is not there any more', async () => {

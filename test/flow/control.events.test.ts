@@ -2,12 +2,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readConfig } from '../../config.ts'
 import { createProducer, type Producer } from '../../kafka/produce.ts'
 import { deliveryId } from '../../router/route.ts'
+import type { Attempt } from '../../schemas/attempt.ts'
 import type { Codec } from '../../schemas/codec.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Event } from '../../schemas/event.ts'
 import { eventRecord } from '../../schemas/event-record.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
-import { DEAD, EVENTS } from '../../schemas/topics.ts'
+import { ATTEMPTS, DEAD, EVENTS } from '../../schemas/topics.ts'
+import { anAttempt } from '../control/attempts-in-memory.ts'
 import { aDeadOne } from '../control/dead-in-memory.ts'
 import { anEvent } from '../helpers/events.ts'
 import { type Receiver, startReceiver } from '../helpers/receiver.ts'
@@ -40,6 +42,7 @@ let receiver: Receiver
 let producer: Producer
 let codec: Codec<Event>
 let deliveries: Codec<Delivery>
+let attempts: Codec<Attempt>
 
 beforeAll(async () => {
   receiver = await startReceiver()
@@ -53,6 +56,7 @@ beforeAll(async () => {
   producer = await createProducer(sluice.connection)
   const registry = openRegistry(readConfig(sluice.env, 'control').registry)
   codec = await openCodec(registry, 'event', `${sluice.connection.named(EVENTS)}-value`)
+  attempts = await openCodec(registry, 'attempt', `${sluice.connection.named(ATTEMPTS)}-value`)
   deliveries = await openCodec(registry, 'delivery', `${sluice.connection.named(DEAD)}-value`)
 })
 
@@ -243,6 +247,32 @@ test('four searches are under way at once, more are told to come again', async (
     if (status === 200) expect(bodies[index]).toMatchObject({ items: [{ messageId: 'first' }] })
     else expect([status, bodies[index]]).toMatchObject([429, { code: 'too_many_searches' }])
   expect(new Set(asked.map(({ status }) => status))).toEqual(new Set([200, 429]))
+})
+
+test('what became of it is known when its attempts are not held any more', async () => {
+  const before = await events('messageId=first')
+  const later = Array.from({ length: 11_000 }, (_, each) =>
+    anAttempt({
+      deliveryId: `filler-${each}`,
+      messageId: `filler-${each}`,
+      destinationId: 'filler',
+      startedAt: Date.now(),
+    }),
+  )
+  for (let from = 0; from < later.length; from += 500)
+    await producer.produce(
+      later.slice(from, from + 500).map((each) => ({
+        topic: ATTEMPTS,
+        key: each.destinationId,
+        value: attempts.encode(each),
+      })),
+    )
+  await until(async () => {
+    const { body } = await sluice.api('get', 'attempts?messageId=filler-10999')
+    return (body.items as unknown[]).length === 1
+  })
+  expect((await sluice.api('get', 'attempts?messageId=first')).body).toMatchObject({ items: [] })
+  expect(await events('messageId=first')).toEqual(before)
 })
 
 test('after a restart the same is found', async () => {
