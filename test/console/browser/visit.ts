@@ -1,0 +1,63 @@
+import { fileURLToPath } from 'node:url'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { expect, onTestFinished } from 'vitest'
+
+type Visiting = { colorScheme?: 'light' | 'dark'; width?: number; timezoneId?: string }
+
+export type Visit = { page: Page; context: BrowserContext }
+
+/**
+ * A browser of one person, until the test is over. Fails the test where the page has an error, breaks its own policy, or asks
+ * another host.
+ */
+export async function visit(
+  browser: Browser,
+  origins: readonly string[],
+  { colorScheme = 'light', width = 1280, timezoneId = 'Europe/Berlin' }: Visiting = {},
+): Promise<Visit> {
+  const context = await browser.newContext({
+    baseURL: origins[0] ?? '',
+    colorScheme,
+    timezoneId,
+    viewport: { width, height: 900 },
+    permissions: ['clipboard-read', 'clipboard-write'],
+    reducedMotion: 'reduce',
+  })
+  context.setDefaultTimeout(10_000)
+  const page = await context.newPage()
+  const wrong: string[] = []
+  page.on('pageerror', ({ message }) => wrong.push(message))
+  page.on('console', (message) => {
+    // whoever is not signed in, and what a test has refused: the browser reports answers, too
+    const isAnswer = message.text().startsWith('Failed to load resource')
+    if (message.type() === 'error' && !isAnswer) wrong.push(message.text())
+  })
+  page.on('request', (request) => {
+    if (!origins.includes(new URL(request.url()).origin)) wrong.push(`asked ${request.url()}`)
+  })
+  onTestFinished(async () => {
+    await context.close()
+    expect(wrong).toEqual([])
+  })
+  return { page, context }
+}
+
+export async function signIn(page: Page, token: string, path = '/'): Promise<void> {
+  await page.goto(path)
+  await page.getByRole('textbox', { name: 'Control token' }).fill(token)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page
+    .getByRole('navigation', { name: 'Main' })
+    .or(page.getByRole('button', { name: 'Open the menu' }))
+    .first()
+    .waitFor()
+}
+
+/** To be looked at by people: test/console/screenshots, which git ignores. */
+export async function shoot(page: Page, name: string): Promise<void> {
+  const path = fileURLToPath(new URL(`../screenshots/${name}.png`, import.meta.url))
+  await page.screenshot({ path, animations: 'disabled' })
+}
+
+/** What is in the clipboard: read in the page, whose globals are not these. */
+export const copied = (page: Page): Promise<string> => page.evaluate('navigator.clipboard.readText()')
