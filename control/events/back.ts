@@ -50,7 +50,9 @@ const WIDER = 4
  */
 export async function searchBack<T>(search: Search<T>): Promise<Searched<T>> {
   const { limit, cursor, since = 0, until, now, most, isOver } = search
-  const top = cursor ? timeBehind(cursor) : until
+  const asked = cursor ? timeBehind(cursor) : until
+  // below zero a time means something else to Kafka
+  const top = asked === undefined ? undefined : Math.max(0, asked)
   let spots = await spotsBefore(search, top)
   let to = top ?? now
   let widthMs = FIRST_MS
@@ -84,7 +86,10 @@ const timeBehind = ({ time, partition, offset }: Place) => (partition === 0 && o
 async function spotsBefore<T>({ parts, offsets }: Search<T>, top: number | undefined): Promise<Spot[]> {
   const found = await Promise.all(
     parts.map(async ({ topic, isSearched }, index) => {
-      const [bounds, tops] = await Promise.all([offsets.bounds(topic), top && offsets.at(topic, top)])
+      const [bounds, tops] = await Promise.all([
+        offsets.bounds(topic),
+        top === undefined ? undefined : offsets.at(topic, top),
+      ])
       const toOf = new Map(tops ? tops.map(({ partition, offset }) => [partition, offset]) : [])
       return bounds
         .filter(({ partition }) => isSearched(partition))

@@ -21,11 +21,13 @@ function searchOf(topics: Topics, low = 0) {
   const offsets: Search<string>['offsets'] = {
     bounds: async (topic) =>
       rowsOf(topic).map((rows, partition) => ({ partition, low: lowOf(rows), end: rows.length })),
-    at: async (topic, time) =>
-      rowsOf(topic).map((rows, partition) => ({
+    at: async (topic, time) => {
+      if (time < 0) throw new Error('no time')
+      return rowsOf(topic).map((rows, partition) => ({
         partition,
         offset: lowOf(rows) + offsetAt(rows.slice(lowOf(rows)), time),
-      })),
+      }))
+    },
   }
   const parts = topics.map(
     (partitions, index): Part<string> => ({
@@ -159,6 +161,16 @@ describe('a search', () => {
     const { items } = await search({ step: 50, limit: 100 })
     expect(items[0]).toBe('999')
     expect(Math.max(...reads)).toBeLessThanOrEqual(50)
+  })
+
+  test('of a time before 1970 finds nothing: below zero a time is none to Kafka', async () => {
+    const { search, reads } = searchOf(given)
+    const nothing = { items: [], next: null }
+    expect(await search({ until: -5 })).toMatchObject(nothing)
+    expect(await search({ until: 0 })).toMatchObject(nothing)
+    expect(await search({ cursor: cursorShape.parse('-99.0.0') })).toMatchObject(nothing)
+    expect(reads).toEqual([])
+    expect((await search({ since: -5 })).items).toHaveLength(5)
   })
 
   test('of partitions that are not to be searched reads nothing', async () => {
