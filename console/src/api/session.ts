@@ -31,7 +31,8 @@ export const useSignOut = () =>
   useMutation({
     mutationFn: () => answered(api.DELETE('/api/session')),
     onSuccess() {
-      queries.clear()
       queries.setQueryData(['session'], null)
+      // nothing of it is there for whoever signs in next
+      queries.removeQueries({ predicate: ({ queryKey: [what] }) => what !== 'session' })
     },
   })

@@ -11,6 +11,7 @@ export const variables: CSSVariablesResolver = ({ colors }) => {
     variables: {},
     light: {
       ...text(9),
+      '--mantine-color-green-light-color': '#17602a',
       '--mantine-color-yellow-light-color': '#7a4a00',
       '--mantine-color-orange-light-color': '#9a3412',
       '--mantine-color-dimmed': '#566069',

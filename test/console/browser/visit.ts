@@ -53,6 +53,16 @@ export async function signIn(page: Page, token: string, path = '/'): Promise<voi
     .waitFor()
 }
 
+/** To another view as a link leads there: without loading the page anew. */
+export async function move(page: Page, path: string): Promise<void> {
+  // the view before is gone with the next frame
+  await page.evaluate(
+    `history.pushState(null, '', ${JSON.stringify(path)}), new Promise(requestAnimationFrame)`,
+  )
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await page.getByLabel('Loading').first().waitFor({ state: 'detached' })
+}
+
 /** To be looked at by people: test/console/screenshots, which git ignores. */
 export async function shoot(page: Page, name: string): Promise<void> {
   const path = fileURLToPath(new URL(`../screenshots/${name}.png`, import.meta.url))
