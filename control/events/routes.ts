@@ -9,7 +9,7 @@ import type { AttemptRouteParts } from '../attempts/routes.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
 import { path } from '../http.ts'
 import { isoTime, timeShape } from '../iso-time.ts'
-import { isLoadedSoon, loading } from '../newest/loaded.ts'
+import { isLoadedSoon, loading, unreachable } from '../newest/loaded.ts'
 import type { Facts } from '../noun.ts'
 import { operation } from '../operation.ts'
 import { pageOf } from '../page.ts'
@@ -34,11 +34,6 @@ const tooMany = problem(
   { code: 'too_many_searches', message: 'As many searches as may be are under way: try again in a moment' },
   { 'retry-after': '1' },
 )
-const unreachable = problem(
-  { code: 'unavailable', message: 'Kafka does not answer: try again in a moment' },
-  { 'retry-after': '5' },
-)
-
 const answerShape = pageOf(eventShape).extend({
   searchedSince: timeShape.describe(
     'All that came in from then on has been searched. Null: all that there is. While there is a `next`, older ones may follow.',

@@ -46,13 +46,9 @@ export function createEventSearch(parts: SearchParts): EventSearch {
     asked: EventsAsked,
     destinationsOf: (sourceId: string) => readonly string[],
   ): Promise<Searched<FoundCall>> {
-    underWay += 1
-    const offsets = await parts.openOffsets().catch((error) => {
-      underWay -= 1
-      throw error
-    })
     const begun = performance.now()
     const { limit, cursor, since, until } = asked
+    const offsets = await parts.openOffsets()
     try {
       return await searchBack({
         parts: [eventsPart(asked, parts, destinationsOf), rejectedPart(asked, parts)],
@@ -68,14 +64,18 @@ export function createEventSearch(parts: SearchParts): EventSearch {
         inTurn,
       })
     } finally {
-      underWay -= 1
       await offsets.close()
     }
   }
 
   return {
-    search: (asked, destinationsOf) =>
-      underWay >= MOST_AT_ONCE ? undefined : searchNow(asked, destinationsOf),
+    search(asked, destinationsOf) {
+      if (underWay >= MOST_AT_ONCE) return undefined
+      underWay += 1
+      return searchNow(asked, destinationsOf).finally(() => {
+        underWay -= 1
+      })
+    },
   }
 }
 

@@ -1,19 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { problem } from '../answer.ts'
 import { path } from '../http.ts'
 import { isoTime, timeShape } from '../iso-time.ts'
-import { isLoadedSoon, loading } from '../newest/loaded.ts'
+import { isLoadedSoon, loading, unreachable } from '../newest/loaded.ts'
 import { operation } from '../operation.ts'
 import type { Ingest } from './follow.ts'
 import type { Rates } from './rates.ts'
 
 export type IngestRouteParts = { intake: Pick<Ingest, 'loaded' | 'isLoaded' | 'latest'> }
-
-const unreachable = problem(
-  { code: 'unavailable', message: 'Kafka has not answered for a while: try again in a moment' },
-  { 'retry-after': '5' },
-)
 
 const count = z.number().int().nonnegative()
 

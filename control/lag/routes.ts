@@ -1,22 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { problem } from '../answer.ts'
 import { path } from '../http.ts'
 import { isoTime, timeShape } from '../iso-time.ts'
 import { createBroadcast } from '../live/broadcast.ts'
 import { STREAM, streamed } from '../live/stream.ts'
 import { countSkipped } from '../metrics.ts'
-import { isLoadedSoon, loading } from '../newest/loaded.ts'
+import { isLoadedSoon, loading, unreachable } from '../newest/loaded.ts'
 import { operation } from '../operation.ts'
 import type { Lag, Report } from './follow.ts'
 import { lagItemShape } from './item.ts'
 
 export type LagRouteParts = { lag: Omit<Lag, 'close'> }
-
-const unreachable = problem(
-  { code: 'unavailable', message: 'Kafka has not answered for a while: try again in a moment' },
-  { 'retry-after': '5' },
-)
 
 const lagShape = z.strictObject({ group: z.string().optional(), topic: z.string().optional() })
 const answerShape = z.strictObject({ items: z.array(lagItemShape), at: timeShape })
