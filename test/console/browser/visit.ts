@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 
-type Visiting = { colorScheme?: 'light' | 'dark'; width?: number; timezoneId?: string }
+export type Visiting = { colorScheme?: 'light' | 'dark'; width?: number; timezoneId?: string }
 
 export type Visit = { page: Page; context: BrowserContext }
 

@@ -1,44 +1,26 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Receiver, startReceiver } from '../../helpers/receiver.ts'
-import { type System, startSystem } from '../../helpers/system.ts'
+import { beforeAll, expect, test } from 'vitest'
 import { until } from '../../helpers/until.ts'
-import { chromiumPath, openChromium } from './chromium.ts'
 import { giveUp } from './dead-letters.ts'
-import { shoot, signIn, visit } from './visit.ts'
+import { ADMIN, type Stage } from './stage.ts'
+import { shoot, signIn } from './visit.ts'
 
-const ADMIN = 'test-admin-token-0123456789'
-
-describe.skipIf(!chromiumPath)('who looks into what goes on', () => {
-  let sluice: System
-  let good: Receiver
-  let bad: Receiver
-  let browser: Browser
-
+/** @param on the stage, once it is open. */
+export function lookInto(on: () => Stage): void {
   beforeAll(async () => {
-    ;[good, bad, sluice, browser] = await Promise.all([
-      startReceiver(),
-      startReceiver(),
-      startSystem({ RETRY_LADDER: '200ms,60s' }),
-      openChromium(),
-    ])
+    const { sluice, good, bad } = on()
+    await sluice.api('post', 'sources', { id: 'shop', name: 'Shop', writeKey: 'shop-write-key' })
     await sluice.destination('crm', [`${good.url}/crm`])
     await sluice.destination('billing', [`${bad.url}/status/503`])
     await sluice.destination('search', [`${good.url}/search`], { eventTypes: ['identify'] })
     await sluice.destination('old', [`${good.url}/old`], { enabled: false })
     await sluice.send([
-      { type: 'track', userId: 'u1', event: 'Paid', messageId: 'paid-1' },
-      { type: 'track', userId: 'u1', event: 'Kept', messageId: 'kept-1', integrations: { All: false } },
+      { type: 'track', userId: 'anna', event: 'Paid', messageId: 'paid-1' },
+      { type: 'track', userId: 'anna', event: 'Kept', messageId: 'kept-1', integrations: { All: false } },
       { type: 'track', event: 'Of nobody', messageId: 'nobody-1' },
     ])
   })
-  afterAll(() => Promise.all([browser?.close(), sluice?.close(), good?.close(), bad?.close()]))
-
-  const come = (colorScheme: 'light' | 'dark' = 'light') =>
-    visit(browser, [sluice.control, sluice.ingest], { colorScheme })
-
   test('why did my event not arrive? Delivered here, tried again there, and why not elsewhere', async () => {
-    const { page } = await come()
+    const { page } = await on().come()
     await signIn(page, ADMIN, '/deliveries')
     await page.getByRole('textbox', { name: 'Message id' }).fill('paid-1')
     await page.getByRole('button', { name: 'Search' }).click()
@@ -53,7 +35,7 @@ describe.skipIf(!chromiumPath)('who looks into what goes on', () => {
   })
 
   test('an event that its call turned off, one that was rejected, and one that nobody knows', async () => {
-    const { page } = await come('dark')
+    const { page } = await on().come({ colorScheme: 'dark' })
     await signIn(page, ADMIN, '/deliveries?messageId=kept-1')
     await page.getByText('The call itself turned it off').first().waitFor()
     await page.goto('/deliveries?messageId=nobody-1')
@@ -61,13 +43,13 @@ describe.skipIf(!chromiumPath)('who looks into what goes on', () => {
     await page.getByText('userId or anonymousId is needed').waitFor()
     await page.goto('/deliveries?messageId=nothing-1')
     await page.getByText('There is no such event').waitFor()
-    await page.goto('/deliveries?userId=u1')
+    await page.goto('/deliveries?userId=anna')
     await page.getByRole('heading', { name: 'track “Kept”' }).waitFor()
     expect(await page.getByRole('article').count()).toBe(2)
   })
 
   test('times are those of who looks, and in UTC where the pointer rests', async () => {
-    const { page } = await come()
+    const { page } = await on().come()
     await signIn(page, ADMIN, '/deliveries?messageId=paid-1')
     const time = page.getByRole('article').locator('time').first()
     await time.waitFor()
@@ -84,8 +66,8 @@ describe.skipIf(!chromiumPath)('who looks into what goes on', () => {
   })
 
   test('health: what was delivered and how fast, and what is wrong in words', async () => {
-    await sluice.send([{ type: 'track', userId: 'u3', event: 'Paid' }])
-    const { page } = await come()
+    await on().sluice.send([{ type: 'track', userId: 'u3', event: 'Paid' }])
+    const { page } = await on().come()
     await signIn(page, ADMIN)
     await page.getByRole('row', { name: /crm Healthy/ }).waitFor()
     await shoot(page, 'overview')
@@ -100,6 +82,7 @@ describe.skipIf(!chromiumPath)('who looks into what goes on', () => {
   })
 
   test('dead letters are seen with reason, attempts and body, and one, some, or all are sent again', async () => {
+    const { sluice, good } = on()
     await giveUp(
       sluice,
       Array.from({ length: 5 }, (_, index) => ({
@@ -113,7 +96,7 @@ describe.skipIf(!chromiumPath)('who looks into what goes on', () => {
     const again = (id: string) => () =>
       good.arrivals.filter(({ headers }) => headers['x-replay'] === 'true' && headers['x-delivery-id'] === id)
         .length
-    const { page } = await come()
+    const { page } = await on().come()
     await signIn(page, ADMIN, '/dead')
     await page.getByRole('button', { name: 'Details of gone-0' }).click()
     await page.getByText('Lost 0').waitFor()
@@ -139,7 +122,7 @@ describe.skipIf(!chromiumPath)('who looks into what goes on', () => {
   })
 
   test('on call: each group with records, seconds and state, what comes in, and all of it live', async () => {
-    const { page } = await come('dark')
+    const { page } = await on().come({ colorScheme: 'dark' })
     await signIn(page, ADMIN, '/lag')
     for (const group of [
       /^router Accepted calls.* records?.* behind/,
@@ -153,9 +136,9 @@ describe.skipIf(!chromiumPath)('who looks into what goes on', () => {
     await page.getByRole('img', { name: /Seconds behind/ }).waitFor()
     const rate = page.getByText('Calls in, a second').locator('..')
     await until(async () => {
-      await sluice.send([{ type: 'track', userId: 'u2', event: 'Now' }])
+      await on().sluice.send([{ type: 'track', userId: 'u2', event: 'Now' }])
       return /[1-9]/.test((await rate.innerText()).replace('Calls in, a second', ''))
     })
     await shoot(page, 'lag')
   })
-})
+}

@@ -1,32 +1,20 @@
 import { execFile } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { promisify } from 'node:util'
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Receiver, startReceiver } from '../../helpers/receiver.ts'
-import { type System, startSystem } from '../../helpers/system.ts'
+import { beforeAll, expect, test } from 'vitest'
 import { until } from '../../helpers/until.ts'
-import { chromiumPath, openChromium } from './chromium.ts'
-import { copied, shoot, signIn, visit } from './visit.ts'
+import { ADMIN, type Stage } from './stage.ts'
+import { copied, shoot, signIn } from './visit.ts'
 
-const ADMIN = 'test-admin-token-0123456789'
-
-describe.skipIf(!chromiumPath)('who sets up a destination', () => {
-  let sluice: System
-  let receiver: Receiver
-  let browser: Browser
-
+/** @param on the stage, once it is open. */
+export function setUp(on: () => Stage): void {
   beforeAll(async () => {
-    ;[receiver, sluice, browser] = await Promise.all([startReceiver(), startSystem(), openChromium()])
     // an empty system
-    await sluice.api('delete', 'sources/shop')
+    await on().sluice.api('delete', 'sources/shop')
   })
-  afterAll(() => Promise.all([browser?.close(), sluice?.close(), receiver?.close()]))
-
-  const come = () => visit(browser, [sluice.control, sluice.ingest])
 
   test('a wrong token is refused in words, and no page shows anything without one', async () => {
-    const { page } = await come()
+    const { page } = await on().come()
     await page.goto('/sources')
     await page.getByRole('textbox', { name: 'Control token' }).fill('a-wrong-token-0123456789')
     await page.getByRole('button', { name: 'Sign in' }).click()
@@ -35,7 +23,7 @@ describe.skipIf(!chromiumPath)('who sets up a destination', () => {
   })
 
   test('from nothing to the first event in under a minute, in the order of the catalog', async () => {
-    const { page } = await come()
+    const { page } = await on().come()
     const began = Date.now()
     await signIn(page, ADMIN)
     await page.getByText('Send your first event').waitFor()
@@ -43,12 +31,15 @@ describe.skipIf(!chromiumPath)('who sets up a destination', () => {
     await page.getByRole('link', { name: 'Catalog' }).click()
     await page.getByRole('link', { name: 'Set up Webhooks' }).click()
 
-    await page.getByRole('textbox', { name: 'Name of the source' }).fill('Shop')
+    await page.getByRole('textbox', { name: 'Name of the source' }).fill('Web shop')
     await page.getByRole('button', { name: 'Create source' }).click()
-    await page.getByRole('checkbox', { name: /Shop/ }).and(page.locator(':checked')).waitFor()
+    await page
+      .getByRole('checkbox', { name: /Web shop/ })
+      .and(page.locator(':checked'))
+      .waitFor()
     await page.getByRole('button', { name: 'Next: URLs' }).click()
 
-    await page.getByRole('textbox', { name: 'URL 1', exact: true }).fill(`${receiver.url}/hook`)
+    await page.getByRole('textbox', { name: 'URL 1', exact: true }).fill(`${on().good.url}/hook`)
     await page.getByRole('button', { name: 'Add a header' }).click()
     await page.getByRole('textbox', { name: 'Name of header 1 of URL 1' }).fill('X-Team')
     await page.getByRole('textbox', { name: 'Value of header 1 of URL 1' }).fill('crm')
@@ -77,7 +68,7 @@ describe.skipIf(!chromiumPath)('who sets up a destination', () => {
     expect(Date.now() - began).toBeLessThan(60_000)
     await shoot(page, 'set-up-first-event')
 
-    const [tested, first] = [receiver.arrivals[0], receiver.arrivals.at(-1)]
+    const [tested, first] = [on().good.arrivals[0], on().good.arrivals.at(-1)]
     for (const arrival of [tested, first]) {
       const signature = createHmac('sha1', secret)
         .update(arrival?.body ?? '')
@@ -88,7 +79,7 @@ describe.skipIf(!chromiumPath)('who sets up a destination', () => {
   })
 
   test('the sixth URL and the sixth header are explained', async () => {
-    const { page } = await come()
+    const { page } = await on().come()
     await signIn(page, ADMIN, '/catalog/webhooks')
     await page.getByRole('button', { name: 'Next: URLs' }).click()
     const add = page.getByRole('button', { name: 'Add another URL' })
@@ -107,7 +98,7 @@ describe.skipIf(!chromiumPath)('who sets up a destination', () => {
   })
 
   test('what the server finds wrong stands at its field, and the set-up goes back to it', async () => {
-    const { page } = await come()
+    const { page } = await on().come()
     await signIn(page, ADMIN, '/catalog/webhooks')
     await page.getByRole('button', { name: 'Next: URLs' }).click()
     await page.getByRole('textbox', { name: 'URL 1', exact: true }).fill('ftp://crm.example')
@@ -121,7 +112,7 @@ describe.skipIf(!chromiumPath)('who sets up a destination', () => {
   })
 
   test('a source is made, and its calls are seen as they come: what was wrong, and what became of each', async () => {
-    const { page } = await come()
+    const { page } = await on().come()
     await signIn(page, ADMIN, '/sources')
     await page.getByRole('button', { name: 'New source' }).click()
     await page.getByRole('textbox', { name: 'Name' }).fill('iOS app')
@@ -135,7 +126,7 @@ describe.skipIf(!chromiumPath)('who sets up a destination', () => {
 
     await page.getByRole('button', { name: 'Send a test call' }).click()
     await page.getByText('track “Test Event”').waitFor()
-    await fetch(`${sluice.ingest}/v1/track`, {
+    await fetch(`${on().sluice.ingest}/v1/track`, {
       method: 'POST',
       body: JSON.stringify({ writeKey, event: 'Of nobody' }),
     })
@@ -144,4 +135,4 @@ describe.skipIf(!chromiumPath)('who sets up a destination', () => {
     await page.getByText('Of nobody').waitFor()
     await shoot(page, 'source-live')
   })
-})
+}
