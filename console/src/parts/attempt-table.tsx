@@ -51,7 +51,7 @@ export function AttemptTable({
               <Table.Td>
                 <When at={each.startedAt} short />
               </Table.Td>
-              <Table.Td>
+              <Table.Td className="time">
                 {each.outcome === 'deferred' || each.outcome === 'cancelled' ? '' : duration(each.durationMs)}
               </Table.Td>
               <Table.Td>

@@ -2,6 +2,7 @@ import { Button, Group, Table, useComputedColorScheme, useMantineTheme } from '@
 import { useDisclosure, useElementSize } from '@mantine/hooks'
 import { useEffect, useEffectEvent, useRef } from 'react'
 import uPlot from 'uplot'
+import { whole } from './number.ts'
 import { localTime } from './time.ts'
 
 export type Line = {
@@ -75,6 +76,8 @@ function Lines({ label, times, lines, format }: ChartParts) {
     if (!place.current || width === 0) return
     const grid = scheme === 'light' ? '#e9ecef' : '#373b40'
     const text = scheme === 'light' ? '#566069' : '#a9b1b8'
+    // of what is counted there are no halves
+    const isCounted = format === whole
     const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 } }
     const made = new uPlot(
       {
@@ -85,7 +88,12 @@ function Lines({ label, times, lines, format }: ChartParts) {
         scales: { x: { range: spanned }, y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
         axes: [
           { ...axis, values: (plot, ticks) => clocked(plot, ticks) },
-          { ...axis, size: 64, values: (_, ticks) => ticks.map(format) },
+          {
+            ...axis,
+            size: 64,
+            values: (_, ticks) =>
+              ticks.map((tick) => (isCounted && !Number.isInteger(tick) ? '' : format(tick))),
+          },
         ],
         series: [
           { label: 'Time', value: (_, at) => (at === null ? '' : BY_SECOND.format(at * 1_000)) },
@@ -93,7 +101,7 @@ function Lines({ label, times, lines, format }: ChartParts) {
             label: name,
             stroke: strokes.split(' ')[index] ?? 'gray',
             width: 2,
-            points: { show: false },
+            points: { size: 5 },
             value: (_: uPlot, value: number | null) => (value === null ? '' : format(value)),
           })),
         ],

@@ -1,6 +1,7 @@
 import { Anchor, Button, Table, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import { type Destination, useDestinations } from '../../api/destinations.ts'
+import { useSources } from '../../api/sources.ts'
 import { State } from '../../parts/badge.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -43,6 +44,7 @@ export default function Destinations() {
 }
 
 function List({ destinations }: { destinations: readonly Destination[] }) {
+  const names = new Map((useSources().data ?? []).map(({ id, name }) => [id, name]))
   return (
     <Table.ScrollContainer minWidth={560} scrollAreaProps={{ 'aria-label': 'Destinations' }}>
       <Table verticalSpacing="sm" highlightOnHover>
@@ -68,7 +70,11 @@ function List({ destinations }: { destinations: readonly Destination[] }) {
                 <State {...(enabled ? { label: 'On', color: 'green' } : { label: 'Off', color: 'gray' })} />
               </Table.Td>
               <Table.Td>
-                {sourceIds.length === 0 ? <Text size="sm">none: it gets nothing</Text> : sourceIds.join(', ')}
+                {sourceIds.length === 0 ? (
+                  <Text size="sm">none: it gets nothing</Text>
+                ) : (
+                  sourceIds.map((source) => names.get(source) ?? source).join(', ')
+                )}
               </Table.Td>
               <Table.Td className="in-flow">
                 {hostOf(webhooks[0]?.url)}
