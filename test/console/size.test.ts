@@ -7,7 +7,9 @@ const dist = fileURLToPath(new URL('../../console/dist', import.meta.url))
 /** Bytes of all built files that end so. */
 async function sizeOf(end: string): Promise<number> {
   const names = (await readdir(`${dist}/assets`)).filter((name) => name.endsWith(end))
-  const sizes = await Promise.all(names.map(async (name) => (await readFile(`${dist}/assets/${name}`)).length))
+  const sizes = await Promise.all(
+    names.map(async (name) => (await readFile(`${dist}/assets/${name}`)).length),
+  )
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 

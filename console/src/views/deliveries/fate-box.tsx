@@ -29,6 +29,11 @@ export function FateBox({ fate, messageId }: { fate: Fate; messageId: string | n
           </Text>
         )}
       </Group>
+      {state === 'retrying' && nextAttemptAt === null && (
+        <Text size="sm" mt={4}>
+          It waits for the endpoint: the next attempt is made as soon as that answers again.
+        </Text>
+      )}
       {!routed && reason !== null && (
         <Text size="sm" mt={4}>
           {WHY_NOT[reason]}

@@ -35,7 +35,7 @@ export default function Lag() {
       )}
       {last ? (
         <Stack>
-          <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }}>
+          <SimpleGrid cols={{ base: 2, sm: 3, md: 5 }}>
             <Figure label="Worst state" isBad={worst === 'stop' || worst === 'stall'}>
               {worst ? statusOf(worst).label : '–'}
             </Figure>

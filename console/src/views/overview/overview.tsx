@@ -25,7 +25,7 @@ export default function Overview() {
             {all.length === 0 && <FirstSteps hasSource={(sources.data ?? []).length > 0} />}
             {all.length > 0 && (
               <>
-                <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }}>
+                <SimpleGrid cols={{ base: 2, sm: 3, md: 5 }}>
                   <Figure label="Calls in, a second">{ingest ? rate(ingest.perSecond) : '–'}</Figure>
                   <Figure label="Rejected, a second">{ingest ? rate(ingest.rejectedPerSecond) : '–'}</Figure>
                   <Figure label="Delivered, last minute">{shown(sum('delivered'))}</Figure>

@@ -9,7 +9,7 @@ export function healthOf(
   now: DestinationNow | undefined,
 ): HealthWord {
   if (!enabled) return { label: 'Off', color: 'gray', weight: 0 }
-  if (now?.breaker === 'open')
+  if (now?.breaker === 'open' || (now?.breaker === 'half-open' && now.delivered === 0))
     return {
       label: 'Not answering',
       color: 'red',

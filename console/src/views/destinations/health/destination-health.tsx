@@ -17,7 +17,7 @@ export function DestinationHealth({ destination }: { destination: Destination })
     <Loaded query={query}>
       {({ now, minutes, endpoints }) => (
         <Stack>
-          <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }}>
+          <SimpleGrid cols={{ base: 2, sm: 3, md: 5 }}>
             <Figure label="Delivered, last minute">{whole(now.delivered)}</Figure>
             <Figure label="Failed, tried again">{whole(now.retrying)}</Figure>
             <Figure label="Given up" isBad={now.dead > 0}>
