@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'vitest'
 import { until } from '../../helpers/until.ts'
 import { giveUp } from './dead-letters.ts'
-import { ADMIN, type Stage } from './stage.ts'
-import { shoot, signIn } from './visit.ts'
+import type { Stage } from './stage.ts'
+import { shoot } from './visit.ts'
 
 /** @param on the stage, once it is open. */
 export function lookInto(on: () => Stage): void {
@@ -21,7 +21,7 @@ export function lookInto(on: () => Stage): void {
   })
   test('why did my event not arrive? Delivered here, tried again there, and why not elsewhere', async () => {
     const { page } = await on().come()
-    await signIn(page, ADMIN, '/deliveries')
+    await page.goto('/deliveries')
     await page.getByRole('textbox', { name: 'Message id' }).fill('paid-1')
     await page.getByRole('button', { name: 'Search' }).click()
     await page.getByRole('heading', { name: 'track “Paid”' }).waitFor()
@@ -36,7 +36,7 @@ export function lookInto(on: () => Stage): void {
 
   test('an event that its call turned off, one that was rejected, and one that nobody knows', async () => {
     const { page } = await on().come({ colorScheme: 'dark' })
-    await signIn(page, ADMIN, '/deliveries?messageId=kept-1')
+    await page.goto('/deliveries?messageId=kept-1')
     await page.getByText('The call itself turned it off').first().waitFor()
     await page.goto('/deliveries?messageId=nobody-1')
     await page.getByText('Rejected', { exact: true }).waitFor()
@@ -50,7 +50,7 @@ export function lookInto(on: () => Stage): void {
 
   test('times are those of who looks, and in UTC where the pointer rests', async () => {
     const { page } = await on().come()
-    await signIn(page, ADMIN, '/deliveries?messageId=paid-1')
+    await page.goto('/deliveries?messageId=paid-1')
     const time = page.getByRole('article').locator('time').first()
     await time.waitFor()
     const at = new Date((await time.getAttribute('datetime')) ?? '')
@@ -68,7 +68,7 @@ export function lookInto(on: () => Stage): void {
   test('health: what was delivered and how fast, and what is wrong in words', async () => {
     await on().sluice.send([{ type: 'track', userId: 'u3', event: 'Paid' }])
     const { page } = await on().come()
-    await signIn(page, ADMIN)
+    await page.goto('/')
     await page.getByRole('row', { name: /crm Healthy/ }).waitFor()
     await shoot(page, 'overview')
     await page.getByRole('link', { name: 'billing' }).click()
@@ -97,7 +97,7 @@ export function lookInto(on: () => Stage): void {
       good.arrivals.filter(({ headers }) => headers['x-replay'] === 'true' && headers['x-delivery-id'] === id)
         .length
     const { page } = await on().come()
-    await signIn(page, ADMIN, '/dead')
+    await page.goto('/dead')
     await page.getByRole('button', { name: 'Details of gone-0' }).click()
     await page.getByText('Lost 0').waitFor()
     await page.getByText('The last attempt of the retry plan has failed.').first().waitFor()
@@ -123,7 +123,7 @@ export function lookInto(on: () => Stage): void {
 
   test('on call: each group with records, seconds and state, what comes in, and all of it live', async () => {
     const { page } = await on().come({ colorScheme: 'dark' })
-    await signIn(page, ADMIN, '/lag')
+    await page.goto('/lag')
     for (const group of [
       /^router Accepted calls.* records?.* behind/,
       /^deliverer First attempts.* records?.* behind/,

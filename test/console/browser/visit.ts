@@ -2,7 +2,12 @@ import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 
-export type Visiting = { colorScheme?: 'light' | 'dark'; width?: number; timezoneId?: string }
+export type Visiting = {
+  colorScheme?: 'light' | 'dark'
+  timezoneId?: string
+  /** The cookie of a session: of who has signed in before. */
+  session?: string | undefined
+}
 
 export type Visit = { page: Page; context: BrowserContext }
 
@@ -13,17 +18,21 @@ export type Visit = { page: Page; context: BrowserContext }
 export async function visit(
   browser: Browser,
   origins: readonly string[],
-  { colorScheme = 'light', width = 1280, timezoneId = 'Europe/Berlin' }: Visiting = {},
+  { colorScheme = 'light', timezoneId = 'Europe/Berlin', session }: Visiting = {},
 ): Promise<Visit> {
   const context = await browser.newContext({
     baseURL: origins[0] ?? '',
     colorScheme,
     timezoneId,
-    viewport: { width, height: 900 },
+    viewport: { width: 1280, height: 900 },
     permissions: ['clipboard-read', 'clipboard-write'],
     reducedMotion: 'reduce',
   })
   context.setDefaultTimeout(10_000)
+  if (session !== undefined)
+    await context.addCookies([
+      { name: 'sluice_session', value: session, url: origins[0] ?? '', httpOnly: true, sameSite: 'Strict' },
+    ])
   const page = await context.newPage()
   const wrong: string[] = []
   page.on('pageerror', ({ message }) => wrong.push(message))
@@ -61,6 +70,13 @@ export async function move(page: Page, path: string): Promise<void> {
   )
   await page.getByRole('heading', { level: 1 }).waitFor()
   await page.getByLabel('Loading').first().waitFor({ state: 'detached' })
+}
+
+/** What moves or changes its colour has done so; what turns without end is not waited for. */
+export async function settle(page: Page): Promise<void> {
+  await page.evaluate(`new Promise(requestAnimationFrame).then(() => Promise.allSettled(document.getAnimations()
+    .filter(({ effect }) => effect.getComputedTiming().iterations !== Infinity)
+    .map(({ finished }) => finished)))`)
 }
 
 /** To be looked at by people: test/console/screenshots, which git ignores. */
