@@ -5,13 +5,13 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
-const console = fileURLToPath(new URL('../../console/src', import.meta.url))
-const styles = join(dirname(createRequire(import.meta.url).resolve('@mantine/core/package.json')), 'styles')
+const sources = fileURLToPath(new URL('../../console/src', import.meta.url))
+const styles = join(dirname(createRequire(import.meta.url).resolve('@mantine/core/styles.css')), 'styles')
 
 async function usedParts(): Promise<Set<string>> {
   const used = new Set<string>()
-  for await (const file of glob('**/*.tsx', { cwd: console })) {
-    const text = await readFile(join(console, file), 'utf8')
+  for await (const file of glob('**/*.tsx', { cwd: sources })) {
+    const text = await readFile(join(sources, file), 'utf8')
     for (const [, names = ''] of text.matchAll(/import \{([^}]*)\} from '@mantine\/core'/g))
       for (const name of names.split(',')) used.add(name.trim())
   }
@@ -19,7 +19,7 @@ async function usedParts(): Promise<Set<string>> {
 }
 
 test('of every part of the library that is used, the styles are loaded', async () => {
-  const loaded = await readFile(join(console, 'look/library.css'), 'utf8')
+  const loaded = await readFile(join(sources, 'look/library.css'), 'utf8')
   const used = await usedParts()
   expect(used).toContain('Button')
   const styled = [...used].filter((name) => existsSync(join(styles, `${name}.css`)))

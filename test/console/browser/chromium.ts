@@ -18,13 +18,13 @@ if (!chromiumPath)
 
 /** @throws where the built console is older than its sources: what would be tried is not what is there. */
 export async function openChromium(): Promise<Browser> {
-  const built = await newest(console('dist')).catch(() => 0)
-  if (built < (await newest(console('src')))) throw new Error('the built console is old: npm run console')
+  const built = await newest(folderOf('dist')).catch(() => 0)
+  if (built < (await newest(folderOf('src')))) throw new Error('the built console is old: npm run console')
   // root of a container has no sandbox to give
   return chromium.launch({ executablePath: chromiumPath ?? '', args: ['--no-sandbox'] })
 }
 
-const console = (folder: string) => fileURLToPath(new URL(`../../../console/${folder}`, import.meta.url))
+const folderOf = (folder: string) => fileURLToPath(new URL(`../../../console/${folder}`, import.meta.url))
 
 async function newest(folder: string): Promise<number> {
   const files = await readdir(folder, { recursive: true })
