@@ -13,7 +13,7 @@ const VIEWS = [
   '/sources',
   '/sources/shop',
   '/destinations',
-  ...['health', 'settings', 'test', 'secret'].map((tab) => `/destinations/mail/${tab}`),
+  ...['health', 'settings', 'test', 'secret', 'replay'].map((tab) => `/destinations/mail/${tab}`),
   '/deliveries',
   '/deliveries?userId=u1',
   '/dead',
@@ -104,6 +104,19 @@ export function keepSettings(on: () => Stage): void {
     await page.getByRole('button', { name: 'Upload', exact: true }).click()
     await page.getByText('Compared 2 users with the last upload').waitFor()
     await until(() => mail().filter(({ body }) => body.includes('high_value_users')).length === 2)
+  })
+
+  test('what came in is replayed to a destination that is new', async () => {
+    const { sluice, good, come } = on()
+    await sluice.destination('late', [`${good.url}/late`])
+    const { page } = await come()
+    await page.goto('/destinations/late/replay')
+    await page.getByRole('button', { name: 'Replay events' }).click()
+    await page.getByText('Done', { exact: true }).first().waitFor()
+    const isPaid = ({ path, body }: { path: string; body: string }) =>
+      path === '/late' && body.includes('Paid')
+    const paid = await until(() => good.arrivals.find(isPaid))
+    expect(paid.headers['x-replay']).toBe('true')
   })
 
   test('who may look only is offered nothing else, and the server refuses it besides', async () => {

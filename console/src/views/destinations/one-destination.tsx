@@ -7,10 +7,11 @@ import { Page } from '../../parts/page.tsx'
 import { DestinationSettings } from './destination-settings.tsx'
 import { DestinationHealth } from './health/destination-health.tsx'
 import { OnOff } from './on-off.tsx'
+import { ReplayPanel } from './replay-panel.tsx'
 import { SecretRotation } from './secret-rotation.tsx'
 import { TestPanel } from './test-panel.tsx'
 
-const TABS = ['health', 'settings', 'test', 'secret']
+const TABS = ['health', 'settings', 'test', 'secret', 'replay']
 
 export default function OneDestination({ id, tab = 'health' }: { id: string; tab?: string | undefined }) {
   const query = useDestination(id)
@@ -36,6 +37,7 @@ export default function OneDestination({ id, tab = 'health' }: { id: string; tab
                   <Tabs.Tab value="settings">Settings</Tabs.Tab>
                   <Tabs.Tab value="test">Test</Tabs.Tab>
                   <Tabs.Tab value="secret">Secret</Tabs.Tab>
+                  <Tabs.Tab value="replay">Replay</Tabs.Tab>
                 </>
               )}
             </Tabs.List>
@@ -50,6 +52,9 @@ export default function OneDestination({ id, tab = 'health' }: { id: string; tab
             </Tabs.Panel>
             <Tabs.Panel value="secret">
               <SecretRotation destination={destination} refetch={query.refetch} />
+            </Tabs.Panel>
+            <Tabs.Panel value="replay">
+              <ReplayPanel destination={destination} />
             </Tabs.Panel>
           </Tabs>
         </Page>
