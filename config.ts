@@ -76,6 +76,10 @@ const environment = z.object({
   ROUTER_PORT: port.default(8082),
   DELIVERER_PORT: port.default(8083),
   INGEST_METRICS_PORT: port.default(8084),
+  /** Where clients reach ingest, as the console shows it; without it on the host that the console is opened on. */
+  INGEST_URL: z
+    .url({ protocol: /^https?$/, error: 'a URL beginning with http:// or https:// is needed' })
+    .optional(),
   /** Bearer token with all rights, and one that may only read. */
   CONTROL_TOKEN: z.string().min(16, 'at least 16 characters').optional(),
   CONTROL_VIEW_TOKEN: z.string().min(16, 'at least 16 characters').optional(),
@@ -119,6 +123,7 @@ function tree(env: z.infer<typeof environment>, role: Role) {
     host: env.HOST,
     port: env[portNames[role]],
     metricsPort: env.INGEST_METRICS_PORT,
+    ingest: { url: env.INGEST_URL, port: env.INGEST_PORT },
     trustProxy: env.TRUST_PROXY,
     kafka: {
       brokers: env.KAFKA_BROKERS,

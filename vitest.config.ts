@@ -1,6 +1,11 @@
 import { defineConfig } from 'vitest/config'
 
-const real = ['test/flow/**/*.test.ts', 'test/local/**/*.test.ts', 'test/clients/*.test.ts']
+const real = [
+  'test/flow/**/*.test.ts',
+  'test/local/**/*.test.ts',
+  'test/clients/*.test.ts',
+  'test/console/browser/*.test.ts',
+]
 
 export default defineConfig({
   test: {

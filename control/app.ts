@@ -6,6 +6,7 @@ import { BOUNDS, type Bounds, bound, serverOptions } from './bounds.ts'
 import { forgetter } from './computations/forget.ts'
 import { audiences, traits } from './computations/nouns.ts'
 import { type ComputationRouteParts, computationRoutes } from './computations/routes.ts'
+import { type ConsoleParts, consoleRoutes } from './console/routes.ts'
 import { type DeletionRouteParts, deletionRoutes } from './deletions/routes.ts'
 import { destinations } from './destinations.ts'
 import { docsRoutes } from './docs/routes.ts'
@@ -30,7 +31,8 @@ export type AppParts = RouteParts &
   ComputationRouteParts &
   ReplayRouteParts &
   DeletionRouteParts &
-  TestSendParts & {
+  TestSendParts &
+  ConsoleParts & {
     tokens: Tokens
     guesses: Guesses
     /** Proxies (CIDRs) that say whence a client comes, and whether by https. */
@@ -59,7 +61,6 @@ export function createApp(parts: AppParts): FastifyInstance {
   bound(app, bounds)
   const operations = collectOperations(app)
   app.setErrorHandler(answerError)
-  app.setNotFoundHandler((_, reply) => send(reply, notFound))
   takeOnlyJson(app)
   letGoAtTheEnd(app)
   dropSilentAtTheEnd(app)
@@ -69,6 +70,7 @@ export function createApp(parts: AppParts): FastifyInstance {
       return reply.code(status).type(type).send(body)
     })
   docsRoutes(app)
+  consoleRoutes(app, parts)
   app.register(async (api) => apiRoutes(api, parts, operations), { prefix: '/api' })
   return app
 }

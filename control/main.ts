@@ -34,19 +34,21 @@ await run('control', async (context) => {
     settings.isLoaded() && background.tasks.isLoaded() ? undefined : 'the settings are not loaded yet',
   )
   const egress = closing.adopt(createEgress(config.egress), (open) => open.close())
-  const { configKeys: keys, tokens, trustProxy } = config
+  const { configKeys: keys, tokens, trustProxy, ingest } = config
   const openPoster = () => createPoster({ limitMs: config.delivery.responseTimeoutMs, egress, ca })
   const app = createApp({
     settings,
     writer,
     ...background,
     ...activity,
+    ladder: config.delivery,
     lag,
     egress,
     openPoster,
     keys,
     tokens,
     trustProxy,
+    ingest,
     guesses: createGuesses(() => performance.now()),
     probe,
     log,

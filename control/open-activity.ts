@@ -1,3 +1,4 @@
+import { openOffsets } from '../kafka/offsets.ts'
 import type { Context } from '../lifecycle.ts'
 import type { SchemaName } from '../schemas/codec.ts'
 import type { Settings } from '../schemas/follow.ts'
@@ -6,32 +7,45 @@ import { ATTEMPTS, DEAD, EVENTS, REJECTED } from '../schemas/topics.ts'
 import type { ActivityParts } from './activity.ts'
 import { followAttempts } from './attempts/follow.ts'
 import { followDead } from './dead/follow.ts'
+import { openEventReading } from './events/open.ts'
+import { createHealth } from './health/health.ts'
+import { followIngest } from './ingest/follow.ts'
 import { openFeed } from './live/feed.ts'
 import { createLive } from './live/live.ts'
 import { countSkipped, countUnreadable, watchHeld, watchLive } from './metrics.ts'
 import { decodeOrPass } from './newest/decode.ts'
 
 type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'onFatal'> & {
-  settings: Pick<Settings, 'sources'>
+  settings: Pick<Settings, 'sources' | 'destinations' | 'loaded'>
 }
 
 /** Begins to read what goes on; resolves when that has begun. */
-export async function openActivity(parts: Parts): Promise<Pick<ActivityParts, 'attempts' | 'dead' | 'live'>> {
+export async function openActivity(
+  parts: Parts,
+): Promise<Pick<ActivityParts, 'attempts' | 'dead' | 'live' | 'events' | 'trace' | 'health' | 'intake'>> {
   const { config, connection, closing, log, onFatal, settings } = parts
   const registry = openRegistry(config.registry)
   const decoding = async <N extends SchemaName>(schema: N, topic: string) => ({
     codec: await openCodec(registry, schema, `${connection.named(topic)}-value`),
     onUnreadable: countUnreadable(topic),
   })
+  const health = createHealth({ destinations: settings.destinations, now: Date.now })
   const close = (open: { close(): Promise<void> }) => open.close()
-  const [attempts, dead, event, rejected] = await Promise.all([
-    decoding('attempt', ATTEMPTS).then((read) => followAttempts({ ...read, connection, onFatal })),
-    decoding('delivery', DEAD).then((read) => followDead({ ...read, connection, onFatal })),
+  const [attempt, delivery, event, rejected] = await Promise.all([
+    decoding('attempt', ATTEMPTS),
+    decoding('delivery', DEAD),
     decoding('event', EVENTS),
     decoding('rejected', REJECTED),
   ])
+  const codecs = { event: event.codec, rejected: rejected.codec, attempt: attempt.codec }
+  const [attempts, dead, { events, trace, close: closeReading }] = await Promise.all([
+    followAttempts({ ...attempt, connection, onRead: health.attempt, onFatal }),
+    followDead({ ...delivery, connection, onRead: health.died, onFatal }),
+    openEventReading({ connection, ladder: config.delivery, codecs, onFatal }),
+  ])
   closing.adopt(attempts, close)
   closing.adopt(dead, close)
+  closing.defer(closeReading)
   const live = createLive({
     openFeed: (onFatal) =>
       openFeed({
@@ -53,5 +67,15 @@ export async function openActivity(parts: Parts): Promise<Pick<ActivityParts, 'a
     [ATTEMPTS]: () => attempts.newest.all().length,
     [DEAD]: () => dead.newest.all().length,
   })
-  return { attempts, dead, live }
+  const intake = followIngest({
+    open: () => openOffsets(connection),
+    onFailed: (err) => log.warn({ err }, 'how many calls come in cannot be looked at'),
+  })
+  closing.adopt(intake, close)
+  void Promise.all([settings.loaded, attempts.loaded]).then(
+    () => health.begin(attempts.newest.all().map(({ attempt }) => attempt)),
+    // settings that cannot be read end the process elsewhere
+    () => undefined,
+  )
+  return { attempts, dead, live, events, trace, health, intake }
 }

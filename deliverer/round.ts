@@ -3,7 +3,7 @@ import type { Delivery } from '../schemas/delivery.ts'
 import type { Destination } from '../schemas/settings.ts'
 import type { Outcome } from './classify.ts'
 import { withoutSecrets } from './echoed.ts'
-import type { Ended } from './endpoint/breaker.ts'
+import { endedOf } from './endpoint/ended.ts'
 import type { Posted } from './ladder.ts'
 import type { Refusal, Turn } from './lane/job.ts'
 import type { Lane } from './lane/lane.ts'
@@ -123,21 +123,4 @@ function begin(
 /** Where the URL is now: two webhooks may have the same, with other headers. */
 function indexOf({ url, urlIndex }: Target, { webhooks }: Destination): number {
   return webhooks[urlIndex]?.url === url ? urlIndex : webhooks.findIndex((webhook) => webhook.url === url)
-}
-
-/** This machine has run out of something: that says nothing of any endpoint. */
-const OURS = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'])
-
-/**
- * What an outcome says of the endpoint. What is refused (for its certificate, its address) is known at once and for good: nothing is
- * gained by waiting.
- */
-function endedOf(outcome: Outcome): Ended | undefined {
-  if (outcome.outcome === 'delivered' || outcome.outcome === 'refused') return 'answered'
-  if (outcome.outcome !== 'retry' || OURS.has(outcome.code)) return undefined
-  if (outcome.code === 'timeout') return 'timed_out'
-  // asked to come later by a 4xx that the destination wants retried: it answers
-  return outcome.status !== undefined && outcome.status < 500 && outcome.code !== 'protocol_error'
-    ? 'answered'
-    : 'failed'
 }

@@ -24,7 +24,12 @@ export type Reader = {
   close(): Promise<void>
 }
 
-type OnValue = (value: Buffer | null, offset: number, key: Buffer | null) => void
+/** `timestamp`: the record's own time, ms since 1970. */
+type OnValue = (
+  value: Buffer | null,
+  offset: number,
+  record: { key: Buffer | null; timestamp: number },
+) => void
 
 type Job = Range & {
   onValue: OnValue
@@ -91,10 +96,10 @@ export async function openReader({
     eachBatch: async ({ batch, isStale }) => {
       const job = jobs.get(batch.partition)
       if (!job || isStale()) return
-      for (const { key, value, offset } of batch.messages) {
+      for (const { key, value, offset, timestamp } of batch.messages) {
         if (Number(offset) >= job.to) break
         if (Number(offset) < job.from) continue
-        job.onValue(value, Number(offset), key)
+        job.onValue(value, Number(offset), { key, timestamp: Number(timestamp) })
         job.from = Number(offset) + 1
       }
       job.from = Math.max(job.from, Number(batch.lastOffset()) + 1)

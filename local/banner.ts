@@ -6,7 +6,8 @@ export function banner(at: Addresses): string {
 sluice ready
 
   ingest     ${at.ingest}    POST /v1/track, /v1/batch, ...
-  control    ${at.control}    settings, under /api
+  console    ${at.control}    in a browser: sign in with the token below
+  control    ${at.control}/api    the same for programs, described at /docs
   metrics    ${at.ingestMetrics}/metrics  ${at.control}/metrics  ${at.router}/metrics  ${at.deliverer}/metrics
   Kafka      ${at.brokers}
   registry   ${withoutPassword(at.registryUrl)}

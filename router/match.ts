@@ -4,10 +4,22 @@ import type { Destination } from '../schemas/settings.ts'
 /** The Integrations object names it so (seed, "What the service does"); it speaks of all destinations of this name at once. */
 const WEBHOOKS = 'Webhooks'
 
+/** Why a destination does not get an event of a source that it is connected to. */
+export type Unmatched = 'integrations' | 'disabled' | 'type'
+
 /** @returns the destinations that get this event: on, of its type, and not turned off by the call. */
 export function matching(event: Event, connected: readonly Destination[]): Destination[] {
   if (connected.length === 0 || !wanted(event.integrations)) return []
-  return connected.filter(({ enabled, eventTypes }) => enabled && (eventTypes?.includes(event.type) ?? true))
+  return connected.filter((destination) => unfit(event, destination) === undefined)
+}
+
+/** @returns undefined: the destination gets it. */
+export const unmatched = (event: Event, destination: Destination): Unmatched | undefined =>
+  wanted(event.integrations) ? unfit(event, destination) : 'integrations'
+
+function unfit({ type }: Event, { enabled, eventTypes }: Destination): Unmatched | undefined {
+  if (!enabled) return 'disabled'
+  return eventTypes === undefined || eventTypes.includes(type) ? undefined : 'type'
 }
 
 /**

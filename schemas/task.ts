@@ -80,6 +80,8 @@ export const replayTask = z.object({
   destinationId: idShape,
   what: z.enum(['dead', 'events']),
   reason: z.string().optional().describe('Of dead letters: those alone that were given up for it.'),
+  /** Where those dead letters are that were chosen one by one; without it all of the ranges are meant. */
+  places: z.array(z.object({ partition: z.number().int(), offset: z.number().int() })).optional(),
   from: z.string().describe('ISO 8601 UTC; the oldest that is replayed.'),
   to: z.string().describe('ISO 8601 UTC; this time is not included.'),
   perSecond: z.number().describe('At most so many deliveries are made.'),

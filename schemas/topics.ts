@@ -55,7 +55,7 @@ export function topics({
     { name: UPLOADS, partitions: 'many', kept: DAY },
     ...[DELIVERIES, DUE, ...rungs].map((name) => delivery(name, DELIVERIES_KEPT)),
     delivery(DEAD, 14 * DAY),
-    { name: ATTEMPTS, partitions: 'many', kept: 3 * DAY, schema: 'attempt' },
+    { name: ATTEMPTS, partitions: 'many', kept: ATTEMPTS_KEPT, schema: 'attempt' },
     { name: SEEN, partitions: 'many', kept: Math.max(dedupWindowMs, HOUR) + OUTAGE },
     { name: TASKS, partitions: 1, kept: { compact: 30 * DAY } },
     { name: PARKED, partitions: 1, kept: 14 * DAY },
@@ -70,5 +70,6 @@ const delivery = (name: string, kept: number): Topic => ({
 })
 
 export const DELIVERIES_KEPT = 3 * DAY
+export const ATTEMPTS_KEPT = 3 * DAY
 /** The longest outage that a delivery must survive on top of its retry window. */
 export const OUTAGE = DAY

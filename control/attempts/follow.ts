@@ -25,9 +25,11 @@ export async function followAttempts(options: {
   connection: Connection
   codec: Pick<Codec<Attempt>, 'decode'>
   onUnreadable: (reason: Unreadable) => void
+  /** Told of each attempt that is read, those from before this process too. */
+  onRead: (attempt: Attempt) => void
   onFatal: (error: Error) => void
 }): Promise<Attempts> {
-  const { connection, codec, onUnreadable, onFatal } = options
+  const { connection, codec, onUnreadable, onRead, onFatal } = options
   const newest = createNewest<HeldAttempt>({
     most: MOST,
     mostBytes: MOST_BYTES,
@@ -43,6 +45,7 @@ export async function followAttempts(options: {
     onRecord: ({ partition, offset, value }) =>
       decode(value, (attempt) => {
         newest.add({ time: attempt.startedAt, partition, offset, attempt, bytes: bytesOf(value) })
+        onRead(attempt)
         for (const listener of listeners) listener(attempt)
       }),
     onFatal,

@@ -44,7 +44,7 @@ export async function openSides(
 
   async function readTold(partition: number, sides: PartitionSides): Promise<void> {
     const { low = 0, high = 0 } = kept.get(partition) ?? {}
-    await members.read({ partition, from: low, to: high }, (value, _, key) => {
+    await members.read({ partition, from: low, to: high }, (value, _, { key }) => {
       if (key?.subarray(0, prefix.length).equals(prefix))
         apply(sides, { userId: key.toString('utf8', prefix.length), value, since })
     })
@@ -53,7 +53,7 @@ export async function openSides(
   async function readUpload(partition: number, sides: PartitionSides): Promise<void> {
     const ranges = sync.ranges.filter((range) => range.partition === partition)
     for (const range of ranges)
-      await uploads.read(range, (value, _, key) => {
+      await uploads.read(range, (value, _, { key }) => {
         if (!value || key?.toString() !== sync.id) return
         for (const line of readLines(value)) {
           sides.listed.set(line.userId, line.value)

@@ -28,9 +28,11 @@ export async function followDead(options: {
   connection: Connection
   codec: Pick<Codec<Delivery>, 'decode'>
   onUnreadable: (reason: Unreadable) => void
+  /** Told of each that is read, those from before this process too. */
+  onRead: (letter: DeadLetter) => void
   onFatal: (error: Error) => void
 }): Promise<DeadLetters> {
-  const { connection, codec, onUnreadable, onFatal } = options
+  const { connection, codec, onUnreadable, onRead, onFatal } = options
   const extent = createExtent()
   const newest = createNewest<DeadLetter>({ most: MOST, onDropped: extent.dropped })
   const decode = decodeOrPass(codec, onUnreadable)
@@ -42,7 +44,12 @@ export async function followDead(options: {
       topics: [DEAD],
       // with their bodies they are read: no more than can be held
       last: (partitions) => Math.ceil(MOST / partitions),
-      onRecord: ({ value, ...record }) => decode(value, (delivery) => newest.add(letterOf(delivery, record))),
+      onRecord: ({ value, ...record }) =>
+        decode(value, (delivery) => {
+          const letter = letterOf(delivery, record)
+          newest.add(letter)
+          onRead(letter)
+        }),
       onFatal,
     }),
   ])

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Logger } from '../../log.ts'
-import { type Answer, problem } from '../answer.ts'
+import type { Answer } from '../answer.ts'
 import { path } from '../http.ts'
 import { isoTime, timeShape } from '../iso-time.ts'
-import { isLoadedSoon, loading } from '../newest/loaded.ts'
+import { isLoadedSoon, loading, unreachable } from '../newest/loaded.ts'
 import { operation } from '../operation.ts'
 import { pageOf } from '../page.ts'
 import { patiently } from '../patience.ts'
@@ -15,11 +15,6 @@ import { type DeadAsked, deadShape, isAskedFor } from './query.ts'
 import { deadLetterShape, shownDead } from './shown.ts'
 
 export type DeadRouteParts = { dead: Omit<DeadLetters, 'close'>; log: Pick<Logger, 'warn'> }
-
-const unreachable = problem(
-  { code: 'unavailable', message: 'Kafka does not answer: try again in a moment' },
-  { 'retry-after': '5' },
-)
 
 const answerShape = pageOf(deadLetterShape).extend({
   counts: z.array(countShape),

@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { CLOSE_MS, within } from '../../kafka/client.ts'
 import type { Offsets } from '../../kafka/offsets.ts'
 import type { Loading } from '../newest/loaded.ts'
+import { poll } from '../poll.ts'
 import { createHistory } from './history.ts'
 import type { LagItem } from './item.ts'
 import { look } from './look.ts'
@@ -40,15 +39,12 @@ export function followLag(options: LagOptions): Lag {
   const { open, readings, onFailed, everyMs = EVERY_MS, looks = LOOKS, staleMs = STALE_MS } = options
   const history = createHistory(looks)
   const { promise: loaded, resolve: onLoaded } = Promise.withResolvers<void>()
-  const closing = new AbortController()
-  let offsets: Offsets | undefined
   let report: Report | undefined
   let lookedAt = Number.NEGATIVE_INFINITY
 
   const latest = () => (performance.now() - lookedAt < staleMs ? report : undefined)
 
-  async function lookOnce(): Promise<void> {
-    offsets ??= await open()
+  async function lookOnce(offsets: Offsets): Promise<void> {
     const read = readings(await offsets.topics())
     for (const reading of read)
       if (!reading.ranges && !history.knows(reading.topic))
@@ -59,31 +55,11 @@ export function followLag(options: LagOptions): Lag {
     onLoaded()
   }
 
-  /** The client holds on to what has changed meanwhile, who leads a partition or which topics there are: the next look has a new one. */
-  async function failed(error: unknown): Promise<void> {
-    if (!closing.signal.aborted) onFailed(error)
-    await offsets?.close()
-    offsets = undefined
-  }
-
-  async function run(): Promise<void> {
-    while (!closing.signal.aborted) {
-      const begun = performance.now()
-      await lookOnce().catch(failed)
-      const left = everyMs - (performance.now() - begun)
-      await sleep(Math.max(0, left), undefined, closing).catch(() => undefined)
-    }
-  }
-
-  const running = run()
+  const { close } = poll({ open, look: lookOnce, onFailed, everyMs })
   return {
     loaded,
     isLoaded: () => report !== undefined,
     latest,
-    async close() {
-      closing.abort()
-      await within(CLOSE_MS, running)
-      await offsets?.close()
-    },
+    close,
   }
 }

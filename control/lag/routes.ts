@@ -1,21 +1,18 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { problem } from '../answer.ts'
 import { path } from '../http.ts'
 import { isoTime, timeShape } from '../iso-time.ts'
-import { isLoadedSoon, loading } from '../newest/loaded.ts'
+import { createBroadcast } from '../live/broadcast.ts'
+import { STREAM, streamed } from '../live/stream.ts'
+import { countSkipped } from '../metrics.ts'
+import { isLoadedSoon, loading, unreachable } from '../newest/loaded.ts'
 import { operation } from '../operation.ts'
 import type { Tasks } from '../tasks/follow.ts'
 import { undoneByKind, undoneShape } from '../tasks/undone.ts'
-import type { Lag } from './follow.ts'
+import type { Lag, Report } from './follow.ts'
 import { lagItemShape } from './item.ts'
 
 export type LagRouteParts = { lag: Omit<Lag, 'close'>; tasks: Pick<Tasks, 'undone'> }
-
-const unreachable = problem(
-  { code: 'unavailable', message: 'Kafka has not answered for a while: try again in a moment' },
-  { 'retry-after': '5' },
-)
 
 const lagShape = z.strictObject({ group: z.string().optional(), topic: z.string().optional() })
 const answerShape = z.strictObject({
@@ -24,8 +21,19 @@ const answerShape = z.strictObject({
   at: timeShape,
 })
 
-/** `/lag`: how far each consumer group is behind, in each partition. */
+/** `/lag`: how far each consumer group is behind, in each partition. `/lag/stream`: the same, live. */
 export function lagRoutes(api: FastifyInstance, { lag, tasks }: LagRouteParts): void {
+  const shown = (report: Report) => shownReport(report, tasks)
+  const broadcast = createBroadcast({
+    current: {
+      lag() {
+        const report = lag.latest()
+        return report && shown(report)
+      },
+    },
+    onSkipped: countSkipped('slow'),
+  })
+  api.addHook('preClose', async () => broadcast.end())
   path(api, '/lag', {
     GET: operation({
       summary: 'How far each consumer group is behind',
@@ -39,9 +47,22 @@ export function lagRoutes(api: FastifyInstance, { lag, tasks }: LagRouteParts): 
         const items = report.items.filter(
           (item) => item.group === (group ?? item.group) && item.topic === (topic ?? item.topic),
         )
-        const undone = undoneByKind(tasks, Date.now())
-        return { status: 200, body: { items, tasks: undone, at: isoTime(report.at) } }
+        return { status: 200, body: shown({ ...report, items }) }
       },
     }),
   })
+  path(api, '/lag/stream', {
+    GET: operation({
+      summary: 'Watch how far each consumer group is behind',
+      description:
+        'Server-sent events `lag` (as `GET /api/lag`), at once and then with each look, every 2 s.',
+      answers: { 200: STREAM },
+      refuses: ['too_many_watchers'],
+      handle: async ({ method }) => ((await isLoadedSoon(lag)) ? streamed(method, broadcast.watch) : loading),
+    }),
+  })
+}
+
+function shownReport({ items, at }: Report, tasks: LagRouteParts['tasks']): z.infer<typeof answerShape> {
+  return { items: [...items], tasks: undoneByKind(tasks, Date.now()), at: isoTime(at) }
 }

@@ -1,5 +1,14 @@
 /** What a watcher is told; docs/activity.md says what each holds. */
-export type EventName = 'call' | 'rejected' | 'attempt' | 'ready' | 'skipped'
+export type EventName =
+  | 'call'
+  | 'rejected'
+  | 'attempt'
+  | 'ready'
+  | 'skipped'
+  | 'health'
+  | 'ingest'
+  | 'lag'
+  | 'unavailable'
 
 /** A server-sent event. @param id the same when the same is sent again. */
 export function sse(event: EventName, data: object, id?: string): string {

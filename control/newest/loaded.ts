@@ -10,6 +10,12 @@ export const loading = problem(
   { 'retry-after': '1' },
 )
 
+/** For what only reads: nothing was changed, so it can be asked again at once. */
+export const unreachable = problem(
+  { code: 'unavailable', message: 'Kafka does not answer: try again in a moment' },
+  { 'retry-after': '5' },
+)
+
 /** @returns whether it is loaded, after a wait if need be. */
 export async function isLoadedSoon({ loaded, isLoaded }: Loading, patienceMs?: number): Promise<boolean> {
   if (!isLoaded()) await patiently(loaded, patienceMs).catch(() => undefined)

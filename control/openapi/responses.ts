@@ -20,6 +20,7 @@ const WITH: Partial<Record<Code, Header>> = {
   version_mismatch: 'etag',
   too_many_attempts: 'retry-after',
   too_many_tests: 'retry-after',
+  too_many_searches: 'retry-after',
   too_many_watchers: 'retry-after',
   unavailable: 'retry-after',
 }

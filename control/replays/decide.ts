@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import { idShape } from '../../schemas/settings.ts'
 import type { Fault } from '../answer.ts'
-import { deadReasonShape } from '../dead/query.ts'
+import { type DeadLetter, deadReasonShape } from '../dead/query.ts'
 import { faultsOf } from '../faults.ts'
+import { idField } from '../newest/query.ts'
 import type { Facts } from '../noun.ts'
 import type { Refusal } from '../refusal.ts'
+import { choose, type Place } from './choose.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 /** As long as topics keep them. */
@@ -23,6 +25,14 @@ export const replayShape = z
       .default('dead')
       .describe('`dead`: what was given up. `events`: what came in, as if the destination had been there.'),
     reason: deadReasonShape.optional().describe('Of dead letters: those alone that were given up for it.'),
+    deliveryIds: z
+      .array(idField)
+      .min(1)
+      .max(1_000)
+      .optional()
+      .describe(
+        'These dead letters alone; of one that was given up several times the last. Without from, to and reason.',
+      ),
     from: z.iso.datetime({ offset: true }).optional().describe('The oldest that is kept, unless told.'),
     to: z.iso.datetime({ offset: true }).optional().describe('This time is not included. Now, unless told.'),
     perSecond: z.number().min(1).max(10_000).default(500).describe('At most so many deliveries are made.'),
@@ -33,6 +43,8 @@ export type Asked = {
   body: unknown
   destinations: Facts['destinations']
   replays: ReadonlyMap<string, unknown>
+  /** Those that are known, oldest first. */
+  dead: readonly DeadLetter[]
   /** Milliseconds since 1970. */
   now: number
 }
@@ -43,6 +55,8 @@ export type Wanted = {
   destinationId: string
   what: 'dead' | 'events'
   reason: string | undefined
+  /** Where the dead letters are that were chosen. */
+  places: Place[] | undefined
   from: number
   to: number
   perSecond: number
@@ -53,13 +67,15 @@ export function decideReplay({
   body,
   destinations,
   replays,
+  dead,
   now,
 }: Asked): { wanted: Wanted } | { refusal: Refusal } {
   const parsed = replayShape.safeParse(body, { reportInput: true })
   if (!parsed.success) return { refusal: { code: 'faulty', faults: faultsOf(parsed.error) } }
-  const { id, what, reason, destinationId, perSecond } = parsed.data
+  const { id, what, reason, destinationId, perSecond, deliveryIds } = parsed.data
   // below zero a time means something else to Kafka
-  const from = parsed.data.from ? Math.max(0, Date.parse(parsed.data.from)) : now - KEPT_MS[what]
+  const oldest = deliveryIds ? 0 : now - KEPT_MS[what]
+  const from = parsed.data.from ? Math.max(0, Date.parse(parsed.data.from)) : oldest
   // what has not come in yet cannot be read again
   const to = Math.min(now, parsed.data.to ? Date.parse(parsed.data.to) : now)
   const faults: Fault[] = [...destinationFaults(destinationId, destinations)]
@@ -77,8 +93,10 @@ export function decideReplay({
       code: 'id_taken',
       message: `there is a replay ${id}: it is this one, or choose another id`,
     })
+  const chosen = deliveryIds && choose(parsed.data, dead)
+  if (chosen) faults.push(...chosen.faults)
   if (faults.length > 0) return { refusal: { code: 'faulty', faults } }
-  return { wanted: { id, destinationId, what, reason, from, to, perSecond } }
+  return { wanted: { id, destinationId, what, reason, places: chosen?.places, from, to, perSecond } }
 }
 
 function destinationFaults(id: string, destinations: Facts['destinations']): Fault[] {

@@ -16,7 +16,7 @@ export type Counts = Pick<Replay, 'read' | 'replayed' | 'parked'>
 export type Replaying<T> = {
   ranges: readonly Range[]
   /** What is made of a record; undefined: nothing. */
-  make: (record: Pick<Taken<T>, 'key' | 'value' | 'timestamp'>) => Made | undefined
+  make: (record: Pick<Taken<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'offset'>) => Made | undefined
   pace: Pace
   counts: Counts
   producer: Pick<Producer, 'produce'>

@@ -8,7 +8,7 @@ import { DEAD, EVENTS } from '../../schemas/topics.ts'
 import type { Made } from './handler.ts'
 
 type Facts = { settings: Pick<Settings, 'destinations' | 'suppressedUsers'> }
-type Read<T> = Pick<Taken<T>, 'key' | 'value' | 'timestamp'>
+type Read<T> = Pick<Taken<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'offset'>
 
 export const topicOf = ({ what }: Pick<Replay, 'what'>) => (what === 'dead' ? DEAD : EVENTS)
 
@@ -16,15 +16,26 @@ export const topicOf = ({ what }: Pick<Replay, 'what'>) => (what === 'dead' ? DE
  * The same delivery, untried (design: delivery, "Dead letters and replay"); none when it is another destination's, or died of
  * something else.
  */
-export const makeOfDead =
-  (replay: Replay, { settings }: Facts) =>
-  ({ key, value: dead, timestamp }: Read<Delivery>): Made | undefined => {
-    if (dead.destinationId !== replay.destinationId || !isWithin(timestamp, replay)) return undefined
-    if (replay.reason !== undefined && dead.deadReason !== replay.reason) return undefined
+export function makeOfDead(replay: Replay, { settings }: Facts) {
+  const isChosen = chosenBy(replay)
+  return (record: Read<Delivery>): Made | undefined => {
+    const { key, value: dead } = record
+    if (dead.destinationId !== replay.destinationId || !isChosen(record)) return undefined
     // the key of deliveries is destinationId/userKey
     if (isHidden({ ...dead, userId: key.slice(dead.destinationId.length + 1) }, settings)) return undefined
     return { delivery: { ...dead, ...UNTRIED, routedAt: Date.now(), replay: true }, key }
   }
+}
+
+/** One by one, or by time and reason. */
+function chosenBy(replay: Replay): (record: Read<Delivery>) => boolean {
+  const { places, reason } = replay
+  if (!places)
+    return ({ value, timestamp }) =>
+      isWithin(timestamp, replay) && (reason === undefined || value.deadReason === reason)
+  const chosen = new Set(places.map(({ partition, offset }) => `${partition}/${offset}`))
+  return ({ partition, offset }) => chosen.has(`${partition}/${offset}`)
+}
 
 /** As the router would make it for the destination as it is now; none when the destination does not get the event. */
 export const makeOfEvent =

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { FencedWriter } from '../../kafka/fenced.ts'
 import type { Range } from '../../kafka/ranges.ts'
@@ -8,7 +7,10 @@ import type { Replay } from '../../schemas/task.ts'
 import type { Answer } from '../answer.ts'
 import { audit } from '../audit.ts'
 import { conditionally } from '../conditionally.ts'
+import type { DeadRouteParts } from '../dead/routes.ts'
 import { path } from '../http.ts'
+import { isObject } from '../members.ts'
+import { isLoadedSoon, loading } from '../newest/loaded.ts'
 import type { Facts } from '../noun.ts'
 import { type Asked, json, operation } from '../operation.ts'
 import { unavailable } from '../outcome.ts'
@@ -17,9 +19,10 @@ import { patiently } from '../patience.ts'
 import { answerTo, type Refusal } from '../refusal.ts'
 import type { Tasks } from '../tasks/follow.ts'
 import { taskRecord } from '../tasks/record.ts'
-import { decideReplay, replayShape, type Wanted } from './decide.ts'
+import { decideReplay, replayShape } from './decide.ts'
 import { topicOf } from './make.ts'
 import { shownReplay, shownShape } from './shown.ts'
+import { spanning, taskOf } from './task.ts'
 
 export type ReplayRouteParts = {
   settings: Pick<Facts, 'destinations'> & { table: Pick<Settings['table'], 'caughtUp'> }
@@ -27,6 +30,7 @@ export type ReplayRouteParts = {
   taskWriter: Pick<FencedWriter, 'write'>
   /** Where in a topic the records of a time are; times in milliseconds since 1970. */
   rangesOf: (wanted: { topic: string; from: number; to: number }) => Promise<Range[]>
+  dead: Pick<DeadRouteParts['dead'], 'newest' | 'loaded' | 'isLoaded'>
   log: Logger
 }
 
@@ -75,16 +79,20 @@ export function replayRoutes(api: FastifyInstance, parts: ReplayRouteParts): voi
 }
 
 async function create({ body, who, by }: Asked, parts: ReplayRouteParts): Promise<Answer> {
-  const { settings, tasks, log } = parts
+  const { settings, tasks, dead, log } = parts
+  if (isObject(body) && body.deliveryIds !== undefined && !(await isLoadedSoon(dead))) return loading
   const now = Date.now()
+  const { destinations } = settings
   const deciding = () =>
-    decideReplay({ body, destinations: settings.destinations, replays: tasks.replays, now })
+    decideReplay({ body, destinations, replays: tasks.replays, dead: dead.newest.all(), now })
   const wish = deciding()
   if ('refusal' in wish) return answerTo(wish.refusal)
   const { wanted } = wish
   const replay = taskOf(wanted, now)
   try {
-    replay.ranges = await patiently(parts.rangesOf({ ...wanted, topic: topicOf(replay) }))
+    replay.ranges = replay.places
+      ? spanning(replay.places)
+      : await patiently(parts.rangesOf({ ...wanted, topic: topicOf(replay) }))
   } catch (err) {
     log.warn({ err }, 'the records of a replay cannot be found')
     return unavailable
@@ -97,27 +105,10 @@ async function create({ body, who, by }: Asked, parts: ReplayRouteParts): Promis
   if (outcome === unavailable)
     audit(log, { who, by }, { what: 'replay', outcome: 'unavailable', id: replay.id })
   if ('status' in outcome) return outcome
-  const { id, destinationId, what, reason } = outcome
-  const of = { destinationId, of: what, reason }
+  const { id, destinationId, what, reason, places } = outcome
+  const of = { destinationId, of: what, reason, selected: places?.length }
   audit(log, { who, by }, { what: 'replay', outcome: 'created', id, ...of })
   return { status: 202, headers: { location: `/api/replays/${id}` }, body: shownReplay(outcome) }
-}
-
-function taskOf({ id = randomUUID(), reason, ...wanted }: Wanted, now: number): Replay {
-  return {
-    ...wanted,
-    ...(reason !== undefined && { reason }),
-    kind: 'replay',
-    id,
-    createdAt: new Date(now).toISOString(),
-    state: 'accepted',
-    from: new Date(wanted.from).toISOString(),
-    to: new Date(wanted.to).toISOString(),
-    ranges: [],
-    read: 0,
-    replayed: 0,
-    parked: 0,
-  }
 }
 
 async function cancel({ params: { id }, who, by }: Asked, parts: ReplayRouteParts): Promise<Answer> {

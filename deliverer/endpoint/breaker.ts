@@ -26,8 +26,8 @@ const OPENS_IN_ROW = 5
 const REMEMBERED = 20
 const OPENS_FAILED = REMEMBERED / 2
 const OPENS_TIMED_OUT = 10
-const FIRST_PROBE_MS = 1_000
-const PROBE_MS = 10_000
+export const FIRST_PROBE_MS = 1_000
+export const PROBE_MS = 10_000
 const MASK = 2 ** REMEMBERED - 1
 
 export const HEALTHY: Breaker = {

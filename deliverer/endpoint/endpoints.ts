@@ -25,7 +25,7 @@ export type Endpoints = {
 }
 
 /** What is forgotten is taken for healthy when it is named again; that costs an endpoint in trouble some POSTs. */
-const KEPT_MS = 15 * 60_000
+export const KEPT_MS = 15 * 60_000
 const FORGETS_EVERY_MS = 60_000
 
 export function createEndpoints(): Endpoints {

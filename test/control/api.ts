@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { expect, onTestFinished } from 'vitest'
 import { type AppParts, createApp } from '../../control/app.ts'
+import { createHealth } from '../../control/health/health.ts'
 import { createLive } from '../../control/live/live.ts'
 import { createGuesses } from '../../control/session/guesses.ts'
 import { attemptsHeld } from './attempts-in-memory.ts'
@@ -39,6 +40,11 @@ export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial
     ...deadHeld(),
     ...lagHeld(),
     live: createLive({ openFeed: () => expect.fail('nobody was to watch'), onSkipped: () => {}, log }),
+    events: { search: () => expect.fail('nothing was to be searched') },
+    trace: () => expect.fail('nothing was to be traced'),
+    ladder: { ladder: [], windowMs: 0 },
+    health: createHealth({ destinations: memory.settings.destinations, now: Date.now }),
+    intake: { loaded: Promise.resolve(), isLoaded: () => true, latest: () => undefined },
     tasks,
     taskWriter,
     // uploads are tried on a real broker
@@ -50,6 +56,7 @@ export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial
     keys,
     tokens,
     trustProxy: [],
+    ingest: { url: undefined, port: 8080 },
     // no time goes by
     guesses: createGuesses(() => 0),
     probe,

@@ -75,8 +75,9 @@ describe('bodies', () => {
   /** A reader of records whose bodies say where they are. */
   const reader: Pick<Reader, 'read'> = {
     async read({ partition, from, to }, onValue) {
+      const record = { key: null, timestamp: 0 }
       for (let offset = from; offset < to; offset++)
-        onValue(Buffer.from(offset === 13 ? 'broken' : `${partition}/${offset}`), offset, null)
+        onValue(Buffer.from(offset === 13 ? 'broken' : `${partition}/${offset}`), offset, record)
     },
   }
 

@@ -8,10 +8,13 @@ import { ADMIN, api, VIEW } from './api.ts'
 import { type Document, documentOf, expectDescribed, type Operation } from './described.ts'
 import { shop } from './in-memory.ts'
 
-/** For operators, and the page that shows this description. */
-const BESIDE = ['/livez', '/readyz', '/metrics', '/docs', '/docs/start.js', '/docs/swagger-ui.css'].concat(
-  '/docs/swagger-ui-bundle.js',
-)
+/** For operators, and people's pages. */
+const BESIDE = [
+  ...['/livez', '/readyz', '/metrics'],
+  ...['/docs', '/docs/start.js', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js'],
+  // the console; of its /assets/* Fastify prints the end alone
+  ...['/', '/*'],
+]
 
 const served = () => documentOf(api().app)
 
@@ -23,7 +26,8 @@ const operations = ({ paths }: Document) =>
       operation,
     })),
   )
-const at = (path: string) => path.replace('{id}', 'nothing')
+/** A stream has no end: one that is asked for what it has not is refused. */
+const at = (path: string) => path.replace('{id}', 'nothing') + (path.endsWith('/stream') ? '?asked=no' : '')
 
 /** What an operation may be refused with, as `status code`. */
 const refusals = ({ responses }: Operation) =>

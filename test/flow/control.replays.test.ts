@@ -188,6 +188,22 @@ test('one that is cancelled ends, and is not cancelled twice', async () => {
   expect(replayed('slow').length).toBeLessThan(50)
 })
 
+test('those that are chosen are sent again, and no others', async () => {
+  const ids = named('chosen', 30)
+  await dead(ids)
+  const idFor = (messageId: string) => deliveryId('crm', { sourceId: 'shop', messageId })
+  const last = idFor('chosen-29')
+  await until(async () => {
+    const { body } = await sluice.api('get', `dead?deliveryId=${last}`)
+    return (body.items as unknown[]).length === 1
+  })
+  const wanted = ['chosen-3', 'chosen-17', 'chosen-29']
+  const id = await replay({ destinationId: 'crm', deliveryIds: wanted.map(idFor) })
+  expect(await ended(id)).toMatchObject({ state: 'done', selected: 3, replayed: 3 })
+  await until(() => replayed('chosen').length >= 3)
+  expect(replayed('chosen').map(idOf).toSorted()).toEqual(wanted.toSorted())
+})
+
 test('what cannot be replayed is put aside and counted, also as the last of its partition, and holds nothing up', async () => {
   const since = new Date().toISOString()
   await dead(['good-1', 'good-2'])

@@ -30,7 +30,7 @@ async function make({ ask }: Control): Promise<void> {
 
 test.skipIf(!hasSchemathesis)(
   'whatever is sent is answered as the description says: no fault of ours, and nothing wrong is taken',
-  { timeout: 180_000 },
+  { timeout: 300_000 },
   async () => {
     const control = startControl({
       kafkaBrokers: inject('kafkaBrokers'),

@@ -1,0 +1,99 @@
+import { Table, Text } from '@mantine/core'
+import { State } from './badge.tsx'
+import { duration } from './time.ts'
+import { When } from './when.tsx'
+import { saidOf } from './words/codes.ts'
+import { outcomeOf } from './words/outcomes.ts'
+
+export type ShownAttempt = {
+  destinationId?: string
+  attempt: number
+  urlIndex: number | null
+  startedAt: string | null
+  durationMs: number
+  outcome: string
+  status: number | null
+  code: string | null
+  response?: string | null
+}
+
+/** Each POST, with what came of it in words. @param urls of the destination's webhooks, in their order, where they are known. */
+export function AttemptTable({
+  attempts,
+  withDestination = false,
+  urls = [],
+}: {
+  attempts: readonly ShownAttempt[]
+  withDestination?: boolean
+  urls?: readonly string[]
+}) {
+  return (
+    <Table.ScrollContainer minWidth={560} scrollAreaProps={{ 'aria-label': 'Attempts' }}>
+      <Table fz="sm" verticalSpacing={6}>
+        <Table.Thead>
+          <Table.Tr>
+            {withDestination && <Table.Th>Destination</Table.Th>}
+            <Table.Th>Attempt</Table.Th>
+            <Table.Th>URL</Table.Th>
+            <Table.Th>When</Table.Th>
+            <Table.Th>Took</Table.Th>
+            <Table.Th>What came of it</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {attempts.map((each) => (
+            <Table.Tr
+              key={`${each.destinationId} ${each.attempt} ${each.urlIndex} ${each.startedAt} ${each.outcome}`}
+            >
+              {withDestination && <Table.Td>{each.destinationId}</Table.Td>}
+              <Table.Td>{each.attempt}</Table.Td>
+              <Table.Td className="in-flow">{urlOf(each.urlIndex, urls)}</Table.Td>
+              <Table.Td>
+                <When at={each.startedAt} short />
+              </Table.Td>
+              <Table.Td className="time">
+                {each.outcome === 'deferred' || each.outcome === 'cancelled' ? '' : duration(each.durationMs)}
+              </Table.Td>
+              <Table.Td>
+                <Outcome attempt={each} />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  )
+}
+
+const urlOf = (index: number | null, urls: readonly string[]) =>
+  index === null ? '' : (urls[index] ?? `${index + 1}`)
+
+export function Outcome({
+  attempt: { outcome, status, code, response },
+}: {
+  attempt: Omit<ShownAttempt, 'attempt' | 'urlIndex' | 'startedAt' | 'durationMs'>
+}) {
+  return (
+    <>
+      <State {...outcomeOf(outcome)} />
+      {status !== null && (
+        <Text span size="sm" ml={8}>
+          status {status}
+        </Text>
+      )}
+      {code !== null && (
+        <Text size="sm">
+          {saidOf(code).says}{' '}
+          <Text span c="dimmed" size="sm">
+            {saidOf(code).todo} ({code})
+          </Text>
+        </Text>
+      )}
+      {response && (
+        <Text size="xs" c="dimmed" ff="monospace" lineClamp={3} className="in-flow">
+          {response}
+        </Text>
+      )}
+    </>
+  )
+}

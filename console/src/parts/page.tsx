@@ -1,0 +1,50 @@
+import { Anchor, Box, Breadcrumbs, Group, Stack, Text, Title } from '@mantine/core'
+import { useDocumentTitle } from '@mantine/hooks'
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+
+type PageParts = {
+  title: string
+  /** What the view is for, in one sentence. */
+  lead?: ReactNode
+  /** Above the title: where this belongs. */
+  under?: { title: string; to: string }
+  beside?: ReactNode
+  actions?: ReactNode
+  children: ReactNode
+}
+
+export function Page({ title, lead, under, beside, actions, children }: PageParts) {
+  useDocumentTitle(`${title} - Sluice`)
+  return (
+    <Stack gap="lg" maw={1240} mx="auto">
+      <Box>
+        {under && (
+          <Breadcrumbs mb={4} fz="sm">
+            <Anchor component={Link} to={under.to} size="sm">
+              {under.title}
+            </Anchor>
+            <Text size="sm" c="dimmed" aria-current="page">
+              {title}
+            </Text>
+          </Breadcrumbs>
+        )}
+        <Group justify="space-between" align="center">
+          <Group gap="sm">
+            <Title order={1} size="h2" className="in-flow">
+              {title}
+            </Title>
+            {beside}
+          </Group>
+          {actions && <Group gap="xs">{actions}</Group>}
+        </Group>
+        {lead && (
+          <Text c="dimmed" mt={4} maw={820}>
+            {lead}
+          </Text>
+        )}
+      </Box>
+      {children}
+    </Stack>
+  )
+}

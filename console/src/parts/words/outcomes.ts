@@ -1,0 +1,57 @@
+import type { MantineColor } from '@mantine/core'
+
+type Shown = { label: string; color: MantineColor }
+
+/** Outcomes of one attempt. */
+const OUTCOMES: Record<string, Shown> = {
+  delivered: { label: 'Delivered', color: 'green' },
+  retry: { label: 'Failed, tried again', color: 'yellow' },
+  refused: { label: 'Refused', color: 'red' },
+  deferred: { label: 'Put off', color: 'gray' },
+  cancelled: { label: 'Cancelled', color: 'gray' },
+}
+
+/** What is to become of a delivery, or has. */
+const STATES: Record<string, Shown> = {
+  waiting: { label: 'Waiting', color: 'blue' },
+  retrying: { label: 'Retrying', color: 'yellow' },
+  delivered: { label: 'Delivered', color: 'green' },
+  dead: { label: 'Given up', color: 'red' },
+  cancelled: { label: 'Cancelled', color: 'gray' },
+  unknown: { label: 'Not known any more', color: 'gray' },
+}
+
+const BREAKERS: Record<string, Shown & { says: string }> = {
+  closed: { label: 'Answers', color: 'green', says: 'It answers: everything is sent at once.' },
+  'half-open': {
+    label: 'Being probed',
+    color: 'yellow',
+    says: 'It failed; a request is tried now and then.',
+  },
+  open: {
+    label: 'Paused after failures',
+    color: 'red',
+    says: 'It failed several times in a row: what comes is put off, and it is probed every few seconds.',
+  },
+  unknown: { label: 'Nothing sent lately', color: 'gray', says: 'No request has gone there of late.' },
+}
+
+const REASONS: Record<string, { label: string; says: string }> = {
+  attempts_exhausted: {
+    label: 'All attempts failed',
+    says: 'The last attempt of the retry plan has failed.',
+  },
+  window_expired: {
+    label: 'Too late to retry',
+    says: 'The next attempt would have come after the retry window (4 hours unless set otherwise).',
+  },
+  refused: {
+    label: 'Refused for good',
+    says: 'Certificate, address or URL are not acceptable: trying again would not help.',
+  },
+}
+
+export const outcomeOf = (outcome: string): Shown => OUTCOMES[outcome] ?? { label: outcome, color: 'gray' }
+export const stateOf = (state: string): Shown => STATES[state] ?? { label: state, color: 'gray' }
+export const breakerOf = (state: string) => BREAKERS[state] ?? { label: state, color: 'gray', says: '' }
+export const reasonOf = (reason: string) => REASONS[reason] ?? { label: reason, says: '' }

@@ -1,0 +1,56 @@
+import { NavLink, Stack, Text } from '@mantine/core'
+import { Link, useLocation } from 'wouter'
+import { Icon, type IconName } from '../parts/icon.tsx'
+
+type Place = { to: string; label: string; icon: IconName }
+
+const SECTIONS: readonly { title: string; places: readonly Place[] }[] = [
+  {
+    title: 'Set up',
+    places: [
+      { to: '/', label: 'Overview', icon: 'overview' },
+      { to: '/catalog', label: 'Catalog', icon: 'catalog' },
+      { to: '/sources', label: 'Sources', icon: 'sources' },
+      { to: '/destinations', label: 'Destinations', icon: 'destinations' },
+      { to: '/audiences', label: 'Audiences', icon: 'audiences' },
+      { to: '/traits', label: 'Traits', icon: 'traits' },
+    ],
+  },
+  {
+    title: 'Look into',
+    places: [
+      { to: '/deliveries', label: 'Where is my event?', icon: 'search' },
+      { to: '/dead', label: 'Dead letters', icon: 'dead' },
+      { to: '/lag', label: 'Lag', icon: 'lag' },
+    ],
+  },
+]
+
+export function Navigation() {
+  const [path] = useLocation()
+  const isAt = (to: string) => path === to || (to !== '/' && path.startsWith(`${to}/`))
+  return (
+    <Stack gap="md">
+      {SECTIONS.map(({ title, places }) => (
+        <div key={title}>
+          <Text size="xs" fw={600} c="dimmed" px="sm" mb={4}>
+            {title}
+          </Text>
+          {places.map(({ to, label, icon }) => (
+            <NavLink
+              key={to}
+              component={Link}
+              to={to}
+              label={label}
+              leftSection={<Icon of={icon} />}
+              active={isAt(to)}
+              {...(isAt(to) && { 'aria-current': 'page' as const })}
+              variant="light"
+              style={{ borderRadius: 'var(--mantine-radius-md)' }}
+            />
+          ))}
+        </div>
+      ))}
+    </Stack>
+  )
+}

@@ -1,0 +1,20 @@
+import { ActionIcon, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
+import { Icon } from '../parts/icon.tsx'
+
+/** Until it is used the page goes by the system's setting. */
+export function SchemeToggle() {
+  const { setColorScheme } = useMantineColorScheme()
+  const other = useComputedColorScheme('light') === 'light' ? 'dark' : 'light'
+  const label = `Switch to ${other} colours`
+  return (
+    <ActionIcon
+      variant="default"
+      size="lg"
+      onClick={() => setColorScheme(other)}
+      aria-label={label}
+      title={label}
+    >
+      <Icon of={other} />
+    </ActionIcon>
+  )
+}

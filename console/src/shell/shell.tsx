@@ -1,0 +1,85 @@
+import { AppShell, Badge, Box, Burger, Group, Text } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { type ReactNode, useEffect, useRef } from 'react'
+import { Link, useLocation } from 'wouter'
+import type { Session } from '../api/session.ts'
+import { Account } from './account.tsx'
+import { Logo } from './logo.tsx'
+import { Navigation } from './navigation.tsx'
+import { SchemeToggle } from './scheme-toggle.tsx'
+
+/** What stands around every view. */
+export function Shell({ session, children }: { session: Session; children: ReactNode }) {
+  const [opened, { toggle, close }] = useDisclosure()
+  const main = useFocusOnMove(close)
+  return (
+    <AppShell
+      header={{ height: 56 }}
+      navbar={{ width: 232, breakpoint: 'sm', collapsed: { mobile: !opened } }}
+      padding={{ base: 'md', md: 'xl' }}
+    >
+      <a href="#main" className="skip">
+        Skip to content
+      </a>
+      <AppShell.Header>
+        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+          <Group gap="xs" wrap="nowrap">
+            <Burger
+              opened={opened}
+              onClick={toggle}
+              hiddenFrom="sm"
+              size="sm"
+              aria-label={opened ? 'Close the menu' : 'Open the menu'}
+              aria-expanded={opened}
+            />
+            <Box component={Link} to="/" c="inherit" td="none" aria-label="Sluice, to the overview">
+              <Group gap={8} wrap="nowrap">
+                <Logo />
+                <Text fw={700} size="lg">
+                  Sluice
+                </Text>
+              </Group>
+            </Box>
+          </Group>
+          <Group gap="xs" wrap="nowrap">
+            {session.who === 'view' && (
+              <Badge
+                variant="light"
+                color="gray"
+                tt="none"
+                radius="sm"
+                title="This token may look, and change nothing"
+              >
+                View only
+              </Badge>
+            )}
+            <SchemeToggle />
+            <Account />
+          </Group>
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="sm" aria-label="Main">
+        <Navigation />
+      </AppShell.Navbar>
+      <AppShell.Main id="main" tabIndex={-1} ref={main} style={{ outline: 'none' }}>
+        {children}
+      </AppShell.Main>
+    </AppShell>
+  )
+}
+
+/** With another view the focus goes to its beginning, as it would with another page; not on the first one. */
+function useFocusOnMove(onMove: () => void) {
+  const main = useRef<HTMLElement>(null)
+  const [path] = useLocation()
+  const view = path.split('/').slice(0, 3).join('/')
+  const before = useRef(view)
+  useEffect(() => {
+    if (before.current === view) return
+    before.current = view
+    onMove()
+    main.current?.focus({ preventScroll: true })
+    window.scrollTo(0, 0)
+  })
+  return main
+}

@@ -1,0 +1,64 @@
+import { Anchor, Box, Group, Text } from '@mantine/core'
+import { Link } from 'wouter'
+import { useDestinations } from '../../api/destinations.ts'
+import type { Fate } from '../../api/events.ts'
+import { State } from '../../parts/badge.tsx'
+import { Since } from '../../parts/when.tsx'
+import { reasonOf, stateOf } from '../../parts/words/outcomes.ts'
+import { Attempts } from './attempts.tsx'
+import { WHY_NOT } from './why-not.ts'
+
+/** What became of a call at one destination. */
+export function FateBox({ fate, messageId }: { fate: Fate; messageId: string | null }) {
+  const { destinationId, routed, reason, state, attempts, nextAttemptAt, dead } = fate
+  const destination = useDestinations().data?.find(({ id }) => id === destinationId)
+  return (
+    <Box p="sm" bg="var(--sluice-panel)" style={{ borderRadius: 'var(--mantine-radius-md)' }}>
+      <Group gap="sm">
+        {destination ? (
+          <Anchor component={Link} to={`/destinations/${destinationId}`} fw={600}>
+            {destination.name}
+          </Anchor>
+        ) : (
+          <Text fw={600}>{destinationId}</Text>
+        )}
+        {state === null ? <State label="Not sent" color="gray" /> : <State {...stateOf(state)} />}
+        {nextAttemptAt !== null && (
+          <Text size="sm">
+            next attempt <Since at={nextAttemptAt} />
+          </Text>
+        )}
+      </Group>
+      {state === 'retrying' && nextAttemptAt === null && (
+        <Text size="sm" mt={4}>
+          It waits for the endpoint: the next attempt is made as soon as that answers again.
+        </Text>
+      )}
+      {!routed && reason !== null && (
+        <Text size="sm" mt={4}>
+          {WHY_NOT[reason]}
+        </Text>
+      )}
+      {state === 'unknown' && (
+        <Text size="sm" c="dimmed" mt={4}>
+          It is older than the attempts that are at hand. Dead letters are kept for 14 days, and it is not
+          among them.
+        </Text>
+      )}
+      {state === 'waiting' && attempts.length === 0 && (
+        <Text size="sm" mt={4}>
+          It is on its way: no attempt has been made so far.
+        </Text>
+      )}
+      {dead && (
+        <Text size="sm" mt={4}>
+          {reasonOf(dead.reason).says}{' '}
+          <Anchor component={Link} to={`/dead?messageId=${encodeURIComponent(messageId ?? '')}`} size="sm">
+            Replay it from the dead letters
+          </Anchor>
+        </Text>
+      )}
+      <Attempts attempts={attempts} urls={destination?.webhooks.map(({ url }) => url) ?? []} />
+    </Box>
+  )
+}

@@ -1,0 +1,62 @@
+import { Box, Group, SegmentedControl, Text } from '@mantine/core'
+import { useState } from 'react'
+import { Empty } from '../../parts/empty.tsx'
+import { whole } from '../../parts/number.ts'
+import { Panel } from '../../parts/panel.tsx'
+import { StreamMark } from '../../parts/stream-mark.tsx'
+import { LiveRow } from './live-row.tsx'
+import { useLiveCalls } from './use-live-calls.ts'
+
+type Filter = 'all' | 'call' | 'rejected'
+
+/** The live debugger: the last calls of a source, what was wrong with them, and what became of each. */
+export function LiveCalls({ sourceId }: { sourceId: string }) {
+  const { rows, isReady, skipped, state } = useLiveCalls(sourceId)
+  const [filter, setFilter] = useState<Filter>('all')
+  const shown = rows.filter(({ kind }) => filter === 'all' || filter === kind)
+  return (
+    <Panel
+      title="Live calls"
+      lead="The last calls, as they come in, and what became of each. Choose one to see all of it."
+      actions={
+        <Group gap="sm">
+          <SegmentedControl
+            size="xs"
+            aria-label="Which calls"
+            value={filter}
+            onChange={setFilter}
+            data={[
+              { value: 'all', label: 'All' },
+              { value: 'call', label: 'Accepted' },
+              { value: 'rejected', label: 'Rejected' },
+            ]}
+          />
+          <StreamMark state={state} />
+        </Group>
+      }
+    >
+      {shown.length === 0 && isReady && (
+        <Empty icon="sources" title={rows.length === 0 ? 'No call yet' : 'None of these'}>
+          {rows.length === 0
+            ? 'Send one with a snippet above, or with “Send a test call”: it shows here at once.'
+            : 'Calls of the other kind are there: choose “All”.'}
+        </Empty>
+      )}
+      {!isReady && rows.length === 0 && (
+        <Text c="dimmed" size="sm" role="status">
+          Looking for the last calls ...
+        </Text>
+      )}
+      {skipped > 0 && (
+        <Text c="dimmed" size="sm" mb="xs">
+          {whole(skipped)} more were not shown, as they came faster than one can read.
+        </Text>
+      )}
+      <Box component="ul" m={0} p={0} style={{ listStyle: 'none' }} aria-label="Calls, newest first">
+        {shown.map((row) => (
+          <LiveRow key={row.id} row={row} />
+        ))}
+      </Box>
+    </Panel>
+  )
+}

@@ -1,0 +1,75 @@
+import { Box, Collapse, Group, Text, UnstyledButton } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { useId } from 'react'
+import { State } from '../../parts/badge.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { When } from '../../parts/when.tsx'
+import { outcomeOf } from '../../parts/words/outcomes.ts'
+import { CallDetails } from './call-details.tsx'
+import { type Row, upshots } from './rows.ts'
+
+export function LiveRow({ row }: { row: Row }) {
+  const [opened, { toggle }] = useDisclosure()
+  const id = useId()
+  return (
+    <Box component="li" style={{ borderTop: '1px solid var(--sluice-line)' }}>
+      <UnstyledButton
+        className="row-button"
+        onClick={toggle}
+        aria-expanded={opened}
+        aria-controls={id}
+        py={8}
+        px={4}
+      >
+        <Group gap="sm" wrap="nowrap" align="flex-start">
+          <Group gap="xs" flex={1} miw={0}>
+            <Text size="xs" c="dimmed" w={92}>
+              <When at={row.at} short />
+            </Text>
+            <Head row={row} />
+          </Group>
+          <Box pt={4} c="dimmed" style={{ transform: opened ? 'rotate(180deg)' : 'none', display: 'flex' }}>
+            <Icon of="down" size={16} />
+          </Box>
+        </Group>
+      </UnstyledButton>
+      <Collapse expanded={opened} id={id}>
+        <Box pb="md" px={4}>
+          {opened && <CallDetails row={row} />}
+        </Box>
+      </Collapse>
+    </Box>
+  )
+}
+
+function Head({ row }: { row: Row }) {
+  if (row.kind === 'rejected')
+    return (
+      <>
+        <State label="Rejected" color="red" />
+        <Text size="sm" className="in-flow">
+          {row.rejected.message}
+        </Text>
+      </>
+    )
+  const { call, attempts } = row
+  return (
+    <>
+      <State label="Accepted" color="blue" />
+      <Text size="sm" fw={600} className="in-flow">
+        {call.type}
+        {(call.event ?? call.name) !== undefined && ` “${call.event ?? call.name}”`}
+      </Text>
+      <Text size="sm" c="dimmed" className="in-flow">
+        {call.userId ?? call.anonymousId}
+      </Text>
+      {upshots(attempts).map(({ destinationId, outcome, status }) => (
+        <State
+          key={destinationId}
+          color={outcomeOf(outcome).color}
+          label={`${destinationId}: ${outcomeOf(outcome).label}${status === null ? '' : ` (${status})`}`}
+        />
+      ))}
+    </>
+  )
+}

@@ -1,0 +1,47 @@
+import { SimpleGrid, Stack } from '@mantine/core'
+import { useDestinations } from '../../api/destinations.ts'
+import { useOverview } from '../../api/health.ts'
+import { useSources } from '../../api/sources.ts'
+import { Figure } from '../../parts/figure.tsx'
+import { Loaded } from '../../parts/loaded.tsx'
+import { rate, whole } from '../../parts/number.ts'
+import { Page } from '../../parts/page.tsx'
+import { StreamMark } from '../../parts/stream-mark.tsx'
+import { FirstSteps } from './first-steps.tsx'
+import { HealthTable } from './health-table.tsx'
+
+/** How everything is, at a glance. */
+export default function Overview() {
+  const destinations = useDestinations()
+  const sources = useSources()
+  const { health, ingest, state } = useOverview()
+  const sum = (name: 'delivered' | 'retrying' | 'dead') =>
+    health?.items.reduce((total, item) => total + item[name], 0)
+  return (
+    <Page title="Overview" beside={<StreamMark state={state} />}>
+      <Loaded query={destinations}>
+        {(all) => (
+          <Stack>
+            {all.length === 0 && <FirstSteps hasSource={(sources.data ?? []).length > 0} />}
+            {all.length > 0 && (
+              <>
+                <SimpleGrid cols={{ base: 2, sm: 3, md: 5 }}>
+                  <Figure label="Calls in, a second">{ingest ? rate(ingest.perSecond) : '–'}</Figure>
+                  <Figure label="Rejected, a second">{ingest ? rate(ingest.rejectedPerSecond) : '–'}</Figure>
+                  <Figure label="Delivered, last minute">{shown(sum('delivered'))}</Figure>
+                  <Figure label="Failed, tried again">{shown(sum('retrying'))}</Figure>
+                  <Figure label="Given up" isBad={(sum('dead') ?? 0) > 0}>
+                    {shown(sum('dead'))}
+                  </Figure>
+                </SimpleGrid>
+                <HealthTable destinations={all} health={health?.items ?? []} />
+              </>
+            )}
+          </Stack>
+        )}
+      </Loaded>
+    </Page>
+  )
+}
+
+const shown = (count: number | undefined) => (count === undefined ? '–' : whole(count))

@@ -1,0 +1,42 @@
+import type { Destination } from '../../api/destinations.ts'
+import type { DestinationNow } from '../../api/health.ts'
+
+/** How a destination is, in words; the heavier, the more it wants to be looked at. */
+export type HealthWord = { label: string; color: string; says?: string; weight: number }
+
+export function healthOf(
+  { enabled, sourceIds }: Pick<Destination, 'enabled' | 'sourceIds'>,
+  now: DestinationNow | undefined,
+): HealthWord {
+  if (!enabled) return { label: 'Off', color: 'gray', weight: 0 }
+  if (now?.breaker === 'open' || (now?.breaker === 'half-open' && now.delivered === 0))
+    return {
+      label: 'Not answering',
+      color: 'red',
+      says: 'A URL of it has failed several times in a row: what comes is put off, and it is probed.',
+      weight: 5,
+    }
+  if (now && now.dead > 0)
+    return {
+      label: 'Giving up',
+      color: 'red',
+      says: 'Deliveries were given up in the last minute.',
+      weight: 4,
+    }
+  if (now && (now.retrying > 0 || now.refused > 0 || now.breaker === 'half-open'))
+    return {
+      label: 'Failing at times',
+      color: 'yellow',
+      says: 'Some attempts have failed in the last minute.',
+      weight: 3,
+    }
+  if (sourceIds.length === 0)
+    return {
+      label: 'No source',
+      color: 'yellow',
+      says: 'It is connected to no source, and gets nothing.',
+      weight: 2,
+    }
+  if (now && now.delivered > 0) return { label: 'Healthy', color: 'green', weight: 1 }
+  return { label: 'Quiet', color: 'blue', says: 'Nothing was sent to it in the last minute.', weight: 1 }
+}

@@ -1,0 +1,84 @@
+import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core'
+import { type FormEvent, useState } from 'react'
+import { faultAt } from '../../api/problem.ts'
+import { useCreateSource, useSources } from '../../api/sources.ts'
+import { Loaded } from '../../parts/loaded.tsx'
+import { Refusal } from '../../parts/refusal.tsx'
+import { ChooseSources } from '../webhooks/choose-sources.tsx'
+import { type SetUp, STEPS } from './use-set-up.ts'
+
+export function SourcesStep({ setUp: { sourceIds, setSourceIds, goTo, error } }: { setUp: SetUp }) {
+  const query = useSources()
+  const [isMissing, setMissing] = useState(false)
+  return (
+    <Loaded query={query}>
+      {(sources) => {
+        // where there is one it is meant
+        const chosen = sourceIds ?? (sources.length === 1 ? sources.map(({ id }) => id) : [])
+        const next = () => {
+          setSourceIds(chosen)
+          setMissing(chosen.length === 0)
+          if (chosen.length > 0) goTo(STEPS.webhooks)
+        }
+        return (
+          <Stack>
+            {sources.length === 0 ? (
+              <Text size="sm">There is no source yet. Name what will send the calls, and it is made.</Text>
+            ) : (
+              <ChooseSources
+                sources={sources}
+                chosen={chosen}
+                onChange={setSourceIds}
+                error={faultAt(error, '/sourceIds')}
+              />
+            )}
+            <QuickSource onMade={(id) => setSourceIds([...chosen, id])} isFirst={sources.length === 0} />
+            {isMissing && chosen.length === 0 && (
+              <Alert color="yellow" role="alert">
+                Choose at least one source: without one the destination would get nothing.
+              </Alert>
+            )}
+            <Group justify="flex-end">
+              <Button onClick={next}>Next: URLs</Button>
+            </Group>
+          </Stack>
+        )
+      }}
+    </Loaded>
+  )
+}
+
+/** A source by its name alone, without leaving the set-up. */
+function QuickSource({ onMade, isFirst }: { onMade: (id: string) => void; isFirst: boolean }) {
+  const [name, setName] = useState('')
+  const create = useCreateSource()
+  function submit(event: FormEvent) {
+    event.preventDefault()
+    create.mutate(
+      { name },
+      {
+        onSuccess({ id }) {
+          onMade(id)
+          setName('')
+        },
+      },
+    )
+  }
+  return (
+    <form onSubmit={submit}>
+      <Group align="flex-end" gap="xs">
+        <TextInput
+          label={isFirst ? 'Name of the source' : 'Or make a new source'}
+          placeholder="Shop"
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+          error={faultAt(create.error, '/name')}
+        />
+        <Button type="submit" variant={isFirst ? 'filled' : 'default'} loading={create.isPending}>
+          Create source
+        </Button>
+      </Group>
+      <Refusal error={create.error} shown={(pointer) => pointer === '/name'} />
+    </form>
+  )
+}

@@ -1,0 +1,40 @@
+export type SnippetText = { id: string; label: string; code: string; note?: string }
+
+/** What sends a first call. @param at.endpoint of ingest, without a slash at its end. */
+export function snippets({ writeKey, endpoint }: { writeKey: string; endpoint: string }): SnippetText[] {
+  return [
+    {
+      id: 'curl',
+      label: 'curl',
+      code: `curl ${endpoint}/v1/track -u ${quoted(`${writeKey}:`)} \\
+  -d '{"userId": "u1", "event": "Signed Up", "properties": {"plan": "pro"}}'`,
+    },
+    {
+      id: 'node',
+      label: 'Node',
+      code: `import { Analytics } from 'sluice-analytics'
+
+const analytics = new Analytics({ writeKey: ${JSON.stringify(writeKey)}, endpoint: '${endpoint}' })
+analytics.track({ userId: 'u1', event: 'Signed Up', properties: { plan: 'pro' } })
+await analytics.close()`,
+      note: 'The library is in the folder clients/node of Sluice, whose README says how to install it.',
+    },
+    {
+      id: 'go',
+      label: 'Go',
+      code: `client := analytics.New(${JSON.stringify(writeKey)})
+client.Endpoint = "${endpoint}"
+err := client.Track(&analytics.Track{
+	UserId:     "u1",
+	Event:      "Signed Up",
+	Properties: map[string]any{"plan": "pro"},
+})
+err = client.Close()`,
+      note: 'The library is in the folder clients/go of Sluice, whose README says how to install it.',
+    },
+  ]
+}
+
+/** For a shell: a write key may hold any printable character. */
+const quoted = (text: string): string =>
+  /^[\w.:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

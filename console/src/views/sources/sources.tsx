@@ -1,0 +1,82 @@
+import { Anchor, Button, Table, Text } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { Link } from 'wouter'
+import { type Source, useSources } from '../../api/sources.ts'
+import { State } from '../../parts/badge.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { Loaded } from '../../parts/loaded.tsx'
+import { ForAdmin } from '../../parts/may-write.tsx'
+import { Page } from '../../parts/page.tsx'
+import { When } from '../../parts/when.tsx'
+import { NewSource } from './new-source.tsx'
+
+export default function Sources() {
+  const sources = useSources()
+  const [opened, { open, close }] = useDisclosure()
+  return (
+    <Page
+      title="Sources"
+      lead="A source is whatever sends calls: a website, an app, a server. Each has a write key of its own."
+      actions={
+        <ForAdmin>
+          <Button leftSection={<Icon of="plus" size={16} />} onClick={open}>
+            New source
+          </Button>
+        </ForAdmin>
+      }
+    >
+      <NewSource opened={opened} onClose={close} />
+      <Loaded query={sources}>
+        {(all) =>
+          all.length === 0 ? (
+            <Empty icon="sources" title="No source yet">
+              Make one with “New source”: you get a write key, and a line to paste that sends the first call.
+            </Empty>
+          ) : (
+            <List sources={all} />
+          )
+        }
+      </Loaded>
+    </Page>
+  )
+}
+
+function List({ sources }: { sources: readonly Source[] }) {
+  return (
+    <Table.ScrollContainer minWidth={520} scrollAreaProps={{ 'aria-label': 'Sources' }}>
+      <Table verticalSpacing="sm" highlightOnHover>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Name</Table.Th>
+            <Table.Th>Id</Table.Th>
+            <Table.Th>State</Table.Th>
+            <Table.Th>Changed</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {sources.map(({ id, name, enabled, updatedAt }) => (
+            <Table.Tr key={id}>
+              <Table.Td>
+                <Anchor component={Link} to={`/sources/${id}`} fw={600}>
+                  {name}
+                </Anchor>
+              </Table.Td>
+              <Table.Td>
+                <Text size="sm" ff="monospace">
+                  {id}
+                </Text>
+              </Table.Td>
+              <Table.Td>
+                <State {...(enabled ? { label: 'On', color: 'green' } : { label: 'Off', color: 'gray' })} />
+              </Table.Td>
+              <Table.Td>
+                <When at={updatedAt} />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  )
+}

@@ -1,0 +1,36 @@
+import { Checkbox, Stack, Text } from '@mantine/core'
+import type { Source } from '../../api/sources.ts'
+
+/** Which sources a destination hears of. */
+export function ChooseSources({
+  sources,
+  chosen,
+  onChange,
+  error,
+}: {
+  sources: readonly Source[]
+  chosen: readonly string[]
+  onChange: (ids: string[]) => void
+  error: string | undefined
+}) {
+  return (
+    <Checkbox.Group label="Sources" value={[...chosen]} onChange={onChange} error={error}>
+      <Stack gap={6} mt={6}>
+        {sources.map(({ id, name }) => (
+          <Checkbox
+            key={id}
+            value={id}
+            label={
+              <>
+                {name}{' '}
+                <Text span size="xs" c="dimmed" ff="monospace">
+                  {id}
+                </Text>
+              </>
+            }
+          />
+        ))}
+      </Stack>
+    </Checkbox.Group>
+  )
+}

@@ -1,0 +1,63 @@
+import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
+import { useState } from 'react'
+import { type Destination, type EventType, type TestResult, useTestSend } from '../../api/destinations.ts'
+import { Outcome } from '../../parts/attempt-table.tsx'
+import { Refusal } from '../../parts/refusal.tsx'
+import { duration } from '../../parts/time.ts'
+
+const TYPES: readonly EventType[] = ['track', 'identify', 'page', 'screen', 'group', 'alias', 'delete']
+
+/** Posts a sample to each URL now, and says what came of each. */
+export function TestSend({ destination: { id, webhooks } }: { destination: Destination }) {
+  const [type, setType] = useState<EventType>('track')
+  const test = useTestSend(id)
+  return (
+    <Stack>
+      <Group align="flex-end">
+        <NativeSelect
+          label="Sample"
+          value={type}
+          onChange={(event) => setType(TYPES.find((one) => one === event.currentTarget.value) ?? 'track')}
+          data={[...TYPES]}
+        />
+        <Button onClick={() => test.mutate(type)} loading={test.isPending}>
+          Send test
+        </Button>
+        <Text size="xs" c="dimmed" maw={420}>
+          Goes to {webhooks.length === 1 ? 'the URL' : `all ${webhooks.length} URLs`} now, also while the
+          destination is off, as user “test-user”. It is not tried again.
+        </Text>
+      </Group>
+      <Refusal error={test.error} title="The test was not sent" />
+      <div role="status">{test.data && <Results results={test.data.results} />}</div>
+    </Stack>
+  )
+}
+
+function Results({ results }: { results: readonly TestResult[] }) {
+  return (
+    <Stack gap="sm" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
+      {results.map((result, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: one for each webhook, in their order
+        <li key={index}>
+          <Text size="sm" ff="monospace" className="in-flow">
+            {result.url}
+          </Text>
+          <Group gap="xs" align="flex-start">
+            <div>
+              <Outcome attempt={result} />
+            </div>
+            <Text size="sm" c="dimmed">
+              after {duration(result.durationMs)}
+            </Text>
+          </Group>
+          {result.outcome === 'delivered' && (result.status ?? 200) >= 300 && (
+            <Text size="sm" c="dimmed">
+              Every answer below 500 counts as taken. Is {result.status} what your receiver means to say?
+            </Text>
+          )}
+        </li>
+      ))}
+    </Stack>
+  )
+}

@@ -1,0 +1,81 @@
+import { Alert, Button, Fieldset, Group, Stack, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { faultAt } from '../../api/problem.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { type HeaderDraft, MOST_HEADERS, newHeader, type WebhookDraft } from './draft.ts'
+import { HeaderFields } from './header-fields.tsx'
+
+type FieldsParts = {
+  webhook: WebhookDraft
+  index: number
+  isOnly: boolean
+  /** Undefined: it is removed. */
+  onChange: (webhook: WebhookDraft | undefined) => void
+  error: unknown
+}
+
+export function WebhookFields({ webhook, index, isOnly, onChange, error }: FieldsParts) {
+  const [isTooMany, setTooMany] = useState(false)
+  const { headers } = webhook
+  const place = `/webhooks/${index}`
+  function add() {
+    if (headers.length >= MOST_HEADERS) setTooMany(true)
+    else onChange({ ...webhook, headers: [...headers, newHeader()] })
+  }
+  function change(key: number, changed: HeaderDraft | undefined) {
+    if (!changed) setTooMany(false)
+    onChange({ ...webhook, headers: headers.flatMap((each) => (each.key === key ? (changed ?? []) : each)) })
+  }
+  const fault = faultAt(error, `${place}/headers`)
+  return (
+    <Fieldset legend={`URL ${index + 1}`} variant="filled">
+      <Stack gap="xs">
+        <Group align="flex-start" wrap="nowrap" gap="xs">
+          <TextInput
+            flex={1}
+            type="url"
+            inputMode="url"
+            aria-label={`URL ${index + 1}`}
+            placeholder="https://example.com/webhook"
+            value={webhook.url}
+            onChange={(event) => onChange({ ...webhook, url: event.currentTarget.value })}
+            error={faultAt(error, `${place}/url`)}
+            autoComplete="off"
+          />
+          {!isOnly && (
+            <Button
+              variant="subtle"
+              color="gray"
+              px="xs"
+              onClick={() => onChange(undefined)}
+              aria-label={`Remove URL ${index + 1}`}
+            >
+              <Icon of="cross" size={16} />
+            </Button>
+          )}
+        </Group>
+        {headers.map((header, at) => (
+          <HeaderFields
+            key={header.key}
+            header={header}
+            place={{ webhook: index, at }}
+            onChange={(changed) => change(header.key, changed)}
+            error={error}
+          />
+        ))}
+        {fault && <Alert color="red">{fault}</Alert>}
+        <div>
+          <Button variant="subtle" size="compact-sm" leftSection={<Icon of="plus" size={14} />} onClick={add}>
+            Add a header
+          </Button>
+        </div>
+        {isTooMany && (
+          <Alert color="yellow" role="alert" title="A URL has at most five headers of its own">
+            Remove one to add another. Values that belong together can go into one header, and fixed values
+            into the URL’s query.
+          </Alert>
+        )}
+      </Stack>
+    </Fieldset>
+  )
+}

@@ -1,0 +1,54 @@
+import { Alert, Button, Stack } from '@mantine/core'
+import { useState } from 'react'
+import { faultAt } from '../../api/problem.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { MOST_URLS, newWebhook, type WebhookDraft } from './draft.ts'
+import { WebhookFields } from './webhook-fields.tsx'
+
+type EditorParts = {
+  webhooks: readonly WebhookDraft[]
+  onChange: (webhooks: readonly WebhookDraft[]) => void
+  /** Of the last try to save: its faults stand at their fields. */
+  error: unknown
+}
+
+/** One to five URLs, each with up to five headers. */
+export function WebhooksEditor({ webhooks, onChange, error }: EditorParts) {
+  const [isTooMany, setTooMany] = useState(false)
+  function add() {
+    if (webhooks.length >= MOST_URLS) setTooMany(true)
+    else onChange([...webhooks, newWebhook()])
+  }
+  function change(key: number, changed: WebhookDraft | undefined) {
+    if (!changed) setTooMany(false)
+    onChange(webhooks.flatMap((each) => (each.key === key ? (changed ?? []) : each)))
+  }
+  const fault = faultAt(error, '/webhooks')
+  return (
+    <Stack gap="sm">
+      {webhooks.map((webhook, index) => (
+        <WebhookFields
+          key={webhook.key}
+          webhook={webhook}
+          index={index}
+          isOnly={webhooks.length === 1}
+          onChange={(changed) => change(webhook.key, changed)}
+          error={error}
+        />
+      ))}
+      {fault && <Alert color="red">{fault}</Alert>}
+      <div>
+        <Button variant="default" size="sm" leftSection={<Icon of="plus" size={14} />} onClick={add}>
+          Add another URL
+        </Button>
+      </div>
+      {isTooMany && (
+        <Alert color="yellow" role="alert" title="A destination has at most five URLs">
+          An event counts as delivered when any one of them takes it, so the five are stand-ins for each
+          other. To send every event to yet another place, set up one more Webhooks destination for the same
+          sources: each destination gets all of them.
+        </Alert>
+      )}
+    </Stack>
+  )
+}

@@ -1,0 +1,19 @@
+import { fileURLToPath } from 'node:url'
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+import { compressed } from './generate/compressed.ts'
+
+/** `npm run console`: console/dist, which control serves (control/console/routes.ts). */
+export default defineConfig({
+  root: fileURLToPath(new URL('.', import.meta.url)),
+  plugins: [react(), compressed()],
+  build: {
+    // every file by its own name, so that the page's policy needs no data: but for CSS's own images
+    assetsInlineLimit: 0,
+    emptyOutDir: true,
+    target: 'es2022',
+    reportCompressedSize: false,
+  },
+  // for work on the console: `npx vite console`, beside a control that runs
+  server: { proxy: { '/api': 'http://127.0.0.1:8081' } },
+})

@@ -1,0 +1,143 @@
+import type { FastifyInstance } from 'fastify'
+import type { Ladder } from '../../deliverer/ladder.ts'
+import type { Logger } from '../../log.ts'
+import { deliveryId } from '../../router/route.ts'
+import type { Attempt } from '../../schemas/attempt.ts'
+import type { Event } from '../../schemas/event.ts'
+import { type Answer, problem } from '../answer.ts'
+import type { AttemptRouteParts } from '../attempts/routes.ts'
+import type { DeadRouteParts } from '../dead/routes.ts'
+import { path } from '../http.ts'
+import { isoTime, timeShape } from '../iso-time.ts'
+import { isLoadedSoon, loading, unreachable } from '../newest/loaded.ts'
+import type { Facts } from '../noun.ts'
+import { operation } from '../operation.ts'
+import { pageOf } from '../page.ts'
+import { patiently } from '../patience.ts'
+import { type Fate, fateOf, isMissing } from './fate.ts'
+import { type History, historyOf, namedBy } from './history.ts'
+import { type EventsAsked, eventsShape } from './query.ts'
+import type { EventSearch } from './search.ts'
+import { eventShape, shownEvent, shownRejection } from './shown.ts'
+import { merged, type Trace } from './trace.ts'
+
+export type EventRouteParts = AttemptRouteParts &
+  DeadRouteParts & {
+    events: EventSearch
+    trace: Trace
+    settings: Pick<Facts, 'sources' | 'destinations'>
+    ladder: Ladder
+    log: Pick<Logger, 'warn'>
+  }
+
+const tooMany = problem(
+  { code: 'too_many_searches', message: 'As many searches as may be are under way: try again in a moment' },
+  { 'retry-after': '1' },
+)
+const answerShape = pageOf(eventShape).extend({
+  searchedSince: timeShape.describe(
+    'All that came in from then on has been searched. Null: all that there is. While there is a `next`, older ones may follow.',
+  ),
+})
+
+/** `/events`: where a call is, by any of its ids. */
+export function eventRoutes(api: FastifyInstance, parts: EventRouteParts): void {
+  path(api, '/events', {
+    GET: operation({
+      summary: 'Where is my event?',
+      description:
+        'Calls, accepted or rejected, newest first: to which destinations each goes by the settings of now, and what became of it there. Topics are read on demand, so a request searches for 3 s at most; `next` goes on from there.',
+      query: eventsShape,
+      answers: { 200: { description: 'A page; it may be empty and have a next.', body: answerShape } },
+      refuses: ['too_many_searches'],
+      async handle({ query }) {
+        if (!(await isLoadedSoon(parts.attempts)) || !(await isLoadedSoon(parts.dead))) return loading
+        try {
+          return await patiently(answer(query, parts))
+        } catch (err) {
+          parts.log.warn({ err }, 'events could not be searched')
+          return unreachable
+        }
+      },
+    }),
+  })
+}
+
+async function answer(asked: EventsAsked, parts: EventRouteParts): Promise<Answer> {
+  const { events, settings } = parts
+  const named = asked.deliveryId === undefined ? undefined : namedBy(asked.deliveryId, parts)
+  const connected = connectedTo(settings.destinations)
+  const more = [named?.destinationId ?? [], asked.destinationId ?? []].flat()
+  const destinationsOf = (sourceId: string) => [...connected(sourceId), ...more]
+  const searching = events.search(
+    { ...asked, messageId: asked.messageId ?? named?.messageId, sourceId: asked.sourceId ?? named?.sourceId },
+    destinationsOf,
+  )
+  if (!searching) return tooMany
+  const { items, next, searchedSince } = await searching
+  const fates = await fatesOf(
+    items.flatMap((item) => ('event' in item ? item.event : [])),
+    asked.destinationId,
+    parts,
+  )
+  return {
+    status: 200,
+    body: {
+      items: items.map((item) =>
+        'event' in item
+          ? shownEvent(item.event, fates.get(item.event) ?? [])
+          : shownRejection(item.rejected, settings.sources.get(item.rejected.sourceId)?.writeKey),
+      ),
+      next,
+      searchedSince: searchedSince === null ? null : isoTime(searchedSince),
+    },
+  }
+}
+
+/** @returns the ids of the destinations that are connected to a source, switched off ones too. */
+function connectedTo(destinations: Facts['destinations']): (sourceId: string) => readonly string[] {
+  const known = new Map<string, string[]>()
+  return (sourceId) => {
+    const found =
+      known.get(sourceId) ??
+      [...destinations.values()].filter(({ sourceIds }) => sourceIds.includes(sourceId)).map(({ id }) => id)
+    known.set(sourceId, found)
+    return found
+  }
+}
+
+type Fates = Map<Event, Fate[]>
+
+/** At each destination that is connected to its source, that it has been tried for, or that is asked for. */
+async function fatesOf(
+  events: readonly Event[],
+  destinationId: string | undefined,
+  { settings, ladder, attempts, dead, trace }: EventRouteParts,
+): Promise<Fates> {
+  const history: History = historyOf(events, { attempts, dead, now: Date.now() })
+  const connected = connectedTo(settings.destinations)
+  const { knownSince } = history
+
+  const fates = (traced?: Map<string, Attempt[]>): Fates =>
+    new Map(
+      events.map((event) => {
+        const ids = destinationId
+          ? [destinationId]
+          : new Set([...connected(event.sourceId), ...history.destinationsOf(event)])
+        return [event, [...ids].map((id) => fate(event, id, traced))]
+      }),
+    )
+
+  function fate(event: Event, id: string, traced?: Map<string, Attempt[]>): Fate {
+    const known = history.of(deliveryId(id, event))
+    const all = merged(traced?.get(deliveryId(id, event)) ?? [], known.attempts)
+    const destination = settings.destinations.get(id)
+    return fateOf(event, id, { ...known, attempts: all, destination, knownSince }, ladder)
+  }
+
+  const first = fates()
+  const missed = [...first].flatMap(([{ receivedAt }, of]) =>
+    of.filter((each) => isMissing(each, receivedAt, knownSince)).map((each) => ({ ...each, receivedAt })),
+  )
+  return missed.length === 0 ? first : fates(await trace(missed, knownSince))
+}

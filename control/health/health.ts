@@ -1,0 +1,125 @@
+import { LRUCache } from 'lru-cache'
+import { targetsOf } from '../../deliverer/plan.ts'
+import type { Attempt } from '../../schemas/attempt.ts'
+import type { Destination } from '../../schemas/settings.ts'
+import type { DeadLetter } from '../dead/query.ts'
+import { type BreakerState, createBreakers } from './breakers.ts'
+import { createMinutes, type Figures, type Minutes } from './minutes.ts'
+
+/** A webhook of a destination. Times are ms since 1970. */
+export type EndpointHealth = {
+  urlIndex: number
+  breaker: BreakerState
+  /** When its breaker has opened or closed, as far as that was seen. */
+  since: number | null
+  lastError: Attempt | null
+  lastDeliveredAt: number | null
+}
+
+export type DestinationHealth = {
+  minutes: (Figures & { at: number })[]
+  now: Figures
+  endpoints: EndpointHealth[]
+}
+
+export type Health = {
+  attempt(attempt: Attempt): void
+  died(letter: Pick<DeadLetter, 'destinationId' | 'time'>): void
+  /**
+   * From now on breakers are judged: not before the settings are known, which say what a webhook's origin is.
+   * @param attempts those of late, oldest first.
+   */
+  begin(attempts: Iterable<Attempt>): void
+  of(destination: Destination): DestinationHealth
+  /** `breaker`: the worst of its webhooks. */
+  lately(destination: Destination): Figures & { breaker: BreakerState }
+}
+
+type Last = { error: Attempt | null; deliveredAt: number | null }
+type Held = { minutes: Minutes; last: Map<number, Last> }
+
+/** A destination with something to do in each minute takes some 40 KB. Those that had nothing to do for longest give way. */
+const MOST = 1_000
+
+/** @param options.now ms since 1970. */
+export function createHealth({
+  destinations,
+  now,
+}: {
+  destinations: Pick<ReadonlyMap<string, Destination>, 'get'>
+  now: () => number
+}): Health {
+  const held = new LRUCache<string, Held>({ max: MOST })
+  const breakers = createBreakers()
+  let hasBegun = false
+
+  function heldOf(destinationId: string): Held {
+    const found = held.get(destinationId)
+    if (found) return found
+    const made: Held = { minutes: createMinutes(), last: new Map() }
+    held.set(destinationId, made)
+    return made
+  }
+
+  function judge(attempt: Attempt): void {
+    const destination = destinations.get(attempt.destinationId)
+    const target = destination && targetsOf(destination)[attempt.urlIndex ?? -1]
+    if (target) breakers.heard(target.origin, attempt)
+  }
+
+  const breakersOf = (destination: Destination) =>
+    targetsOf(destination).map(({ urlIndex, origin }) => ({ urlIndex, ...breakers.of(origin, now()) }))
+
+  return {
+    attempt(attempt) {
+      const { minutes, last } = heldOf(attempt.destinationId)
+      count(attempt, minutes, now())
+      note(attempt, last)
+      if (hasBegun) judge(attempt)
+    },
+    died: ({ destinationId, time }) => heldOf(destinationId).minutes.add({ what: 'dead', at: time }, now()),
+    begin(attempts) {
+      for (const attempt of attempts) judge(attempt)
+      hasBegun = true
+    },
+    of(destination) {
+      const { minutes = createMinutes(), last } = held.peek(destination.id) ?? {}
+      return {
+        minutes: minutes.all(now()),
+        now: minutes.lately(now()),
+        endpoints: breakersOf(destination).map(({ urlIndex, state, since }) => ({
+          urlIndex,
+          breaker: state,
+          since,
+          lastError: last?.get(urlIndex)?.error ?? null,
+          lastDeliveredAt: last?.get(urlIndex)?.deliveredAt ?? null,
+        })),
+      }
+    },
+    lately(destination) {
+      const { minutes = createMinutes() } = held.peek(destination.id) ?? {}
+      const states = breakersOf(destination).map(({ state }) => state)
+      return { ...minutes.lately(now()), breaker: worst(states) }
+    },
+  }
+}
+
+const WORST_FIRST = ['open', 'half-open', 'closed', 'unknown'] as const
+const worst = (states: readonly BreakerState[]) =>
+  WORST_FIRST.find((state) => states.includes(state)) ?? 'unknown'
+
+/** What was cancelled is no fault of the destination, and none of it was posted. */
+function count({ outcome, startedAt: at, durationMs }: Attempt, minutes: Minutes, now: number): void {
+  if (outcome === 'deferred') minutes.add({ what: outcome, at }, now)
+  else if (outcome !== 'cancelled') minutes.add({ what: outcome, at, durationMs }, now)
+}
+
+/** By urlIndex; partitions of the log are not in one order. */
+function note(attempt: Attempt, last: Held['last']): void {
+  const { urlIndex, outcome, startedAt } = attempt
+  if (urlIndex === null || outcome === 'cancelled' || outcome === 'deferred') return
+  const { error, deliveredAt } = last.get(urlIndex) ?? { error: null, deliveredAt: null }
+  if (outcome === 'delivered')
+    last.set(urlIndex, { error, deliveredAt: Math.max(startedAt, deliveredAt ?? startedAt) })
+  else if (startedAt >= (error?.startedAt ?? startedAt)) last.set(urlIndex, { error: attempt, deliveredAt })
+}

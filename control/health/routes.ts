@@ -1,0 +1,73 @@
+import type { FastifyInstance } from 'fastify'
+import type { AttemptRouteParts } from '../attempts/routes.ts'
+import type { DeadRouteParts } from '../dead/routes.ts'
+import { path } from '../http.ts'
+import { type IngestRouteParts, shownIntake } from '../ingest/routes.ts'
+import { createBroadcast } from '../live/broadcast.ts'
+import { STREAM, streamed } from '../live/stream.ts'
+import { countSkipped } from '../metrics.ts'
+import { isLoadedSoon, loading } from '../newest/loaded.ts'
+import type { Facts } from '../noun.ts'
+import { operation } from '../operation.ts'
+import { answerTo } from '../refusal.ts'
+import type { Health } from './health.ts'
+import { healthShape, overviewShape, shownHealth, shownOverview } from './shown.ts'
+
+export type HealthRouteParts = AttemptRouteParts &
+  DeadRouteParts &
+  IngestRouteParts & {
+    health: Pick<Health, 'of' | 'lately'>
+    settings: Pick<Facts, 'destinations'>
+  }
+
+/** `/health`, `/destinations/:id/health`: what comes of deliveries, now and in the last hour. `/health/stream`: the same, live. */
+export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): void {
+  const { health, intake, settings } = parts
+  const { destinations } = settings
+  const isLoaded = async () => (await isLoadedSoon(parts.attempts)) && (await isLoadedSoon(parts.dead))
+  const overview = () => shownOverview(destinations, health)
+  const broadcast = createBroadcast({
+    current: {
+      health: overview,
+      ingest() {
+        const rates = intake.latest()
+        return rates && shownIntake(rates)
+      },
+    },
+    onSkipped: countSkipped('slow'),
+  })
+  api.addHook('preClose', async () => broadcast.end())
+
+  path(api, '/health', {
+    GET: operation({
+      summary: 'How all destinations are',
+      description: 'Counts are of the last minute.',
+      answers: { 200: { description: 'Of each destination.', body: overviewShape } },
+      handle: async () => ((await isLoaded()) ? { status: 200, body: overview() } : loading),
+    }),
+  })
+  path(api, '/health/stream', {
+    GET: operation({
+      summary: 'Watch how all destinations are, and how many calls come in',
+      description:
+        'Server-sent events `health` (as `GET /api/health`) and `ingest` (as `GET /api/ingest`), at once and then whenever one has changed, every 2 s at most.',
+      answers: { 200: STREAM },
+      refuses: ['too_many_watchers'],
+      handle: async ({ method }) => ((await isLoaded()) ? streamed(method, broadcast.watch) : loading),
+    }),
+  })
+  path(api, '/destinations/:id/health', {
+    GET: operation({
+      summary: 'How a destination is',
+      description:
+        'The last hour by the minute, the last minute, and each webhook with its breaker and its last error.',
+      answers: { 200: { description: 'Its health.', body: healthShape } },
+      refuses: ['not_found'],
+      async handle({ params: { id } }) {
+        const destination = destinations.get(id)
+        if (!destination) return answerTo({ code: 'not_found', what: `destination ${id}` })
+        return (await isLoaded()) ? { status: 200, body: shownHealth(health.of(destination)) } : loading
+      },
+    }),
+  })
+}

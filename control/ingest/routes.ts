@@ -1,0 +1,43 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { path } from '../http.ts'
+import { isoTime, timeShape } from '../iso-time.ts'
+import { isLoadedSoon, loading, unreachable } from '../newest/loaded.ts'
+import { operation } from '../operation.ts'
+import type { Ingest } from './follow.ts'
+import type { Rates } from './rates.ts'
+
+export type IngestRouteParts = { intake: Pick<Ingest, 'loaded' | 'isLoaded' | 'latest'> }
+
+const count = z.number().int().nonnegative()
+
+const intakeShape = z
+  .strictObject({
+    perSecond: z.number().nonnegative().describe('Accepted calls, over the last 10 s.'),
+    rejectedPerSecond: z.number().nonnegative(),
+    minutes: z
+      .array(z.strictObject({ at: timeShape, calls: count.describe('Accepted ones.'), rejected: count }))
+      .describe('The last sixty; the last one is that of now.'),
+  })
+  .meta({ id: 'Ingest' })
+
+export const shownIntake = ({ minutes, ...rates }: Rates): z.infer<typeof intakeShape> => ({
+  ...rates,
+  minutes: minutes.map(({ at, ...total }) => ({ at: isoTime(at), ...total })),
+})
+
+/** `/ingest`: how many calls come in. */
+export function ingestRoutes(api: FastifyInstance, { intake }: IngestRouteParts): void {
+  path(api, '/ingest', {
+    GET: operation({
+      summary: 'How many calls come in',
+      description: 'By the ends of topics `events` and `events.rejected`, looked at every 2 s.',
+      answers: { 200: { description: 'Now, and of the last hour.', body: intakeShape } },
+      async handle() {
+        if (!(await isLoadedSoon(intake))) return loading
+        const rates = intake.latest()
+        return rates ? { status: 200, body: shownIntake(rates) } : unreachable
+      },
+    }),
+  })
+}

@@ -1,0 +1,138 @@
+import { execFile } from 'node:child_process'
+import { createHmac } from 'node:crypto'
+import { promisify } from 'node:util'
+import { beforeAll, expect, test } from 'vitest'
+import { until } from '../../helpers/until.ts'
+import { ADMIN, type Stage } from './stage.ts'
+import { copied, shoot, signIn } from './visit.ts'
+
+/** @param on the stage, once it is open. */
+export function setUp(on: () => Stage): void {
+  beforeAll(async () => {
+    // an empty system
+    await on().sluice.api('delete', 'sources/shop')
+  })
+
+  test('a wrong token is refused in words, and no page shows anything without one', async () => {
+    const { page } = await on().come({ as: 'nobody' })
+    await page.goto('/sources')
+    await page.getByRole('textbox', { name: 'Control token' }).fill('a-wrong-token-0123456789')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('This is no token of this system').waitFor()
+    await shoot(page, 'sign-in-refused')
+  })
+
+  test('from nothing to the first event in under a minute, in the order of the catalog', async () => {
+    const { page } = await on().come({ as: 'nobody' })
+    const began = Date.now()
+    await signIn(page, ADMIN)
+    await page.getByText('Send your first event').waitFor()
+    await shoot(page, 'first-steps')
+    await page.getByRole('link', { name: 'Catalog' }).click()
+    await page.getByRole('link', { name: 'Set up Webhooks' }).click()
+
+    await page.getByRole('textbox', { name: 'Name of the source' }).fill('Web shop')
+    await page.getByRole('button', { name: 'Create source' }).click()
+    await page
+      .getByRole('checkbox', { name: /Web shop/ })
+      .and(page.locator(':checked'))
+      .waitFor()
+    await page.getByRole('button', { name: 'Next: URLs' }).click()
+
+    await page.getByRole('textbox', { name: 'URL 1', exact: true }).fill(`${on().good.url}/hook`)
+    await page.getByRole('button', { name: 'Add a header' }).click()
+    await page.getByRole('textbox', { name: 'Name of header 1 of URL 1' }).fill('X-Team')
+    await page.getByRole('textbox', { name: 'Value of header 1 of URL 1' }).fill('crm')
+    await shoot(page, 'set-up-urls')
+    await page.getByRole('button', { name: 'Next: secret' }).click()
+
+    await page.getByRole('button', { name: 'Generate' }).click()
+    const secret = await page.getByRole('textbox', { name: /Shared secret/ }).inputValue()
+    expect(secret.length).toBeGreaterThanOrEqual(32)
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+
+    await page.getByRole('button', { name: 'Send test' }).click()
+    await page.getByText('status 200').waitFor()
+    await shoot(page, 'set-up-test')
+    await page.getByRole('button', { name: 'Next: turn on' }).click()
+
+    await page.getByRole('switch', { name: 'Turn Webhooks on' }).click()
+    await page.getByText('Waiting for the first event').waitFor()
+    await page.getByRole('button', { name: 'Copy curl snippet' }).click()
+    const command = await copied(page)
+    // the router follows a change within a second
+    await until(async () => {
+      await promisify(execFile)('sh', ['-c', command])
+      return page.getByText('The first event has arrived').isVisible()
+    })
+    expect(Date.now() - began).toBeLessThan(60_000)
+    await shoot(page, 'set-up-first-event')
+
+    const [tested, first] = [on().good.arrivals[0], on().good.arrivals.at(-1)]
+    for (const arrival of [tested, first]) {
+      const signature = createHmac('sha1', secret)
+        .update(arrival?.body ?? '')
+        .digest('hex')
+      expect(arrival?.headers).toMatchObject({ 'x-signature': signature, 'x-team': 'crm' })
+    }
+    expect(first?.body).toContain('Signed Up')
+  })
+
+  test('the sixth URL and the sixth header are explained', async () => {
+    const { page } = await on().come()
+    await page.goto('/catalog/webhooks')
+    await page.getByRole('button', { name: 'Next: URLs' }).click()
+    const add = page.getByRole('button', { name: 'Add another URL' })
+    for (let count = 1; count < 5; count++) await add.click()
+    expect(await page.getByRole('textbox', { name: /^URL \d$/ }).count()).toBe(5)
+    await add.click()
+    await page.getByText('A destination has at most five URLs').waitFor()
+    await page.getByRole('button', { name: 'Remove URL 5' }).click()
+    expect(await page.getByText('A destination has at most five URLs').count()).toBe(0)
+
+    const header = page.getByRole('button', { name: 'Add a header' }).first()
+    for (let count = 0; count < 5; count++) await header.click()
+    await header.click()
+    await page.getByText('A URL has at most five headers of its own').waitFor()
+    await shoot(page, 'set-up-limits')
+  })
+
+  test('what the server finds wrong stands at its field, and the set-up goes back to it', async () => {
+    const { page } = await on().come()
+    await page.goto('/catalog/webhooks')
+    await page.getByRole('button', { name: 'Next: URLs' }).click()
+    await page.getByRole('textbox', { name: 'URL 1', exact: true }).fill('ftp://crm.example')
+    await page.getByRole('button', { name: 'Add a header' }).click()
+    await page.getByRole('textbox', { name: 'Name of header 1 of URL 1' }).fill('X-Signature')
+    await page.getByRole('button', { name: 'Next: secret' }).click()
+    await page.getByRole('button', { name: 'Save without a secret' }).click()
+    await page.getByText('a full URL beginning with http:// or https:// is needed').waitFor()
+    await page.getByText('this header is set by Sluice itself').waitFor()
+    await shoot(page, 'set-up-faults')
+  })
+
+  test('a source is made, and its calls are seen as they come: what was wrong, and what became of each', async () => {
+    const { page } = await on().come()
+    await page.goto('/sources')
+    await page.getByRole('button', { name: 'New source' }).click()
+    await page.getByRole('textbox', { name: 'Name' }).fill('iOS app')
+    await page.getByRole('button', { name: 'Create source' }).click()
+    await page.getByRole('heading', { name: 'iOS app' }).waitFor()
+    await page.getByText('No call yet').waitFor()
+    await page.getByRole('button', { name: 'Copy write key of iOS app' }).click()
+    const writeKey = await copied(page)
+    await page.getByRole('tab', { name: 'Go' }).click()
+    await page.getByText(`analytics.New("${writeKey}")`).waitFor()
+
+    await page.getByRole('button', { name: 'Send a test call' }).click()
+    await page.getByText('track “Test Event”').waitFor()
+    await fetch(`${on().sluice.ingest}/v1/track`, {
+      method: 'POST',
+      body: JSON.stringify({ writeKey, event: 'Of nobody' }),
+    })
+    await page.getByText('Rejected', { exact: true }).last().waitFor()
+    await page.getByRole('button', { name: /userId or anonymousId is needed/ }).click()
+    await page.getByText('Of nobody').waitFor()
+    await shoot(page, 'source-live')
+  })
+}

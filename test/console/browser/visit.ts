@@ -1,0 +1,89 @@
+import { fileURLToPath } from 'node:url'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { expect, onTestFinished } from 'vitest'
+
+export type Visiting = {
+  colorScheme?: 'light' | 'dark'
+  timezoneId?: string
+  /** The cookie of a session: of who has signed in before. */
+  session?: string | undefined
+}
+
+export type Visit = { page: Page; context: BrowserContext }
+
+/**
+ * A browser of one person, until the test is over. Fails the test where the page has an error, breaks its own policy, or asks
+ * another host.
+ */
+export async function visit(
+  browser: Browser,
+  origins: readonly string[],
+  { colorScheme = 'light', timezoneId = 'Europe/Berlin', session }: Visiting = {},
+): Promise<Visit> {
+  const context = await browser.newContext({
+    baseURL: origins[0] ?? '',
+    colorScheme,
+    timezoneId,
+    viewport: { width: 1280, height: 900 },
+    permissions: ['clipboard-read', 'clipboard-write'],
+    reducedMotion: 'reduce',
+  })
+  context.setDefaultTimeout(10_000)
+  if (session !== undefined)
+    await context.addCookies([
+      { name: 'sluice_session', value: session, url: origins[0] ?? '', httpOnly: true, sameSite: 'Strict' },
+    ])
+  const page = await context.newPage()
+  const wrong: string[] = []
+  page.on('pageerror', ({ message }) => wrong.push(message))
+  page.on('console', (message) => {
+    // whoever is not signed in, and what a test has refused: the browser reports answers, too
+    const isAnswer = message.text().startsWith('Failed to load resource')
+    if (message.type() === 'error' && !isAnswer) wrong.push(message.text())
+  })
+  page.on('request', (request) => {
+    if (!origins.includes(new URL(request.url()).origin)) wrong.push(`asked ${request.url()}`)
+  })
+  onTestFinished(async () => {
+    await context.close()
+    expect(wrong).toEqual([])
+  })
+  return { page, context }
+}
+
+export async function signIn(page: Page, token: string, path = '/'): Promise<void> {
+  await page.goto(path)
+  await page.getByRole('textbox', { name: 'Control token' }).fill(token)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page
+    .getByRole('navigation', { name: 'Main' })
+    .or(page.getByRole('button', { name: 'Open the menu' }))
+    .first()
+    .waitFor()
+}
+
+/** To another view as a link leads there: without loading the page anew. */
+export async function move(page: Page, path: string): Promise<void> {
+  // the view before is gone with the next frame
+  await page.evaluate(
+    `history.pushState(null, '', ${JSON.stringify(path)}), new Promise(requestAnimationFrame)`,
+  )
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await page.getByLabel('Loading').first().waitFor({ state: 'detached' })
+}
+
+/** What moves or changes its colour has done so; what turns without end is not waited for. */
+export async function settle(page: Page): Promise<void> {
+  await page.evaluate(`new Promise(requestAnimationFrame).then(() => Promise.allSettled(document.getAnimations()
+    .filter(({ effect }) => effect.getComputedTiming().iterations !== Infinity)
+    .map(({ finished }) => finished)))`)
+}
+
+/** To be looked at by people: test/console/screenshots, which git ignores. */
+export async function shoot(page: Page, name: string): Promise<void> {
+  const path = fileURLToPath(new URL(`../screenshots/${name}.png`, import.meta.url))
+  await page.screenshot({ path, animations: 'disabled' })
+}
+
+/** What is in the clipboard: read in the page, whose globals are not these. */
+export const copied = (page: Page): Promise<string> => page.evaluate('navigator.clipboard.readText()')

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { isKnown, saidOf } from '../../console/src/parts/words/codes.ts'
+import { outcomeOf } from '../../console/src/parts/words/outcomes.ts'
+import { OUTCOMES } from '../../control/attempts/query.ts'
+import { errorCodes } from '../../deliverer/error-codes.ts'
+
+/** The system's own names that no customer meets often enough for words of their own. */
+const isSystems = (code: string) => /^E[A-Z_]+$/.test(code)
+
+test('every code of an attempt that is ours is told in words, with what to do', () => {
+  const codes = new Set([...errorCodes.values()].map(({ code }) => code))
+  const ours = [...codes].filter((code) => !isSystems(code))
+  expect(ours.length).toBeGreaterThan(10)
+  const others = [
+    'http_5xx',
+    'http_429',
+    'breaker_open',
+    'queue_full',
+    'destination_disabled',
+    'destination_deleted',
+  ]
+  expect([...ours, ...others].filter((code) => !isKnown(code))).toEqual([])
+})
+
+test('a code that is not known is shown as it is', () => {
+  expect(saidOf('EHOSTDOWN').says).toContain('EHOSTDOWN')
+})
+
+test('every outcome has a name', () => {
+  expect(OUTCOMES.filter((outcome) => outcomeOf(outcome).label === outcome)).toEqual([])
+})

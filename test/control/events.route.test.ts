@@ -1,0 +1,170 @@
+import { describe, expect, test } from 'vitest'
+import type { EventsAsked } from '../../control/events/query.ts'
+import type { FoundCall } from '../../control/events/search.ts'
+import { deliveryId } from '../../router/route.ts'
+import { anEvent } from '../helpers/events.ts'
+import { api, VIEW } from './api.ts'
+import { anAttempt, attemptsHeld } from './attempts-in-memory.ts'
+import { aDeadOne, deadHeld } from './dead-in-memory.ts'
+import { crm, shop } from './in-memory.ts'
+
+const erp = { ...crm, id: 'erp', sourceIds: [] }
+const event = anEvent({ receivedAt: Date.parse('2026-01-02T03:04:05.678Z'), properties: '{"total":1}' })
+const id = deliveryId('crm', event)
+
+function searching(items: FoundCall[] = [{ event }], parts: Parameters<typeof api>[1] = {}) {
+  const asked: EventsAsked[] = []
+  const hashed: (readonly string[])[] = []
+  const made = api(
+    { sources: [shop], destinations: [crm, erp] },
+    {
+      events: {
+        async search(query, destinationsOf) {
+          asked.push(query)
+          hashed.push(destinationsOf('shop'))
+          return { items, next: '1.0.0', searchedSince: event.receivedAt }
+        },
+      },
+      trace: async () => new Map(),
+      ...parts,
+    },
+  )
+  return { ...made, asked, hashed }
+}
+
+test('an event is told with its call and its destinations, and a view token may read it', async () => {
+  const attempt = anAttempt({ deliveryId: id, startedAt: event.receivedAt + 10 })
+  const { ask } = searching(
+    undefined,
+    attemptsHeld([attempt, anAttempt({ deliveryId: 'of another source' })]),
+  )
+  const { status, json } = await ask({ url: '/api/events?messageId=m1', token: VIEW })
+  expect([status, json]).toMatchObject([
+    200,
+    {
+      items: [
+        {
+          messageId: 'm1',
+          receivedAt: '2026-01-02T03:04:05.678Z',
+          call: { messageId: 'm1', properties: { total: 1 } },
+          rejected: null,
+          destinations: [
+            {
+              destinationId: 'crm',
+              deliveryId: id,
+              routed: true,
+              state: 'delivered',
+              attempts: [{ deliveryId: id, startedAt: '2026-01-02T03:04:05.688Z' }],
+            },
+          ],
+        },
+      ],
+      next: '1.0.0',
+      searchedSince: '2026-01-02T03:04:05.678Z',
+    },
+  ])
+  expect(json.items[0].destinations).toHaveLength(1)
+})
+
+test('attempts that are not held any more are looked for in the log', async () => {
+  const held = attemptsHeld([anAttempt({ deliveryId: 'later', startedAt: event.receivedAt + 1 })])
+  const asked: unknown[] = []
+  const found = anAttempt({ deliveryId: id, startedAt: event.receivedAt + 1 })
+  const { ask } = searching(undefined, {
+    ...held,
+    async trace(missed, until) {
+      asked.push([missed, until])
+      return new Map([[id, [found]]])
+    },
+  })
+  const { json } = await ask({ url: '/api/events?messageId=m1' })
+  expect(asked).toMatchObject([
+    [[{ deliveryId: id, destinationId: 'crm', receivedAt: event.receivedAt }], expect.any(Number)],
+  ])
+  expect(json.items[0].destinations).toMatchObject([{ state: 'delivered', attempts: [{ deliveryId: id }] }])
+})
+
+test('a destination that it was tried for is told of, though it is not there any more', async () => {
+  const gone = { destinationId: 'gone', deliveryId: deliveryId('gone', event) }
+  const { ask } = searching(undefined, {
+    ...attemptsHeld([anAttempt(gone)]),
+    ...deadHeld([aDeadOne(gone)]),
+  })
+  const { json } = await ask({ url: '/api/events' })
+  expect(json.items[0].destinations).toMatchObject([
+    { destinationId: 'crm' },
+    { destinationId: 'gone', routed: false, reason: 'removed', state: 'delivered' },
+  ])
+})
+
+test('asked for one destination, it is told of that alone', async () => {
+  const { ask } = searching()
+  const { json } = await ask({ url: '/api/events?destinationId=erp' })
+  expect(json.items[0].destinations).toMatchObject([{ destinationId: 'erp', reason: 'source' }])
+})
+
+describe('asked for a delivery', () => {
+  test('that an attempt tells of, its call is searched for', async () => {
+    const { ask, asked } = searching([], attemptsHeld([anAttempt({ deliveryId: id })]))
+    await ask({ url: `/api/events?deliveryId=${id}` })
+    expect(asked).toMatchObject([{ deliveryId: id, messageId: 'm1', sourceId: 'shop' }])
+  })
+
+  test('that a dead letter tells of, its call is searched for', async () => {
+    const gone = aDeadOne({ deliveryId: 'd9', messageId: 'm9', destinationId: 'gone' })
+    const { ask, asked, hashed } = searching([], deadHeld([gone]))
+    await ask({ url: '/api/events?deliveryId=d9' })
+    expect(asked).toMatchObject([{ deliveryId: 'd9', messageId: 'm9', sourceId: undefined }])
+    expect(hashed).toEqual([['crm', 'gone']])
+  })
+
+  test('of which nothing is known, it may be that of any event for what is connected', async () => {
+    const { ask, asked, hashed } = searching([])
+    await ask({ url: '/api/events?deliveryId=d9&destinationId=erp' })
+    expect([asked[0]?.messageId, hashed]).toEqual([undefined, [['crm', 'erp']]])
+  })
+})
+
+test('a rejected call is told with why, and without the write key', async () => {
+  const rejected = {
+    sourceId: 'shop',
+    code: 'event_not_defined',
+    message: 'no event',
+    raw: '{"messageId":"m1","type":"track","writeKey":"shop-write-key"}',
+    receivedAt: event.receivedAt,
+    truncated: false,
+  }
+  const { ask } = searching([{ rejected }])
+  const { json, text } = await ask({ url: '/api/events?messageId=m1' })
+  expect(json.items).toMatchObject([
+    {
+      messageId: 'm1',
+      type: 'track',
+      userId: null,
+      rejected: { code: 'event_not_defined' },
+      destinations: [],
+    },
+  ])
+  expect(text).not.toContain('shop-write-key')
+})
+
+test('too many at once: 429; Kafka away: 503', async () => {
+  const busy = searching([], { events: { search: () => undefined } })
+  expect(await busy.ask({ url: '/api/events' })).toMatchObject({
+    status: 429,
+    json: { code: 'too_many_searches' },
+    headers: { 'retry-after': '1' },
+  })
+  const away = searching([], { events: { search: () => Promise.reject(new Error('no broker')) } })
+  expect(await away.ask({ url: '/api/events' })).toMatchObject({ status: 503, json: { code: 'unavailable' } })
+})
+
+test.each([
+  ['?limit=101', '/limit', 'too_big'],
+  ['?cursor=x', '/cursor', 'invalid_format'],
+  ['?userId=', '/userId', 'too_short'],
+  ['?email=a', '/email', 'unknown_field'],
+])('asked for what cannot be: %s', async (query, pointer, code) => {
+  const { status, json } = await searching().ask({ url: `/api/events${query}` })
+  expect([status, json.errors]).toMatchObject([400, [{ pointer, code }]])
+})

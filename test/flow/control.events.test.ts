@@ -1,0 +1,283 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readConfig } from '../../config.ts'
+import { createProducer, type Producer } from '../../kafka/produce.ts'
+import { deliveryId } from '../../router/route.ts'
+import type { Attempt } from '../../schemas/attempt.ts'
+import type { Codec } from '../../schemas/codec.ts'
+import type { Delivery } from '../../schemas/delivery.ts'
+import type { Event } from '../../schemas/event.ts'
+import { eventRecord } from '../../schemas/event-record.ts'
+import { openCodec, openRegistry } from '../../schemas/registry.ts'
+import { ATTEMPTS, DEAD, EVENTS } from '../../schemas/topics.ts'
+import { anAttempt } from '../control/attempts-in-memory.ts'
+import { aDeadOne } from '../control/dead-in-memory.ts'
+import { anEvent } from '../helpers/events.ts'
+import { type Receiver, startReceiver } from '../helpers/receiver.ts'
+import { type System, startSystem } from '../helpers/system.ts'
+import { until } from '../helpers/until.ts'
+
+type Fate = {
+  destinationId: string
+  deliveryId: string
+  routed: boolean
+  reason: string | null
+  state: string | null
+  attempts: { attempt: number; outcome: string; status: number | null }[]
+  nextAttemptAt: string | null
+  dead: { reason: string } | null
+}
+type Item = {
+  messageId: string | null
+  sourceId: string
+  userId: string | null
+  receivedAt: string
+  call: Record<string, unknown>
+  rejected: { code: string } | null
+  destinations: Fate[]
+}
+type Answer = { items: Item[]; next: string | null; searchedSince: string | null }
+
+let sluice: System
+let receiver: Receiver
+let producer: Producer
+let codec: Codec<Event>
+let deliveries: Codec<Delivery>
+let attempts: Codec<Attempt>
+
+beforeAll(async () => {
+  receiver = await startReceiver()
+  sluice = await startSystem({ RETRY_LADDER: '100ms,1h' })
+  await sluice.api('post', 'sources', { id: 'app', name: 'App', writeKey: 'app-write-key' })
+  await sluice.destination('crm', [`${receiver.url}/ok`])
+  await sluice.destination('shaky', [`${receiver.url}/status/503`])
+  await sluice.destination('off', [`${receiver.url}/off`], { enabled: false })
+  await sluice.destination('pages', [`${receiver.url}/pages`], { eventTypes: ['page'] })
+  await sluice.destination('elsewhere', [`${receiver.url}/elsewhere`], { sourceIds: ['app'] })
+  producer = await createProducer(sluice.connection)
+  const registry = openRegistry(readConfig(sluice.env, 'control').registry)
+  codec = await openCodec(registry, 'event', `${sluice.connection.named(EVENTS)}-value`)
+  attempts = await openCodec(registry, 'attempt', `${sluice.connection.named(ATTEMPTS)}-value`)
+  deliveries = await openCodec(registry, 'delivery', `${sluice.connection.named(DEAD)}-value`)
+})
+
+afterAll(async () => {
+  await producer?.close()
+  await Promise.all([sluice?.close(), receiver?.close()])
+})
+
+async function events(query: string): Promise<Answer> {
+  const { status, body } = await sluice.api('get', `events?${query}`)
+  expect(status, JSON.stringify(body)).toBe(200)
+  return body as Answer
+}
+
+/** All pages. */
+async function all(query: string): Promise<Item[]> {
+  const items: Item[] = []
+  for (let next: string | null = ''; next !== null; ) {
+    const answer: Answer = await events(`${query}${next && `&cursor=${next}`}`)
+    items.push(...answer.items)
+    next = answer.next
+  }
+  return items
+}
+
+const track = (messageId: string, more: object = {}) => ({
+  type: 'track',
+  userId: 'u1',
+  event: 'Paid',
+  messageId,
+  ...more,
+})
+
+const fate = ({ destinations }: Item, id: string) =>
+  destinations.find(({ destinationId }) => destinationId === id)
+
+test('nothing is there: nothing is found, and all has been searched', async () => {
+  expect(await events('messageId=none')).toEqual({ items: [], next: null, searchedSince: null })
+})
+
+test('an event is found by its id: where it goes and why not, and what became of it', async () => {
+  await sluice.send([track('first', { properties: { total: 1 } })])
+  const item = await until(async () => {
+    const [found] = (await events('messageId=first')).items
+    return (
+      found &&
+      fate(found, 'crm')?.state === 'delivered' &&
+      (fate(found, 'shaky')?.attempts.length ?? 0) === 2 &&
+      found
+    )
+  })
+  expect(item).toMatchObject({
+    sourceId: 'shop',
+    type: 'track',
+    userId: 'u1',
+    event: 'Paid',
+    rejected: null,
+    call: { messageId: 'first', properties: { total: 1 } },
+  })
+  expect(item.destinations.map(({ destinationId }) => destinationId).toSorted()).toEqual([
+    'crm',
+    'off',
+    'pages',
+    'shaky',
+  ])
+  expect(fate(item, 'crm')).toMatchObject({
+    deliveryId: receiver.arrivals.find(({ path }) => path === '/ok')?.headers['x-delivery-id'],
+    routed: true,
+    reason: null,
+    attempts: [{ attempt: 1, outcome: 'delivered', status: 200 }],
+    nextAttemptAt: null,
+    dead: null,
+  })
+  expect(fate(item, 'off')).toMatchObject({ routed: false, reason: 'disabled', state: null })
+  expect(fate(item, 'pages')).toMatchObject({ routed: false, reason: 'type', state: null })
+  const shaky = fate(item, 'shaky')
+  expect(shaky).toMatchObject({ state: 'retrying', attempts: [{ attempt: 1 }, { attempt: 2, status: 503 }] })
+  const inAnHour = Date.parse(shaky?.nextAttemptAt ?? '') - Date.now()
+  expect(inAnHour).toBeGreaterThan(3_500_000)
+  expect(inAnHour).toBeLessThanOrEqual(3_600_000)
+})
+
+test('of one destination alone, also one that is not connected', async () => {
+  const [item] = (await events('messageId=first&destinationId=elsewhere')).items
+  expect(item?.destinations).toMatchObject([{ destinationId: 'elsewhere', routed: false, reason: 'source' }])
+})
+
+test('what its call turned off is said, and what was rejected', async () => {
+  await sluice.send([
+    track('not-to-us', { integrations: { Webhooks: false } }),
+    { type: 'track', userId: 'u1', messageId: 'nameless' },
+  ])
+  const [off] = (await events('messageId=not-to-us')).items
+  expect(off?.destinations.map(({ reason }) => reason)).toEqual(Array(4).fill('integrations'))
+  expect((await events('messageId=nameless')).items).toMatchObject([
+    {
+      messageId: 'nameless',
+      userId: 'u1',
+      sourceId: 'shop',
+      rejected: { code: 'event_not_defined' },
+      call: { raw: expect.stringContaining('nameless') },
+      destinations: [],
+    },
+  ])
+})
+
+test('by the id of a delivery: of one that is known by its attempts, and of one that must be computed', async () => {
+  const id = (messageId: string, destination = 'crm') =>
+    deliveryId(destination, { sourceId: 'shop', messageId })
+  expect((await events(`deliveryId=${id('first')}`)).items).toMatchObject([{ messageId: 'first' }])
+  expect((await events(`deliveryId=${id('not-to-us', 'pages')}`)).items).toMatchObject([
+    { messageId: 'not-to-us' },
+  ])
+  expect((await events(`deliveryId=${id('first', 'nowhere')}`)).items).toEqual([])
+})
+
+test('by user: accepted and rejected calls of all sources or one, newest first, in pages', async () => {
+  await sluice.send([track('by-app')], 'app-write-key')
+  await sluice.send([track('anon', { userId: undefined, anonymousId: 'a1' })])
+  const found = await until(async () => {
+    const items = await all('userId=u1&limit=2')
+    return items.length === 4 && items
+  })
+  expect(found[0]?.messageId).toBe('by-app')
+  expect(new Set(found.slice(1, 3).map(({ messageId }) => messageId))).toEqual(
+    new Set(['nameless', 'not-to-us']),
+  )
+  expect(found[3]?.messageId).toBe('first')
+  expect((await all('userId=u1&sourceId=app')).map(({ messageId }) => messageId)).toEqual(['by-app'])
+  expect((await all('anonymousId=a1')).map(({ messageId }) => messageId)).toEqual(['anon'])
+  expect((await events('')).items.map(({ messageId }) => messageId)[0]).toBe('anon')
+})
+
+test('when a delivery is given up that is said', async () => {
+  await sluice.send([track('gone', { integrations: { All: false } })])
+  const deadOne = aDeadOne({
+    deliveryId: deliveryId('crm', { sourceId: 'shop', messageId: 'gone' }),
+    messageId: 'gone',
+    sourceId: 'shop',
+    destinationId: 'crm',
+  })
+  const record = { topic: DEAD, key: 'crm/u1', value: deliveries.encode(deadOne) }
+  expect(await producer.produce([record])).toBe('acked')
+  const crm = await until(async () => {
+    const [item] = (await events('messageId=gone&destinationId=crm')).items
+    return item?.destinations[0]?.state && item.destinations[0]
+  })
+  expect(crm).toMatchObject({ state: 'dead', dead: { reason: 'attempts_exhausted' }, routed: false })
+})
+
+test('among many, of any age, each is found once; a request reads a bounded part, and the next goes on', async () => {
+  const day = 86_400_000
+  const many = 12_000
+  // written at once, with times over two days
+  for (let from = 0; from < many; from += 500)
+    await producer.produce(
+      Array.from({ length: 500 }, (_, index) => {
+        const each = from + index
+        const event = anEvent({
+          messageId: `old-${each}`,
+          sourceId: 'old',
+          userId: each % 1_000 === 0 ? 'rare' : `many-${each % 7}`,
+          receivedAt: Date.now() - 2 * day + each,
+        })
+        return eventRecord(event, codec.encode)
+      }),
+    )
+  const rare = await until(async () => {
+    const items = await all('userId=rare&limit=5')
+    return items.length === 12 && items
+  })
+  expect(rare.map(({ messageId }) => messageId)).toEqual(
+    Array.from({ length: 12 }, (_, index) => `old-${(11 - index) * 1_000}`),
+  )
+  expect(await all('userId=rare&sourceId=old&limit=100')).toEqual(rare)
+  const some = await events('userId=many-3&limit=100')
+  expect(some.items).toHaveLength(100)
+  expect(some.next).not.toBeNull()
+})
+
+test('four searches are under way at once, more are told to come again', async () => {
+  const headers = { authorization: `Bearer ${sluice.env.CONTROL_TOKEN}` }
+  // got would come again by itself
+  const ask = () => fetch(`${sluice.control}/api/events?messageId=first`, { headers })
+  const asked = await Promise.all(Array.from({ length: 12 }, ask))
+  const bodies = await Promise.all(asked.map((answer) => answer.json() as Promise<object>))
+  for (const [index, { status }] of asked.entries())
+    if (status === 200) expect(bodies[index]).toMatchObject({ items: [{ messageId: 'first' }] })
+    else expect([status, bodies[index]]).toMatchObject([429, { code: 'too_many_searches' }])
+  expect(new Set(asked.map(({ status }) => status))).toEqual(new Set([200, 429]))
+})
+
+test('what became of it is known when its attempts are not held any more', async () => {
+  const before = await events('messageId=first')
+  const later = Array.from({ length: 11_000 }, (_, each) =>
+    anAttempt({
+      deliveryId: `filler-${each}`,
+      messageId: `filler-${each}`,
+      destinationId: 'filler',
+      startedAt: Date.now(),
+    }),
+  )
+  for (let from = 0; from < later.length; from += 500)
+    await producer.produce(
+      later.slice(from, from + 500).map((each) => ({
+        topic: ATTEMPTS,
+        key: each.destinationId,
+        value: attempts.encode(each),
+      })),
+    )
+  await until(async () => {
+    const { body } = await sluice.api('get', 'attempts?messageId=filler-10999')
+    return (body.items as unknown[]).length === 1
+  })
+  expect((await sluice.api('get', 'attempts?messageId=first')).body).toMatchObject({ items: [] })
+  expect(await events('messageId=first')).toEqual(before)
+})
+
+test('after a restart the same is found', async () => {
+  const before = await events('messageId=first')
+  await sluice.stop('control')
+  await sluice.start('control')
+  expect(await events('messageId=first')).toEqual(before)
+})

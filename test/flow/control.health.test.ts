@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Receiver, startReceiver } from '../helpers/receiver.ts'
+import { listen } from '../helpers/sse.ts'
+import { type System, startSystem } from '../helpers/system.ts'
+import { until } from '../helpers/until.ts'
+
+type Figures = { delivered: number; retrying: number; dead: number; deferred: number; p50: number | null }
+type Health = {
+  minutes: { at: string; delivered: number; retry: number; dead: number; deferred: number }[]
+  now: Figures
+  endpoints: {
+    urlIndex: number
+    breaker: string
+    since: string | null
+    lastError: { code: string; status: number } | null
+    lastDeliveredAt: string | null
+  }[]
+}
+type Overview = { items: (Figures & { destinationId: string; breaker: string })[] }
+
+const VIEW = 'test-view-token-0123456789'
+
+let sluice: System
+let receiver: Receiver
+
+beforeAll(async () => {
+  receiver = await startReceiver()
+  sluice = await startSystem({ CONTROL_VIEW_TOKEN: VIEW, RETRY_LADDER: '100ms' })
+  await sluice.destination('good', [`${receiver.url.replace('127.0.0.1', 'localhost')}/ok`])
+  await sluice.destination('bad', [`${receiver.url}/switch`])
+})
+
+afterAll(async () => {
+  await Promise.all([sluice?.close(), receiver?.close()])
+})
+
+const health = async (id: string) =>
+  (await sluice.api('get', `destinations/${id}/health`)).body as unknown as Health
+const overview = async () => (await sluice.api('get', 'health')).body as unknown as Overview
+
+/** Counts of all minutes: one may end in the middle of a test. */
+const sum = ({ minutes }: Health, what: 'delivered' | 'retry' | 'dead' | 'deferred') =>
+  minutes.reduce((total, minute) => total + minute[what], 0)
+
+let sent = 0
+const send = (count: number) =>
+  sluice.send(
+    Array.from({ length: count }, () => ({
+      type: 'track',
+      userId: `u${sent}`,
+      event: 'Paid',
+      messageId: `m${sent++}`,
+    })),
+  )
+
+test('of a destination that nothing was sent to nothing is counted, and nothing known', async () => {
+  const found = await health('good')
+  expect(found.minutes).toHaveLength(60)
+  expect(sum(found, 'delivered')).toBe(0)
+  expect(found.endpoints).toMatchObject([{ urlIndex: 0, breaker: 'unknown', lastError: null }])
+})
+
+test('what is delivered, tried again and given up is counted as it happens; a breaker that opens shows, with the last error', async () => {
+  receiver.answerWith(503)
+  const stream = await listen(`${sluice.control}/api/health/stream`, VIEW)
+  await until(() => stream.of('health').length > 0 && stream.of('ingest').length > 0)
+  await send(10)
+  const [good, bad] = await until(async () => {
+    const found = [await health('good'), await health('bad')] as const
+    return sum(found[0], 'delivered') === 10 && found[1].endpoints[0]?.breaker !== 'closed' && found
+  })
+  expect(good.endpoints).toMatchObject([
+    { breaker: 'closed', lastError: null, lastDeliveredAt: expect.any(String) },
+  ])
+  expect(good.now.p50).toBeLessThan(1_000)
+  expect(sum(bad, 'retry')).toBeGreaterThanOrEqual(5)
+  expect(bad.endpoints).toMatchObject([
+    {
+      breaker: expect.stringMatching(/^(open|half-open)$/),
+      since: expect.any(String),
+      lastError: { code: 'http_5xx', status: 503 },
+      lastDeliveredAt: null,
+    },
+  ])
+  const items = await until(async () => {
+    const found = (await overview()).items
+    return found.some(({ destinationId, delivered }) => destinationId === 'good' && delivered > 0) && found
+  })
+  expect(items.map(({ destinationId, breaker }) => [destinationId, breaker === 'closed'])).toEqual([
+    ['good', true],
+    ['bad', false],
+  ])
+  const last = () => stream.of('health').at(-1) as unknown as Overview
+  await until(() => last().items.find(({ destinationId }) => destinationId === 'good')?.delivered === 10)
+  await until(() => Number(stream.of('ingest').at(-1)?.perSecond) > 0)
+})
+
+test('what came in is told by the minute', async () => {
+  const { body } = await sluice.api('get', 'ingest')
+  const minutes = body.minutes as { calls: number; rejected: number }[]
+  expect(minutes).toHaveLength(60)
+  await sluice.send([{ type: 'track', userId: 'u1' }])
+  await until(async () => {
+    const { body } = await sluice.api('get', 'ingest')
+    const all = body.minutes as typeof minutes
+    const total = (of: 'calls' | 'rejected') => all.reduce((count, minute) => count + minute[of], 0)
+    return total('calls') === 10 && total('rejected') === 1
+  })
+})
+
+test('when the endpoint answers again its breaker closes, and the last error stays to be seen', async () => {
+  receiver.answerWith(200)
+  const bad = await until(
+    async () => {
+      const found = await health('bad')
+      return found.endpoints[0]?.breaker === 'closed' && sum(found, 'delivered') > 0 && found
+    },
+    { timeout: 30_000 },
+  )
+  expect(bad.endpoints[0]).toMatchObject({ lastError: { status: 503 }, lastDeliveredAt: expect.any(String) })
+})
+
+test('deliveries that are given up are counted', async () => {
+  const before = sum(await health('bad'), 'dead')
+  receiver.answerWith(500)
+  await send(1)
+  await until(async () => sum(await health('bad'), 'dead') > before, { timeout: 20_000 })
+})
+
+test('after a restart the same is told, of the log that is kept, and of the hour before', async () => {
+  const before = await until(async () => {
+    const found = await health('good')
+    return sum(found, 'delivered') === sent && found
+  })
+  await sluice.stop('control')
+  await sluice.start('control')
+  const after = await until(async () => {
+    const found = await health('good')
+    return sum(found, 'delivered') === sent && found
+  })
+  expect(after.endpoints).toEqual(before.endpoints)
+  const { body } = await sluice.api('get', 'ingest')
+  const minutes = body.minutes as { calls: number }[]
+  expect(minutes.reduce((count, { calls }) => count + calls, 0)).toBe(sent)
+})
+
+test('how far groups are behind is told as it changes, until the process ends', async () => {
+  const stream = await listen(`${sluice.control}/api/lag/stream`, VIEW)
+  await until(() => stream.of('lag').length > 2)
+  expect(stream.of('lag')[0]?.items).toEqual(
+    expect.arrayContaining([expect.objectContaining({ group: 'router', topic: 'events' })]),
+  )
+  expect(await sluice.stop('control')).toBe(0)
+  expect(stream.hasEnded()).toBe(true)
+})
