@@ -30,6 +30,13 @@ const BY_SECOND = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 /** At least a minute: of one value alone no span can be seen. */
 const spanned: uPlot.Range.Function = (_, min, max) => [Math.min(min, max - MINUTE_S), max]
 
+/** A value with none beside it makes no line. */
+function alone({ data }: uPlot, series: number): number[] {
+  const values = data[series] ?? []
+  const isThere = (index: number) => values[index] !== null && values[index] !== undefined
+  return [...values.keys()].filter((index) => isThere(index) && !isThere(index - 1) && !isThere(index + 1))
+}
+
 /** As clocks are written where it is read. */
 function clocked({ scales: { x } }: uPlot, ticks: readonly number[]): string[] {
   const isShort = (x?.max ?? 0) - (x?.min ?? 0) < 5 * MINUTE_S
@@ -101,7 +108,7 @@ function Lines({ label, times, lines, format }: ChartParts) {
             label: name,
             stroke: strokes.split(' ')[index] ?? 'gray',
             width: 2,
-            points: { size: 5 },
+            points: { show: true, size: 6, filter: alone },
             value: (_: uPlot, value: number | null) => (value === null ? '' : format(value)),
           })),
         ],
