@@ -172,7 +172,7 @@ export function keepSettings(on: () => Stage): void {
       await settle(page)
     }
     expect(found).toEqual([])
-  })
+  }, 120_000)
 
   test('the sign-in: nothing serious for axe either', async () => {
     const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
