@@ -7,7 +7,7 @@ sluice ready
 
   ingest     ${at.ingest}    POST /v1/track, /v1/batch, ...
   console    ${at.control}    in a browser: sign in with the token below
-  control    ${at.control}/api    the same for programs, described at /docs
+  control    ${at.control}    the same for programs, under /api
   metrics    ${at.ingestMetrics}/metrics  ${at.control}/metrics  ${at.router}/metrics  ${at.deliverer}/metrics
   Kafka      ${at.brokers}
   registry   ${withoutPassword(at.registryUrl)}

@@ -1,25 +1,10 @@
-import { Button, Group, Table, useComputedColorScheme, useMantineTheme } from '@mantine/core'
+import { Button, Group, useComputedColorScheme, useMantineTheme } from '@mantine/core'
 import { useDisclosure, useElementSize } from '@mantine/hooks'
 import { useEffect, useEffectEvent, useRef } from 'react'
 import uPlot from 'uplot'
+import type { ChartParts, Line } from './chart-parts.ts'
+import { ChartTable } from './chart-table.tsx'
 import { whole } from './number.ts'
-import { localTime } from './time.ts'
-
-export type Line = {
-  label: string
-  color: 'green' | 'yellow' | 'red' | 'blue' | 'gray' | 'grape' | 'water' | 'orange'
-  values: readonly (number | null)[]
-}
-
-type ChartParts = {
-  /** What is shown, for who does not see it. */
-  label: string
-  /** ISO 8601, ascending; each line has a value for each. */
-  times: readonly string[]
-  lines: readonly Line[]
-  /** A value in its unit. */
-  format: (value: number) => string
-}
 
 const HEIGHT = 200
 
@@ -29,6 +14,13 @@ const BY_SECOND = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 
 /** At least a minute: of one value alone no span can be seen. */
 const spanned: uPlot.Range.Function = (_, min, max) => [Math.min(min, max - MINUTE_S), max]
+
+/** A value with none beside it makes no line. */
+function alone({ data }: uPlot, series: number): number[] {
+  const values = data[series] ?? []
+  const isThere = (index: number) => values[index] !== null && values[index] !== undefined
+  return [...values.keys()].filter((index) => isThere(index) && !isThere(index - 1) && !isThere(index + 1))
+}
 
 /** As clocks are written where it is read. */
 function clocked({ scales: { x } }: uPlot, ticks: readonly number[]): string[] {
@@ -42,7 +34,7 @@ export function Chart({ label, times, lines, format }: ChartParts) {
   return (
     <div>
       {isTable ? (
-        <AsTable label={label} times={times} lines={lines} format={format} />
+        <ChartTable label={label} times={times} lines={lines} format={format} />
       ) : (
         <Lines label={label} times={times} lines={lines} format={format} />
       )}
@@ -101,7 +93,7 @@ function Lines({ label, times, lines, format }: ChartParts) {
             label: name,
             stroke: strokes.split(' ')[index] ?? 'gray',
             width: 2,
-            points: { size: 5 },
+            points: { show: true, size: 6, filter: alone },
             value: (_: uPlot, value: number | null) => (value === null ? '' : format(value)),
           })),
         ],
@@ -137,34 +129,3 @@ const inWords = (lines: readonly Line[], format: (value: number) => string): str
         : `${label}: now ${format(last)}, at most ${format(Math.max(...known))}`
     })
     .join('; ')
-
-function AsTable({ label, times, lines, format }: ChartParts) {
-  return (
-    <Table.ScrollContainer minWidth={320} mah={320} scrollAreaProps={{ 'aria-label': label }}>
-      <Table fz="xs" aria-label={label} stickyHeader>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Time</Table.Th>
-            {lines.map((line) => (
-              <Table.Th key={line.label}>{line.label}</Table.Th>
-            ))}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {times
-            .map((at, index) => (
-              <Table.Tr key={at}>
-                <Table.Td>{localTime(at)}</Table.Td>
-                {lines.map(({ label: name, values }) => (
-                  <Table.Td key={name}>
-                    {typeof values[index] === 'number' ? format(values[index]) : ''}
-                  </Table.Td>
-                ))}
-              </Table.Tr>
-            ))
-            .toReversed()}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
-  )
-}
