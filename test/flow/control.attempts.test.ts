@@ -142,7 +142,8 @@ test('what a receiver echoes of the headers that it got is not shown, neither of
   })
   const { body } = await sluice.api('post', 'destinations/echoing/test')
   const [tested] = body.results as Shown[]
-  expect(receiver.arrivals.at(-1)?.headers.authorization).toBe('Bearer t0p-secret')
+  const echoed = receiver.arrivals.filter(({ path }) => path === '/echo')
+  expect(echoed.map(({ headers }) => headers.authorization)).toEqual(Array(2).fill('Bearer t0p-secret'))
   for (const response of [delivered?.response, tested?.response]) {
     expect(response).toContain('"authorization":"***"')
     expect(response).not.toContain('t0p-secret')
