@@ -2,8 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { EVENTS, TASKS } from '../../schemas/topics.ts'
 import { rawTopic } from '../control/topic.ts'
 import { readAll } from '../helpers/cluster.ts'
-import type { Receiver } from '../helpers/receiver.ts'
-import { startReceiver } from '../helpers/receiver.ts'
+import { type Receiver, startReceiver, withoutRetries } from '../helpers/receiver.ts'
 import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
@@ -35,7 +34,7 @@ const done = (id: unknown, timeout = 10_000) =>
 
 /** What arrived of type delete for users whose ids begin so, as `path userId`. */
 function deletes(prefix: string): string[] {
-  return receiver.arrivals
+  return withoutRetries(receiver.arrivals)
     .map(({ path, body }) => ({ path, ...(JSON.parse(body) as { type: string; userId: string }) }))
     .filter(({ type, userId }) => type === 'delete' && userId.startsWith(prefix))
     .map(({ path, userId }) => `${path} ${userId}`)

@@ -67,17 +67,21 @@ test('several audiences are uploaded at once, and none has to be begun anew', as
 })
 
 test('an audience that is removed while its users are told of ends that, and nothing is kept of them', async () => {
-  await made('gone')
-  const uploading = put('gone', users(MANY))
-  await until(async () => (await kept('gone')) > 0, { timeout: 20_000 })
-  expect(await control.ask('DELETE', '/api/audiences/gone')).toMatchObject({ status: 204 })
-  const { json } = await uploading
-  expect(json.id).toBeDefined()
-  await until(async () => (await control.ask('GET', `/api/syncs/${json.id}`)).json.state === 'cancelled', {
-    timeout: 20_000,
-  })
-  // the forgetting comes after it
-  await until(async () => (await kept('gone')) === 0, { timeout: 30_000 })
+  const states: unknown[] = []
+  // on a busy machine a sync can be over before its audience is removed
+  for (let times = 1; times <= 5 && !states.includes('cancelled'); times++) {
+    const id = `gone-${times}`
+    await made(id)
+    const uploading = put(id, users(MANY * times))
+    await until(async () => (await kept(id)) > 0, { timeout: 20_000 })
+    expect(await control.ask('DELETE', `/api/audiences/${id}`)).toMatchObject({ status: 204 })
+    const sync = `/api/syncs/${(await uploading).json.id}`
+    const state = async () => (await control.ask('GET', sync)).json.state
+    states.push(await until(async () => (await state()) !== 'running' && state(), { timeout: 30_000 }))
+    // the forgetting comes after it
+    await until(async () => (await kept(id)) === 0, { timeout: 30_000 })
+  }
+  expect(states).toContain('cancelled')
   expect(await kept('a')).toBe(2_000)
 })
 

@@ -19,6 +19,20 @@ export type Receiver = {
 }
 
 /**
+ * Without the further attempts at what has arrived before, which a receiver that is too slow for the deliverer gets; what is
+ * delivered twice for another reason stays twice.
+ */
+export function withoutRetries(arrivals: readonly Arrival[]): Arrival[] {
+  const seen = new Set<unknown>()
+  return arrivals.filter(({ headers }) => {
+    const id = headers['x-delivery-id']
+    const isRetry = headers['x-attempt'] !== '1' && seen.has(id)
+    seen.add(id)
+    return !isRetry
+  })
+}
+
+/**
  * A webhook receiver that fails on instruction, given in the path: `/status/<code>`, `/flaky/<n>` (503 to the first n of each
  * delivery), `/tenth` (503 to the first of one delivery in ten or so), `/hang` (no answer), `/drip` (headers at once, a body that
  * never ends), `/reset`, `/slow/<ms>`, `/switch`, `/echo` (the request's headers).
