@@ -78,10 +78,15 @@ test('killed with -9 in the middle of 10,000 accepted events and started again, 
     })
     accepted.push(...ids)
   }
-  for (let batch = 0; batch < 100; batch++) await send(batch)
-  expect(accepted).toHaveLength(10_000)
+  for (let batch = 0; batch < 20; batch++) await send(batch)
   await until(() => receiver.arrivals.length > 1_000)
+  // so that it is the middle, however fast the machine
+  receiver.answerWith('hang')
+  for (let batch = 20; batch < 100; batch++) await send(batch)
+  expect(accepted).toHaveLength(10_000)
+  await until(() => receiver.arrivals.some(({ status }) => status === undefined))
   await first.kill()
+  receiver.answerWith(200)
   const before = arrived().size
   expect(before).toBeLessThan(10_000)
 
