@@ -98,8 +98,9 @@ test('while Kafka is away an upload and a change of members answer 503 in time, 
     const began = performance.now()
     const patching = control.ask('PATCH', '/api/audiences/a/members', { body: { add: ['someone'] } })
     const whole = put('b', users(10))
-    await writer.write(Buffer.from(users(2_000)))
-    await writer.close()
+    // who is answered before all is sent has nobody to take the rest
+    writer.write(Buffer.from(users(2_000))).catch(() => undefined)
+    writer.close().catch(() => undefined)
     for (const { status, json } of await Promise.all([begun, patching, whole]))
       expect({ status, code: json.code }).toEqual({ status: 503, code: 'unavailable' })
     expect(performance.now() - began).toBeLessThan(15_000)
