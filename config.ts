@@ -103,7 +103,8 @@ const environment = z.object({
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 })
 
-export type Role = 'ingest' | 'router' | 'deliverer' | 'control'
+export const ROLES = ['ingest', 'router', 'deliverer', 'control'] as const
+export type Role = (typeof ROLES)[number]
 export type Rung = { name: string; delayMs: number }
 export type Config = ReturnType<typeof tree>
 export type KafkaConfig = Config['kafka']

@@ -1,7 +1,7 @@
 import { type Config, ConfigError, type Role, readConfig } from './config.ts'
 import { type Connection, connect } from './kafka/client.ts'
 import { createLog, type Logger } from './log.ts'
-import type { Probe } from './metrics.ts'
+import { type Probe, tellBuild } from './metrics.ts'
 
 /** What a process is made of. */
 export type Context = {
@@ -26,6 +26,7 @@ export async function run(role: Role, assemble: (context: Context) => Promise<vo
   const config = configOrExit(role)
   const log = createLog({ role, level: config.logLevel })
   const connection = connect(config.kafka, { clientId: `sluice-${role}`, log })
+  tellBuild(role)
   const closing = new AsyncDisposableStack()
   let ending = false
 

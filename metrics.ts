@@ -1,10 +1,21 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { collectDefaultMetrics, Registry } from 'prom-client'
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import pack from './package.json' with { type: 'json' }
 
 /** Names begin with `sluice_`; units are base units, as Prometheus has them: seconds, bytes. */
 export const registry = new Registry()
 collectDefaultMetrics({ register: registry })
+
+/** Which Sluice a process is, and on which Node. */
+export function tellBuild(role: string): void {
+  new Gauge({
+    name: 'sluice_build_info',
+    help: '1, with the process and the versions of Sluice and of Node.',
+    labelNames: ['role', 'version', 'node'],
+    registers: [registry],
+  }).set({ role, version: pack.version, node: process.version }, 1)
+}
 
 export type Probe = {
   /** Why this process should get no work now; undefined when it may. */

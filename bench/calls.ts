@@ -36,12 +36,15 @@ function call(user: number) {
   }
 }
 
-/** Bodies of many users; `batch`: calls in each, 1 for single calls. */
+/** One of each of many users. */
+export const calls = () => Array.from({ length: USERS }, (_, user) => call(user))
+
+/** Their bodies; `batch`: calls in each, 1 for single calls. */
 export function bodies(batch: number): string[] {
-  const calls = Array.from({ length: USERS }, (_, user) => call(user))
-  if (batch === 1) return calls.map((one) => JSON.stringify(one))
+  const all = calls()
+  if (batch === 1) return all.map((one) => JSON.stringify(one))
   const groups = Array.from({ length: USERS / batch }, (_, group) =>
-    calls.slice(group * batch, (group + 1) * batch),
+    all.slice(group * batch, (group + 1) * batch),
   )
   return groups.map((group) => JSON.stringify({ batch: group, sentAt: '2026-01-02T03:04:06.000Z' }))
 }

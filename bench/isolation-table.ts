@@ -2,8 +2,8 @@ import type { Outcome } from './outcome.ts'
 import { markdownTable, median, spread } from './stats.ts'
 import type { WindowReport } from './tally.ts'
 
-/** The outcomes of the cases in their order; the first is what the others are compared with. */
-export type Round = Outcome[]
+/** The outcomes of the cases in their order, where they were run; the first is what the others are compared with. */
+export type Round = (Outcome | undefined)[]
 
 type Part = 0 | 1
 
@@ -32,8 +32,9 @@ const COSTS_HEAD = [
 ]
 
 function cells(index: number, rounds: readonly Round[]): string[] {
+  const run = rounds.filter((round) => round[index])
   const of = (part: Part, figure: (report: WindowReport) => number, at = index) =>
-    rounds.map((round) => figure(round[at]?.windows[part] ?? NONE))
+    run.map((round) => figure(round[at]?.windows[part] ?? NONE))
   const ratio = (part: Part, figure: (report: WindowReport) => number) => {
     const bases = of(part, figure, 0)
     return `**${spread(of(part, figure).map((value, round) => value / (bases[round] ?? Number.NaN)))}**`

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cpuSeconds } from './process.ts'
-import type { Sink } from './sink-process.ts'
 
 /** What processes measured in turn, each running while the others are stopped, have one after the other. */
 export type Figures = {
@@ -14,15 +13,17 @@ export type Figures = {
 const LEAD_MS = 300
 
 export type Poster = { name: string; pid: number }
+/** `since`: what came since the last time. */
+export type Counter = { since(): Promise<{ requests: number; opened: number }> }
 
-/** Lets a stopped process run for a while; @returns what came of it at the sink. */
-export async function takeTurn({ name, pid }: Poster, sink: Sink, forMs: number): Promise<Figures> {
+/** Lets a stopped process run for a while; @returns what was counted of it. */
+export async function takeTurn({ name, pid }: Poster, counter: Counter, forMs: number): Promise<Figures> {
   process.kill(pid, 'SIGCONT')
   await sleep(LEAD_MS)
-  await sink.since()
+  await counter.since()
   const [cpu, start] = [await cpuSeconds(pid), performance.now()]
   await sleep(forMs)
-  const { requests, opened } = await sink.since()
+  const { requests, opened } = await counter.since()
   const [seconds, used] = [(performance.now() - start) / 1_000, (await cpuSeconds(pid)) - cpu]
   process.kill(pid, 'SIGSTOP')
   if (requests === 0) throw new Error(`${name} has sent nothing: its backlog may have come to an end`)

@@ -1,4 +1,5 @@
 import { createFencedWriter, type FencedWriter } from '../kafka/fenced.ts'
+import { countAck, watchProducer } from '../kafka/metrics.ts'
 import { createProducer, type Producer } from '../kafka/produce.ts'
 import { rangesByTime } from '../kafka/ranges.ts'
 import type { Context } from '../lifecycle.ts'
@@ -8,7 +9,6 @@ import type { Task } from '../schemas/task.ts'
 import { DELIVERIES, EVENTS } from '../schemas/topics.ts'
 import { performSync } from './computations/perform.ts'
 import { openReaders, type Readers } from './computations/readers.ts'
-import { createTurns } from './computations/turns.ts'
 import { performDeletion } from './deletions/perform.ts'
 import { performReplay } from './replays/perform.ts'
 import type { ReplayRouteParts } from './replays/routes.ts'
@@ -16,6 +16,7 @@ import { followTasks, type Tasks } from './tasks/follow.ts'
 import { watchTasks } from './tasks/metrics.ts'
 import { performTasks } from './tasks/perform.ts'
 import type { Owned } from './tasks/run.ts'
+import { createTurns } from './turns.ts'
 
 export type Background = {
   tasks: Tasks
@@ -43,7 +44,9 @@ export async function openBackground(parts: Parts): Promise<Background> {
     createFencedWriter({ connection, transactionalId: 'control.tasks', table: tasks.table }),
     (open) => open.close(),
   )
-  const producer = closing.adopt(await createProducer(connection), (open) => open.close())
+  const producer = closing.adopt(await createProducer(connection, { onAck: countAck }), (open) =>
+    open.close(),
+  )
   const registry = openRegistry(config.registry)
   const event = await openCodec(registry, 'event', `${connection.named(EVENTS)}-value`)
   const delivery = await openCodec(registry, 'delivery', `${connection.named(DELIVERIES)}-value`)
@@ -69,6 +72,7 @@ export async function openBackground(parts: Parts): Promise<Background> {
   }
 
   watchTasks(tasks)
+  watchProducer(producer)
 
   function perform(task: Task, owned: Owned): Promise<Task | undefined> {
     switch (task.kind) {

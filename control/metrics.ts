@@ -1,6 +1,6 @@
 import { Counter, Gauge } from 'prom-client'
 import { registry } from '../metrics.ts'
-import type { Unreadable } from './newest/decode.ts'
+import { UNREADABLE, type Unreadable } from './newest/decode.ts'
 
 const registers = [registry]
 const unreadable = new Counter({
@@ -10,7 +10,11 @@ const unreadable = new Counter({
   registers,
 })
 
-export const countUnreadable = (topic: string) => (reason: Unreadable) => unreadable.inc({ topic, reason })
+export function countUnreadable(topic: string): (reason: Unreadable) => void {
+  // a rate needs a beginning
+  for (const reason of UNREADABLE) unreadable.inc({ topic, reason }, 0)
+  return (reason) => unreadable.inc({ topic, reason })
+}
 
 /** How many records of each topic the API has at hand. */
 export function watchHeld(held: Readonly<Record<string, () => number>>): void {

@@ -12,7 +12,8 @@ export type Posted = {
   response: string | null
 }
 
-export type DeadReason = 'window_expired' | 'attempts_exhausted' | 'refused'
+export const DEAD_REASONS = ['window_expired', 'attempts_exhausted', 'refused'] as const
+export type DeadReason = (typeof DEAD_REASONS)[number]
 
 /** What becomes of a delivery after a round: done, or one more record of it. */
 export type Next =

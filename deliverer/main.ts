@@ -1,6 +1,7 @@
 import { createEgress } from '../egress/egress.ts'
 import { trustedRoots } from '../egress/roots.ts'
 import { listTopics } from '../kafka/admin.ts'
+import { countAck, watchConsumers, watchProducer } from '../kafka/metrics.ts'
 import { createProducer } from '../kafka/produce.ts'
 import { probeUntilClosed, run } from '../lifecycle.ts'
 import { serveOps } from '../metrics.ts'
@@ -41,9 +42,10 @@ await run('deliverer', async ({ config, log, connection, onFatal, closing }) => 
     (open) => open.close(),
   )
   const producer = closing.adopt(
-    await createProducer(connection, { maxQueuedBytes: Number.POSITIVE_INFINITY }),
+    await createProducer(connection, { maxQueuedBytes: Number.POSITIVE_INFINITY, onAck: countAck }),
     (open) => open.close(),
   )
+  watchProducer(producer)
   const attemptLog = createAttemptLog({ producer, codec: attempts, onUnlogged: countUnlogged })
   // behind the last POST, before the producer is closed
   closing.defer(attemptLog.flush)
@@ -77,7 +79,7 @@ await run('deliverer', async ({ config, log, connection, onFatal, closing }) => 
   })
   const lane = () => createLane({ slots, endpoints, isBusy: load.isBusy, now: () => performance.now() })
   const lanes = { first: lane(), retry: lane() }
-  watchLanes(lanes)
+  watchLanes(lanes, slots)
   watchEndpoints(endpoints)
   endpoints.onTurned(tell.ofEndpoint)
   const looking = setInterval(() => {
@@ -98,6 +100,7 @@ await run('deliverer', async ({ config, log, connection, onFatal, closing }) => 
     onFatal,
   })
   closing.defer(async () => void (await Promise.allSettled(consumers.map((consumer) => consumer.close()))))
+  watchConsumers(consumers)
   await Promise.all(consumers.map((consumer) => consumer.joined))
   joined = true
   log.info('deliverer ready')

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram } from 'prom-client'
 import { registry } from '../metrics.ts'
 import type { Endpoints } from './endpoint/endpoints.ts'
-import type { Posted } from './ladder.ts'
+import { DEAD_REASONS, type Posted } from './ladder.ts'
 import type { Lane } from './lane/lane.ts'
 import type { Result } from './settle.ts'
 
@@ -43,9 +43,23 @@ const unlogged = new Counter({
 
 export const countUnlogged = (attempts: number) => unlogged.inc(attempts)
 
-export const countSettled = ({ kind }: Result) => (kind === 'done' ? done.inc() : settled.inc({ next: kind }))
+const dead = new Counter({
+  name: 'sluice_deliverer_dead_total',
+  help: 'Deliveries given up, by reason: they are in topic deliveries.dead.',
+  labelNames: ['reason'],
+  registers,
+})
 
-export function watchLanes(lanes: Record<string, Lane>): void {
+// a rate needs a beginning
+for (const reason of DEAD_REASONS) dead.inc({ reason }, 0)
+
+export function countSettled(result: Result): void {
+  if (result.kind === 'done') done.inc()
+  else settled.inc({ next: result.kind })
+  if (result.kind === 'dead') dead.inc({ reason: result.reason })
+}
+
+export function watchLanes(lanes: Record<string, Lane>, slots: number): void {
   new Gauge({
     name: 'sluice_deliverer_lane_posts',
     help: 'POSTs in a lane: waiting for their endpoint or a slot, under way (prompt), and under way for over a second (late).',
@@ -54,6 +68,21 @@ export function watchLanes(lanes: Record<string, Lane>): void {
     collect() {
       for (const [lane, { count }] of Object.entries(lanes))
         for (const [state, posts] of Object.entries(count())) this.set({ lane, state }, posts)
+    },
+  })
+  new Gauge({
+    name: 'sluice_deliverer_lane_slots',
+    help: 'Slots of each lane (DELIVERY_SLOTS): so many POSTs may be prompt, and as many late.',
+    registers,
+  }).set(slots)
+  new Gauge({
+    name: 'sluice_deliverer_waiting_endpoints',
+    help: 'Origins that POSTs of a lane wait for: to be heard of (answer), for one of those under way to end (cap), for a slot.',
+    labelNames: ['lane', 'waits_for'],
+    registers,
+    collect() {
+      for (const [lane, { waits }] of Object.entries(lanes))
+        for (const [waits_for, endpoints] of Object.entries(waits())) this.set({ lane, waits_for }, endpoints)
     },
   })
 }

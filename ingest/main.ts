@@ -1,4 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto'
+import { countAck, watchProducer } from '../kafka/metrics.ts'
 import { createProducer } from '../kafka/produce.ts'
 import { probeUntilClosed, run } from '../lifecycle.ts'
 import { registry, serveOps } from '../metrics.ts'
@@ -21,10 +22,10 @@ await run('ingest', async ({ config, log, connection, onFatal, closing }) => {
   )
   const meter = createMeter(registry)
   const producer = closing.adopt(
-    await createProducer(connection, { maxQueuedBytes: MAX_QUEUED_BYTES, onAck: meter.acked }),
+    await createProducer(connection, { maxQueuedBytes: MAX_QUEUED_BYTES, onAck: countAck }),
     (it) => it.close(),
   )
-  meter.watchQueue(producer)
+  watchProducer(producer)
   const probe = probeUntilClosed(closing, () => notReady(settings, producer))
   closing.adopt(await serveOps({ host: config.host, port: config.metricsPort, probe }), (it) => it.close())
   const take = createTake({

@@ -187,6 +187,9 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
 
     owns: () => [...partitions.values()].some(({ owned }) => owned),
 
+    /** Those of a topic, as named on the broker, that are not to be given away. */
+    owned: (topic: string) => [...partitions.values()].filter((held) => held.owned && held.topic === topic),
+
     inFlight: () => [...partitions.values()].reduce((sum, { tracker }) => sum + tracker.inFlight(), 0),
 
     /** Nothing more of what is owned shall be begun: it may go to another member. */

@@ -4,6 +4,7 @@ import type { Codec } from '../schemas/codec.ts'
 import { createAssignment, type Held, type PartitionWatch } from './assignment.ts'
 import { CLOSE_MS, type Connection, within } from './client.ts'
 import { drainBeforeJoin } from './drain.ts'
+import { type Load, loadOf } from './load.ts'
 import { park, parked } from './parked.ts'
 import type { Producer } from './produce.ts'
 
@@ -70,6 +71,8 @@ export type Consumer = {
   joined: Promise<void>
   /** Whether it has a partition, and is not to give it away. */
   owns(): boolean
+  /** By topic. */
+  loads(): Load[]
   /** Takes nothing more, waits for what is in flight (at most `drainMs`), commits, leaves the group. */
   close(drainMs?: number): Promise<void>
 }
@@ -111,6 +114,7 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
   })
   const { watch } = options
   const assignment = createAssignment({ connection, consumer, groupId, topics, highWater, watch })
+  const parkedOf = new Map<string, number>()
   let closing = false
   let breathedAt = 0
 
@@ -148,6 +152,7 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
     park(producer, parked({ topic, partition, offset, message, reason })).then((outcome) => {
       if (outcome === 'acked') {
         options.onParked?.()
+        parkedOf.set(topic, (parkedOf.get(topic) ?? 0) + 1)
         record.settle()
       } else if (!closing) onFatal(new Error(`a record could be neither handled nor parked: ${outcome}`))
     }, onFatal)
@@ -162,7 +167,7 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
       assignment.hold(held, Date.now() + REGISTRY_RETRY_MS)
       return false
     }
-    if (!held.tracker.take(Number(message.offset))) return true
+    if (!held.tracker.take(Number(message.offset), Number(message.timestamp))) return true
     const record = taken(held, message, decoded.ok ? decoded.value : (undefined as T))
     if (!decoded.ok) {
       putAside(record, message, `${decoded.reason}: ${decoded.message}`)
@@ -217,6 +222,13 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
   return {
     joined,
     owns: () => !closing && assignment.owns(),
+    loads: () =>
+      options.topics.map((topic) => ({
+        group: options.group,
+        topic,
+        ...loadOf(assignment.owned(connection.named(topic))),
+        parked: parkedOf.get(topic) ?? 0,
+      })),
     async close(drainMs = 10_000) {
       closing = true
       options.onGivingUp?.()

@@ -1,6 +1,7 @@
 import { CLOSE_MS, type Connection, within } from './client.ts'
 import { partitionKey } from './committed.ts'
 import { AssignerProtocol } from './kafkajs.ts'
+import { boundsOf } from './range.ts'
 
 /** What a group has committed in a partition. `offset` null: nothing yet. `ahead`: what is settled beyond it (tracker.ts). */
 export type Committed = { topic: string; partition: number; offset: number | null; ahead: string }
@@ -53,8 +54,8 @@ export async function openOffsets({ kafka, named, plain }: Connection): Promise<
     },
 
     async bounds(topic) {
-      const found = await admin.fetchTopicOffsets(named(topic))
-      return found.map(({ partition, low, high }) => ({ partition, low: Number(low), end: Number(high) }))
+      const found = await boundsOf(admin, named(topic))
+      return [...found].map(([partition, { low, high }]) => ({ partition, low, end: high }))
     },
 
     async at(topic, time) {

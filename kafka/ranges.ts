@@ -1,7 +1,5 @@
 import type { Connection } from './client.ts'
-
-/** Offsets of one partition: from the first to the one behind the last. */
-export type Range = { partition: number; from: number; to: number }
+import { boundsOf, type Range } from './range.ts'
 
 /** @returns where the records of a topic from one time to before another are; times in milliseconds since 1970. Parts that are empty are left out. */
 export async function rangesByTime(
@@ -49,12 +47,7 @@ export async function openRangeGroup(
     return new Map(found?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
   }
 
-  async function bounds(): Promise<Map<number, { low: number; high: number }>> {
-    const found = await admin.fetchTopicOffsets(named(topic))
-    return new Map(
-      found.map(({ partition, low, high }) => [partition, { low: Number(low), high: Number(high) }]),
-    )
-  }
+  const bounds = () => boundsOf(admin, named(topic))
 
   return {
     async begin() {

@@ -1,20 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import pRetry from 'p-retry'
-import { CLOSE_MS, type Connection, within } from './client.ts'
-
-export type Range = {
-  partition: number
-  from: number
-  /** The first offset that is not read any more. */
-  to: number
-}
+import type { Connection } from './client.ts'
+import { leaveForGood } from './leave.ts'
+import { type BoundsOf, boundsOf, type Range } from './range.ts'
 
 /** Reads parts of a topic that are asked for. */
 export type Reader = {
   /** How many the topic had when this was opened. */
   partitions: number
-  /** Of each partition: its first offset, and the one behind the last record that is there now. */
-  bounds(): Promise<Map<number, { low: number; high: number }>>
+  bounds(): Promise<BoundsOf>
   /**
    * Resolves when the range has been read; rejects after half a minute in which nothing came. Ranges of one partition are read
    * one after another, in the order in which they are asked for.
@@ -109,12 +103,7 @@ export async function openReader({
   })
   await joined
 
-  async function bounds(): ReturnType<Reader['bounds']> {
-    const offsets = await admin.fetchTopicOffsets(named)
-    return new Map(
-      offsets.map(({ partition, low, high }) => [partition, { low: Number(low), high: Number(high) }]),
-    )
-  }
+  const bounds = () => boundsOf(admin, named)
 
   async function readNow(range: Range, onValue: OnValue): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -143,15 +132,6 @@ export async function openReader({
       )
       await reading
     },
-    close: () => within(CLOSE_MS, leave()),
-  }
-
-  async function leave(): Promise<void> {
-    await consumer.disconnect()
-    // without offsets the broker forgets it by itself as well
-    await admin
-      .deleteGroups([groupId])
-      .catch((err) => connection.log.debug({ err, groupId }, 'reader group not deleted'))
-    await admin.disconnect()
+    close: () => leaveForGood({ consumer, admin, groupId }, connection.log),
   }
 }

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { EachBatchPayload, IHeaders } from 'kafkajs'
 import pRetry from 'p-retry'
-import { CLOSE_MS, type Connection, within } from './client.ts'
+import type { Connection } from './client.ts'
 import { partitionKey } from './committed.ts'
+import { leaveForGood } from './leave.ts'
 
 /** A record that passes by. `timestamp`: its own time, ms since 1970. */
 export type TailRecord = {
@@ -121,14 +122,7 @@ export async function openTail(options: TailOptions): Promise<Tail> {
     })
   }
 
-  async function leave(): Promise<void> {
-    await consumer.disconnect()
-    // without offsets the broker forgets it by itself as well
-    await admin
-      .deleteGroups([groupId])
-      .catch((err) => connection.log.debug({ err, groupId }, 'tail group not deleted'))
-    await admin.disconnect()
-  }
+  const close = () => leaveForGood({ consumer, admin, groupId }, connection.log)
 
   try {
     await Promise.all([admin.connect(), consumer.connect()])
@@ -136,9 +130,9 @@ export async function openTail(options: TailOptions): Promise<Tail> {
     if (ends.size === 0) atEnd()
     await consumer.subscribe({ topics: options.topics.map(connection.named), fromBeginning: true })
     await consumer.run({ autoCommit: false, eachBatch })
-    return { begun, caughtUp, close: () => within(CLOSE_MS, leave()) }
+    return { begun, caughtUp, close }
   } catch (error) {
-    await within(CLOSE_MS, leave())
+    await close()
     throw error
   }
 }

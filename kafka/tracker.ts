@@ -3,14 +3,19 @@
  * Offsets are tracked as seen, not by arithmetic: compaction and transaction markers leave gaps.
  */
 export type Tracker = {
-  /** @returns false when this offset is in flight or settled already, here or before a restart. */
-  take(offset: number): boolean
+  /**
+   * @param time the record's own, ms since 1970.
+   * @returns false when this offset is in flight or settled already, here or before a restart.
+   */
+  take(offset: number, time: number): boolean
   settle(offset: number): void
   /** The record was not worked on and will not be: it may be taken once more, when it is fetched again. */
   release(offset: number): void
   /** Where to commit: all before `offset` is settled. `ahead` packs what is settled from there on, see `packAhead`. */
   position(): { offset: number; ahead: string }
   unsettled(): number
+  /** The time of the first that is not settled. */
+  oldest(): number | undefined
   /** Unsettled ones that somebody works on. */
   inFlight(): number
   /** Offsets from the commit position to the last one seen: what `ahead` must be able to tell. */
@@ -23,6 +28,8 @@ export const MAX_SPAN = 3_000 * 8
 /** @param start the committed offset and metadata from which this partition is read. */
 export function createTracker(start: { offset: number; ahead: string }): Tracker {
   let seen: number[] = []
+  /** Of each of these its time. */
+  let times: number[] = []
   let head = 0
   let base = start.offset
   let last = start.offset - 1
@@ -36,12 +43,14 @@ export function createTracker(start: { offset: number; ahead: string }): Tracker
     base = seen[head] ?? last + 1
     if (head > 1024 && head * 2 > seen.length) {
       seen = seen.slice(head)
+      times = times.slice(head)
       head = 0
     }
   }
 
   function restart(offset: number): void {
     seen = []
+    times = []
     head = 0
     unsettled = 0
     settled = new Set()
@@ -52,12 +61,13 @@ export function createTracker(start: { offset: number; ahead: string }): Tracker
   }
 
   return {
-    take(offset) {
+    take(offset, time) {
       // the log has gone backwards (topic made anew): what we know is of other records
       if (offset < floor) restart(offset)
       else if (offset <= last) return released.delete(offset)
       last = offset
       seen.push(offset)
+      times.push(time)
       const known = settled.has(offset)
       if (known) advance()
       else unsettled += 1
@@ -75,6 +85,7 @@ export function createTracker(start: { offset: number; ahead: string }): Tracker
     },
     position: () => ({ offset: base, ahead: packAhead(base, settled) }),
     unsettled: () => unsettled,
+    oldest: () => times[head],
     inFlight: () => unsettled - released.size,
     span: () => last + 1 - base,
   }

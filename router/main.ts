@@ -1,4 +1,5 @@
 import { consume } from '../kafka/consume.ts'
+import { countAck, watchConsumers, watchProducer } from '../kafka/metrics.ts'
 import { createProducer } from '../kafka/produce.ts'
 import { openReader } from '../kafka/reader.ts'
 import { probeUntilClosed, run } from '../lifecycle.ts'
@@ -28,9 +29,10 @@ await run('router', async ({ config, log, connection, onFatal, closing }) => {
     (open) => open.close(),
   )
   const producer = closing.adopt(
-    await createProducer(connection, { maxQueuedBytes: Number.POSITIVE_INFINITY }),
+    await createProducer(connection, { maxQueuedBytes: Number.POSITIVE_INFINITY, onAck: countAck }),
     (open) => open.close(),
   )
+  watchProducer(producer)
   const reader = closing.adopt(await openReader({ connection, topic: SEEN, onFatal }), (open) => open.close())
   const duplicates = closing.adopt(
     createDuplicates({ reader, producer, windowMs: config.dedupWindowMs, onLoad: windowLoaded, log }),
@@ -62,6 +64,7 @@ await run('router', async ({ config, log, connection, onFatal, closing }) => {
     }),
     (open) => open.close(),
   )
+  watchConsumers([consumer])
   await consumer.joined
   ready = () => (settings.isFresh() ? undefined : 'the settings are behind their topic')
   log.info('router ready')

@@ -29,6 +29,9 @@ const windows = new Counter({
   registers,
 })
 
+// a rate needs a beginning
+for (const outcome of ['loaded', 'late']) windows.inc({ outcome }, 0)
+
 export const duplicate = () => duplicates.inc()
 export const windowLoaded = (outcome: 'loaded' | 'late') => windows.inc({ outcome })
 

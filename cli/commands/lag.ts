@@ -20,6 +20,9 @@ const shape = z.looseObject({
       status: z.string(),
     }),
   ),
+  tasks: z
+    .array(z.looseObject({ kind: z.string(), count: z.number(), oldestSeconds: z.number() }))
+    .optional(),
 })
 
 export function addLag({ program, ...adding }: Adding): void {
@@ -28,7 +31,8 @@ export function addLag({ program, ...adding }: Adding): void {
     .summary('how far consumers are behind')
     .description(
       `Prints for each group, topic and partition how many records and seconds it is behind, and what is to be thought of that:
-ok, warn, stall, stop or rewind. For rungs of the ladder the seconds are those past due.`,
+ok, warn, stall, stop or rewind. For rungs of the ladder the seconds are those past due. Below them, what control has still to do:
+deletions, syncs and replays.`,
     )
     .option('--group <group>', 'of this group')
     .option('--topic <topic>', 'in this topic')
@@ -63,5 +67,15 @@ async function act({ options, control, out }: Doing<Options>): Promise<ExitCode>
   ])
   for (const line of table(heads, rows)) out.line(line)
   if (answer.items.length === 0) out.line('Nothing is known of such a group or topic.')
+  for (const line of undone(answer.tasks)) out.line(line)
   return 0
+}
+
+function undone(tasks: z.infer<typeof shape>['tasks'] = []): string[] {
+  const rows = tasks.filter(({ count }) => count > 0)
+  const lines = table(
+    ['undone', 'count', 'oldest, seconds'],
+    rows.map(({ kind, count, oldestSeconds }) => [kind, count, oldestSeconds]),
+  )
+  return lines.length > 0 ? ['', ...lines] : []
 }

@@ -26,7 +26,9 @@ const shape = z.looseObject({
   createdAt: z.string().optional(),
   read: z.number().optional(),
   replayed: z.number().optional(),
+  parked: z.number().optional(),
   total: z.number().optional(),
+  cause: z.looseObject({ message: z.string() }).optional(),
 })
 
 export function addReplay({ program, ...adding }: Adding): void {
@@ -128,9 +130,21 @@ async function tell(given: Doing<Options>, what: Asked): Promise<ExitCode> {
 }
 
 function say({ options, out }: Doing<Options>, answer: z.infer<typeof shape>): ExitCode {
-  const { id, state, read = 0, replayed = 0, total } = answer
-  const of = total === undefined ? '' : ` of ${total}`
-  const line = `replay ${id} is ${plain(state)}: ${read}${of} records read, ${replayed} replayed`
-  out.line(options.json ? JSON.stringify(answer) : line)
+  for (const line of options.json ? [JSON.stringify(answer)] : told(answer)) out.line(line)
   return 0
+}
+
+function told({
+  id,
+  state,
+  read = 0,
+  replayed = 0,
+  parked = 0,
+  total,
+  cause,
+}: z.infer<typeof shape>): string[] {
+  const of = total === undefined ? '' : ` of ${total}`
+  const aside = parked === 0 ? '' : `, ${parked} could not be read: they are in topic parked`
+  const line = `replay ${id} is ${plain(state)}: ${read}${of} records read, ${replayed} replayed${aside}`
+  return cause ? [line, plain(cause.message)] : [line]
 }

@@ -1,10 +1,10 @@
 import type { Connection } from '../../kafka/client.ts'
-import { begunLate, openTail } from '../../kafka/tail.ts'
+import { openTail } from '../../kafka/tail.ts'
 import type { Attempt } from '../../schemas/attempt.ts'
 import type { Codec } from '../../schemas/codec.ts'
 import { ATTEMPTS } from '../../schemas/topics.ts'
 import { decodeOrPass, type Unreadable } from '../newest/decode.ts'
-import type { Loading } from '../newest/loaded.ts'
+import { type Loading, loadingOf } from '../newest/loaded.ts'
 import { createNewest, type Newest } from '../newest/newest.ts'
 import type { HeldAttempt } from './query.ts'
 
@@ -37,7 +37,6 @@ export async function followAttempts(options: {
   })
   const listeners = new Set<(attempt: Attempt) => void>()
   const decode = decodeOrPass(codec, onUnreadable)
-  let isLoaded = false
   const tail = await openTail({
     connection,
     topics: [ATTEMPTS],
@@ -50,14 +49,9 @@ export async function followAttempts(options: {
       }),
     onFatal,
   })
-  const loaded = tail.caughtUp.then(() => {
-    newest.begunLate(begunLate(tail))
-    isLoaded = true
-  })
   return {
     newest,
-    loaded,
-    isLoaded: () => isLoaded,
+    ...loadingOf(tail, newest),
     onAttempt(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)

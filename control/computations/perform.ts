@@ -5,10 +5,10 @@ import type { Computation } from '../../schemas/settings.ts'
 import type { Counts, Sync } from '../../schemas/task.ts'
 import { configRecord } from '../record.ts'
 import type { Owned } from '../tasks/run.ts'
+import type { Turns } from '../turns.ts'
 import { diff } from './diff.ts'
 import { openSides, type PartitionSides, type Reading, uploadLost } from './sides.ts'
 import { forget, type Telling, tell } from './tell.ts'
-import type { Turns } from './turns.ts'
 
 export type SyncParts = Reading &
   Pick<Telling, 'producer' | 'encode'> & {

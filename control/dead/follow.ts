@@ -1,11 +1,11 @@
 import type { Connection } from '../../kafka/client.ts'
 import { openReader } from '../../kafka/reader.ts'
-import { begunLate, openTail, type TailRecord } from '../../kafka/tail.ts'
+import { openTail, type TailRecord } from '../../kafka/tail.ts'
 import type { Codec } from '../../schemas/codec.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import { DEAD } from '../../schemas/topics.ts'
 import { decodeOrPass, type Unreadable } from '../newest/decode.ts'
-import type { Loading } from '../newest/loaded.ts'
+import { type Loading, loadingOf } from '../newest/loaded.ts'
 import { createNewest, type Newest } from '../newest/newest.ts'
 import { bodiesFrom, type ReadBodies } from './bodies.ts'
 import { createExtent, type Extent, type Lows } from './extent.ts'
@@ -36,7 +36,6 @@ export async function followDead(options: {
   const extent = createExtent()
   const newest = createNewest<DeadLetter>({ most: MOST, onDropped: extent.dropped })
   const decode = decodeOrPass(codec, onUnreadable)
-  let isLoaded = false
   const [reader, tail] = await Promise.all([
     openReader({ connection, topic: DEAD, onFatal }),
     openTail({
@@ -54,14 +53,9 @@ export async function followDead(options: {
     }),
   ])
   extent.begun(tail.begun)
-  const loaded = tail.caughtUp.then(() => {
-    newest.begunLate(begunLate(tail))
-    isLoaded = true
-  })
   return {
     newest,
-    loaded,
-    isLoaded: () => isLoaded,
+    ...loadingOf(tail, newest),
     isPartial: extent.isPartial,
     lows: reader.bounds,
     readBodies: bodiesFrom(reader, codec),

@@ -1,4 +1,4 @@
-import type { Range } from '../../kafka/reader.ts'
+import type { Range } from '../../kafka/range.ts'
 import type { Place } from '../newest/place.ts'
 
 type Where = Pick<Place, 'partition' | 'offset'>

@@ -1,6 +1,7 @@
 import type { Offsets } from '../../kafka/offsets.ts'
 import type { Reader } from '../../kafka/reader.ts'
 import { compare, cursorOf, type Place } from '../newest/place.ts'
+import type { Turns } from '../turns.ts'
 
 /** A topic to be searched: all of it, or these partitions of it. */
 export type Part<T> = {
@@ -30,7 +31,7 @@ export type Search<T> = {
   /** Asked behind each step. */
   isOver(): boolean
   /** Ranges of one partition are read one at a time: others may search as well. */
-  inTurn<R>(work: () => Promise<R>): Promise<R>
+  inTurn: Turns
 }
 
 /** `searchedSince`: ms since 1970; all that came from then on was searched. Null: all that there is. */

@@ -6,7 +6,7 @@ import type { Event } from '../../schemas/event.ts'
 import type { Rejected } from '../../schemas/rejected.ts'
 import { EVENTS, REJECTED } from '../../schemas/topics.ts'
 import { sourceOf } from '../live/raw.ts'
-import { oneByOne } from '../one-by-one.ts'
+import { createTurns } from '../turns.ts'
 import { type Part, type Searched, searchBack } from './back.ts'
 import type { EventsAsked } from './query.ts'
 import { isWanted, isWantedRejected, mayBe } from './wanted.ts'
@@ -39,7 +39,7 @@ const STEP = 10_000
 const FEW = 500
 
 export function createEventSearch(parts: SearchParts): EventSearch {
-  const inTurn = oneByOne()
+  const inTurn = createTurns(1)
   let underWay = 0
 
   async function searchNow(

@@ -1,5 +1,5 @@
 import ms, { type StringValue } from 'ms'
-import type { Range } from '../../kafka/ranges.ts'
+import type { Range } from '../../kafka/range.ts'
 import type { Replay } from '../../schemas/task.ts'
 import { DELIVERIES, DUE, EVENTS, rungTopic, TASKS } from '../../schemas/topics.ts'
 import { topicOf } from '../replays/make.ts'

@@ -1,7 +1,8 @@
 import type { Codec } from '../../schemas/codec.ts'
 
 /** Why a record is passed over. */
-export type Unreadable = 'undecodable' | 'unknown_schema' | 'registry_unreachable'
+export const UNREADABLE = ['undecodable', 'unknown_schema', 'registry_unreachable'] as const
+export type Unreadable = (typeof UNREADABLE)[number]
 
 /** Hands over what a record's value says: at once, or when the registry has told its schema. */
 export type Decode<T> = (value: Buffer | null, onValue: (value: T) => void) => void

@@ -1,8 +1,21 @@
+import { begunLate, type Tail } from '../../kafka/tail.ts'
 import { problem } from '../answer.ts'
 import { patiently } from '../patience.ts'
+import type { Newest } from './newest.ts'
+import type { Place } from './place.ts'
 
 /** What is read from a topic before anything can be said of it. `loaded` never rejects. */
 export type Loading = { loaded: Promise<void>; isLoaded(): boolean }
+
+/** @returns how far the reading of a tail into `newest` is; `newest` is told what there was before. */
+export function loadingOf(tail: Tail, newest: Pick<Newest<Place>, 'begunLate'>): Loading {
+  let isLoaded = false
+  const loaded = tail.caughtUp.then(() => {
+    newest.begunLate(begunLate(tail))
+    isLoaded = true
+  })
+  return { loaded, isLoaded: () => isLoaded }
+}
 
 /** Half of what is there would be taken for all of it. */
 export const loading = problem(

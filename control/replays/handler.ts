@@ -2,7 +2,7 @@ import type { Pace } from '../../deliverer/lane/pace.ts'
 import type { Handler, Message, Taken } from '../../kafka/consume.ts'
 import type { Produced } from '../../kafka/pending.ts'
 import type { Producer } from '../../kafka/produce.ts'
-import type { Range } from '../../kafka/ranges.ts'
+import type { Range } from '../../kafka/range.ts'
 import type { Codec } from '../../schemas/codec.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Replay } from '../../schemas/task.ts'
@@ -24,7 +24,7 @@ export type Replaying<T> = {
 }
 
 /** Some at once, then a rest: each costs a fetch. */
-export const REST_MS = 100
+const REST_MS = 50
 const AGES_MS = 60_000
 
 /** Puts what is made of a range where retries are: first attempts have a lane of their own, and do not wait for them. */

@@ -14,7 +14,7 @@ import { TaskFailed } from '../tasks/failed.ts'
 import type { Tasks } from '../tasks/follow.ts'
 import { taskRecord } from '../tasks/record.ts'
 import type { Owned } from '../tasks/run.ts'
-import { type Counts, REST_MS, replayer } from './handler.ts'
+import { type Counts, replayer } from './handler.ts'
 import { makeOfDead, makeOfEvent, topicOf } from './make.ts'
 
 export type ReplayParts = {
@@ -30,6 +30,10 @@ export type ReplayParts = {
 
 const LOOK_MS = 250
 const NOTE_MS = 2_000
+/** How late a partition notices that its rest is over. */
+const WAIT_MS = 25
+/** What may be made up for at once: longer than a rest and that wait, or a replay would be slower than it was asked to be. */
+const AT_ONCE_MS = 250
 
 /**
  * Reads what a replay names, with a consumer group of its own: its commits say how far it is, also after a crash.
@@ -71,13 +75,15 @@ const GONE = 'The topic does not hold the records that are to be replayed: it wa
 function startReading(replay: Replay, counts: Counts, parts: ReplayParts): Promise<Consumer> {
   const { connection, producer, delivery, event, onFatal } = parts
   const { id, ranges, perSecond } = replay
-  const pace = createPace({ perMs: perSecond / 1_000, atOnce: Math.max(1, (perSecond / 1_000) * REST_MS) })
+  const perMs = perSecond / 1_000
+  const pace = createPace({ perMs, atOnce: Math.max(1, perMs * AT_ONCE_MS) })
   const replaying = { ranges, pace, counts, producer, encode: delivery.encode }
   const onParked = () => {
     counts.parked += 1
   }
   const topics = [topicOf(replay)]
-  const reading = { connection, group: `replay.${id}`, topics, producer, onFatal, onParked }
+  const group = `replay.${id}`
+  const reading = { connection, group, topics, producer, onFatal, onParked, maxWaitMs: WAIT_MS }
   return replay.what === 'dead'
     ? consume({
         ...reading,

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { FencedWriter } from '../../kafka/fenced.ts'
-import type { Range } from '../../kafka/ranges.ts'
+import type { Range } from '../../kafka/range.ts'
 import type { Logger } from '../../log.ts'
 import type { Settings } from '../../schemas/follow.ts'
 import type { Replay } from '../../schemas/task.ts'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Range } from '../../kafka/ranges.ts'
+import type { Range } from '../../kafka/range.ts'
 import type { Replay } from '../../schemas/task.ts'
 import type { Place } from './choose.ts'
 import type { Wanted } from './decide.ts'

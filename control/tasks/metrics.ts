@@ -2,7 +2,7 @@ import { Counter, Gauge } from 'prom-client'
 import { registry } from '../../metrics.ts'
 import type { Task } from '../../schemas/task.ts'
 import type { Known } from './known.ts'
-import { undoneByKind } from './undone.ts'
+import { KINDS, undoneByKind } from './undone.ts'
 
 const registers = [registry]
 
@@ -34,5 +34,8 @@ const ended = new Counter({
   labelNames: ['kind', 'state'],
   registers,
 })
+
+// a rate needs a beginning
+for (const kind of KINDS) for (const state of ['done', 'cancelled', 'failed']) ended.inc({ kind, state }, 0)
 
 export const countEnded = ({ kind, state }: Task) => ended.inc({ kind, state })

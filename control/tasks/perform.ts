@@ -1,5 +1,6 @@
 import type { Connection } from '../../kafka/client.ts'
 import { type Consumer, consume } from '../../kafka/consume.ts'
+import { watchConsumers } from '../../kafka/metrics.ts'
 import type { Producer } from '../../kafka/produce.ts'
 import { taskCodec, taskKey } from '../../schemas/task.ts'
 import { TASKS } from '../../schemas/topics.ts'
@@ -52,6 +53,7 @@ export async function performTasks(options: Options): Promise<{ close(): Promise
     alsoInFlight: underWay,
   })
   consumer = opened
+  watchConsumers([opened])
   let tidyAt = 0
   tasks.onChange(look)
   const looks = setInterval(() => {

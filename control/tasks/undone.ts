@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Task } from '../../schemas/task.ts'
 import type { Known } from './known.ts'
 
-const KINDS = ['deletion', 'sync', 'replay'] as const satisfies readonly Task['kind'][]
+export const KINDS = ['deletion', 'sync', 'replay'] as const satisfies readonly Task['kind'][]
 
 /** What waits to be done, or is being done. */
 export const undoneShape = z

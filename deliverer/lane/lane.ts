@@ -2,7 +2,19 @@ import { afterProbe, permit } from '../endpoint/breaker.ts'
 import type { Endpoint, Endpoints } from '../endpoint/endpoints.ts'
 import { LEAST_CAP } from './cap.ts'
 import type { Job, PassedOver, Refusal } from './job.ts'
-import { begun, came, createLine, heard, isInTrouble, type Line, satedFor, standing, turn } from './line.ts'
+import {
+  begun,
+  came,
+  createLine,
+  heard,
+  isInTrouble,
+  type Line,
+  satedFor,
+  standing,
+  turn,
+  type WaitsFor,
+  waitsFor,
+} from './line.ts'
 import { isQueueFull } from './queue-limit.ts'
 import { createRate } from './rate.ts'
 import { createSlots } from './slots.ts'
@@ -22,6 +34,8 @@ export type Lane = {
   /** To be called some times a second: late POSTs give their slots to what waits, and what has waited for long is passed over. */
   look(): void
   count(): { waiting: number; prompt: number; late: number }
+  /** Endpoints that POSTs wait for, by what these wait for. */
+  waits(): Record<WaitsFor, number>
 }
 
 /**
@@ -180,6 +194,12 @@ export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOption
       putOff(at)
     },
     count: () => ({ waiting: room.count(), ...slots.count() }),
+    waits() {
+      const waits = { answer: 0, cap: 0, slot: 0 }
+      const at = now()
+      for (const line of room.lines()) waits[waitsFor(line, at)] += 1
+      return waits
+    },
   }
 }
 

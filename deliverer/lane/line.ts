@@ -69,9 +69,15 @@ export function isInTrouble(line: Line, now: number): boolean {
  * A silent line begins no more until it is heard of: what an endpoint that has just died can take is what came for it within
  * that second. An endpoint that is slow but answers is heard of all the time.
  */
-export function mayBegin(line: Line, now: number): boolean {
-  if (line.queue.length() === 0) return false
-  return line.probing || (line.inFlight < Math.floor(line.cap) && !isSilent(line, now))
+export const mayBegin = (line: Line, now: number) => line.queue.length() > 0 && waitsFor(line, now) === 'slot'
+
+/** What a POST that waits for it waits for: to hear of those under way, that one of them ends, or a slot of the lane. */
+export type WaitsFor = 'answer' | 'cap' | 'slot'
+
+export function waitsFor(line: Line, now: number): WaitsFor {
+  if (line.probing) return 'slot'
+  if (isSilent(line, now)) return 'answer'
+  return line.inFlight < Math.floor(line.cap) ? 'slot' : 'cap'
 }
 
 /**

@@ -1,5 +1,4 @@
 import { Histogram, type Registry } from 'prom-client'
-import type { Producer } from '../../kafka/produce.ts'
 import type { RouteType } from '../call/judge.ts'
 import { createDoorMeter, type DoorMeter } from './door.ts'
 import { gauge } from './gauge.ts'
@@ -12,21 +11,12 @@ export type Meter = Tally &
     began(): void
     /** It has been answered, after `seconds`. */
     ended(type: RouteType, seconds: number): void
-    /** Kafka has acknowledged a send. */
-    acked(ack: { seconds: number }): void
-    watchQueue(producer: Pick<Producer, 'queuedBytes'>): void
   }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 export function createMeter(register: Registry): Meter {
   const [calls, batches] = requestTimes(register)
-  const ack = new Histogram({
-    name: 'sluice_ingest_kafka_ack_seconds',
-    help: 'From sending to the acknowledgement of all in-sync replicas.',
-    buckets: SECONDS,
-    registers: [register],
-  })
   let inFlight = 0
   gauge(register, ['sluice_ingest_requests_in_flight', 'Requests that are not answered yet.'], () => inFlight)
   return {
@@ -39,14 +29,6 @@ export function createMeter(register: Registry): Meter {
       inFlight -= 1
       if (type === 'batch') batches.observe(seconds)
       else calls.observe(seconds)
-    },
-    acked: ({ seconds }) => ack.observe(seconds),
-    watchQueue({ queuedBytes }) {
-      gauge(
-        register,
-        ['sluice_ingest_queue_bytes', 'Bytes that wait for Kafka or are under way to it.'],
-        queuedBytes,
-      )
     },
   }
 }

@@ -46,6 +46,7 @@ function aWorld(first = both) {
     tidy: () => undefined,
     look: () => undefined,
     count: () => ({ waiting: 0, prompt: 0, late: 0 }),
+    waits: () => ({ answer: 0, cap: 0, slot: 0 }),
   }
   const handle = deliverer({
     settings: {

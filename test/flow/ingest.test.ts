@@ -115,7 +115,7 @@ describe('the process', () => {
     expect((await fetch(`${ingest.url}/metrics`)).status).toBe(404)
     const metrics = await (await fetch(`${ingest.opsUrl}/metrics`)).text()
     expect(metrics).toMatch(/sluice_ingest_calls_accepted_total\{source="shop",type="track"\} [1-9]/)
-    expect(metrics).toMatch(/sluice_ingest_kafka_ack_seconds_count [1-9]/)
+    expect(metrics).toMatch(/sluice_kafka_ack_seconds_count [1-9]/)
     expect((await fetch(`${ingest.opsUrl}/readyz`)).status).toBe(200)
   })
 

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Connection } from '../../kafka/client.ts'
 import { createProducer, type Producer } from '../../kafka/produce.ts'
-import { openReader, type Range, type Reader } from '../../kafka/reader.ts'
+import type { Range } from '../../kafka/range.ts'
+import { openReader, type Reader } from '../../kafka/reader.ts'
 import { closing, connection } from '../helpers/cluster.ts'
 
 const onFatal = (error: Error) => {

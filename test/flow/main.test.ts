@@ -1,9 +1,11 @@
 import { createHmac } from 'node:crypto'
+import got from 'got'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
 import { readAll } from '../helpers/cluster.ts'
 import { aReceiver, type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
+import { describedMetrics } from '../ops/metric-names.ts'
 
 let sluice: System
 beforeAll(async () => {
@@ -181,4 +183,15 @@ describe('a delivery', () => {
       (await readAll(sluice.connection, 'deliveries.dead')).find(({ key }) => key === 'metadata/u1')
     expect((await until(dead)).headers.reason).toBe('refused')
   })
+})
+
+test('each metric of ours is described, and what is described is told', async () => {
+  const ports = ['INGEST_METRICS_PORT', 'CONTROL_PORT', 'ROUTER_PORT', 'DELIVERER_PORT']
+  const pages = await Promise.all(
+    ports.map((port) => got(`http://127.0.0.1:${sluice.env[port]}/metrics`).text()),
+  )
+  const isOurs = (name: string) => /^(sluice|kafka)_/.test(name)
+  const told = pages.flatMap((page) => [...page.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name))
+  const described = [...(await describedMetrics())].filter(isOurs)
+  expect([...new Set(told.filter(isOurs))].toSorted()).toEqual(described.toSorted())
 })

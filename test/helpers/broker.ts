@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { archiveFlags } from '../../local/archive.ts'
 import { type Broker, startBroker } from '../../local/broker.ts'
 import { cacheFolder } from '../../local/cache.ts'
 import { kafkaJars } from '../../local/jars.ts'
@@ -20,10 +21,15 @@ export const ownBroker = async (): Promise<OwnBroker> => closing(await startOwnB
 
 export async function startOwnBroker(): Promise<OwnBroker> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
-  const jars = await kafkaJars(await cacheFolder(process.env), () => undefined)
-  const java = (await findJava(process.env)).program
+  const cache = await cacheFolder(process.env)
+  const java = await findJava(process.env)
   const own = {
-    now: await startBroker({ directory: join(folder, 'kafka'), java, jars }),
+    now: await startBroker({
+      directory: join(folder, 'kafka'),
+      java: java.program,
+      jars: await kafkaJars(cache, () => undefined),
+      jvmFlags: await archiveFlags({ java, cache, name: 'kafka' }),
+    }),
     async restart(how: 'kill' | 'stop') {
       await own.now[how]()
       own.now = await own.now.again()

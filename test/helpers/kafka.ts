@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type {} from 'vitest' // what is augmented below must be imported
 import type { TestProject } from 'vitest/node'
+import { ROLES } from '../../config.ts'
 import { archiveFlags } from '../../local/archive.ts'
 import { startBroker } from '../../local/broker.ts'
 import { cacheFolder } from '../../local/cache.ts'
@@ -12,12 +13,16 @@ import { findJava } from '../../local/java.ts'
 import { ensureOwnJournal } from '../../local/journal.ts'
 import { startRegistry } from '../../local/registry.ts'
 import { sayTo } from '../../local/say.ts'
+import { spawnTied } from '../../local/tied.ts'
+import { NODE_FLAGS } from './node-flags.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
     /** host:port list of the broker that this run uses: `inject('kafkaBrokers')`. */
     kafkaBrokers: string
     registryUrl: string
+    /** NODE_COMPILE_CACHE for processes of Sluice: their code is read and compiled once for the whole run. */
+    compileCache: string
   }
 }
 
@@ -25,10 +30,22 @@ export type TestKafka = { brokers: string; registryUrl: string; stop(): Promise<
 
 /** Vitest's globalSetup: one broker and one registry for the whole run, gone after it, also when it is killed. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const found = await findKafka(process.env)
+  const compileCache = await mkdtemp(join(tmpdir(), 'sluice-test-'))
+  const [found] = await Promise.all([findKafka(process.env), fill(compileCache)])
   project.provide('kafkaBrokers', found.brokers)
   project.provide('registryUrl', found.registryUrl)
-  return found.stop
+  project.provide('compileCache', compileCache)
+  return async () => {
+    await found.stop()
+    await rm(compileCache, { recursive: true, force: true })
+  }
+}
+
+/** Without settings a process ends as soon as it is loaded, and leaves what was compiled; one that is killed leaves nothing. */
+async function fill(compileCache: string): Promise<void> {
+  const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: compileCache }
+  for (const role of ROLES)
+    await spawnTied(process.execPath, { args: [...NODE_FLAGS, `${role}/main.ts`], env }).exited
 }
 
 /** In this order: what the environment names; Java and Maven; containers. @throws LocalFault naming the three. */

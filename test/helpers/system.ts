@@ -2,19 +2,19 @@ import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import got from 'got'
 import { inject } from 'vitest'
-import { type Role, readConfig } from '../../config.ts'
+import { ROLES, type Role, readConfig } from '../../config.ts'
 import { type Connection, connect } from '../../kafka/client.ts'
 import { freePort } from '../../local/free-port.ts'
 import { spawnTied, type Tied } from '../../local/tied.ts'
 import { createLog } from '../../log.ts'
 import { closing } from './cluster.ts'
 import { NODE_FLAGS } from './node-flags.ts'
+import { plant } from './planted.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { endSessions, type Members, membersOf } from './sessions.ts'
 import { until } from './until.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const roles = ['ingest', 'router', 'deliverer', 'control'] as const
 
 /** The four processes as operators run them, on a prefix of their own. */
 export type System = {
@@ -40,6 +40,7 @@ export type System = {
     json?: object,
     headers?: Record<string, string>,
   ): Promise<{ status: number; body: Record<string, unknown> }>
+  /** Rejects when a secret that Sluice was given is in what a process has said. */
   close(): Promise<void>
   /** Sends calls as one batch, to the source `shop` unless told another's write key; resolves when they are accepted. */
   send(calls: object[], writeKey?: string): Promise<void>
@@ -55,6 +56,7 @@ export async function startSystem(settings: Record<string, string> = {}): Promis
     log: createLog({ role: 'start', level: 'silent' }),
   })
   const started: Tied[] = []
+  const planted = plant(env)
   const children = new Map<Role, Tied>()
 
   const start = async (role: Role) => void children.set(role, await launch(role))
@@ -66,8 +68,11 @@ export async function startSystem(settings: Record<string, string> = {}): Promis
     const child = spawnTied(process.execPath, {
       args: [...NODE_FLAGS, `${role}/main.ts`],
       cwd: root,
-      env: { PATH: process.env.PATH, ...settings },
-      onLine: (line) => void said.push(line),
+      env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: inject('compileCache'), ...settings },
+      onLine: (line) => {
+        said.push(line)
+        planted.heard(line)
+      },
     })
     started.push(child)
     const url = `http://127.0.0.1:${settings[`${role.toUpperCase()}_PORT`]}/readyz`
@@ -102,6 +107,7 @@ export async function startSystem(settings: Record<string, string> = {}): Promis
   const ingest = `http://127.0.0.1:${env.INGEST_PORT}`
   const control = `http://127.0.0.1:${env.CONTROL_PORT}`
   const api: System['api'] = async (method, path, json, headers) => {
+    planted.given(json)
     const authorization = `Bearer ${env.CONTROL_TOKEN}`
     const response = await got[method](`${control}/api/${path}`, {
       headers: { authorization, ...headers },
@@ -110,7 +116,7 @@ export async function startSystem(settings: Record<string, string> = {}): Promis
     })
     return { status: response.statusCode, body: response.body ? JSON.parse(response.body) : {} }
   }
-  await Promise.all(roles.map(start))
+  await Promise.all(ROLES.map(start))
   await api('post', 'sources', { id: 'shop', name: 'Shop', writeKey: 'shop-write-key' })
   return {
     env,
@@ -127,7 +133,10 @@ export async function startSystem(settings: Record<string, string> = {}): Promis
       return () => void process.kill(pid, 'SIGCONT')
     },
     another,
-    close: async () => void (await Promise.all(started.map((child) => child.kill()))),
+    async close() {
+      await Promise.all(started.map((child) => child.kill()))
+      if (planted.leaks.length > 0) throw new Error(`a secret is in the log: ${planted.leaks[0]}`)
+    },
     api,
     async destination(id, webhooks, more = {}) {
       const json = { id, name: id, sourceIds: ['shop'], webhooks: webhooks.map((url) => ({ url })), ...more }

@@ -25,7 +25,7 @@ export function watch({ ingest, env }: Pick<System, 'ingest' | 'env'>): Watched 
     if (ready.statusCode !== readiness.at(-1)) readiness.push(ready.statusCode)
     const metrics = await (await request(`http://127.0.0.1:${env.INGEST_METRICS_PORT}/metrics`)).body.text()
     rss.push(metric(metrics, 'process_resident_memory_bytes'))
-    queueBytes = metric(metrics, 'sluice_ingest_queue_bytes')
+    queueBytes = metric(metrics, 'sluice_kafka_queue_bytes')
   }
 
   async function run(): Promise<void> {

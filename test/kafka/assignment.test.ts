@@ -44,7 +44,7 @@ function bookkeeping({ highWater = 400 } = {}) {
 }
 
 const take = (held: Held, from: number, to: number) => {
-  for (let offset = from; offset < to; offset++) held.tracker.take(offset)
+  for (let offset = from; offset < to; offset++) held.tracker.take(offset, 0)
 }
 
 test('a full partition whose records were released in a rebalance goes on once those that are taken again are settled', async () => {

@@ -7,7 +7,7 @@ const fresh = (offset = 0) => createTracker({ offset, ahead: '' })
 describe('commit position', () => {
   test('stays at the lowest unsettled offset, however much behind it is settled', () => {
     const tracker = fresh()
-    for (const offset of [0, 1, 2, 3]) tracker.take(offset)
+    for (const offset of [0, 1, 2, 3]) tracker.take(offset, 0)
     tracker.settle(1)
     tracker.settle(3)
     expect(tracker.position().offset).toBe(0)
@@ -17,7 +17,7 @@ describe('commit position', () => {
 
   test('passes gaps that compaction and transaction markers leave', () => {
     const tracker = fresh(10)
-    for (const offset of [10, 15, 40]) tracker.take(offset)
+    for (const offset of [10, 15, 40]) tracker.take(offset, 0)
     tracker.settle(10)
     expect(tracker.position().offset).toBe(15)
     tracker.settle(15)
@@ -34,7 +34,7 @@ describe('commit position', () => {
         ),
         ([seen, order]) => {
           const tracker = fresh()
-          for (const offset of seen) expect(tracker.take(offset)).toBe(true)
+          for (const offset of seen) expect(tracker.take(offset, 0)).toBe(true)
           const open = new Set(seen)
           for (const offset of order) {
             tracker.settle(offset)
@@ -50,8 +50,8 @@ describe('commit position', () => {
 
   test('counts a record that is settled twice once', () => {
     const tracker = fresh()
-    tracker.take(0)
-    tracker.take(1)
+    tracker.take(0, 0)
+    tracker.take(1, 0)
     tracker.settle(1)
     tracker.settle(1)
     expect(tracker.unsettled()).toBe(1)
@@ -64,11 +64,11 @@ describe('what is settled ahead of the commit', () => {
     fc.assert(
       fc.property(numbers, fc.nat(50), (settled, base) => {
         const before = fresh(base)
-        for (let offset = base; offset <= base + 300; offset++) before.take(offset)
+        for (let offset = base; offset <= base + 300; offset++) before.take(offset, 0)
         for (const offset of settled) before.settle(base + offset)
         const after = createTracker(before.position())
         for (let offset = before.position().offset; offset <= base + 300; offset++)
-          expect(after.take(offset)).toBe(!settled.includes(offset - base))
+          expect(after.take(offset, 0)).toBe(!settled.includes(offset - base))
       }),
     )
   })
@@ -88,29 +88,55 @@ describe('what is settled ahead of the commit', () => {
 describe('a record fetched again', () => {
   test('is not taken a second time while it is in flight or settled', () => {
     const tracker = fresh()
-    tracker.take(0)
-    tracker.take(1)
+    tracker.take(0, 0)
+    tracker.take(1, 0)
     tracker.settle(1)
-    expect([tracker.take(0), tracker.take(1), tracker.take(2)]).toEqual([false, false, true])
+    expect([tracker.take(0, 0), tracker.take(1, 0), tracker.take(2, 0)]).toEqual([false, false, true])
   })
 
   test('is taken again when it was released untouched, and holds the commit until then', () => {
     const tracker = fresh()
-    tracker.take(0)
-    tracker.take(1)
+    tracker.take(0, 0)
+    tracker.take(1, 0)
     tracker.release(0)
     tracker.settle(1)
     expect(tracker.inFlight()).toBe(0)
     expect(tracker.position().offset).toBe(0)
-    expect([tracker.take(0), tracker.take(1)]).toEqual([true, false])
+    expect([tracker.take(0, 0), tracker.take(1, 0)]).toEqual([true, false])
   })
 
   test('is taken when the log has begun anew below where it was read from', () => {
     const tracker = fresh(100)
-    tracker.take(100)
-    expect([tracker.take(0), tracker.take(1)]).toEqual([true, true])
+    tracker.take(100, 0)
+    expect([tracker.take(0, 0), tracker.take(1, 0)]).toEqual([true, true])
     tracker.settle(0)
     tracker.settle(1)
     expect(tracker.position().offset).toBe(2)
   })
+})
+
+test('the oldest is the first that is not settled, whatever is behind it', () => {
+  const tracker = createTracker({ offset: 0, ahead: '' })
+  expect(tracker.oldest()).toBeUndefined()
+  for (const [offset, time] of [
+    [0, 70],
+    [1, 50],
+    [2, 60],
+  ] as const)
+    tracker.take(offset, time)
+  tracker.settle(1)
+  expect(tracker.oldest()).toBe(70)
+  tracker.settle(0)
+  expect(tracker.oldest()).toBe(60)
+  tracker.settle(2)
+  expect(tracker.oldest()).toBeUndefined()
+})
+
+test('the times of what is settled are let go of', () => {
+  const tracker = createTracker({ offset: 0, ahead: '' })
+  for (let offset = 0; offset < 5_000; offset++) {
+    tracker.take(offset, offset)
+    if (offset > 0) tracker.settle(offset - 1)
+    expect(tracker.oldest()).toBe(offset)
+  }
 })

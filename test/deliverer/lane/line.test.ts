@@ -12,6 +12,7 @@ import {
   mayBegin,
   standing,
   turn,
+  waitsFor,
 } from '../../../deliverer/lane/line.ts'
 
 const job = {} as Job // what waits is not looked at
@@ -106,5 +107,23 @@ describe('the standing of an endpoint', () => {
     expect([isSilent(line, 6_000), isSilent(line, 6_001)]).toEqual([false, true])
     heard(line, { ended: 'failed', begunAt: 5_000, most: 64 }, 6_500)
     expect(isSilent(line, 6_501)).toBe(false)
+  })
+})
+
+describe('what waits for a line waits', () => {
+  test('for a slot, when the line may have more under way', () => {
+    expect(waitsFor(aLine(), 0)).toBe('slot')
+  })
+
+  test('for one of those under way to end, when its cap is used up', () => {
+    const line = aLine()
+    for (let under = 0; under < LEAST_CAP; under++) begun(line, 0)
+    expect(waitsFor(line, 500)).toBe('cap')
+  })
+
+  test('to hear of them, when nothing was heard for a second', () => {
+    const line = aLine()
+    begun(line, 0)
+    expect(waitsFor(line, 1_001)).toBe('answer')
   })
 })

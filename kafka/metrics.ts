@@ -1,0 +1,77 @@
+import { Counter, Gauge, Histogram } from 'prom-client'
+import { registry } from '../metrics.ts'
+import type { Consumer } from './consume.ts'
+import type { Load } from './load.ts'
+import type { Producer } from './produce.ts'
+
+const registers = [registry]
+
+const ack = new Histogram({
+  name: 'sluice_kafka_ack_seconds',
+  help: 'From sending records to the acknowledgement of all in-sync replicas.',
+  buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  registers,
+})
+
+export const countAck = ({ seconds }: { seconds: number }) => ack.observe(seconds)
+
+export function watchProducer({ queuedBytes, stalledMs }: Pick<Producer, 'queuedBytes' | 'stalledMs'>): void {
+  new Gauge({
+    name: 'sluice_kafka_queue_bytes',
+    help: 'Bytes that wait for Kafka or are under way to it.',
+    registers,
+    collect() {
+      this.set(queuedBytes())
+    },
+  })
+  new Gauge({
+    name: 'sluice_kafka_stalled_seconds',
+    help: 'How long the send under way has waited for its acknowledgement.',
+    registers,
+    collect() {
+      this.set(stalledMs() / 1_000)
+    },
+  })
+}
+
+/** From outside the same is seen as lag, also of a process that is dead (control/lag/). */
+export function watchConsumers(consumers: readonly Pick<Consumer, 'loads'>[]): void {
+  const labelNames = ['group', 'topic'] as const
+  const loads = () => consumers.flatMap((consumer) => consumer.loads())
+  const gauge = (name: string, help: string, value: (load: Load) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        this.reset()
+        for (const load of loads()) this.set({ group: load.group, topic: load.topic }, value(load))
+      },
+    })
+  gauge(
+    'sluice_consumer_partitions',
+    'Partitions that this process has of a topic.',
+    ({ partitions }) => partitions,
+  )
+  gauge(
+    'sluice_consumer_unsettled_records',
+    'Records that were fetched and are not settled.',
+    ({ unsettled }) => unsettled,
+  )
+  gauge(
+    'sluice_consumer_oldest_unsettled_seconds',
+    'Age of the oldest record that was fetched and is not settled; 0: there is none. On rungs records wait for their time.',
+    ({ oldest }) => (oldest === undefined ? 0 : Math.max(0, Date.now() - oldest) / 1_000),
+  )
+  new Counter({
+    name: 'sluice_consumer_parked_total',
+    help: 'Records that could not be handled: they are in topic parked.',
+    labelNames,
+    registers,
+    collect() {
+      this.reset()
+      for (const { group, topic, parked } of loads()) this.inc({ group, topic }, parked)
+    },
+  })
+}

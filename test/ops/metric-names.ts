@@ -1,0 +1,16 @@
+import { readFile } from 'node:fs/promises'
+
+/** @returns the names that docs/metrics.md describes, in the first column of its tables. */
+export async function describedMetrics(): Promise<Set<string>> {
+  const page = await readFile('docs/metrics.md', 'utf8')
+  const cells = page.split('\n').flatMap((line) => line.match(/^\|([^|]+)\|/)?.[1] ?? [])
+  return new Set(cells.flatMap((cell) => [...cell.matchAll(/`([a-z0-9_]+)`/g)].map(([, name = '']) => name)))
+}
+
+/** @returns each metric that a text names; a histogram by its own name, not by those of its series. */
+export const namedMetrics = (text: string): Set<string> =>
+  new Set(
+    [...text.matchAll(/\b(?:sluice|kafka_consumergroup|process|nodejs)_[a-z0-9_]+/g)].map(([name]) =>
+      name.replace(/_(bucket|sum|count)$/, ''),
+    ),
+  )
