@@ -102,7 +102,10 @@ export async function lag(
   const ends = await admin.fetchTopicOffsets(named(of.topic))
   const committed = await admin.fetchOffsets({ groupId: named(of.group), topics: [named(of.topic)] })
   await admin.disconnect()
-  const done = new Map(committed[0]?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
+  // -1: nothing yet
+  const done = new Map(
+    committed[0]?.partitions.map(({ partition, offset }) => [partition, Math.max(0, Number(offset))]),
+  )
   return ends.reduce((sum, { partition, high }) => sum + Number(high) - (done.get(partition) ?? 0), 0)
 }
 

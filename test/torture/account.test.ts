@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { account, type Facts, holds } from '../../torture/account.ts'
+
+const answered = (messageId: string, deliveryId = `id-${messageId}`) => ({
+  destinationId: 'crm',
+  messageId,
+  deliveryId,
+})
+
+/** One call for one destination, delivered. */
+const facts = (more: Partial<Facts> = {}): Facts => ({
+  accepted: new Set(['m1']),
+  events: new Set(['m1']),
+  routed: new Set(['crm m1']),
+  answered: [answered('m1')],
+  dead: new Set(),
+  cancelled: new Set(),
+  steady: ['crm'],
+  ...more,
+})
+
+test('what was delivered, given up or cancelled is accounted for, each once', () => {
+  const result = account(
+    facts({
+      accepted: new Set(['m1', 'm2', 'm3']),
+      events: new Set(['m1', 'm2', 'm3']),
+      routed: new Set(['crm m1', 'crm m2', 'crm m3']),
+      answered: [answered('m1')],
+      dead: new Set(['crm m1', 'crm m2']),
+      cancelled: new Set(['crm m2', 'crm m3']),
+    }),
+  )
+  expect(result).toMatchObject({ delivered: 1, dead: 1, cancelled: 1, again: 0 })
+  expect(holds(result)).toBe(true)
+})
+
+test.each([
+  ['an accepted call that is no event', { accepted: new Set(['m1', 'm2']) }, { accepted: ['m2'] }],
+  ['an event that went nowhere', { events: new Set(['m1', 'm2']) }, { unrouted: ['crm m2'] }],
+  ['a delivery that has no end', { answered: [] }, { unsettled: ['crm m1'] }],
+  [
+    'one that comes again as another',
+    { answered: [answered('m1'), answered('m1', 'x')] },
+    { strangeIds: ['crm m1'] },
+  ],
+])('%s does not hold', (_, more, missing) => {
+  const result = account(facts(more))
+  expect(result.missing).toMatchObject(missing)
+  expect(holds(result)).toBe(false)
+})
+
+test('what comes again as the same is counted, and holds', () => {
+  const result = account(facts({ answered: [answered('m1'), answered('m1'), answered('m1')] }))
+  expect(result.again).toBe(2)
+  expect(holds(result)).toBe(true)
+})
+
+test('an event that nobody was told is accepted may be there all the same', () => {
+  expect(holds(account(facts({ accepted: new Set() })))).toBe(true)
+})

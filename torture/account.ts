@@ -1,0 +1,67 @@
+/** One POST that an endpoint has answered below 500. */
+export type Answered = { destinationId: string; messageId: string; deliveryId: string }
+
+export type Facts = {
+  /** Ids of calls that were answered with success. */
+  accepted: ReadonlySet<string>
+  /** Ids in topic `events`. */
+  events: ReadonlySet<string>
+  /** `destinationId messageId` of each record in topic `deliveries`. */
+  routed: ReadonlySet<string>
+  answered: readonly Answered[]
+  /** The same of `deliveries.dead`, and of what `attempts` calls cancelled. */
+  dead: ReadonlySet<string>
+  cancelled: ReadonlySet<string>
+  /** Destinations that were there, and on, all the time: each event goes to them. */
+  steady: readonly string[]
+}
+
+export type Account = {
+  accepted: number
+  events: number
+  routed: number
+  delivered: number
+  dead: number
+  cancelled: number
+  /** POSTs that were answered below 500 beyond the first of their delivery. */
+  again: number
+  /** What must be empty. */
+  missing: { accepted: string[]; unrouted: string[]; unsettled: string[]; strangeIds: string[] }
+}
+
+export const pair = ({ destinationId, messageId }: Pick<Answered, 'destinationId' | 'messageId'>) =>
+  `${destinationId} ${messageId}`
+
+/** Accepted is in `events`, an event is routed, what is routed is delivered, dead or cancelled, and what comes again has the same id. */
+export function account(facts: Facts): Account {
+  const { accepted, events, routed, answered, dead, cancelled, steady } = facts
+  const idOf = new Map<string, string>()
+  const strange = new Set<string>()
+  for (const each of answered) {
+    const known = idOf.get(pair(each))
+    if (known === undefined) idOf.set(pair(each), each.deliveryId)
+    else if (known !== each.deliveryId) strange.add(pair(each))
+  }
+  const isSettled = (key: string) => idOf.has(key) || dead.has(key) || cancelled.has(key)
+  const wanted = [...events].flatMap((messageId) =>
+    steady.map((destinationId) => pair({ destinationId, messageId })),
+  )
+  return {
+    accepted: accepted.size,
+    events: events.size,
+    routed: routed.size,
+    delivered: idOf.size,
+    dead: [...dead].filter((key) => !idOf.has(key)).length,
+    cancelled: [...cancelled].filter((key) => !idOf.has(key) && !dead.has(key)).length,
+    again: answered.length - idOf.size,
+    missing: {
+      accepted: [...accepted].filter((id) => !events.has(id)),
+      unrouted: wanted.filter((key) => !routed.has(key)),
+      unsettled: [...routed].filter((key) => !isSettled(key)),
+      strangeIds: [...strange],
+    },
+  }
+}
+
+export const holds = ({ missing }: Account): boolean =>
+  Object.values(missing).every((keys) => keys.length === 0)

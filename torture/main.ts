@@ -1,0 +1,154 @@
+import { randomInt } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { writeSection } from '../bench/results.ts'
+import { killAllTied } from '../local/tied.ts'
+import { startFleet } from '../test/helpers/fleet.ts'
+import { until } from '../test/helpers/until.ts'
+import { account, holds } from './account.ts'
+import { type Endpoint, startEndpoint } from './endpoints.ts'
+import { type Fault, inWords, plan } from './plan.ts'
+import { openKafka } from './read.ts'
+import { report } from './report.ts'
+import { CHANGING, change, destination } from './settings.ts'
+import { type Sluice, startSluice } from './sluice.ts'
+
+const USAGE = `npm run torture                 random faults under load for ten minutes, then an account of every call
+  --minutes N   as long as that
+  --seed N      the same faults as in another run: its log begins with it
+  --clients N   so many make a call a second each (default: 60)
+  --write       puts the result into bench/RESULTS.md
+`
+
+/** Short enough for what is never taken to be given up within the run: deferred, it waits until the window's end. */
+const SETTINGS = { RETRY_LADDER: '1s,2s,4s,8s,15s,30s', RETRY_WINDOW: '2m', LOG_LEVEL: 'info' }
+/** What is late after the last fault: the window, a session that runs out, a backlog. */
+const SETTLE_MS = 300_000
+
+/** Destinations that are there all the time, with the endpoints (by number) that their deliveries go to. */
+const STEADY = { calm: [0], one: [1], other: [2], pair: [3, 4], never: [5] } as const
+const MOVING = [6, 7] as const
+const COUNT = 8
+/** Those that answer all the time, or never. */
+const FIXED = { calm: 0, never: 5 } as const
+
+function options() {
+  const number = { type: 'string' } as const
+  const { values } = parseArgs({
+    options: { minutes: number, seed: number, clients: number, write: { type: 'boolean' } },
+  })
+  const { minutes = '10', seed = String(randomInt(2 ** 31)), clients = '60', write = false } = values
+  const sizes = { minutes: Number(minutes), seed: Number(seed), clients: Number(clients), write }
+  if (!(sizes.minutes > 0) || !Number.isInteger(sizes.seed) || !(sizes.clients > 0))
+    throw new Error('sizes are numbers above 0')
+  return sizes
+}
+
+async function strike(fault: Fault, sluice: Sluice, endpoints: readonly Endpoint[]): Promise<void> {
+  switch (fault.kind) {
+    case 'kill':
+    case 'end':
+      return sluice.end(fault.role, fault.kind)
+    case 'freeze':
+      return sluice.freeze(fault.role, fault.forMs)
+    case 'another':
+      return sluice.another(fault.role, fault.forMs, fault.goes)
+    case 'kill-broker':
+      return sluice.killBroker(fault.forMs)
+    case 'freeze-broker':
+      return sluice.freezeBroker(fault.forMs)
+    case 'settings':
+      return change(
+        sluice,
+        fault.change,
+        MOVING.map((index) => endpoints[index]?.url ?? ''),
+      )
+    case 'endpoint': {
+      const isFixed = Object.values(FIXED).some((index) => index === fault.endpoint)
+      if (!isFixed) await endpoints[fault.endpoint]?.behave(fault.behaviour)
+    }
+  }
+}
+
+const begun = performance.now()
+const say = (text: string) =>
+  process.stderr.write(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(7)} s  ${text}\n`)
+
+async function torture(): Promise<boolean> {
+  const { minutes, seed, clients, write } = options()
+  const forMs = minutes * 60_000
+  say(`seed ${seed}, ${minutes} min, ${clients} calls a second`)
+  await using closing = new AsyncDisposableStack()
+  const endpoints: Endpoint[] = []
+  const names = [...Object.entries(STEADY), [CHANGING, MOVING] as const]
+  for (let index = 0; index < COUNT; index++) {
+    const name = names.find(([, its]) => (its as readonly number[]).includes(index))?.[0] ?? ''
+    endpoints.push(closing.adopt(await startEndpoint(name), (it) => it.close()))
+  }
+  await endpoints[FIXED.never]?.behave('failing')
+  const sluice = closing.adopt(await startSluice(SETTINGS), (it) => it.close())
+  await sluice.ready()
+  await sluice.api('POST', 'sources', { id: 'shop', name: 'Shop', writeKey: 'torture-write-key' })
+  for (const [id, its] of names)
+    await sluice.api(
+      'POST',
+      'destinations',
+      destination(
+        id,
+        its.slice(0, id === CHANGING ? 1 : undefined).map((index) => endpoints[index]?.url ?? ''),
+      ),
+    )
+  await sleep(2_000) // a change is followed within a second
+  const kafka = openKafka(sluice)
+
+  const faults = plan({ seed, forMs, endpoints: COUNT })
+  const start = performance.now()
+  const fleet = startFleet({ url: sluice.ingest, writeKey: 'torture-write-key', size: clients })
+  say(`${faults.length} faults are planned`)
+  const struck = new Map<string, number>()
+  const line = async (kinds: (fault: Fault) => boolean) => {
+    for (const { at, fault } of faults.filter((each) => kinds(each.fault))) {
+      await sleep(Math.max(0, start + at - performance.now()))
+      if (fault.kind !== 'endpoint') say(inWords(fault))
+      struck.set(fault.kind, (struck.get(fault.kind) ?? 0) + 1)
+      await strike(fault, sluice, endpoints)
+    }
+  }
+  await Promise.all([line(({ kind }) => kind === 'endpoint'), line(({ kind }) => kind !== 'endpoint')])
+  await sleep(Math.max(0, start + forMs - performance.now()))
+
+  say('no more faults; all endpoints but one answer')
+  for (const [index, endpoint] of endpoints.entries())
+    if (index !== FIXED.never) await endpoint.behave('answers')
+  await fleet.drain()
+  say(`${fleet.accepted.size} calls accepted, ${fleet.unanswered.length} requests without an answer`)
+  await sluice.ready()
+  const settling = performance.now()
+  await until(async () => (await kafka.unsettled()) === 0, { timeout: SETTLE_MS }).catch(() =>
+    say('not all is settled'),
+  )
+  const settledMs = performance.now() - settling
+  say(`settled after ${(settledMs / 1_000).toFixed(1)} s; the topics are read`)
+
+  const answered = endpoints.flatMap((endpoint) => endpoint.answered)
+  const result = account({
+    ...(await kafka.topics()),
+    accepted: fleet.accepted,
+    answered,
+    steady: Object.keys(STEADY),
+  })
+  const text = report({ seed, minutes, clients, struck, result, settledMs, deaths: sluice.deaths() })
+  process.stdout.write(`## torture\n\n${text}\n`)
+  if (write) await writeSection('torture', text)
+  return holds(result)
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void killAllTied().then(() => process.exit(130)))
+
+try {
+  process.exitCode = (await torture()) ? 0 : 1
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.stack : error}\n\n${USAGE}`)
+  process.exitCode = 2
+}

@@ -1,0 +1,75 @@
+import { readConfig } from '../config.ts'
+import { listTopics } from '../kafka/admin.ts'
+import { type Connection, connect } from '../kafka/client.ts'
+import { createLog } from '../log.ts'
+import type { Attempt } from '../schemas/attempt.ts'
+import type { Codec } from '../schemas/codec.ts'
+import type { Delivery } from '../schemas/delivery.ts'
+import type { Event } from '../schemas/event.ts'
+import { openCodec, openRegistry } from '../schemas/registry.ts'
+import { ATTEMPTS, DEAD, DELIVERIES, DUE, EVENTS, rungTopic } from '../schemas/topics.ts'
+import { lag, readEach } from '../test/helpers/cluster.ts'
+import { type Facts, pair } from './account.ts'
+import type { Sluice } from './sluice.ts'
+
+export type Topics = Pick<Facts, 'events' | 'routed' | 'dead' | 'cancelled'>
+
+export type Kafka = {
+  /** Records that are not settled, of all groups that deliver. */
+  unsettled(): Promise<number>
+  topics(): Promise<Topics>
+}
+
+export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
+  const config = readConfig(env, 'router')
+  const connection = connect(config.kafka, {
+    clientId: 'torture',
+    log: createLog({ role: 'start', level: 'silent' }),
+  })
+  const registry = openRegistry(config.registry)
+  const codec = <T>(schema: 'event' | 'delivery' | 'attempt', topic: string) =>
+    openCodec(registry, schema, `${connection.named(topic)}-value`) as Promise<Codec<T>>
+
+  return {
+    async unsettled() {
+      const rungs = (await listTopics(connection)).filter((name) => name.startsWith(rungTopic('')))
+      const groups = [
+        { group: 'router', topic: EVENTS },
+        { group: 'deliverer', topic: DELIVERIES },
+        { group: 'deliverer.due', topic: DUE },
+        ...rungs.map((topic) => ({ group: 'deliverer.rungs', topic })),
+      ]
+      const lags = await Promise.all(groups.map((of) => lag(connection, of)))
+      return lags.reduce((sum, each) => sum + each, 0)
+    },
+    async topics() {
+      const events = new Set<string>()
+      const routed = new Set<string>()
+      const dead = new Set<string>()
+      const cancelled = new Set<string>()
+      await each(connection, EVENTS, await codec<Event>('event', EVENTS), ({ messageId }) =>
+        events.add(messageId),
+      )
+      const delivery = await codec<Delivery>('delivery', DELIVERIES)
+      await each(connection, DELIVERIES, delivery, (one) => routed.add(pair(one)))
+      await each(connection, DEAD, delivery, (one) => dead.add(pair(one)))
+      await each(connection, ATTEMPTS, await codec<Attempt>('attempt', ATTEMPTS), (one) => {
+        if (one.outcome === 'cancelled') cancelled.add(pair(one))
+      })
+      return { events, routed, dead, cancelled }
+    },
+  }
+}
+
+async function each<T>(
+  connection: Connection,
+  topic: string,
+  codec: Codec<T>,
+  onValue: (value: T) => void,
+): Promise<void> {
+  await readEach(connection, topic, ({ value }) => {
+    const decoded = codec.decode(value)
+    if (decoded instanceof Promise || !decoded.ok) throw new Error(`a record of ${topic} cannot be read`)
+    onValue(decoded.value)
+  })
+}

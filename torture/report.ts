@@ -1,0 +1,53 @@
+import { markdownTable } from '../bench/stats.ts'
+import type { Account } from './account.ts'
+
+export type Run = {
+  seed: number
+  minutes: number
+  clients: number
+  /** How many of each kind there were. */
+  struck: ReadonlyMap<string, number>
+  result: Account
+  settledMs: number
+  deaths: number
+}
+
+const count = (figure: number) => figure.toLocaleString('en-US')
+/** Enough to look for them. */
+const SOME = 5
+
+export function report({ seed, minutes, clients, struck, result, settledMs, deaths }: Run): string {
+  const { missing, ...sums } = result
+  const faults = [...struck].map(([kind, times]) => `${kind} ${times}`).join(', ')
+  const rows = [
+    ['calls answered with 200', count(sums.accepted)],
+    ['events in `events`', count(sums.events)],
+    ['deliveries routed', count(sums.routed)],
+    ['... delivered', count(sums.delivered)],
+    ['... given up (`deliveries.dead`)', count(sums.dead)],
+    ['... cancelled (destination off or removed)', count(sums.cancelled)],
+    ['POSTs answered again, with the same `X-Delivery-Id`', count(sums.again)],
+    ...KINDS.map((what) => [
+      `**${MISSING[what]}**`,
+      `**${count(missing[what].length)}**${some(missing[what])}`,
+    ]),
+    ['processes that ended by themselves', count(deaths)],
+    ['all settled after the last fault', `${(settledMs / 1_000).toFixed(0)} s`],
+  ]
+  return `\`npm run torture -- --minutes ${minutes} --seed ${seed} --clients ${clients}\`: ${clients} clients make a call a second each, and send it until it is accepted, to one of each process, a broker and
+a registry on this machine, while faults strike them (${faults}). Six destinations: one that always answers, two that change, one with two URLs that change, one that never
+takes anything, one whose settings change. Then all but that one answer, and every call is accounted for, by what endpoints have answered and by the topics.
+
+${markdownTable(['', ''], rows)}`
+}
+
+const MISSING: Readonly<Record<keyof Account['missing'], string>> = {
+  accepted: 'accepted, but not in `events`',
+  unrouted: 'events that were not routed to a destination that was there all the time',
+  unsettled: 'deliveries that are neither delivered, nor given up, nor cancelled',
+  strangeIds: 'deliveries that came again with another `X-Delivery-Id`',
+}
+
+const KINDS = ['accepted', 'unrouted', 'unsettled', 'strangeIds'] as const
+
+const some = (keys: readonly string[]) => (keys.length > 0 ? `: ${keys.slice(0, SOME).join(', ')}` : '')

@@ -1,0 +1,40 @@
+import type { Fault } from './plan.ts'
+import type { Sluice } from './sluice.ts'
+
+/** The destination whose settings change; events of a time at which it is off or not there are not for it. */
+export const CHANGING = 'changing'
+
+type Change = Extract<Fault, { kind: 'settings' }>['change']
+
+/** A change that control refuses, or cannot make now, is not made: the run goes on. */
+export async function change(
+  sluice: Pick<Sluice, 'api'>,
+  what: Change,
+  urls: readonly string[],
+): Promise<void> {
+  try {
+    if (what === 'create')
+      return void (await sluice.api('POST', 'destinations', destination(CHANGING, [urls[0] ?? ''])))
+    // control's own answer
+    const now = (await sluice.api('GET', `destinations/${CHANGING}`)) as {
+      version: number
+      webhooks: { url: string }[]
+    }
+    if (what === 'remove') return void (await sluice.api('DELETE', `destinations/${CHANGING}`))
+    const at = now.webhooks[0]?.url
+    const url = what === 'move' ? (urls.find((other) => other !== at) ?? '') : (at ?? '')
+    const json = { ...destination(CHANGING, [url]), ...(what !== 'move' && { enabled: what === 'on' }) }
+    await sluice.api('PUT', `destinations/${CHANGING}`, json, now.version)
+  } catch (error) {
+    process.stderr.write(`    settings: ${error instanceof Error ? error.message : error}\n`)
+  }
+}
+
+export const destination = (id: string, urls: readonly string[]) => ({
+  id,
+  name: id,
+  sourceIds: ['shop'],
+  sharedSecret: 'torture-secret',
+  enabled: true,
+  webhooks: urls.map((url) => ({ url })),
+})

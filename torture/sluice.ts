@@ -1,0 +1,190 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import got from 'got'
+import { ROLES, type Role } from '../config.ts'
+import { archiveFlags } from '../local/archive.ts'
+import { type Broker, startBroker } from '../local/broker.ts'
+import { cacheFolder } from '../local/cache.ts'
+import { freePort } from '../local/free-port.ts'
+import { kafkaJars, registryApp } from '../local/jars.ts'
+import { findJava } from '../local/java.ts'
+import { ensureOwnJournal } from '../local/journal.ts'
+import { startRegistry } from '../local/registry.ts'
+import { spawnTied, type Tied } from '../local/tied.ts'
+import { NODE_FLAGS } from '../test/helpers/node-flags.ts'
+import { until } from '../test/helpers/until.ts'
+
+/** All of Sluice on one machine, each process of which can be hurt; what ends is started again, as a supervisor would. */
+export type Sluice = {
+  env: Readonly<Record<string, string>>
+  ingest: string
+  /** @param path below `/api/`. Rejects when it is refused, or nobody answers. */
+  api(
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    path: string,
+    json?: object,
+    ifMatch?: number,
+  ): Promise<unknown>
+  end(role: Role, how: 'kill' | 'end'): Promise<void>
+  freeze(role: Role, forMs: number): Promise<void>
+  another(role: Role, forMs: number, goes: 'kill' | 'end'): Promise<void>
+  killBroker(awayMs: number): Promise<void>
+  freezeBroker(forMs: number): Promise<void>
+  /** Resolves when each process says that it is ready. */
+  ready(): Promise<void>
+  /** How often a process has ended without having been told to. */
+  deaths(): number
+  close(): Promise<void>
+}
+
+const GRACE_MS = 20_000
+/** As a supervisor waits before it starts one again. */
+const AGAIN_MS = 500
+
+export async function startSluice(settings: Readonly<Record<string, string>>): Promise<Sluice> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-torture-'))
+  const java = await findJava(process.env)
+  const cache = await cacheFolder(process.env)
+  const quiet = () => undefined
+  let broker: Broker = await startBroker({
+    directory: join(folder, 'kafka'),
+    java: java.program,
+    jars: await kafkaJars(cache, quiet),
+    jvmFlags: await archiveFlags({ java, cache, name: 'kafka' }),
+  })
+  const registry = await startRegistry({
+    brokers: broker.brokers,
+    java: java.program,
+    jar: await registryApp(cache, quiet),
+    directory: folder,
+    ensureJournal: ensureOwnJournal,
+    jvmFlags: await archiveFlags({ java, cache, name: 'registry' }),
+  })
+  const env = {
+    KAFKA_BROKERS: broker.brokers,
+    SCHEMA_REGISTRY_URL: registry.url,
+    HOST: '127.0.0.1',
+    CONTROL_TOKEN: randomBytes(16).toString('hex'),
+    CONFIG_KEY: randomBytes(32).toString('base64'),
+    EGRESS_ALLOW: '127.0.0.0/8',
+    ...(await ports()),
+    ...settings,
+  }
+  const running = new Map<Role, Tied>()
+  /** Roles that are being hurt: their ends are meant. */
+  const meant = new Set<Tied>()
+  let deaths = 0
+  let closed = false
+
+  function launch(role: Role, more: Record<string, string> = {}): Tied {
+    return spawnTied(process.execPath, {
+      args: [...NODE_FLAGS, `${role}/main.ts`],
+      env: { PATH: process.env.PATH, ...env, ...more },
+      onLine: (line) => {
+        if (/"level":"(error|fatal)"/.test(line)) process.stderr.write(`    ${role}: ${line.slice(0, 400)}\n`)
+      },
+    })
+  }
+
+  /** Started again whenever it ends, until all is closed. */
+  function keep(role: Role): void {
+    const tied = launch(role)
+    running.set(role, tied)
+    void tied.exited.then(async ({ code, signal }) => {
+      if (closed) return
+      if (!meant.delete(tied)) {
+        deaths += 1
+        process.stderr.write(`    ${role} has ended by itself: ${code ?? signal}\n`)
+      }
+      await sleep(AGAIN_MS)
+      if (!closed) keep(role)
+    })
+  }
+
+  const held = (role: Role): Tied => {
+    const tied = running.get(role)
+    if (!tied) throw new Error(`${role} does not run`)
+    return tied
+  }
+
+  async function freezePid(pid: number, forMs: number): Promise<void> {
+    process.kill(pid, 'SIGSTOP')
+    await sleep(forMs)
+    process.kill(pid, 'SIGCONT')
+  }
+
+  for (const role of ROLES) keep(role)
+  return {
+    env,
+    ingest: `http://127.0.0.1:${env.INGEST_PORT}`,
+    async api(method, path, json, ifMatch) {
+      const answer = await got(`http://127.0.0.1:${env.CONTROL_PORT}/api/${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${env.CONTROL_TOKEN}`,
+          ...(ifMatch !== undefined && { 'if-match': String(ifMatch) }),
+        },
+        retry: { limit: 0 },
+        timeout: { request: 15_000 },
+        ...(json && { json }),
+      })
+      return answer.body ? JSON.parse(answer.body) : undefined
+    },
+    async end(role, how) {
+      const tied = held(role)
+      meant.add(tied)
+      await (how === 'kill' ? tied.kill() : tied.stop(GRACE_MS))
+    },
+    freeze: (role, forMs) => freezePid(held(role).pid, forMs),
+    async another(role, forMs, goes) {
+      const more = { [`${role.toUpperCase()}_PORT`]: '0', INGEST_METRICS_PORT: '0' }
+      const tied = launch(role, more)
+      await sleep(forMs)
+      await (goes === 'kill' ? tied.kill() : tied.stop(GRACE_MS))
+    },
+    async killBroker(awayMs) {
+      await broker.kill()
+      await sleep(awayMs)
+      broker = await broker.again()
+    },
+    freezeBroker: (forMs) => freezePid(broker.pid, forMs),
+    async ready() {
+      const port = (role: Role) => env[role === 'ingest' ? 'INGEST_METRICS_PORT' : PORTS[role]]
+      for (const role of ROLES)
+        await until(() => got(`http://127.0.0.1:${port(role)}/readyz`, { retry: { limit: 0 } }), {
+          timeout: 120_000,
+          message: `${role} is ready`,
+        })
+    },
+    deaths: () => deaths,
+    async close() {
+      closed = true
+      await Promise.all([...running.values()].map((tied) => tied.kill()))
+      await Promise.all([registry.kill(), broker.kill()])
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const PORTS = {
+  ingest: 'INGEST_PORT',
+  control: 'CONTROL_PORT',
+  router: 'ROUTER_PORT',
+  deliverer: 'DELIVERER_PORT',
+} as const
+
+async function ports() {
+  const found: number[] = []
+  for (let count = 0; count < 5; count++) found.push(await freePort('127.0.0.1', found))
+  const [ingest, control, router, deliverer, metrics] = found.map(String)
+  return {
+    INGEST_PORT: ingest ?? '',
+    CONTROL_PORT: control ?? '',
+    ROUTER_PORT: router ?? '',
+    DELIVERER_PORT: deliverer ?? '',
+    INGEST_METRICS_PORT: metrics ?? '',
+  }
+}
