@@ -18,7 +18,11 @@ const ruleShape = z.strictObject({
 const rulesShape = z.object({ groups: z.array(z.object({ rules: z.array(ruleShape) })) })
 const testsShape = z.object({
   tests: z.array(
-    z.object({ alert_rule_test: z.array(z.object({ alertname: z.string(), exp_alerts: z.array(z.unknown()).optional() })) }),
+    z.object({
+      alert_rule_test: z.array(
+        z.object({ alertname: z.string(), exp_alerts: z.array(z.unknown()).optional() }),
+      ),
+    }),
   ),
 })
 
