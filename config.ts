@@ -2,6 +2,7 @@ import ipaddr from 'ipaddr.js'
 import ms, { type StringValue } from 'ms'
 import { z } from 'zod'
 import { DELIVERIES_KEPT, OUTAGE } from './schemas/topics.ts'
+import { readTraces, type TraceSettings } from './trace/settings.ts'
 
 /**
  * The only place where the environment becomes settings: one pure function of env to a typed tree.
@@ -116,7 +117,7 @@ const portNames = {
   deliverer: 'DELIVERER_PORT',
 } as const
 
-function tree(env: z.infer<typeof environment>, role: Role) {
+function tree(env: z.infer<typeof environment>, role: Role, traces: TraceSettings | undefined) {
   const { username, password } = new URL(env.SCHEMA_REGISTRY_URL)
   return {
     role,
@@ -154,6 +155,8 @@ function tree(env: z.infer<typeof environment>, role: Role) {
       responseTimeoutMs: env.RESPONSE_TIMEOUT,
       slots: env.DELIVERY_SLOTS,
     },
+    /** Undefined: off. */
+    traces,
   }
 }
 
@@ -183,11 +186,13 @@ export function readConfig(env: Record<string, string | undefined>, role: Role):
     Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
   )
   const parsed = environment.safeParse(given)
+  const traces = readTraces(given, role)
   const faults = parsed.success
     ? rules(parsed.data, role)
     : parsed.error.issues.map((issue) => describe(issue, given))
+  faults.push(...traces.issues.map((issue) => describe(issue, given)))
   if (faults.length > 0 || !parsed.success) throw new ConfigError(faults)
-  return tree(parsed.data, role)
+  return tree(parsed.data, role, traces.settings)
 }
 
 function describe(issue: z.core.$ZodIssue, given: Record<string, unknown>): string {

@@ -2,12 +2,16 @@ import { type Config, ConfigError, type Role, readConfig } from './config.ts'
 import { type Connection, connect } from './kafka/client.ts'
 import { createLog, type Logger } from './log.ts'
 import { type Probe, tellBuild } from './metrics.ts'
+import { openTracer } from './trace/open.ts'
+import type { Tracer } from './trace/trace.ts'
 
 /** What a process is made of. */
 export type Context = {
   config: Config
   log: Logger
   connection: Connection
+  /** Undefined while traces are off. */
+  tracer: Tracer | undefined
   /** Ends the process with code 1, so that its supervisor starts it anew. */
   onFatal: (error: Error) => void
   /** Closed in reverse order at the end: intake first. */
@@ -52,7 +56,10 @@ export async function run(role: Role, assemble: (context: Context) => Promise<vo
   )
   process.on('uncaughtException', onFatal)
   try {
-    await assemble({ config, log, connection, onFatal, closing })
+    const tracer = await openTracer(config.traces, log)
+    // put there first, closed last: behind the last piece of work
+    if (tracer) closing.defer(() => tracer.close())
+    await assemble({ config, log, connection, tracer, onFatal, closing })
   } catch (error) {
     if (error instanceof ConfigError) exitFor(error)
     onFatal(error instanceof Error ? error : new Error(String(error)))

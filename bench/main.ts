@@ -20,13 +20,14 @@ const benches: Readonly<Record<string, Bench>> = {
   outpost: { load: () => import('./outpost.ts') },
   route: { load: () => import('./route.ts') },
   rungs: { load: () => import('./rungs.ts') },
+  traces: { load: () => import('./traces.ts'), onlyByName: true },
 }
 
 const USAGE = `npm run bench            all of them, but those that take long
 npm run bench -- NAME... these: ${Object.keys(benches).join(', ')}
 
-Each writes its section of bench/RESULTS.md. isolation takes 20 minutes, ingest-memory 12 and deliver-memory 21: they run only
-when they are named. With --rounds N (clients, control-audiences, control-deletions, deliver, fan-out, ingest, isolation, route), --count N
+Each writes its section of bench/RESULTS.md. isolation takes 20 minutes, ingest-memory 12, deliver-memory 21 and traces 6: they run only
+when they are named. With --rounds N (clients, control-audiences, control-deletions, deliver, fan-out, ingest, isolation, route, traces), --count N
 (control-audiences: members, control-deletions: users, control-replay: dead letters) or --minutes N (the others) it is a trial of
 another size: the section is printed, and not written.
 `

@@ -28,7 +28,7 @@ export type Background = {
   start(): Promise<void>
 }
 
-type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'onFatal'> & {
+type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'tracer' | 'onFatal'> & {
   settings: Settings
   writer: FencedWriter
 }
@@ -38,7 +38,7 @@ const SIDES_AT_ONCE = 3
 
 /** What control does after it has answered. One process does all of it, the others take over when it ends. */
 export async function openBackground(parts: Parts): Promise<Background> {
-  const { config, connection, closing, onFatal, settings, writer } = parts
+  const { config, connection, closing, tracer, onFatal, settings, writer } = parts
   const tasks = closing.adopt(await followTasks(connection, onFatal), (open) => open.close())
   const taskWriter = closing.adopt(
     createFencedWriter({ connection, transactionalId: 'control.tasks', table: tasks.table }),
@@ -67,6 +67,7 @@ export async function openBackground(parts: Parts): Promise<Background> {
     event,
     delivery,
     known: tasks,
+    tracer,
     tasks: taskWriter,
     onFatal,
   }

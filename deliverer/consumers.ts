@@ -4,6 +4,8 @@ import type { Producer } from '../kafka/produce.ts'
 import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import { DELIVERIES, DUE } from '../schemas/topics.ts'
+import { ofDelivery } from '../trace/describe.ts'
+import type { Tracer } from '../trace/trace.ts'
 import type { Lane } from './lane/lane.ts'
 import { bytes, rungs } from './rungs.ts'
 
@@ -16,6 +18,7 @@ export type Consuming = {
   /** As named without prefix: those of the ladder, and those that an older one has left. */
   rungTopics: readonly string[]
   onFatal: (error: Error) => void
+  tracer: Tracer | undefined
 }
 
 /** Of each partition of a lane: what waits is bounded by the lane, over all its partitions. */
@@ -26,7 +29,7 @@ const RUNG_HIGH_WATER = 400
 
 /** First attempts, retries and rungs have groups of their own, so that none waits for another. */
 export function startConsumers(consuming: Consuming): Promise<Consumer[]> {
-  const { connection, producer, codec, handle, lanes, rungTopics, onFatal } = consuming
+  const { connection, producer, codec, handle, lanes, rungTopics, onFatal, tracer } = consuming
   const lane = (name: keyof typeof lanes, group: string, topic: string) =>
     consume({
       connection,
@@ -37,6 +40,8 @@ export function startConsumers(consuming: Consuming): Promise<Consumer[]> {
       topics: [topic],
       handle: handle(lanes[name]),
       onGivingUp: lanes[name].tidy,
+      tracer,
+      describe: ofDelivery,
       highWater: LANE_HIGH_WATER,
       maxWaitMs: LANE_WAIT_MS,
       maxBytesPerPartition: 128 * 1024,

@@ -21,7 +21,7 @@ import { createTeller } from './tell.ts'
 
 const LOOK_MS = 50
 
-await run('deliverer', async ({ config, log, connection, onFatal, closing }) => {
+await run('deliverer', async ({ config, log, connection, tracer, onFatal, closing }) => {
   const { ladder, windowMs, responseTimeoutMs, slots } = config.delivery
   const ca = trustedRoots(config.egress.caFile)
   let joined = false
@@ -96,6 +96,7 @@ await run('deliverer', async ({ config, log, connection, onFatal, closing }) => 
     codec: deliveries,
     handle,
     lanes,
+    tracer,
     rungTopics,
     onFatal,
   })

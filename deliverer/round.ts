@@ -1,7 +1,7 @@
 import type { Taken } from '../kafka/consume.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Destination } from '../schemas/settings.ts'
-import type { Outcome } from './classify.ts'
+import { type Outcome, recorded } from './classify.ts'
 import { withoutSecrets } from './echoed.ts'
 import { endedOf } from './endpoint/ended.ts'
 import type { Posted } from './ladder.ts'
@@ -72,7 +72,7 @@ export function startRound(
       wanted: () => !over && record.owned(),
       begin(turn) {
         try {
-          begin(record.value, target, { ...parts, turn, leave })
+          begin(record, target, { ...parts, turn, leave })
         } catch (error) {
           turn.done()
           fail(error)
@@ -88,23 +88,27 @@ export function startRound(
 type Turned = RoundParts & { turn: Turn; leave: (one?: Posted) => void }
 
 function begin(
-  delivery: Delivery,
+  { value: delivery, trace }: Taken<Delivery>,
   target: Target,
   { turn, leave, poster, destination: settings, onPosted }: Turned,
 ): void {
-  const destination = settings(delivery.destinationId)
+  const { destinationId } = delivery
+  const destination = settings(destinationId)
   const urlIndex = destination?.enabled ? indexOf(target, destination) : -1
   if (!destination || urlIndex < 0) {
     leave()
     turn.done()
     return
   }
-  const { url } = target
+  const { url, origin } = target
   const startedAt = Date.now()
+  const attempt = delivery.attempt + 1
   let one: Posted | undefined
-  const of = { destination, urlIndex, attempt: delivery.attempt + 1, now: startedAt }
-  poster.post(request(delivery, of), {
+  const made = request(delivery, { destination, urlIndex, attempt, now: startedAt })
+  const posted = trace?.post({ origin, urlIndex, destinationId, attempt })
+  poster.post(made, {
     heard(outcome, durationMs) {
+      posted?.(recorded(outcome))
       one = { urlIndex, url, startedAt, durationMs, outcome, response: null }
       const end = endedOf(outcome)
       if (end) turn.heard(end)

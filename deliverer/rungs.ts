@@ -1,6 +1,7 @@
 import type { Handler } from '../kafka/consume.ts'
 import type { Producer } from '../kafka/produce.ts'
 import { DELIVERIES_KEPT, DUE } from '../schemas/topics.ts'
+import { carried } from '../trace/trace.ts'
 
 /**
  * Rungs only move time: records of a rung all wait equally long, so they are due in their order (but for the moment for which
@@ -12,7 +13,8 @@ export function rungs(producer: Pick<Producer, 'produce'>): Handler<Buffer> {
     const dueAt = Number(message.headers?.dueAt?.toString())
     // without a time that can be meant, one before the record itself is gone, it is due at once rather than never
     if (dueAt > Date.now() && dueAt < record.timestamp + DELIVERIES_KEPT) return { holdUntil: dueAt }
-    void producer.produce([{ topic: DUE, key: record.key, value: record.value }]).then((outcome) => {
+    const { key, value } = record
+    void producer.produce([{ topic: DUE, key, value, headers: carried(message.headers) }]).then((outcome) => {
       if (outcome === 'acked') record.settle()
       else if (outcome === 'unknown') record.release()
       else record.park(message, `cannot be moved to ${DUE}: ${outcome}`)

@@ -5,6 +5,7 @@ import type { Logger } from '../log.ts'
 import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import { DEAD, PARKED, rungTopic } from '../schemas/topics.ts'
+import type { Trace } from '../trace/trace.ts'
 import { gather } from './gather.ts'
 import type { Next } from './ladder.ts'
 
@@ -35,7 +36,8 @@ export function settler({ producer, deliveries, log, onSettled, onFatal }: Settl
 
   /** Settles when Kafka has the next record; not written it is done again by whoever reads it next. */
   async function write(record: Taken<Delivery>, result: Following): Promise<void> {
-    const outcome = await producer.produce([nextRecord(record.key, result, deliveries)])
+    const { key, trace } = record
+    const outcome = await producer.produce([nextRecord(key, result, deliveries)], { trace })
     if (outcome === 'unknown') return record.release()
     if (outcome !== 'acked') return putAside(record, `its next record cannot be written: ${outcome}`)
     end(record, result)
@@ -46,18 +48,24 @@ export function settler({ producer, deliveries, log, onSettled, onFatal }: Settl
   }
 
   function end(record: Taken<Delivery>, result: Result): void {
+    noteResult(record.trace, result)
     onSettled(result, record.value)
     record.settle()
   }
 
   /** A fault of ours, not of the receiver: the delivery is kept for those who mend it. */
   async function keep(record: Taken<Delivery>, reason: string): Promise<void> {
-    const { topic, key, value } = record
+    const { topic, key, value, trace } = record
     log.error(
       { deliveryId: value.deliveryId, topic, reason },
       'a delivery cannot go on; it is kept in topic parked',
     )
-    const headers = { 'parked-topic': topic, 'parked-reason': reason.slice(0, MAX_REASON) }
+    const headers = {
+      ...trace?.headers,
+      'parked-topic': topic,
+      'parked-reason': reason.slice(0, MAX_REASON),
+    }
+    trace?.end('parked')
     const outcome = await park(producer, { topic: PARKED, key, value: deliveries.encode(value), headers })
     if (outcome === 'acked') return record.settle()
     record.release()
@@ -81,4 +89,10 @@ function nextRecord(key: string, result: Following, codec: Pick<Codec<Delivery>,
   const value = codec.encode(result.delivery)
   if (result.kind === 'dead') return { topic: DEAD, key, value, headers: { reason: result.reason } }
   return { topic: rungTopic(result.rung.name), key, value, headers: { dueAt: String(result.dueAt) } }
+}
+
+/** A delivery that is given up is what somebody looks for. */
+function noteResult(trace: Trace | undefined, result: Result): void {
+  trace?.note({ 'sluice.outcome': result.kind })
+  if (result.kind === 'dead') trace?.end(result.reason)
 }

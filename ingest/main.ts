@@ -14,7 +14,7 @@ import { createTake } from './take.ts'
 /** Half a second of calls at full speed; past it a client had better hear so than wait. */
 const MAX_QUEUED_BYTES = 32 * 1024 * 1024
 
-await run('ingest', async ({ config, log, connection, onFatal, closing }) => {
+await run('ingest', async ({ config, log, connection, tracer, onFatal, closing }) => {
   await prepare(connection, config)
   const settings = closing.adopt(
     await followSettings({ connection, keys: config.configKeys, kinds: ['source', 'suppression'], onFatal }),
@@ -40,9 +40,8 @@ await run('ingest', async ({ config, log, connection, onFatal, closing }) => {
     meter,
     log,
   })
-  const app = closing.adopt(createApp({ take, meter, probe, log, trustProxy: config.trustProxy }), (it) =>
-    it.close(),
-  )
+  const { trustProxy } = config
+  const app = closing.adopt(createApp({ take, meter, probe, log, tracer, trustProxy }), (it) => it.close())
   await settings.loaded // without them every write key would be unknown
   log.info({ address: await app.listen(config) }, 'ready')
 })

@@ -2,6 +2,7 @@ import type { Produced } from '../kafka/pending.ts'
 import type { OutRecord, Producer } from '../kafka/produce.ts'
 import type { Logger } from '../log.ts'
 import { eventRecord } from '../schemas/event-record.ts'
+import type { Trace } from '../trace/trace.ts'
 import { type Answer, errorAnswer, UNAVAILABLE } from './answer.ts'
 import { type Judgement, judge, type Known, type Received, type RouteType, refuse } from './call/judge.ts'
 import { callsIn, readSender, type SourceByWriteKey } from './call/sender.ts'
@@ -28,7 +29,9 @@ export type TakeOptions = {
   log: Pick<Logger, 'error'>
 }
 
-export type Take = (received: Received, ip: string) => Promise<Answer>
+/** What is taken belongs to `trace`, where there is one. */
+export type Take = (received: Received, ip: string, trace?: TakeTrace) => Promise<Answer>
+type TakeTrace = Pick<Trace, 'send' | 'note'> | undefined
 
 /** Takes a request: judges it, writes all that is in it to Kafka as one group, and answers when all of that is acknowledged. */
 export function createTake({ produce, isFull, encoders, meter, log, ...known }: TakeOptions): Take {
@@ -52,11 +55,13 @@ export function createTake({ produce, isFull, encoders, meter, log, ...known }: 
   }
 
   // while it waits for Kafka a request holds its records alone, not what they were made of
-  return (received, ip) => {
+  return (received, ip, trace) => {
     // nothing would come of what is spent on it, nor of what is drawn from its source's limit
     if (isFull()) return turnAway(received.type)
     const judgement = decide(received, ip)
-    return conclude(received.type, upshotOf(judgement), write(recordsOf(judgement, encoders), produce))
+    if (judgement.sourceId) trace?.note({ 'sluice.source.id': judgement.sourceId })
+    const producing = write(recordsOf(judgement, encoders), produce, trace)
+    return conclude(received.type, upshotOf(judgement), producing)
   }
 }
 
@@ -80,8 +85,12 @@ function recordsOf({ events, rejected }: Judgement, encoders: Encoders): OutReco
   return records
 }
 
-async function write(records: readonly OutRecord[], produce: Producer['produce']): Promise<Produced> {
-  return records.length === 0 ? 'acked' : produce(records, { deadlineMs: DEADLINE_MS })
+async function write(
+  records: readonly OutRecord[],
+  produce: Producer['produce'],
+  trace: TakeTrace,
+): Promise<Produced> {
+  return records.length === 0 ? 'acked' : produce(records, { deadlineMs: DEADLINE_MS, trace })
 }
 
 function answerTo(produced: Produced, answer: Answer, type: RouteType): Answer {

@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EachBatchPayload, KafkaMessage as Message } from 'kafkajs'
 import type { Codec } from '../schemas/codec.ts'
+import type { Attributes, Trace, Tracer } from '../trace/trace.ts'
 import { createAssignment, type Held, type PartitionWatch } from './assignment.ts'
 import { CLOSE_MS, type Connection, within } from './client.ts'
 import { drainBeforeJoin } from './drain.ts'
 import { type Load, loadOf } from './load.ts'
 import { park, parked } from './parked.ts'
 import type { Producer } from './produce.ts'
+import { inTrace } from './traced.ts'
 
 export type { Message }
 
@@ -19,6 +21,8 @@ export type Taken<T> = {
   timestamp: number
   key: string
   value: T
+  /** What is done for it, until it is settled, released or parked; undefined while traces are off. */
+  trace?: Trace | undefined
   /** Nothing remains to be done for it: its offset may be committed once all before it are settled too. */
   settle(): void
   /** False once the partition is to be given away: what has not been begun is then released, not begun. */
@@ -64,6 +68,9 @@ export type ConsumeOptions<T> = {
   onParked?: () => void
   /** How much is under way that goes by who owns the partitions, beside the records: waited for as they are before they are given up. */
   alsoInFlight?: () => number
+  tracer?: Pick<Tracer, 'process'> | undefined
+  /** What a trace says of a record besides its place. */
+  describe?: (value: T) => Attributes
 }
 
 export type Consumer = {
@@ -89,6 +96,7 @@ const BREATH_MS = 5
  */
 export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> {
   const { connection, codec, handle, producer, onFatal, highWater = 2_000, alsoInFlight = () => 0 } = options
+  const { tracer, describe } = options
   const { log } = connection
   const groupId = connection.named(options.group)
   const topics = options.topics.map(connection.named)
@@ -173,7 +181,9 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
       putAside(record, message, `${decoded.reason}: ${decoded.message}`)
       return true
     }
-    const pause = guarded(record, message) ?? true
+    // one that is held comes again: what was opened for it is then never told of
+    const where = tracer && { topic: held.topic, group: groupId, headers: message.headers, describe }
+    const pause = guarded(where ? inTrace(tracer, record, where) : record, message) ?? true
     if (pause === true || 'restUntil' in pause) return pause
     record.release()
     assignment.hold(held, pause.holdUntil)
@@ -185,7 +195,7 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
     try {
       return handle(record, message)
     } catch (error) {
-      putAside(record, message, error instanceof Error ? `${error.name}: ${error.message}` : String(error))
+      record.park(message, error instanceof Error ? `${error.name}: ${error.message}` : String(error))
       return undefined
     }
   }

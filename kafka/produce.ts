@@ -1,7 +1,9 @@
 import type { IHeaders } from 'kafkajs'
+import type { Trace } from '../trace/trace.ts'
 import { type Connection, within } from './client.ts'
 import { openPending, type Pending, type Produced } from './pending.ts'
 import { createSender, type Keyed } from './send.ts'
+import { sendIn } from './traced.ts'
 
 /** One record to write. `topic` without prefix; `key` decides the partition (murmur2, as in Java) unless it is given. */
 export type OutRecord = {
@@ -13,8 +15,11 @@ export type OutRecord = {
 }
 
 export type Producer = {
-  /** Resolves when all in-sync replicas have every record (`acked`), or will not. Never rejects. */
-  produce(records: readonly OutRecord[], options?: { deadlineMs?: number }): Promise<Produced>
+  /** Resolves when all in-sync replicas have every record (`acked`), or will not. Never rejects. With `trace` they belong to it. */
+  produce(
+    records: readonly OutRecord[],
+    options?: { deadlineMs?: number; trace?: Pick<Trace, 'send'> | undefined },
+  ): Promise<Produced>
   /** Whether what is produced now would be told `full`. */
   isFull(): boolean
   /** Bytes that wait or are under way. */
@@ -109,17 +114,24 @@ export async function createProducer(
     return { topic: connection.named(topic), message, bytes: sizeOf(message), pending }
   }
 
+  function take(records: readonly OutRecord[], deadlineMs = Number.POSITIVE_INFINITY): Promise<Produced> {
+    if (records.length === 0) return Promise.resolve('acked')
+    if (closed) return Promise.resolve('unknown')
+    if (isFull()) return Promise.resolve('full')
+    const pending = openPending(records.length, Date.now() + deadlineMs)
+    soonest = Math.min(soonest, pending.deadline)
+    const queued = records.map((record) => toQueue(record, pending))
+    if (queued.some(({ bytes }) => bytes > MAX_RECORD_BYTES)) pending.settle('too_large')
+    else enqueue(queued)
+    return pending.outcome
+  }
+
   return {
-    produce(records, { deadlineMs = Number.POSITIVE_INFINITY } = {}) {
-      if (records.length === 0) return Promise.resolve('acked')
-      if (closed) return Promise.resolve('unknown')
-      if (isFull()) return Promise.resolve('full')
-      const pending = openPending(records.length, Date.now() + deadlineMs)
-      soonest = Math.min(soonest, pending.deadline)
-      const queued = records.map((record) => toQueue(record, pending))
-      if (queued.some(({ bytes }) => bytes > MAX_RECORD_BYTES)) pending.settle('too_large')
-      else enqueue(queued)
-      return pending.outcome
+    produce(records, { deadlineMs, trace } = {}) {
+      const [first] = records
+      if (!trace || !first) return take(records, deadlineMs)
+      const sent = { records, topic: connection.named(first.topic) }
+      return sendIn(trace, sent, (carrying) => take(carrying, deadlineMs))
     },
     isFull,
     queuedBytes: () => queuedBytes,

@@ -8,11 +8,12 @@ import { followSettings } from '../schemas/follow.ts'
 import { prepare } from '../schemas/prepare.ts'
 import { openCodec, openRegistry } from '../schemas/registry.ts'
 import { DELIVERIES, EVENTS, SEEN } from '../schemas/topics.ts'
+import { ofEvent } from '../trace/describe.ts'
 import { createDuplicates } from './duplicates/duplicates.ts'
 import { duplicate, routed, watchDuplicates, watchSettings, windowLoaded } from './metrics.ts'
 import { router } from './run.ts'
 
-await run('router', async ({ config, log, connection, onFatal, closing }) => {
+await run('router', async ({ config, log, connection, tracer, onFatal, closing }) => {
   let ready: () => string | undefined = () => 'the consumer group is not joined yet'
   const probe = probeUntilClosed(closing, () => ready())
   const ops = closing.adopt(await serveOps({ host: config.host, port: config.port, probe }), (open) =>
@@ -61,6 +62,8 @@ await run('router', async ({ config, log, connection, onFatal, closing }) => {
       producer,
       onFatal,
       watch: duplicates.watch,
+      tracer,
+      describe: ofEvent,
     }),
     (open) => open.close(),
   )

@@ -41,13 +41,15 @@ export function router(parts: RouterParts): Handler<Event> {
     const entry = { ...hashOf(event), offset: record.offset, time }
     if (!remembered.admit(entry)) {
       // its first may still be in flight: the commit waits for that one
+      record.trace?.note({ 'sluice.outcome': 'duplicate' })
       onDuplicate(event)
       record.settle()
       return
     }
     const records = deliveriesOf(event, parts)
+    record.trace?.note({ 'sluice.outcome': 'routed', 'sluice.deliveries': records.length })
     onRouted(event, records.length)
-    const writing = [producer.produce(records), remembered.write(entry)] as const
+    const writing = [producer.produce(records, { trace: record.trace }), remembered.write(entry)] as const
     void Promise.all(writing).then(([made, written]) =>
       conclude(record, message, made === 'acked' ? written : made),
     )

@@ -7,6 +7,7 @@ import type { Codec } from '../../schemas/codec.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Replay } from '../../schemas/task.ts'
 import { DUE } from '../../schemas/topics.ts'
+import type { Processed, Trace } from '../../trace/trace.ts'
 
 /** A delivery that is made of a record, and its key. */
 export type Made = { delivery: Delivery; key: string }
@@ -21,6 +22,8 @@ export type Replaying<T> = {
   counts: Counts
   producer: Pick<Producer, 'produce'>
   encode: Codec<Delivery>['encode']
+  /** Begins the trace of a delivery that is made again; undefined while traces are off. */
+  traced?: ((of: Pick<Processed, 'partition' | 'offset' | 'headers'>, made: Delivery) => Trace) | undefined
 }
 
 /** Some at once, then a rest: each costs a fetch. */
@@ -29,7 +32,7 @@ const AGES_MS = 60_000
 
 /** Puts what is made of a range where retries are: first attempts have a lane of their own, and do not wait for them. */
 export function replayer<T>(replaying: Replaying<T>): Handler<T> {
-  const { ranges, make, pace, producer, encode } = replaying
+  const { ranges, make, pace, producer, encode, traced } = replaying
   const ends = new Map(ranges.map(({ partition, to }) => [partition, to]))
   return (record, message) => {
     const { partition, offset } = record
@@ -43,9 +46,11 @@ export function replayer<T>(replaying: Replaying<T>): Handler<T> {
     }
     pace.begun()
     const value = encode(made.delivery)
-    void producer
-      .produce([{ topic: DUE, key: made.key, value }])
-      .then((outcome) => conclude({ record, message, outcome }, replaying))
+    const trace = traced?.({ partition, offset, headers: message.headers }, made.delivery)
+    void producer.produce([{ topic: DUE, key: made.key, value }], { trace }).then((outcome) => {
+      trace?.end(outcome === 'acked' ? undefined : outcome)
+      conclude({ record, message, outcome }, replaying)
+    })
     return undefined
   }
 }

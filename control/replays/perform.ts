@@ -10,11 +10,13 @@ import type { Delivery } from '../../schemas/delivery.ts'
 import type { Event } from '../../schemas/event.ts'
 import type { Settings } from '../../schemas/follow.ts'
 import { type Cause, type Replay, taskKey } from '../../schemas/task.ts'
+import { ofDelivery } from '../../trace/describe.ts'
+import type { Tracer } from '../../trace/trace.ts'
 import { TaskFailed } from '../tasks/failed.ts'
 import type { Tasks } from '../tasks/follow.ts'
 import { taskRecord } from '../tasks/record.ts'
 import type { Owned } from '../tasks/run.ts'
-import { type Counts, replayer } from './handler.ts'
+import { type Counts, type Replaying, replayer } from './handler.ts'
 import { makeOfDead, makeOfEvent, topicOf } from './make.ts'
 
 export type ReplayParts = {
@@ -25,6 +27,7 @@ export type ReplayParts = {
   event: Codec<Event>
   known: Pick<Tasks, 'undone'>
   tasks: Pick<FencedWriter, 'write'>
+  tracer: Pick<Tracer, 'processAnew'> | undefined
   onFatal: (error: Error) => void
 }
 
@@ -77,7 +80,14 @@ function startReading(replay: Replay, counts: Counts, parts: ReplayParts): Promi
   const { id, ranges, perSecond } = replay
   const perMs = perSecond / 1_000
   const pace = createPace({ perMs, atOnce: Math.max(1, perMs * AT_ONCE_MS) })
-  const replaying = { ranges, pace, counts, producer, encode: delivery.encode }
+  const replaying = {
+    ranges,
+    pace,
+    counts,
+    producer,
+    encode: delivery.encode,
+    traced: tracedIn(replay, parts),
+  }
   const onParked = () => {
     counts.parked += 1
   }
@@ -95,6 +105,14 @@ function startReading(replay: Replay, counts: Counts, parts: ReplayParts): Promi
         codec: event,
         handle: replayer({ ...replaying, make: makeOfEvent(replay, parts) }),
       })
+}
+
+/** A trace of its own, with a link to the one in which the delivery was given up or the event came in. */
+function tracedIn(replay: Replay, { connection, tracer }: ReplayParts): Replaying<unknown>['traced'] {
+  if (!tracer) return undefined
+  const topic = connection.named(topicOf(replay))
+  const group = connection.named(`replay.${replay.id}`)
+  return (of, delivery) => tracer.processAnew({ ...of, topic, group, describe: () => ofDelivery(delivery) })
 }
 
 type Reading = { replay: Replay; group: Pick<RangeGroup, 'isThrough'>; counts: Counts; owned: Owned }

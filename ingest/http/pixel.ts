@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { RequestTrace } from '../../trace/trace.ts'
 import { type Answer, CORS } from '../answer.ts'
 import { type CallType, isCallType } from '../call/accept.ts'
 import { isObject } from '../call/json.ts'
@@ -23,7 +24,8 @@ export function sendPixel(reply: FastifyReply): void {
 /** Takes the call that a pixel's URL carries, as any other. @returns the code that another route would answer. */
 export async function takePixel(
   { params, query, headers, ip, raw }: Pick<FastifyRequest, 'params' | 'query' | 'headers' | 'ip' | 'raw'>,
-  { take, hold, meter }: Omit<ReceiveOptions, 'respond'>,
+  { take, hold, meter }: Pick<ReceiveOptions, 'take' | 'hold' | 'meter'>,
+  trace?: RequestTrace,
 ): Promise<Answer['code']> {
   const type = field(params, 'type')
   if (!isCallType(type)) return refused('unknown', 'unknown_type')
@@ -31,7 +33,7 @@ export async function takePixel(
   if (body.length > CALL_BYTES) return refused(type, 'call_too_large')
   using lease = hold.open()
   if (!lease.add(requestBytes(raw) + body.length)) return refused(type, 'unavailable')
-  return (await take({ type, authorization: headers.authorization, query, body }, ip)).code
+  return (await take({ type, authorization: headers.authorization, query, body }, ip, trace)).code
 
   function refused(of: CallType | 'unknown', code: Code): Code {
     meter.refused(of, code)

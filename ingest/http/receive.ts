@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { RequestTrace } from '../../trace/trace.ts'
 import { type Answer, errorAnswer, SUCCESS, UNAVAILABLE } from '../answer.ts'
 import type { RouteType } from '../call/judge.ts'
 import type { Code } from '../codes.ts'
@@ -15,18 +16,25 @@ export type ReceiveOptions = {
   hold: Hold
   respond: Respond
   meter: Pick<Meter, 'refused'>
+  /** Begins what a trace tells of a request; undefined while traces are off. */
+  traced: ((request: FastifyRequest) => RequestTrace) | undefined
 }
 
 const CALL: BodyLimit = { bytes: CALL_BYTES, code: 'call_too_large' }
 const BATCH: BodyLimit = { bytes: BATCH_BYTES, code: 'batch_too_large' }
 
 /** What a route for calls does: reads a request, hands its bytes to `take`, and sends what that answers. */
-export function receive(type: RouteType, { take, hold, respond, meter }: ReceiveOptions): Handler {
+export function receive(type: RouteType, { take, hold, respond, meter, traced }: ReceiveOptions): Handler {
   const limit = type === 'batch' ? BATCH : CALL
 
-  function refuse(code: Code, reply: FastifyReply): void {
+  function answer(reply: FastifyReply, given: Answer, trace: RequestTrace | undefined): void {
+    trace?.answered(given)
+    respond(reply, given)
+  }
+
+  function refuse(code: Code, reply: FastifyReply, trace: RequestTrace | undefined): void {
     meter.refused(type, code)
-    respond(reply, code === 'unavailable' ? UNAVAILABLE : errorAnswer(code))
+    answer(reply, code === 'unavailable' ? UNAVAILABLE : errorAnswer(code), trace)
   }
 
   /** Its answer is on the way. */
@@ -35,21 +43,25 @@ export function receive(type: RouteType, { take, hold, respond, meter }: Receive
   async function begin(
     request: FastifyRequest,
     { raw: response }: FastifyReply,
+    trace: RequestTrace | undefined,
   ): Promise<Taken | Code | 'gone'> {
     const { raw, headers, query, ip } = request
     using lease = hold.open()
     const body = await readBody({ request: raw, response }, limit, lease)
     if (!body.ok) return body.code
-    return { taken: take({ type, authorization: headers.authorization, query, body: body.bytes }, ip) }
+    const received = { type, authorization: headers.authorization, query, body: body.bytes }
+    return { taken: take(received, ip, trace) }
   }
 
   return async (request, reply) => {
+    using trace = traced?.(request)
     using lease = hold.open()
-    if (!lease.add(requestBytes(request.raw))) return refuse('unavailable', reply)
+    if (!lease.add(requestBytes(request.raw))) return refuse('unavailable', reply, trace)
     // judged, a request no longer needs its body: what it comes to waits for Kafka in the queue, which has a bound of its own
-    const begun = await begin(request, reply)
-    if (typeof begun === 'object') respond(reply, await begun.taken)
-    else if (begun !== 'gone') refuse(begun, reply)
+    const begun = await begin(request, reply, trace)
+    if (typeof begun === 'object') answer(reply, await begun.taken, trace)
+    else if (begun === 'gone') trace?.gone()
+    else refuse(begun, reply, trace)
   }
 }
 

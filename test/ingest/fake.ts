@@ -29,7 +29,7 @@ type FakeOptions = {
   clock?: () => number
   suppressedUsers?: (sourceId: string) => Users | undefined
   /** The door's times and bounds. */
-  door?: Pick<AppOptions, 'patience' | 'heldBytes' | 'connections' | 'trustProxy'>
+  door?: Pick<AppOptions, 'patience' | 'heldBytes' | 'connections' | 'trustProxy' | 'tracer'>
 }
 
 export type FakeIngest = {

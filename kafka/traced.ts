@@ -1,0 +1,56 @@
+import type { Attributes, Processed, Trace, Tracer } from '../trace/trace.ts'
+import type { Taken } from './consume.ts'
+import type { Produced } from './pending.ts'
+import type { OutRecord } from './produce.ts'
+
+type Where<T> = Pick<Processed, 'topic' | 'group' | 'headers'> & {
+  describe: ((value: T) => Attributes) | undefined
+}
+
+/** The record with what is done for it as a trace, which ends when that does. */
+export function inTrace<T>(
+  tracer: Pick<Tracer, 'process'>,
+  record: Taken<T>,
+  { describe, ...where }: Where<T>,
+): Taken<T> {
+  const { partition, offset, value } = record
+  const trace = tracer.process({
+    ...where,
+    partition,
+    offset,
+    describe: describe && (() => describe(value)),
+  })
+  return {
+    ...record,
+    trace,
+    settle() {
+      trace.end()
+      record.settle()
+    },
+    release() {
+      trace.note({ 'sluice.outcome': 'released' })
+      trace.end()
+      record.release()
+    },
+    park(message, reason) {
+      trace.end('parked')
+      record.park(message, reason)
+    },
+  }
+}
+
+type Sent = { records: readonly OutRecord[]; topic: string }
+
+/** Records that belong to a trace: their headers say so. @param topic as named on the broker. */
+export async function sendIn(
+  trace: Pick<Trace, 'send'>,
+  { records, topic }: Sent,
+  produce: (records: readonly OutRecord[]) => Promise<Produced>,
+): Promise<Produced> {
+  const { headers, end } = trace.send(topic, records.length)
+  const produced = await produce(
+    records.map((record) => ({ ...record, headers: { ...record.headers, ...headers } })),
+  )
+  end(produced)
+  return produced
+}

@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest'
+import { startRound } from '../../deliverer/round.ts'
+import { type Result, settler } from '../../deliverer/settle.ts'
+import { inTrace } from '../../kafka/traced.ts'
+import { ofDelivery } from '../../trace/describe.ts'
+import { aDelivery, aDestination } from '../helpers/events.ts'
+import { aTracer, SAMPLED } from '../trace/collected.ts'
+
+const url = 'https://user.example:8443/secret?token=secret'
+
+/** A delivery as the consumer hands it over, in a trace. */
+function taken({ tracer }: Pick<ReturnType<typeof aTracer>, 'tracer'>, value = aDelivery()) {
+  const record = {
+    topic: 'deliveries',
+    partition: 0,
+    offset: 0,
+    timestamp: 0,
+    key: 'crm/the-user',
+    value,
+    settle: () => undefined,
+    owned: () => true,
+    release: () => undefined,
+    park: () => undefined,
+  }
+  const headers = { traceparent: SAMPLED }
+  return inTrace(tracer, record, { topic: 'deliveries', group: 'deliverer', headers, describe: ofDelivery })
+}
+
+function aSettler() {
+  const written: unknown[] = []
+  const { settle, putAside } = settler({
+    producer: {
+      produce: async (records, options) => {
+        written.push(
+          ...records.map(({ headers }) => ({ ...headers, ...options?.trace?.send('', 1).headers })),
+        )
+        return 'acked'
+      },
+    },
+    deliveries: { encode: () => Buffer.alloc(1) },
+    log: { error: () => undefined },
+    onSettled: () => undefined,
+    onFatal: () => undefined,
+  })
+  return { settle, putAside, written }
+}
+
+const rung = { name: '5s', delayMs: 5_000 }
+const delivery = aDelivery({ attempt: 1 })
+
+test.each<[Result, string | undefined]>([
+  [{ kind: 'done' }, undefined],
+  [{ kind: 'retry', rung, dueAt: 0, delivery }, undefined],
+  [{ kind: 'dead', reason: 'window_expired', delivery }, 'window_expired'],
+])('an attempt says what came next: %j', async (result, error) => {
+  const traces = aTracer()
+  const { settle } = aSettler()
+  settle(taken(traces), result)
+  await new Promise(setImmediate)
+  const spans = await traces.ended()
+  const process = spans.find(({ name }) => name === 'process deliveries')
+  expect(process).toMatchObject({
+    isError: error !== undefined,
+    attributes: { 'sluice.outcome': result.kind },
+  })
+  expect(process?.attributes['error.type']).toBe(error)
+})
+
+test('what is put aside keeps its trace', async () => {
+  const traces = aTracer()
+  const { putAside, written } = aSettler()
+  await putAside(taken(traces), 'a fault')
+  const [span] = await traces.ended()
+  expect(span?.attributes['error.type']).toBe('parked')
+  expect(written).toMatchObject([{ traceparent: `00-${span?.traceId}-${span?.spanId}-01` }])
+})
+
+test('a POST is told of with its host, its attempt and its outcome', async () => {
+  const traces = aTracer()
+  const destination = aDestination({ webhooks: [{ url, headers: { 'X-Key': 'secret' } }] })
+  const value = aDelivery({ destinationId: destination.id, attempt: 2 })
+  const sent: Record<string, string>[] = []
+  startRound(
+    taken(traces, value),
+    [{ urlIndex: 0, url, origin: new URL(url).origin }],
+    {
+      lane: { offer: (_, job) => void job.begin({ heard: () => undefined, done: () => undefined }) },
+      poster: {
+        post({ headers }, listener) {
+          sent.push(headers)
+          listener.heard({ outcome: 'retry', code: 'timeout' }, 5_000)
+          listener.ended(null)
+        },
+      },
+      destination: () => destination,
+      onPosted: () => undefined,
+    },
+    () => undefined,
+  )
+  const [post] = await traces.ended()
+  expect(post).toMatchObject({
+    name: 'POST',
+    isError: true,
+    attributes: {
+      'server.address': 'user.example',
+      'server.port': 8443,
+      'sluice.attempt': 3,
+      'http.request.resend_count': 2,
+      'sluice.outcome': 'retry',
+      'sluice.code': 'timeout',
+    },
+  })
+  expect(JSON.stringify(post)).not.toContain('secret')
+  expect(Object.keys(sent[0] ?? {}).map((name) => name.toLowerCase())).not.toContain('traceparent')
+})

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { aTracer, SAMPLED } from '../trace/collected.ts'
+import { fakeIngest, post } from './fake.ts'
+
+const call = { userId: 'the-user', event: 'Paid' }
+
+/** @returns name, status, code and source of each request's span, after `requests`. */
+async function told(requests: (ingest: ReturnType<typeof fakeIngest>) => Promise<unknown>) {
+  const { tracer, ended } = aTracer()
+  await requests(fakeIngest({ door: { tracer } }))
+  return (await ended()).map(({ name, attributes, links }) => [
+    name,
+    attributes['http.response.status_code'],
+    attributes['sluice.code'],
+    attributes['sluice.source.id'],
+    links.length,
+  ])
+}
+
+test('each request that may bring a call says what came of it', async () => {
+  const spans = await told(async (ingest) => {
+    await post(ingest, '/v1/track/?writeKey=other', call, { traceparent: SAMPLED })
+    await post(ingest, '/v1/t', 'no JSON')
+    await post(ingest, '/v1/batch', { batch: [] }, { authorization: 'Basic bm9ib2R5Og==' })
+    await post(ingest, '/v1/track', 'x'.repeat(40_000))
+    const data = Buffer.from(JSON.stringify({ ...call, writeKey: 'shop-key' })).toString('base64')
+    await ingest.app.inject({ url: `/v1/pixel/track?data=${data}` })
+    await ingest.app.inject({ url: '/v1/pixel/nothing?data=' })
+  })
+  expect(spans).toEqual([
+    ['POST /v1/track', 200, 'ok', 'shop', 1],
+    ['POST /v1/t', 400, 'invalid_json', 'shop', 0],
+    ['POST /v1/batch', 401, 'unknown_source', undefined, 0],
+    ['POST /v1/track', 413, 'call_too_large', undefined, 0],
+    ['GET /v1/pixel/{type}', 200, 'ok', 'shop', 0],
+    ['GET /v1/pixel/{type}', 200, 'unknown_type', undefined, 0],
+  ])
+})
+
+test('probes, preflights, the description and what is nowhere have none', async () => {
+  const spans = await told(async ({ app }) => {
+    for (const url of ['/livez', '/readyz', '/openapi.json', '/nowhere']) await app.inject({ url })
+    await app.inject({ method: 'OPTIONS', url: '/v1/track' })
+  })
+  expect(spans).toEqual([])
+})

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import type { Taken } from '../../kafka/consume.ts'
+import { inTrace, sendIn } from '../../kafka/traced.ts'
+import { aTracer, SAMPLED } from '../trace/collected.ts'
+
+const where = {
+  topic: 'p.events',
+  group: 'p.router',
+  headers: { traceparent: Buffer.from(SAMPLED) },
+  describe: (value: string) => ({ 'sluice.message.id': value }),
+}
+const message = { key: null, value: null, timestamp: '0', attributes: 0, offset: '7', headers: {} }
+
+function aTaken() {
+  const told: string[] = []
+  const record: Taken<string> = {
+    topic: 'events',
+    partition: 1,
+    offset: 7,
+    timestamp: 0,
+    key: 'shop/u1',
+    value: 'm1',
+    settle: () => void told.push('settled'),
+    owned: () => true,
+    release: () => void told.push('released'),
+    park: (_, reason) => void told.push(reason),
+  }
+  return { record, told }
+}
+
+test('what is done for a record ends when it is settled, released or parked', async () => {
+  const { tracer, ended } = aTracer()
+  const { record, told } = aTaken()
+  inTrace(tracer, record, where).settle()
+  inTrace(tracer, record, where).release()
+  inTrace(tracer, record, where).park(message, 'unreadable')
+  expect(told).toEqual(['settled', 'released', 'unreadable'])
+  const outcomes = (await ended()).map(({ attributes }) => [
+    attributes['sluice.outcome'],
+    attributes['error.type'],
+  ])
+  expect(outcomes).toEqual([
+    [undefined, undefined],
+    ['released', undefined],
+    [undefined, 'parked'],
+  ])
+})
+
+test('it says which record, and goes on with the trace that this carries', async () => {
+  const { tracer, ended } = aTracer()
+  inTrace(tracer, aTaken().record, where).settle()
+  expect(await ended()).toMatchObject([
+    {
+      traceId: 'a'.repeat(32),
+      parent: 'b'.repeat(16),
+      attributes: { 'messaging.kafka.offset': 7, 'sluice.message.id': 'm1' },
+    },
+  ])
+})
+
+test('one that is held is not told of: it comes again', async () => {
+  const { tracer, ended } = aTracer()
+  inTrace(tracer, aTaken().record, where)
+  expect(await ended()).toEqual([])
+})
+
+test('records that are sent carry the trace beside their own headers, and Kafka’s refusal is an error', async () => {
+  const { tracer, ended } = aTracer()
+  const work = tracer.process({ ...where, partition: 1, offset: 7, describe: undefined })
+  const records = ['a', 'b'].map((key) => ({
+    topic: 'deliveries',
+    key,
+    value: null,
+    headers: { dueAt: '1' },
+  }))
+  const written: unknown[] = []
+  const produced = await sendIn(work, { records, topic: 'p.deliveries' }, async (carrying) => {
+    written.push(...carrying.map(({ headers }) => headers))
+    return 'unknown'
+  })
+  expect(produced).toBe('unknown')
+  const [span] = await ended()
+  expect(span).toMatchObject({
+    name: 'send p.deliveries',
+    isError: true,
+    attributes: { 'messaging.batch.message_count': 2, 'error.type': 'unknown' },
+  })
+  const headers = { dueAt: '1', traceparent: `00-${span?.traceId}-${span?.spanId}-01` }
+  expect(written).toEqual([headers, headers])
+})

@@ -1,0 +1,51 @@
+import {
+  type Context,
+  ROOT_CONTEXT,
+  type SpanContext,
+  type TextMapGetter,
+  type TextMapSetter,
+  trace,
+} from '@opentelemetry/api'
+import { parseTraceParent, W3CTraceContextPropagator } from '@opentelemetry/core'
+import type { RecordHeaders, TraceHeaders } from './trace.ts'
+
+/** How a trace gets from one process to the next. */
+export type Carrier = {
+  /** @returns the context that a record carries, or the one that is no trace's. */
+  read(headers: RecordHeaders | undefined): Context
+  write(context: Context): TraceHeaders
+  /** @returns whom a client names as the cause of its request; neither its state nor its wish to be sampled are kept. */
+  named(traceparent: unknown): SpanContext | undefined
+}
+
+const getter: TextMapGetter<RecordHeaders> = {
+  keys: (headers) => Object.keys(headers),
+  get: (headers, name) => [headers[name]].flat()[0]?.toString(),
+}
+const setter: TextMapSetter<Record<string, string>> = {
+  set: (headers, name, value) => {
+    headers[name] = value
+  },
+}
+
+const NOTHING: Carrier = { read: () => ROOT_CONTEXT, write: () => ({}), named: () => undefined }
+
+/** W3C Trace Context. @param carries false: each process has traces of its own. */
+export function createCarrier(carries: boolean): Carrier {
+  if (!carries) return NOTHING
+  const propagator = new W3CTraceContextPropagator()
+  return {
+    read: (headers) =>
+      headers?.traceparent ? propagator.extract(ROOT_CONTEXT, headers, getter) : ROOT_CONTEXT,
+    write(context) {
+      const headers: Record<string, string> = {}
+      propagator.inject(context, headers, setter)
+      return headers
+    },
+    named(traceparent) {
+      const parsed = typeof traceparent === 'string' ? parseTraceParent(traceparent) : null
+      if (!parsed || !trace.isSpanContextValid(parsed)) return undefined
+      return { ...parsed, isRemote: true }
+    },
+  }
+}
