@@ -103,7 +103,11 @@ export async function lag(
   const committed = await admin.fetchOffsets({ groupId: named(of.group), topics: [named(of.topic)] })
   await admin.disconnect()
   const done = new Map(committed[0]?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
-  return ends.reduce((sum, { partition, high }) => sum + Number(high) - (done.get(partition) ?? 0), 0)
+  // -1: nothing committed
+  return ends.reduce(
+    (sum, { partition, high }) => sum + Number(high) - Math.max(0, done.get(partition) ?? 0),
+    0,
+  )
 }
 
 /** Closes at the end of the test, also of a failed one. */
