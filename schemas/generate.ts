@@ -1,7 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { asyncapiText } from './asyncapi.ts'
 
 /**
- * `npm run schemas` writes the TypeScript types from the Avro schemas; a test fails when one of them is stale.
+ * `npm run schemas` writes the TypeScript types from the Avro schemas, and the description of the topics; a test fails when one of
+ * them is stale.
  * Shapes follow what avsc hands out: unions with null unwrapped, longs as numbers, logical types as their base type.
  */
 
@@ -56,4 +58,7 @@ export function modules(): { path: URL; text: string }[] {
   })
 }
 
-if (import.meta.main) for (const { path, text } of modules()) writeFileSync(path, text)
+if (import.meta.main) {
+  for (const { path, text } of modules()) writeFileSync(path, text)
+  writeFileSync(file('../docs/asyncapi.yaml'), asyncapiText())
+}

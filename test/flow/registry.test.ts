@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:net'
+import { SchemaType } from '@kafkajs/confluent-schema-registry'
+import avro from 'avsc'
 import got from 'got'
-import { expect, inject, onTestFinished, test } from 'vitest'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { codec, schemaText } from '../../schemas/codec.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
 import { anEvent } from '../helpers/events.ts'
@@ -48,4 +50,67 @@ test('a registry that takes connections and never answers holds nobody for longe
   const bytes = codec('event', 1, silent.client).encode(anEvent())
   const decoded = await codec('event', 2, silent.client).decode(bytes)
   expect(decoded).toMatchObject({ ok: false, reason: 'registry_unreachable' })
+})
+
+describe('by the rule BACKWARD', () => {
+  const event = JSON.parse(schemaText('event')) as { fields: { name: string; type: unknown }[] }
+  const more = { name: 'later', type: ['null', 'string'], default: null }
+  const withMore = { ...event, fields: [...event.fields, more] }
+  const without = (name: string) => ({
+    ...event,
+    fields: event.fields.filter((field) => field.name !== name),
+  })
+  const typed = (name: string, type: unknown) => ({
+    ...event,
+    fields: event.fields.map((field) =>
+      field.name === name ? { ...field, type, default: undefined } : field,
+    ),
+  })
+  const enumOf = (...symbols: string[]) => ({ type: 'enum', name: 'EventType', symbols })
+  const SYMBOLS = ['identify', 'track', 'page', 'screen', 'group', 'alias', 'delete']
+
+  /** What the registry answers to one more version of a subject. */
+  const post = (subject: string, schema: object) =>
+    got.post<{ id: number }>(`${inject('registryUrl')}/subjects/${subject}/versions`, {
+      json: { schema: JSON.stringify(schema) },
+      throwHttpErrors: false,
+      responseType: 'json',
+    })
+
+  test('a version with a field more is taken: old and new readers read what old and new writers write', async () => {
+    const subject = `t${randomUUID().slice(0, 8)}.events-value`
+    const ours = await openCodec(registry(), 'event', subject)
+    const { statusCode, body } = await post(subject, withMore)
+    expect(statusCode).toBe(200)
+    const newer = avro.Type.forSchema(withMore as avro.Schema).toBuffer({ ...anEvent(), later: 'x' })
+    const header = Buffer.alloc(5)
+    header.writeUInt32BE(body.id, 1)
+    const ofNewer = Buffer.concat([header, newer])
+    expect(await ours.decode(ofNewer)).toEqual({ ok: true, value: anEvent() })
+    const { client } = registry()
+    const readAs = (bytes: Buffer, readerSchema: object) =>
+      client.decode(bytes, { [SchemaType.AVRO]: { readerSchema: readerSchema as never } })
+    expect(await readAs(ofNewer, event)).toEqual(anEvent())
+    expect(await readAs(ours.encode(anEvent()), withMore)).toEqual({ ...anEvent(), later: null })
+    // a process of the older Sluice that starts behind it writes as before
+    const again = await openCodec(registry(), 'event', subject)
+    expect(again.encode(anEvent())).toEqual(ours.encode(anEvent()))
+  })
+
+  test.each([
+    [200, 'a field less', without('sourceId')],
+    [200, 'a type of event more', typed('type', enumOf(...SYMBOLS, 'later'))],
+    [
+      409,
+      'a field more that has no default',
+      { ...event, fields: [...event.fields, { ...more, default: undefined }] },
+    ],
+    [409, 'another type for a field', typed('messageId', 'long')],
+    [409, 'null no more allowed where it was', typed('userId', 'string')],
+    [409, 'a type of event less', typed('type', enumOf(...SYMBOLS.slice(1)))],
+  ])('%i is the answer to a version with %s', async (status, _, schema) => {
+    const subject = `t${randomUUID().slice(0, 8)}.events-value`
+    await openCodec(registry(), 'event', subject)
+    expect((await post(subject, schema)).statusCode).toBe(status)
+  })
 })

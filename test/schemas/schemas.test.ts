@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs'
-import avro from 'avsc'
 import { describe, expect, test } from 'vitest'
 import { codec, schemaText } from '../../schemas/codec.ts'
 import { modules, schemaNames } from '../../schemas/generate.ts'
 import { topics } from '../../schemas/topics.ts'
-import { aDelivery, anEvent } from '../helpers/events.ts'
+import { anEvent } from '../helpers/events.ts'
 
 const registry = { getSchema: () => Promise.reject(Object.assign(new Error('no such id'), { status: 404 })) }
 
@@ -47,17 +46,6 @@ describe('a value in wire format', () => {
       getSchema: () => Promise.reject(Object.assign(new Error('refused'), { status: 400 })),
     })
     expect(await away.decode(bytes)).toMatchObject({ reason: 'registry_unreachable' })
-  })
-
-  test('of an older schema is read into the present one', async () => {
-    const { fields, ...rest } = JSON.parse(schemaText('delivery'))
-    const older = avro.Type.forSchema({
-      ...rest,
-      fields: fields.filter((field: { name: string }) => field.name !== 'deadAt'),
-    })
-    const writer = { getSchema: () => Promise.resolve(older as never) }
-    const bytes = Buffer.concat([Buffer.from([0, 0, 0, 0, 3]), older.toBuffer(aDelivery())])
-    expect(await codec('delivery', 7, writer).decode(bytes)).toEqual({ ok: true, value: aDelivery() })
   })
 })
 

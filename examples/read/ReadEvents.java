@@ -1,0 +1,60 @@
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.net.URI;
+import java.net.http.*;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.*;
+import org.apache.avro.Schema;
+import org.apache.avro.generic.*;
+import org.apache.avro.io.DecoderFactory;
+import org.apache.kafka.clients.consumer.*;
+import org.apache.kafka.common.errors.WakeupException;
+import org.apache.kafka.common.serialization.*;
+
+/** Prints Sluice's topics as JSON, an event that was sent again only once. Arguments: BROKERS REGISTRY_URL GROUP TOPIC ... */
+public class ReadEvents {
+  static final Map<Integer, Schema> schemas = new HashMap<>();
+  static final Set<String> seen = Collections.newSetFromMap(new LinkedHashMap<>() {
+    protected boolean removeEldestEntry(Map.Entry<String, Boolean> eldest) { return size() > 1_000_000; }
+  });
+
+  public static void main(String[] args) throws Exception {
+    Map<String, Object> settings = Map.of("bootstrap.servers", args[0], "group.id", args[2],
+        "auto.offset.reset", "earliest", "enable.auto.commit", "false");
+    var consumer = new KafkaConsumer<>(settings, new StringDeserializer(), new ByteArrayDeserializer());
+    var reader = Thread.currentThread();
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> {
+      consumer.wakeup();
+      try { reader.join(); } catch (InterruptedException ended) { /* sooner than it wanted */ }
+    }));
+    try (consumer) {
+      consumer.subscribe(List.of(args).subList(3, args.length));
+      while (true) {
+        var records = consumer.poll(Duration.ofMillis(500));
+        for (var record : records) if (!isDuplicate(record)) System.out.println(decode(record.value(), args[1]));
+        if (!records.isEmpty()) consumer.commitSync(); // after the work: a crash before this does it again
+      }
+    } catch (WakeupException stopped) { /* by Ctrl-C, or SIGTERM */ }
+  }
+
+  /** An event is known by its messageId and its key, in which its source and user are. What came before a start is not known. */
+  static boolean isDuplicate(ConsumerRecord<String, byte[]> record) {
+    var messageId = record.headers().lastHeader("messageId");
+    return messageId != null && !seen.add(record.key() + "\0" + new String(messageId.value(), UTF_8));
+  }
+
+  /** A zero byte, the id of the schema in 4 bytes, the Avro body. */
+  static GenericRecord decode(byte[] value, String registryUrl) throws Exception {
+    int id = ByteBuffer.wrap(value).getInt(1);
+    if (!schemas.containsKey(id)) schemas.put(id, fetch(registryUrl + "/schemas/ids/" + id));
+    var body = DecoderFactory.get().binaryDecoder(value, 5, value.length - 5, null);
+    return new GenericDatumReader<GenericRecord>(schemas.get(id)).read(null, body);
+  }
+
+  static Schema fetch(String url) throws Exception {
+    var answer = HttpClient.newHttpClient().send(HttpRequest.newBuilder(URI.create(url)).build(), HttpResponse.BodyHandlers.ofString());
+    return new Schema.Parser().parse(new ObjectMapper().readTree(answer.body()).required("schema").asText());
+  }
+}

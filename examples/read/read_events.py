@@ -1,0 +1,60 @@
+"""Prints Sluice's topics as JSON, a record a line, an event that was sent again only once. Ctrl-C ends it.
+
+Usage: read_events.py BROKERS REGISTRY_URL GROUP TOPIC ...
+"""
+import json
+import signal
+import sys
+
+import fastavro
+from confluent_kafka import Consumer, KafkaException
+from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry.avro import AvroDeserializer
+from confluent_kafka.serialization import MessageField, SerializationContext
+
+REMEMBERED = 1_000_000
+# times stay milliseconds: clients may send any of the years 0 to 9999, and Python's begin with 1
+fastavro.read.LOGICAL_READERS["long-timestamp-millis"] = lambda milliseconds, *_: milliseconds
+
+if len(sys.argv) < 5:
+    sys.exit(__doc__)
+brokers, registry_url, group, *topics = sys.argv[1:]
+decode = AvroDeserializer(SchemaRegistryClient({"url": registry_url}))
+consumer = Consumer({
+    "bootstrap.servers": brokers,
+    "group.id": group,
+    "auto.offset.reset": "earliest",
+    "enable.auto.commit": False,
+})
+seen, stopping = {}, []  # a dict keeps the order in which they came
+
+
+def is_duplicate(message):
+    """An event is known by its messageId and its key, in which its source and user are. What came before a start is not known."""
+    message_id = dict(message.headers() or []).get("messageId")
+    if message_id is None:
+        return False
+    identity = (message.key(), message_id)
+    known = identity in seen
+    seen[identity] = True
+    if len(seen) > REMEMBERED:
+        del seen[next(iter(seen))]
+    return known
+
+
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, lambda *_: stopping.append(True))
+consumer.subscribe(topics)
+try:
+    while not stopping:
+        messages = consumer.consume(500, timeout=0.5)
+        for message in messages:
+            if message.error():
+                raise KafkaException(message.error())
+            if not is_duplicate(message):
+                print(json.dumps(decode(message.value(), SerializationContext(message.topic(), MessageField.VALUE))))
+        if messages:
+            sys.stdout.flush()
+            consumer.commit(asynchronous=False)  # after the work: a crash before this does it again
+finally:
+    consumer.close()

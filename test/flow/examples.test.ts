@@ -1,0 +1,202 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import got from 'got'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { ATTEMPTS, DEAD, EVENTS, REJECTED } from '../../schemas/topics.ts'
+import { lag } from '../helpers/cluster.ts'
+import { exampleJars } from '../helpers/example-jars.ts'
+import { type System, startSystem } from '../helpers/system.ts'
+import { until } from '../helpers/until.ts'
+
+const examples = fileURLToPath(new URL('../../examples/read/', import.meta.url))
+const has = (command: string, ...args: string[]) => spawnSync(command, args).status === 0
+
+// tools that a machine may lack; .ci/run installs them, so there nothing is skipped
+const python = has('python3', '-c', 'import confluent_kafka, fastavro')
+const duckdb = has('duckdb', '--version')
+const javac = has('javac', '--version')
+
+const OLD = '2026-01-02T03:04:05.006Z'
+/** As a client sends it again that has seen no answer. */
+const bought = {
+  type: 'track',
+  userId: 'u1',
+  event: 'Grüße ✓',
+  messageId: 'm1',
+  properties: { plan: 'pro' },
+  timestamp: OLD,
+}
+
+let sluice: System
+beforeAll(async () => {
+  sluice = await startSystem({ RETRY_LADDER: '100ms' })
+  // nobody listens there
+  await sluice.destination('crm', ['http://127.0.0.1:9/hook'], { eventTypes: ['identify', 'delete'] })
+  await sluice.send([
+    bought,
+    { type: 'identify', anonymousId: 'a1', messageId: 'm2', traits: { plan: 'pro' } },
+  ])
+  await sluice.send([
+    bought,
+    { type: 'page', userId: 'gone', messageId: 'm3' },
+    // what some languages have no word for: the year 0, half of a surrogate pair
+    {
+      type: 'track',
+      userId: 'u2',
+      event: 'Odd',
+      messageId: 'm4',
+      timestamp: '0000-01-01T00:00:00Z',
+      properties: { half: '\ud800' },
+    },
+    { type: 'track', userId: 'u3' },
+  ])
+  await sluice.api('post', 'deletions', { id: 'd1', userIds: ['gone'] })
+  await until(async () => (await sluice.api('get', 'deletions/d1')).body.state === 'done')
+})
+afterAll(() => sluice?.close())
+
+/** A reader that runs until it is ended. */
+function read(command: string, args: string[]): Reader {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const said: string[] = []
+  let printed = ''
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    printed += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text) => void said.push(text))
+  const ended = new Promise<number | null>((resolve) => child.on('exit', resolve))
+  onTestFinished(() => void child.kill('SIGKILL'))
+  return {
+    child,
+    said: () => said.join(''),
+    records: () =>
+      printed
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line)),
+    stop: () => {
+      child.kill('SIGINT')
+      return ended
+    },
+  }
+}
+
+type Reader = {
+  child: ChildProcess
+  said(): string
+  records(): Record<string, unknown>[]
+  /** As Ctrl-C does; @returns the exit code. */
+  stop(): Promise<number | null>
+}
+
+const argsOf = (group: string, ...topics: string[]) => {
+  const { KAFKA_BROKERS = '', SCHEMA_REGISTRY_URL = '' } = sluice.env
+  return [
+    KAFKA_BROKERS,
+    SCHEMA_REGISTRY_URL,
+    sluice.connection.named(group),
+    ...topics.map(sluice.connection.named),
+  ]
+}
+
+const ids = (records: Record<string, unknown>[]) => records.map(({ messageId }) => messageId)
+const isEvent = (record: Record<string, unknown>) => 'integrations' in record
+/** Each once, the delete among them. */
+const EVENTS_IN_ALL = 5
+
+/** Waits until it has committed all of the topic: what it says in the end it has done. */
+const upToDate = (group: string, topic: string, reader: Reader) =>
+  until(async () => (await lag(sluice.connection, { group, topic })) === 0, {
+    timeout: 40_000,
+    message: () => `${group} has read ${topic}; it said: ${reader.said()}`,
+  })
+
+describe('the example', () => {
+  test.skipIf(!python)('in Python prints each event once, and what the other topics hold', async () => {
+    const topics = [EVENTS, REJECTED, ATTEMPTS, DEAD]
+    const reader = read('python3', [join(examples, 'read_events.py'), ...argsOf('python', ...topics)])
+    // of the identify call and the delete, each behind two attempts
+    await until(() => reader.records().filter(({ deadReason }) => deadReason).length === 2, {
+      timeout: 40_000,
+      message: reader.said,
+    })
+    for (const topic of topics) await upToDate('python', topic, reader)
+    expect(await reader.stop(), reader.said()).toBe(0)
+    const records = reader.records()
+    const events = records.filter(isEvent)
+    expect(ids(events)).toHaveLength(EVENTS_IN_ALL)
+    expect(events.find(({ messageId }) => messageId === 'm1')).toMatchObject({
+      sourceId: 'shop',
+      type: 'track',
+      event: 'Grüße ✓',
+      properties: '{"plan":"pro"}',
+      timestamp: Date.parse(OLD),
+      anonymousId: null,
+    })
+    expect(events.filter(({ type }) => type === 'delete')).toMatchObject([
+      { userId: 'gone', sourceId: 'shop' },
+    ])
+    expect(records.filter(({ raw }) => raw)).toMatchObject([{ code: 'event_not_defined', truncated: false }])
+    expect(records.filter(({ outcome }) => outcome)).toHaveLength(4)
+    expect(records.find(({ deadReason }) => deadReason)).toMatchObject({
+      deadReason: 'attempts_exhausted',
+      attempt: 2,
+    })
+  })
+
+  test.skipIf(!javac)('in Java prints the same events', async () => {
+    const jars = await exampleJars(join(examples, 'pom.xml'))
+    const flags = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', `${jars}/*`]
+    const reader = read('java', [...flags, join(examples, 'ReadEvents.java'), ...argsOf('java', EVENTS)])
+    await upToDate('java', EVENTS, reader)
+    await reader.stop()
+    expect(ids(reader.records())).toHaveLength(EVENTS_IN_ALL)
+    expect(reader.records().find(({ messageId }) => messageId === 'm1')).toMatchObject({
+      event: 'Grüße ✓',
+      properties: '{"plan":"pro"}',
+      timestamp: Date.parse(OLD),
+    })
+  })
+
+  test.skipIf(!python || !duckdb)(
+    'in SQL counts each event once, and none of a user who was deleted',
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'sluice-files-'))
+      onTestFinished(() => rm(folder, { recursive: true, force: true }))
+      const args = [join(examples, 'events_to_files.py'), ...argsOf('files', EVENTS), join(folder, 'files')]
+      const writer = read('python3', args)
+      await upToDate('files', EVENTS, writer)
+      expect(await writer.stop(), writer.said()).toBe(0)
+      const sql = await readFile(join(examples, 'events.sql'), 'utf8')
+      const { status, stdout, stderr } = spawnSync('duckdb', ['-csv'], {
+        input: sql,
+        cwd: folder,
+        encoding: 'utf8',
+      })
+      expect([status, stderr]).toEqual([0, ''])
+      const [folderOfDay = ''] = await readdir(join(folder, 'files'))
+      const day = folderOfDay.slice('day='.length)
+      expect(stdout.split('\n')).toEqual([
+        'day,sourceId,type,events',
+        `${day},shop,identify,1`,
+        `${day},shop,track,2`,
+        'event,plan,users',
+        '"Grüße ✓",pro,1',
+        'Odd,NULL,1',
+        '',
+      ])
+      expect(await readdir(join(folder, 'parquet'))).toEqual([`day=${day}`])
+    },
+  )
+})
+
+test('the subject of each topic that others read has the rule BACKWARD', async () => {
+  const { SCHEMA_REGISTRY_URL = '' } = sluice.env
+  for (const topic of [EVENTS, REJECTED, ATTEMPTS, DEAD]) {
+    const rule = await got(`${SCHEMA_REGISTRY_URL}/config/${sluice.connection.named(topic)}-value`).json()
+    expect(rule).toEqual({ compatibilityLevel: 'BACKWARD' })
+  }
+})

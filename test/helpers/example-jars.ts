@@ -1,0 +1,21 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { cacheFolder, whole } from '../../local/cache.ts'
+import { runMaven } from '../../local/maven.ts'
+
+/** @returns the folder with the jars that a pom names, and what they need; fetched once for each text of it. */
+export async function exampleJars(pom: string): Promise<string> {
+  const version = createHash('sha256')
+    .update(await readFile(pom))
+    .digest('hex')
+    .slice(0, 8)
+  return whole(join(await cacheFolder(process.env), `example-${version}`), (cwd) =>
+    runMaven({
+      goal: 'copy-dependencies',
+      args: ['-f', pom, `-DoutputDirectory=${cwd}`],
+      cwd,
+      onProgress: () => undefined,
+    }),
+  )
+}
