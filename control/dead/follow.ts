@@ -5,14 +5,14 @@ import type { Codec } from '../../schemas/codec.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import { DEAD } from '../../schemas/topics.ts'
 import { decodeOrPass, type Unreadable } from '../newest/decode.ts'
-import type { Loading } from '../newest/loaded.ts'
+import { type Followed, STALE_MS } from '../newest/loaded.ts'
 import { createNewest, type Newest } from '../newest/newest.ts'
 import { bodiesFrom, type ReadBodies } from './bodies.ts'
 import { createExtent, type Extent, type Lows } from './extent.ts'
 import type { DeadLetter } from './query.ts'
 
 /** The dead letters of late: what each of them is, and where in the topic it lies. */
-export type DeadLetters = Loading & {
+export type DeadLetters = Followed & {
   newest: Pick<Newest<DeadLetter>, 'all' | 'page' | 'oldest'>
   isPartial: Extent['isPartial']
   /** Of the topic now. @throws when Kafka does not answer. */
@@ -62,6 +62,7 @@ export async function followDead(options: {
     newest,
     loaded,
     isLoaded: () => isLoaded,
+    isFresh: () => performance.now() - tail.fetchedAt() < STALE_MS,
     isPartial: extent.isPartial,
     lows: reader.bounds,
     readBodies: bodiesFrom(reader, codec),

@@ -4,6 +4,12 @@ import { patiently } from '../patience.ts'
 /** What is read from a topic before anything can be said of it. `loaded` never rejects. */
 export type Loading = { loaded: Promise<void>; isLoaded(): boolean }
 
+/** What is read as it comes. `isFresh`: Kafka has answered of late; else nobody knows what came since. */
+export type Followed = Loading & { isFresh(): boolean }
+
+/** When Kafka has not answered for so long, nothing is told any more. */
+export const STALE_MS = 30_000
+
 /** Half of what is there would be taken for all of it. */
 export const loading = problem(
   { code: 'unavailable', message: 'This process still reads what there is: try again in a moment' },
