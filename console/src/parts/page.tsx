@@ -24,14 +24,7 @@ export function Page({ title, lead, under, beside, actions, children }: PagePart
             <Anchor component={Link} to={under.to} size="sm">
               {under.title}
             </Anchor>
-            <Text
-              size="sm"
-              c="dimmed"
-              aria-current="page"
-              className="in-flow"
-              miw={0}
-              style={{ whiteSpace: 'normal' }}
-            >
+            <Text size="sm" c="dimmed" aria-current="page" className="wraps">
               {title}
             </Text>
           </Breadcrumbs>

@@ -3,7 +3,7 @@ import { until } from '../../helpers/until.ts'
 import { expectInOrder } from './axe.ts'
 import { giveUp } from './dead-letters.ts'
 import type { Stage } from './stage.ts'
-import { shoot } from './visit.ts'
+import { move, shoot } from './visit.ts'
 
 /** @param on the stage, once it is open. */
 export function lookInto(on: () => Stage): void {
@@ -39,15 +39,15 @@ export function lookInto(on: () => Stage): void {
     const { page } = await on().come({ colorScheme: 'dark' })
     await page.goto('/deliveries?messageId=kept-1')
     await page.getByText('The call itself turned it off').first().waitFor()
-    await page.goto('/deliveries?messageId=nobody-1')
+    await move(page, '/deliveries?messageId=nobody-1')
     await page.getByText('Rejected', { exact: true }).waitFor()
     await page.getByText('userId or anonymousId is needed').waitFor()
     // a page that is empty and has a next: the search goes on by itself
     const empty = { items: [], next: '1.0.0', searchedSince: '2026-01-02T03:04:05.000Z' }
     await page.route(/api.events.*nothing-1/, (route) => route.fulfill({ json: empty }), { times: 1 })
-    await page.goto('/deliveries?messageId=nothing-1')
+    await move(page, '/deliveries?messageId=nothing-1')
     await page.getByText('There is no such event').waitFor()
-    await page.goto('/deliveries?userId=anna')
+    await move(page, '/deliveries?userId=anna')
     await page.getByRole('heading', { name: 'track “Kept”' }).waitFor()
     expect(await page.getByRole('article').count()).toBe(2)
   })

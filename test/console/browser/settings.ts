@@ -213,7 +213,9 @@ export function keepSettings(on: () => Stage): void {
       found.push(...(await faults(page, { where: 'main' })))
       const isNarrow = () => page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth')
       await page.setViewportSize({ width: 375, height: 800 })
-      await until(isNarrow, { timeout: 3_000 }).catch(() => found.push(`${path} is wider than a phone`))
+      await until(isNarrow, { timeout: 3_000 }).catch(async () =>
+        found.push(`${path} is wider than a phone: ${await page.evaluate<string>(WIDEST)}`),
+      )
       await page.setViewportSize({ width: 1280, height: 900 })
     }
     // once in other colours: each change of them draws all anew
@@ -269,3 +271,7 @@ export function keepSettings(on: () => Stage): void {
     await page.getByRole('heading', { name: 'Sign in to Sluice' }).waitFor()
   })
 }
+
+/** The elements that reach furthest to the right. */
+const WIDEST = `[...document.querySelectorAll('main *')].filter((each) => each.getBoundingClientRect().right > innerWidth)
+  .map((each) => each.outerHTML.slice(0, 120)).slice(0, 5).join(' | ')`
