@@ -5,7 +5,7 @@ type RefusalParts = {
   error: unknown
   /** Faults that stand at their fields already, by their pointers. */
   shown?: (pointer: string) => boolean
-  title?: string | undefined
+  title?: string
 }
 
 /** What the server says is wrong, and what to do. */

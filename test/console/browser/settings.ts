@@ -151,6 +151,17 @@ export function keepSettings(on: () => Stage): void {
     await page.getByRole('button', { name: 'Upload', exact: true }).click()
     await page.getByText('Compared 2 users with the last upload').waitFor()
     await until(() => mail().filter(({ body }) => body.includes('high_value_users')).length === 2)
+    // that all have left is said for one upload, and not for the next one by mistake
+    await page.getByRole('textbox', { name: 'User ids' }).fill('')
+    await page.getByRole('button', { name: 'Upload', exact: true }).click()
+    await page.getByText('Nothing was changed').waitFor()
+    await page.getByRole('checkbox', { name: /everybody has left/ }).check()
+    await page.getByRole('button', { name: 'Close' }).last().click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Upload members of High Value Users' }).click()
+    await page.getByRole('textbox', { name: 'User ids' }).waitFor()
+    await page.getByRole('button', { name: 'Upload', exact: true }).click()
+    await page.getByText('Nothing was changed').waitFor()
   })
 
   test('what came in is replayed to a destination that is new', async () => {

@@ -1,4 +1,4 @@
-import { Stack, Switch, Text } from '@mantine/core'
+import { Alert, Stack, Switch, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { type Destination, useReplaceDestination } from '../../api/destinations.ts'
 import { isConflict } from '../../api/problem.ts'
@@ -43,7 +43,7 @@ export function OnOff({ destination, label, spoken, description, onSaved }: OnOf
         onChange={() => (enabled ? open() : turn(true))}
         disabled={replace.isPending}
       />
-      {!opened && <Refusal error={replace.error} title={isConflict(replace.error) ? CHANGED : undefined} />}
+      {!opened && <NotTurned error={replace.error} />}
       <Confirm
         opened={opened}
         onClose={close}
@@ -64,4 +64,11 @@ export function OnOff({ destination, label, spoken, description, onSaved }: OnOf
   )
 }
 
-const CHANGED = 'Somebody else has just changed it: it is shown as it is now. Look, and try again'
+function NotTurned({ error }: { error: unknown }) {
+  if (!isConflict(error)) return <Refusal error={error} />
+  return (
+    <Alert color="yellow" role="alert">
+      Somebody else has just changed it: it is shown as it is now. Look, and try again.
+    </Alert>
+  )
+}
