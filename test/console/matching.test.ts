@@ -9,6 +9,7 @@ import { spanOf } from '../../console/src/views/destinations/span.ts'
 test('a list is filtered by words, in whatever case and order', () => {
   const names = ['Shop of Anna', 'iOS app', 'Blog']
   expect(matching(names, ' anna SHOP ', String)).toEqual(['Shop of Anna'])
+  expect(matching(names, 'anna blog', String)).toEqual([])
   expect(matching(names, ' ', String)).toBe(names)
 })
 
