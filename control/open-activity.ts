@@ -51,7 +51,7 @@ export async function openActivity(
       openFeed({
         connection,
         sources: settings.sources,
-        attempts: attempts.newest.all,
+        attemptsOf: attempts.ofMessage,
         onAttempt: attempts.onAttempt,
         decodeEvent: decodeOrPass(event.codec, event.onUnreadable),
         decodeRejected: decodeOrPass(rejected.codec, rejected.onUnreadable),

@@ -21,6 +21,8 @@ export type Begun = { topic: string; partition: number; low: number; from: numbe
 
 export type Tail = {
   begun: readonly Begun[]
+  /** When a broker last answered, in ms of `performance.now()`. */
+  fetchedAt(): number
   /** Resolves when all that was in the topics at the start has been handed over; never after `close`. */
   caughtUp: Promise<void>
   close(): Promise<void>
@@ -58,6 +60,7 @@ export async function openTail(options: TailOptions): Promise<Tail> {
   const ends = new Map<string, number>()
   const { promise: caughtUp, resolve: atEnd } = Promise.withResolvers<void>()
   const admin = connection.kafka.admin()
+  let fetchedAt = performance.now()
   const consumer = connection.kafka.consumer({
     groupId,
     minBytes: FETCH_BYTES,
@@ -71,6 +74,9 @@ export async function openTail(options: TailOptions): Promise<Tail> {
     // a group without commits begins anew after each join: each partition goes on where it was
     for (const [topic, partitions] of Object.entries(payload.memberAssignment))
       for (const partition of partitions) goOn(topic, partition)
+  })
+  consumer.on(consumer.events.FETCH, () => {
+    fetchedAt = performance.now()
   })
   // also told of batches that hold nothing but a transaction's marker, which no handler sees
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) =>
@@ -130,7 +136,7 @@ export async function openTail(options: TailOptions): Promise<Tail> {
     if (ends.size === 0) atEnd()
     await consumer.subscribe({ topics: options.topics.map(connection.named), fromBeginning: true })
     await consumer.run({ autoCommit: false, eachBatch })
-    return { begun, caughtUp, close }
+    return { begun, caughtUp, fetchedAt: () => fetchedAt, close }
   } catch (error) {
     await close()
     throw error

@@ -4,17 +4,19 @@ import type { Attempt } from '../../schemas/attempt.ts'
 import type { Codec } from '../../schemas/codec.ts'
 import { ATTEMPTS } from '../../schemas/topics.ts'
 import { decodeOrPass, type Unreadable } from '../newest/decode.ts'
-import { type Loading, loadingOf } from '../newest/loaded.ts'
-import { createNewest, type Newest } from '../newest/newest.ts'
+import { type Followed, followed } from '../newest/loaded.ts'
+import type { Newest } from '../newest/newest.ts'
+import { createHeld, type Held } from './held.ts'
 import type { HeldAttempt } from './query.ts'
 
 /** The attempts of late, of all deliverers. */
-export type Attempts = Loading & {
-  newest: Pick<Newest<HeldAttempt>, 'all' | 'page' | 'oldest'>
-  /** Tells of each attempt that is read from now on. @returns how to hear no more. */
-  onAttempt(listener: (attempt: Attempt) => void): () => void
-  close(): Promise<void>
-}
+export type Attempts = Followed &
+  Pick<Held, 'ofMessage'> & {
+    newest: Pick<Newest<HeldAttempt>, 'all' | 'page' | 'oldest'>
+    /** Tells of each attempt that is read from now on. @returns how to hear no more. */
+    onAttempt(listener: (attempt: Attempt) => void): () => void
+    close(): Promise<void>
+  }
 
 const MOST = 10_000
 const MOST_BYTES = 32 * 1024 * 1024
@@ -30,11 +32,7 @@ export async function followAttempts(options: {
   onFatal: (error: Error) => void
 }): Promise<Attempts> {
   const { connection, codec, onUnreadable, onRead, onFatal } = options
-  const newest = createNewest<HeldAttempt>({
-    most: MOST,
-    mostBytes: MOST_BYTES,
-    bytesOf: ({ bytes }) => bytes,
-  })
+  const { newest, ofMessage } = createHeld({ most: MOST, mostBytes: MOST_BYTES })
   const listeners = new Set<(attempt: Attempt) => void>()
   const decode = decodeOrPass(codec, onUnreadable)
   const tail = await openTail({
@@ -51,7 +49,8 @@ export async function followAttempts(options: {
   })
   return {
     newest,
-    ...loadingOf(tail, newest),
+    ...followed(tail, newest),
+    ofMessage,
     onAttempt(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)

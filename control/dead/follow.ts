@@ -5,14 +5,14 @@ import type { Codec } from '../../schemas/codec.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import { DEAD } from '../../schemas/topics.ts'
 import { decodeOrPass, type Unreadable } from '../newest/decode.ts'
-import { type Loading, loadingOf } from '../newest/loaded.ts'
+import { type Followed, followed } from '../newest/loaded.ts'
 import { createNewest, type Newest } from '../newest/newest.ts'
 import { bodiesFrom, type ReadBodies } from './bodies.ts'
 import { createExtent, type Extent, type Lows } from './extent.ts'
 import type { DeadLetter } from './query.ts'
 
 /** The dead letters of late: what each of them is, and where in the topic it lies. */
-export type DeadLetters = Loading & {
+export type DeadLetters = Followed & {
   newest: Pick<Newest<DeadLetter>, 'all' | 'page' | 'oldest'>
   isPartial: Extent['isPartial']
   /** Of the topic now. @throws when Kafka does not answer. */
@@ -55,7 +55,7 @@ export async function followDead(options: {
   extent.begun(tail.begun)
   return {
     newest,
-    ...loadingOf(tail, newest),
+    ...followed(tail, newest),
     isPartial: extent.isPartial,
     lows: reader.bounds,
     readBodies: bodiesFrom(reader, codec),

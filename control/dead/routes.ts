@@ -2,12 +2,14 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Logger } from '../../log.ts'
 import type { Answer } from '../answer.ts'
+import type { AttemptRouteParts } from '../attempts/routes.ts'
 import { path } from '../http.ts'
 import { isoTime, timeShape } from '../iso-time.ts'
 import { isLoadedSoon, loading, unreachable } from '../newest/loaded.ts'
 import { operation } from '../operation.ts'
 import { pageOf } from '../page.ts'
 import { patiently } from '../patience.ts'
+import { afterwards } from './afterwards.ts'
 import { countShape, counts } from './counts.ts'
 import { isThere } from './extent.ts'
 import type { DeadLetters } from './follow.ts'
@@ -23,7 +25,8 @@ const answerShape = pageOf(deadLetterShape).extend({
 })
 
 /** `/dead`: how many deliveries were given up and why, and which, newest first. */
-export function deadRoutes(api: FastifyInstance, { dead, log }: DeadRouteParts): void {
+export function deadRoutes(api: FastifyInstance, parts: DeadRouteParts & AttemptRouteParts): void {
+  const { dead, log } = parts
   path(api, '/dead', {
     GET: operation({
       summary: 'What was given up',
@@ -34,7 +37,7 @@ export function deadRoutes(api: FastifyInstance, { dead, log }: DeadRouteParts):
       async handle({ query }) {
         if (!(await isLoadedSoon(dead))) return loading
         try {
-          return await patiently(answer(dead, query))
+          return await patiently(answer(query, parts))
         } catch (err) {
           log.warn({ err }, 'dead letters could not be read')
           return unreachable
@@ -44,7 +47,10 @@ export function deadRoutes(api: FastifyInstance, { dead, log }: DeadRouteParts):
   })
 }
 
-async function answer(dead: DeadRouteParts['dead'], asked: DeadAsked): Promise<Answer> {
+async function answer(
+  asked: DeadAsked,
+  { dead, attempts }: DeadRouteParts & AttemptRouteParts,
+): Promise<Answer> {
   const lows = await dead.lows()
   const there = dead.newest.all().filter((letter) => isThere(lows, letter))
   const isWanted = isAskedFor(asked)
@@ -60,7 +66,12 @@ async function answer(dead: DeadRouteParts['dead'], asked: DeadAsked): Promise<A
       counts: counts(there),
       partial: dead.isPartial(lows),
       oldest: oldest === null || there.length === 0 ? null : isoTime(oldest),
-      items: items.map((letter) => shownDead(letter, bodies.get(letter))),
+      items: items.map((letter) =>
+        shownDead(letter, {
+          delivery: bodies.get(letter),
+          afterwards: afterwards(letter, attempts.ofMessage(letter.messageId)),
+        }),
+      ),
       next,
     },
   }

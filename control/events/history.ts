@@ -7,7 +7,7 @@ import type { DeadLetter } from '../dead/query.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
 
 type Held = {
-  attempts: Pick<AttemptRouteParts['attempts'], 'newest'>
+  attempts: Pick<AttemptRouteParts['attempts'], 'newest' | 'ofMessage'>
   dead: Pick<DeadRouteParts['dead'], 'newest'>
 }
 
@@ -21,22 +21,24 @@ export type History = {
   knownSince: number
 }
 
-/** Of what is held: one pass over all of it, whatever the number of events. */
+/** Of what is held: of dead letters in one pass over all, whatever the number of events. */
 export function historyOf(
   events: readonly Pick<Event, 'messageId'>[],
   { attempts, dead, now }: Held & { now: number },
 ): History {
   const wanted = new Set(events.map(({ messageId }) => messageId))
-  const tried = attempts.newest.all().filter(({ attempt }) => wanted.has(attempt.messageId))
+  const tried = [...wanted]
+    .flatMap((messageId) => [...attempts.ofMessage(messageId)])
+    .sort((one, other) => one.startedAt - other.startedAt)
   const letters = dead.newest.all().filter(({ messageId }) => wanted.has(messageId))
-  const triedBy = Map.groupBy(tried, ({ attempt }) => attempt.deliveryId)
+  const triedBy = Map.groupBy(tried, ({ deliveryId }) => deliveryId)
   const deadBy = new Map(letters.map((letter) => [letter.deliveryId, letter]))
-  const places = [...tried.map(({ attempt }) => attempt), ...letters]
+  const places = [...tried, ...letters]
   const heldSince = attempts.newest.oldest() ?? Number.NEGATIVE_INFINITY
   return {
     knownSince: Math.max(heldSince, now - ATTEMPTS_KEPT),
     of: (id) => ({
-      attempts: triedBy.get(id)?.map(({ attempt }) => attempt) ?? [],
+      attempts: triedBy.get(id) ?? [],
       dead: deadBy.get(id),
     }),
     destinationsOf: (event) => {

@@ -2,11 +2,11 @@ import type { FastifyInstance } from 'fastify'
 import type { AttemptRouteParts } from '../attempts/routes.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
 import { path } from '../http.ts'
-import { type IngestRouteParts, shownIntake } from '../ingest/routes.ts'
+import { type IngestRouteParts, intakeOf } from '../ingest/routes.ts'
 import { createBroadcast } from '../live/broadcast.ts'
 import { STREAM, streamed } from '../live/stream.ts'
 import { countSkipped } from '../metrics.ts'
-import { isLoadedSoon, loading } from '../newest/loaded.ts'
+import { isLoadedSoon, loading, unreachable } from '../newest/loaded.ts'
 import type { Facts } from '../noun.ts'
 import { operation } from '../operation.ts'
 import { answerTo } from '../refusal.ts'
@@ -25,14 +25,12 @@ export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): voi
   const { health, intake, settings } = parts
   const { destinations } = settings
   const isLoaded = async () => (await isLoadedSoon(parts.attempts)) && (await isLoadedSoon(parts.dead))
-  const overview = () => shownOverview(destinations, health)
+  const isFresh = () => parts.attempts.isFresh() && parts.dead.isFresh()
+  const overview = () => (isFresh() ? shownOverview(destinations, health) : undefined)
   const broadcast = createBroadcast({
     current: {
       health: overview,
-      ingest() {
-        const rates = intake.latest()
-        return rates && shownIntake(rates)
-      },
+      ingest: () => intakeOf(intake),
     },
     onSkipped: countSkipped('slow'),
   })
@@ -41,16 +39,21 @@ export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): voi
   path(api, '/health', {
     GET: operation({
       summary: 'How all destinations are',
-      description: 'Counts are of the last minute.',
+      description:
+        'Counts are of the last minute. 503 when what comes of deliveries has not been read for 30 s.',
       answers: { 200: { description: 'Of each destination.', body: overviewShape } },
-      handle: async () => ((await isLoaded()) ? { status: 200, body: overview() } : loading),
+      async handle() {
+        if (!(await isLoaded())) return loading
+        const body = overview()
+        return body ? { status: 200, body } : unreachable
+      },
     }),
   })
   path(api, '/health/stream', {
     GET: operation({
       summary: 'Watch how all destinations are, and how many calls come in',
       description:
-        'Server-sent events `health` (as `GET /api/health`) and `ingest` (as `GET /api/ingest`), at once and then whenever one has changed, every 2 s at most.',
+        'Server-sent events `health` (as `GET /api/health`) and `ingest` (as `GET /api/ingest`), at once and then whenever one has changed, every 2 s at most; `unavailable` for one of which nothing can be said now.',
       answers: { 200: STREAM },
       refuses: ['too_many_watchers'],
       handle: async ({ method }) => ((await isLoaded()) ? streamed(method, broadcast.watch) : loading),
@@ -66,7 +69,8 @@ export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): voi
       async handle({ params: { id } }) {
         const destination = destinations.get(id)
         if (!destination) return answerTo({ code: 'not_found', what: `destination ${id}` })
-        return (await isLoaded()) ? { status: 200, body: shownHealth(health.of(destination)) } : loading
+        if (!(await isLoaded())) return loading
+        return isFresh() ? { status: 200, body: shownHealth(health.of(destination)) } : unreachable
       },
     }),
   })

@@ -3,7 +3,6 @@ import type { Destination } from '../../schemas/settings.ts'
 import { isoTime, timeShape } from '../iso-time.ts'
 import { BREAKER_STATES } from './breakers.ts'
 import type { DestinationHealth, EndpointHealth, Health } from './health.ts'
-import type { Figures } from './minutes.ts'
 
 const count = z.number().int().nonnegative()
 const duration = z.number().nullable().describe('ms, to within an eighth; null: no POST was made.')
@@ -22,7 +21,7 @@ const minuteShape = z.strictObject({
 
 const nowFields = {
   delivered: count.describe('A minute, as all of these.'),
-  retrying: count,
+  retry: count,
   refused: count,
   deferred: count,
   dead: count,
@@ -65,7 +64,7 @@ export const overviewShape = z.strictObject({
 export function shownHealth({ minutes, now, endpoints }: DestinationHealth): z.infer<typeof healthShape> {
   return {
     minutes: minutes.map(({ at, ...figures }) => ({ at: isoTime(at), ...figures })),
-    now: shownNow(now),
+    now,
     endpoints: endpoints.map(shownEndpoint),
   }
 }
@@ -77,11 +76,9 @@ export const shownOverview = (
 ): z.infer<typeof overviewShape> => ({
   items: [...destinations.values()].map((destination) => {
     const { breaker, ...figures } = lately(destination)
-    return { destinationId: destination.id, ...shownNow(figures), breaker }
+    return { destinationId: destination.id, ...figures, breaker }
   }),
 })
-
-const shownNow = ({ retry, ...figures }: Figures) => ({ ...figures, retrying: retry })
 
 function shownEndpoint({ since, lastError, lastDeliveredAt, ...rest }: EndpointHealth) {
   return {

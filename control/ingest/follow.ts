@@ -1,6 +1,6 @@
 import type { Offsets } from '../../kafka/offsets.ts'
 import { EVENTS, REJECTED } from '../../schemas/topics.ts'
-import type { Loading } from '../newest/loaded.ts'
+import { type Loading, STALE_MS } from '../newest/loaded.ts'
 import { poll } from '../poll.ts'
 import { createRates, MINUTES, type Rates, type Total } from './rates.ts'
 
@@ -19,7 +19,6 @@ export type IngestOptions = {
 }
 
 const EVERY_MS = 2_000
-const STALE_MS = 30_000
 const MINUTE = 60_000
 
 /** How many calls come in, by the ends of their topics: nothing is read for it, and all that writes there counts. */

@@ -21,10 +21,16 @@ const intakeShape = z
   })
   .meta({ id: 'Ingest' })
 
-export const shownIntake = ({ minutes, ...rates }: Rates): z.infer<typeof intakeShape> => ({
+const shownIntake = ({ minutes, ...rates }: Rates): z.infer<typeof intakeShape> => ({
   ...rates,
   minutes: minutes.map(({ at, ...total }) => ({ at: isoTime(at), ...total })),
 })
+
+/** As it is answered; undefined: nothing can be said of it now. */
+export function intakeOf({ latest }: Pick<Ingest, 'latest'>): z.infer<typeof intakeShape> | undefined {
+  const rates = latest()
+  return rates && shownIntake(rates)
+}
 
 /** `/ingest`: how many calls come in. */
 export function ingestRoutes(api: FastifyInstance, { intake }: IngestRouteParts): void {
@@ -35,8 +41,8 @@ export function ingestRoutes(api: FastifyInstance, { intake }: IngestRouteParts)
       answers: { 200: { description: 'Now, and of the last hour.', body: intakeShape } },
       async handle() {
         if (!(await isLoadedSoon(intake))) return loading
-        const rates = intake.latest()
-        return rates ? { status: 200, body: shownIntake(rates) } : unreachable
+        const body = intakeOf(intake)
+        return body ? { status: 200, body } : unreachable
       },
     }),
   })

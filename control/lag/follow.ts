@@ -1,7 +1,8 @@
 import type { Offsets } from '../../kafka/offsets.ts'
-import type { Loading } from '../newest/loaded.ts'
+import { type Loading, STALE_MS } from '../newest/loaded.ts'
 import { poll } from '../poll.ts'
 import { createHistory } from './history.ts'
+import { createHour, type Moment } from './hour.ts'
 import type { LagItem } from './item.ts'
 import { look } from './look.ts'
 import { readPast } from './past.ts'
@@ -13,6 +14,8 @@ export type Report = { at: number; items: readonly LagItem[] }
 export type Lag = Loading & {
   /** What the last look has shown; undefined before the first, and when the last one is too old. */
   latest(): Report | undefined
+  /** What the looks of the last hour have shown, oldest first. */
+  hour(): readonly Moment[]
   close(): Promise<void>
 }
 
@@ -32,12 +35,12 @@ export type LagOptions = {
 export const EVERY_MS = 2_000
 /** Twenty seconds: longer than a restart takes, or an attempt by the default settings. */
 export const LOOKS = 10
-const STALE_MS = 30_000
 
 /** Looks at all consumer groups from outside, so that one whose consumers are dead shows as well. One look at a time. */
 export function followLag(options: LagOptions): Lag {
   const { open, readings, onFailed, everyMs = EVERY_MS, looks = LOOKS, staleMs = STALE_MS } = options
   const history = createHistory(looks)
+  const hour = createHour()
   const { promise: loaded, resolve: onLoaded } = Promise.withResolvers<void>()
   let report: Report | undefined
   let lookedAt = Number.NEGATIVE_INFINITY
@@ -51,6 +54,7 @@ export function followLag(options: LagOptions): Lag {
         history.begin(reading.topic, await readPast(offsets, reading, Date.now()))
     const seen = await look(offsets, read, Date.now)
     report = { at: seen.at, items: history.add(seen) }
+    hour.add(report)
     lookedAt = performance.now()
     onLoaded()
   }
@@ -60,6 +64,7 @@ export function followLag(options: LagOptions): Lag {
     loaded,
     isLoaded: () => report !== undefined,
     latest,
+    hour: hour.all,
     close,
   }
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { path } from '../http.ts'
+import { type IngestRouteParts, intakeOf } from '../ingest/routes.ts'
 import { isoTime, timeShape } from '../iso-time.ts'
 import { createBroadcast } from '../live/broadcast.ts'
 import { STREAM, streamed } from '../live/stream.ts'
@@ -12,17 +13,33 @@ import { undoneByKind, undoneShape } from '../tasks/undone.ts'
 import type { Lag, Report } from './follow.ts'
 import { lagItemShape } from './item.ts'
 
-export type LagRouteParts = { lag: Omit<Lag, 'close'>; tasks: Pick<Tasks, 'undone'> }
+export type LagRouteParts = IngestRouteParts & { lag: Omit<Lag, 'close'>; tasks: Pick<Tasks, 'undone'> }
 
 const lagShape = z.strictObject({ group: z.string().optional(), topic: z.string().optional() })
+const hourShape = z.strictObject({
+  items: z
+    .array(
+      z.strictObject({
+        at: timeShape,
+        groups: z.array(
+          z.strictObject({
+            group: z.string(),
+            lag: z.number().describe('Of all partitions.'),
+            lagSeconds: z.number().nullable().describe('Of the partition that is furthest behind.'),
+          }),
+        ),
+      }),
+    )
+    .describe('One in ten seconds, oldest first; from before this process began there is none.'),
+})
 const answerShape = z.strictObject({
   items: z.array(lagItemShape),
   tasks: z.array(undoneShape).describe('What control has still to do, whatever is asked for.'),
   at: timeShape,
 })
 
-/** `/lag`: how far each consumer group is behind, in each partition. `/lag/stream`: the same, live. */
-export function lagRoutes(api: FastifyInstance, { lag, tasks }: LagRouteParts): void {
+/** `/lag`: how far each consumer group is behind, in each partition. `/lag/hour`: and was, of late. `/lag/stream`: the same, live, and what comes in. */
+export function lagRoutes(api: FastifyInstance, { lag, tasks, intake }: LagRouteParts): void {
   const shown = (report: Report) => shownReport(report, tasks)
   const broadcast = createBroadcast({
     current: {
@@ -30,6 +47,7 @@ export function lagRoutes(api: FastifyInstance, { lag, tasks }: LagRouteParts): 
         const report = lag.latest()
         return report && shown(report)
       },
+      ingest: () => intakeOf(intake),
     },
     onSkipped: countSkipped('slow'),
   })
@@ -51,11 +69,21 @@ export function lagRoutes(api: FastifyInstance, { lag, tasks }: LagRouteParts): 
       },
     }),
   })
+  path(api, '/lag/hour', {
+    GET: operation({
+      summary: 'How far each consumer group was behind in the last hour',
+      answers: { 200: { description: 'Of each group, every ten seconds.', body: hourShape } },
+      handle() {
+        const items = lag.hour().map(({ at, groups }) => ({ at: isoTime(at), groups: [...groups] }))
+        return { status: 200, body: { items } }
+      },
+    }),
+  })
   path(api, '/lag/stream', {
     GET: operation({
-      summary: 'Watch how far each consumer group is behind',
+      summary: 'Watch how far each consumer group is behind, and how many calls come in',
       description:
-        'Server-sent events `lag` (as `GET /api/lag`), at once and then with each look, every 2 s.',
+        'Server-sent events `lag` (as `GET /api/lag`) and `ingest` (as `GET /api/ingest`), at once and then whenever one has changed, every 2 s at most; `unavailable` for one of which nothing can be said now.',
       answers: { 200: STREAM },
       refuses: ['too_many_watchers'],
       handle: async ({ method }) => ((await isLoadedSoon(lag)) ? streamed(method, broadcast.watch) : loading),

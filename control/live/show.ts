@@ -34,8 +34,8 @@ export type Show = {
 
 export type ShowParts = {
   sources: ReadonlyMap<string, Pick<Source, 'writeKey'>>
-  /** Those that are known, oldest first. */
-  attempts: () => readonly { attempt: Attempt }[]
+  /** Those that are known of a message, of any source. */
+  attemptsOf: (messageId: string) => Iterable<Attempt>
   decodeEvent: Decode<Event>
   decodeRejected: Decode<Rejected>
   /** Milliseconds of a monotonic clock. */
@@ -46,7 +46,7 @@ export type ShowParts = {
 type OnShown = (message: string, messageId?: string) => void
 
 export function createShow(parts: ShowParts): Show {
-  const { sources, attempts, decodeEvent, decodeRejected, now, onSkipped } = parts
+  const { sources, decodeEvent, decodeRejected, now, onSkipped } = parts
   const recent = createRecent()
   const channels = new Map<string, Channel>()
   let hasBegun = false
@@ -72,10 +72,13 @@ export function createShow(parts: ShowParts): Show {
       )
   }
 
-  function* attemptsOf(watched: string, messageIds: ReadonlySet<string>): Generator<string> {
-    for (const { attempt } of attempts())
-      if ((watched === ALL || attempt.sourceId === watched) && messageIds.has(attempt.messageId))
-        yield sse('attempt', shownAttempt(attempt))
+  /** Oldest first. */
+  function attemptsOf(watched: string, messageIds: readonly string[]): string[] {
+    return messageIds
+      .flatMap((messageId) => [...parts.attemptsOf(messageId)])
+      .filter(({ sourceId }) => watched === ALL || sourceId === watched)
+      .sort((one, other) => one.startedAt - other.startedAt)
+      .map((attempt) => sse('attempt', shownAttempt(attempt)))
   }
 
   function show(watched: string, raw: RawCall): void {
@@ -86,7 +89,7 @@ export function createShow(parts: ShowParts): Show {
       channel.send(message)
       // a fast receiver's answer may have come before the call itself
       if (messageId !== undefined && channel.showsFirst(messageId))
-        for (const known of attemptsOf(watched, new Set([messageId]))) channel.send(known)
+        for (const known of attemptsOf(watched, [messageId])) channel.send(known)
     })
   }
 
@@ -123,7 +126,7 @@ export function createShow(parts: ShowParts): Show {
           channel.showsFirst(messageId)
           messageIds.add(messageId)
         })
-      for (const message of attemptsOf(watched, messageIds)) watcher.send(message)
+      for (const message of attemptsOf(watched, [...messageIds])) watcher.send(message)
       watcher.send(sse('ready', { calls: last.length }))
       channel.watchers.add(watcher)
     },

@@ -7,14 +7,21 @@ import type { Place } from './place.ts'
 /** What is read from a topic before anything can be said of it. `loaded` never rejects. */
 export type Loading = { loaded: Promise<void>; isLoaded(): boolean }
 
+/** What is read as it comes. `isFresh`: Kafka has answered of late; else nobody knows what came since. */
+export type Followed = Loading & { isFresh(): boolean }
+
+/** When Kafka has not answered for so long, nothing is told any more. */
+export const STALE_MS = 30_000
+
 /** @returns how far the reading of a tail into `newest` is; `newest` is told what there was before. */
-export function loadingOf(tail: Tail, newest: Pick<Newest<Place>, 'begunLate'>): Loading {
+export function followed(tail: Tail, newest: Pick<Newest<Place>, 'begunLate'>): Followed {
   let isLoaded = false
   const loaded = tail.caughtUp.then(() => {
     newest.begunLate(begunLate(tail))
     isLoaded = true
   })
-  return { loaded, isLoaded: () => isLoaded }
+  const isFresh = () => performance.now() - tail.fetchedAt() < STALE_MS
+  return { loaded, isLoaded: () => isLoaded, isFresh }
 }
 
 /** Half of what is there would be taken for all of it. */

@@ -14,12 +14,13 @@ import { isLoadedSoon, loading } from '../newest/loaded.ts'
 import type { Facts } from '../noun.ts'
 import { type Asked, json, operation } from '../operation.ts'
 import { unavailable } from '../outcome.ts'
-import { page, pageOf, pageShape } from '../page.ts'
+import { pageOf } from '../page.ts'
 import { patiently } from '../patience.ts'
 import { answerTo, type Refusal } from '../refusal.ts'
 import type { Tasks } from '../tasks/follow.ts'
 import { taskRecord } from '../tasks/record.ts'
 import { decideReplay, replayShape } from './decide.ts'
+import { listed, replaysShape } from './list.ts'
 import { topicOf } from './make.ts'
 import { shownReplay, shownShape } from './shown.ts'
 import { spanning, taskOf } from './task.ts'
@@ -43,10 +44,10 @@ export function replayRoutes(api: FastifyInstance, parts: ReplayRouteParts): voi
   path(api, '/replays', {
     GET: operation({
       summary: 'List replays',
-      query: pageShape,
-      answers: { 200: { description: 'A page, in the order of ids.', body: pageOf(shownShape) } },
+      query: replaysShape,
+      answers: { 200: { description: 'A page.', body: pageOf(shownShape) } },
       handle({ query }) {
-        const { items, next } = page(replays.values(), query)
+        const { items, next } = listed(replays.values(), query)
         return { status: 200, body: { items: items.map(shownReplay), next } }
       },
     }),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import {
+  draftFaults,
   draftOf,
-  headerFaults,
   newHeader,
   newWebhook,
   webhooksOf,
@@ -36,7 +36,7 @@ test('a stored value that nobody touches is kept, and one that is typed replaces
 })
 
 test('of two headers of one name none is lost without a word', () => {
-  expect(headerFaults([webhook(), webhook(header('X-Team'), header('x-team '))])).toEqual([
+  expect(draftFaults([webhook(), webhook(header('X-Team'), header('x-team '))])).toEqual([
     {
       pointer: '/webhooks/1/headers/x-team',
       code: 'duplicate_header',
@@ -46,5 +46,21 @@ test('of two headers of one name none is lost without a word', () => {
 })
 
 test('a header without a name is named, and one with a name is in order', () => {
-  expect(headerFaults([webhook(header('X-Team'), header(' '))])).toMatchObject([{ code: 'required' }])
+  expect(draftFaults([webhook(header('X-Team'), header(' '))])).toMatchObject([{ code: 'required' }])
+})
+
+test('a stored value is kept for its own URL and name alone: changed, it has to be typed again', () => {
+  const [kept] = draftOf([{ url: 'https://crm.example/', headers: { 'X-Key': '***' } }])
+  const [one] = kept?.headers ?? []
+  if (!kept || !one) throw new Error('there is one')
+  const elsewhere = { ...kept, url: 'https://crm.example/v2' }
+  const renamed = { ...kept, headers: [{ ...one, name: 'X-Token' }] }
+  for (const draft of [elsewhere, renamed]) {
+    expect(webhooksOf([draft])[0]?.headers).not.toMatchObject({ 'X-Key': '***' })
+    expect(draftFaults([draft])).toMatchObject([{ code: 'nothing_to_keep' }])
+  }
+  const typed = { ...elsewhere, headers: [{ ...one, value: 'again' }] }
+  expect([draftFaults([typed]), webhooksOf([typed])[0]?.headers]).toEqual([[], { 'X-Key': 'again' }])
+  const inCapitals = { ...kept, headers: [{ ...one, name: 'x-key ' }] }
+  expect([draftFaults([inCapitals]), webhooksOf([inCapitals])[0]?.headers]).toEqual([[], { 'x-key': '***' }])
 })

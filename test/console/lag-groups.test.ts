@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { LagItem } from '../../console/src/api/lag.ts'
 import { groupsOf, worstOf } from '../../console/src/views/lag/group.ts'
+import { type LagItem, pastOf, series, withLook } from '../../console/src/views/lag/past.ts'
 
 const item = (fields: Partial<LagItem>): LagItem => ({
   group: 'router',
@@ -42,4 +42,33 @@ test('a replay, whose seconds are not known, has none', () => {
 test('a stopped consumer is worse than one that falls behind', () => {
   const groups = groupsOf([item({ status: 'warn' }), item({ group: 'deliverer', status: 'stop' })])
   expect(worstOf(groups)).toBe('stop')
+})
+
+test('of what is past the sums are held: twenty minutes of them, each look once', () => {
+  const look = (second: number, lag: number) => ({
+    at: new Date(second * 1_000).toISOString(),
+    items: [item({ lag, lagSeconds: second }), item({ lag, partition: 1, lagSeconds: 0 })],
+  })
+  let past = withLook([], look(0, 1))
+  expect(withLook(past, look(0, 1))).toBe(past)
+  for (let second = 2; second <= 1_400; second += 2) past = withLook(past, look(second, 1))
+  expect(past).toHaveLength(600)
+  expect(series(past.slice(-2), 'records')).toMatchObject({
+    times: ['1970-01-01T00:23:18.000Z', '1970-01-01T00:23:20.000Z'],
+    lines: [{ label: 'router', values: [2, 2] }],
+  })
+  expect(series(past.slice(-1), 'seconds').lines[0]?.values).toEqual([1_400])
+})
+
+test('before what was told comes the hour that control has held', () => {
+  const at = (second: number) => new Date(second * 1_000).toISOString()
+  const hour = [0, 10, 20].map((second) => ({
+    at: at(second),
+    groups: [{ group: 'router', lag: second, lagSeconds: null }],
+  }))
+  const past = pastOf(hour, withLook([], { at: at(15), items: [item({ lag: 7 })] }))
+  expect(series(past, 'records')).toMatchObject({
+    times: [at(0), at(10), at(15)],
+    lines: [{ label: 'router', values: [0, 10, 7] }],
+  })
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Attempt, Call } from '../../console/src/api/live.ts'
-import { type Live, NOTHING, type Told, told, upshots } from '../../console/src/views/live/rows.ts'
+import { type Live, NOTHING, after as next, type Told, upshots } from '../../console/src/views/live/rows.ts'
 
 const call = (messageId: string, second: number): Call => ({
   messageId,
@@ -26,7 +26,9 @@ const attempt = (fields: Partial<Attempt> = {}): Attempt => ({
   ...fields,
 })
 
-const after = (...messages: Told[]): Live => messages.reduce(told, NOTHING)
+const told = (live: Live, ...messages: Told[]) => next(live, { did: 'told', messages })
+const after = (...messages: Told[]): Live =>
+  messages.reduce<Live>((live, message) => told(live, message), NOTHING)
 const came = (id: string, second: number): Told => ({ name: 'call', id, data: call(id, second) })
 
 test('calls are shown newest first, also where partitions tell them in another order', () => {
@@ -48,6 +50,7 @@ test('an attempt stands at its call', () => {
 test('a page that is open all day holds two hundred calls', () => {
   const many = Array.from({ length: 250 }, (_, index) => came(`m${index}`, 1))
   expect(after(...many).rows).toHaveLength(200)
+  expect(told(NOTHING, ...many).rows).toEqual(after(...many).rows)
 })
 
 test('what was not shown is counted, and what was there at the beginning is known', () => {
@@ -64,4 +67,30 @@ test('of each destination the last attempt counts, and of several URLs at once t
   const other = attempt({ attempt: 2, urlIndex: 1, outcome: 'retry', status: 500 })
   const elsewhere = attempt({ destinationId: 'billing', outcome: 'retry' })
   expect(upshots([first, second, other, elsewhere])).toEqual([second, elsewhere])
+})
+
+test('a call that somebody has opened stays, however much comes', () => {
+  const opened = next(after(came('m1', 1)), { did: 'toggle', id: 'm1' })
+  const many = Array.from({ length: 250 }, (_, index) => came(`later${index}`, 2))
+  const full = told(opened, ...many)
+  expect([full.rows.length, full.rows.at(-1)?.id]).toEqual([201, 'm1'])
+  const closed = told(next(full, { did: 'toggle', id: 'm1' }), came('last', 3))
+  expect(closed.rows.map(({ id }) => id)).not.toContain('m1')
+})
+
+test('while it is paused nothing moves, and what came is there when it goes on', () => {
+  const paused = next(after(came('m1', 1)), { did: 'pause' })
+  const tried: Told = { name: 'attempt', id: '', data: attempt({ messageId: 'm2' }) }
+  const later = told(paused, came('m2', 2), tried)
+  expect(later.rows).toBe(paused.rows)
+  expect(later.waiting).toHaveLength(2)
+  const on = next(later, { did: 'pause' })
+  expect(on).toMatchObject({ waiting: undefined, rows: [{ id: 'm2', attempts: [{}] }, { id: 'm1' }] })
+})
+
+test('a call that nothing was said of is the same object: its row is not drawn anew', () => {
+  const before = after(came('m1', 1), came('m2', 2))
+  const { rows } = told(before, { name: 'attempt', id: '', data: attempt({ messageId: 'm2' }) })
+  expect(rows[1]).toBe(before.rows[1])
+  expect(rows[0]).not.toBe(before.rows[0])
 })

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { DeadLetter } from '../../console/src/api/dead.ts'
-import { ofFilter, ofLetters } from '../../console/src/views/dead/wanted.ts'
+import { filterIn } from '../../console/src/views/dead/filter.ts'
+import { newReplayId, ofFilter, ofLetters, possible } from '../../console/src/views/dead/wanted.ts'
 import { replayShape } from '../../control/replays/decide.ts'
 
 const letter = (deliveryId: string, destinationId = 'crm'): DeadLetter => ({
@@ -11,7 +12,21 @@ const letter = (deliveryId: string, destinationId = 'crm'): DeadLetter => ({
   deadAt: '2026-01-02T03:04:05.000Z',
   attempts: [],
   body: '{}',
+  afterwards: null,
 })
+
+const counted = (destinationId: string, reason: string) => ({ destinationId, reason, count: 1 })
+const there = {
+  counts: [counted('crm', 'refused'), counted('billing', 'refused'), counted('erp', 'window_expired')],
+  isPartial: false,
+  destinations: [
+    { id: 'crm', enabled: true },
+    { id: 'billing', enabled: false },
+    { id: 'mail', enabled: true },
+  ],
+  letters: [letter('d1')],
+  now: Date.parse('2026-01-02T12:00:00.000Z'),
+}
 
 test('a selection is one replay for each destination, which the API takes', () => {
   const wanted = ofLetters([letter('d1'), letter('d2', 'billing'), letter('d3')])
@@ -19,7 +34,7 @@ test('a selection is one replay for each destination, which the API takes', () =
     { destinationId: 'crm', what: 'dead', deliveryIds: ['d1', 'd3'] },
     { destinationId: 'billing', what: 'dead', deliveryIds: ['d2'] },
   ])
-  for (const each of wanted) expect(replayShape.safeParse(each).success).toBe(true)
+  for (const each of wanted) expect(replayShape.safeParse({ ...each, id: newReplayId() }).success).toBe(true)
 })
 
 test('more than a thousand go in several', () => {
@@ -28,14 +43,39 @@ test('more than a thousand go in several', () => {
 })
 
 test('all of a filter is asked for by the filter, not by what is on the page', () => {
-  const since = '2026-01-02T00:00:00.000Z'
-  const wanted = ofFilter({ destinationId: 'crm', reason: 'refused', since }, [letter('d1')])
-  expect(wanted).toEqual([{ destinationId: 'crm', what: 'dead', reason: 'refused', from: since }])
+  const filter = filterIn(new URLSearchParams('destinationId=crm&reason=refused&hours=24&since=1'))
+  const wanted = ofFilter(filter, there)
+  expect(wanted).toEqual([
+    { destinationId: 'crm', what: 'dead', reason: 'refused', from: '2026-01-01T12:00:00.000Z' },
+  ])
   expect(replayShape.safeParse(wanted[0]).success).toBe(true)
 })
 
+test('of every destination that is counted, whatever is on the page; of all where not all are counted', () => {
+  const idsOf = (...asked: Parameters<typeof ofFilter>) =>
+    ofFilter(...asked).map(({ destinationId }) => destinationId)
+  expect(idsOf({}, there)).toEqual(['crm', 'billing', 'erp'])
+  expect(idsOf({ reason: 'refused' }, there)).toEqual(['crm', 'billing'])
+  expect(idsOf({}, { ...there, isPartial: true })).toEqual(['crm', 'billing', 'erp', 'mail'])
+})
+
 test('of one message its own letters alone are replayed', () => {
-  expect(ofFilter({ messageId: 'm1' }, [letter('d1')])).toEqual([
+  expect(ofFilter({ messageId: 'm1' }, there)).toEqual([
     { destinationId: 'crm', what: 'dead', deliveryIds: ['d1'] },
   ])
+})
+
+test('a destination that is off or gone is left out, and named', () => {
+  const { wanted, leftOut } = possible(ofFilter({}, there), there.destinations)
+  expect(wanted.map(({ destinationId }) => destinationId)).toEqual(['crm'])
+  expect(leftOut).toEqual([
+    { destinationId: 'billing', why: 'off' },
+    { destinationId: 'erp', why: 'gone' },
+  ])
+  // which there are is not known so far: the API refuses what cannot be
+  expect(possible(ofFilter({}, there), undefined).wanted).toHaveLength(3)
+})
+
+test('what no filter has is passed over in an address', () => {
+  expect(filterIn(new URLSearchParams('reason=bad&hours=5&messageId=&since=2026'))).toEqual({})
 })

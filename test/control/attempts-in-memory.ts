@@ -1,6 +1,5 @@
-import type { HeldAttempt } from '../../control/attempts/query.ts'
+import { createHeld } from '../../control/attempts/held.ts'
 import type { AttemptRouteParts } from '../../control/attempts/routes.ts'
-import { createNewest } from '../../control/newest/newest.ts'
 import type { Attempt } from '../../schemas/attempt.ts'
 
 export const anAttempt = (fields: Partial<Attempt> = {}): Attempt => ({
@@ -20,9 +19,13 @@ export const anAttempt = (fields: Partial<Attempt> = {}): Attempt => ({
 })
 
 /** The attempts that control holds, as if they had been read from one partition in this order. */
-export function attemptsHeld(attempts: readonly Attempt[] = []): AttemptRouteParts {
-  const newest = createNewest<HeldAttempt>({ most: 1_000 })
+export function attemptsHeld(
+  attempts: readonly Attempt[] = [],
+  more: Partial<AttemptRouteParts['attempts']> = {},
+): AttemptRouteParts {
+  const { newest, ofMessage } = createHeld({ most: 1_000, mostBytes: Number.POSITIVE_INFINITY })
   for (const [offset, attempt] of attempts.entries())
     newest.add({ time: attempt.startedAt, partition: 0, offset, attempt, bytes: 0 })
-  return { attempts: { newest, loaded: Promise.resolve(), isLoaded: () => true } }
+  const held = { newest, ofMessage, loaded: Promise.resolve(), isLoaded: () => true, isFresh: () => true }
+  return { attempts: { ...held, ...more } }
 }

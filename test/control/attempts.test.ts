@@ -108,10 +108,10 @@ describe('asked for what cannot be', () => {
 })
 
 test('who asks while they are still read waits, as a part would be taken for all', async () => {
-  const { newest } = attemptsHeld([anAttempt()]).attempts
+  const held = attemptsHeld([anAttempt()]).attempts
   let isLoaded = false
   const attempts = {
-    newest,
+    ...held,
     isLoaded: () => isLoaded,
     get loaded() {
       return new Promise<void>((resolve) => setImmediate(resolve)).then(() => {

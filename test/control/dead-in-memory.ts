@@ -47,6 +47,7 @@ export function deadHeld(
       newest,
       loaded: Promise.resolve(),
       isLoaded: () => true,
+      isFresh: () => true,
       isPartial,
       lows: async () => lows,
       readBodies,

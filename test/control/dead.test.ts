@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Delivery } from '../../schemas/delivery.ts'
 import { api, VIEW } from './api.ts'
+import { anAttempt, attemptsHeld } from './attempts-in-memory.ts'
 import { aDeadOne, deadHeld } from './dead-in-memory.ts'
 
 const minute = (minutes: number) => Date.parse('2026-01-02T03:00:00.000Z') + minutes * 60_000
@@ -45,6 +46,7 @@ test('a dead letter is told with why, every attempt and its body, byte for byte'
             },
           ],
           body: '{"b":1, "a":"é"}',
+          afterwards: null,
         },
       ],
       next: null,
@@ -129,4 +131,14 @@ test.each([
 ])('asked for what cannot be: %s', async (query, pointer, code) => {
   const { status, json } = await ask([], query)
   expect([status, json.errors]).toMatchObject([400, [{ pointer, code }]])
+})
+
+test('of a dead letter that was replayed it is told what came of it', async () => {
+  const letter = aDeadOne()
+  const at = (letter.deadAt ?? 0) + 60_000
+  const tried = anAttempt({ deliveryId: letter.deliveryId, messageId: letter.messageId, startedAt: at })
+  const { json } = await api({}, { ...deadHeld([letter]), ...attemptsHeld([tried]) }).ask({
+    url: '/api/dead',
+  })
+  expect(json.items).toMatchObject([{ afterwards: { outcome: 'delivered', at: '2026-01-02T03:05:05.678Z' } }])
 })

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { createHealth } from '../../control/health/health.ts'
 import type { Attempt } from '../../schemas/attempt.ts'
 import { api, VIEW } from './api.ts'
-import { anAttempt } from './attempts-in-memory.ts'
+import { anAttempt, attemptsHeld } from './attempts-in-memory.ts'
+import { deadHeld } from './dead-in-memory.ts'
 import { crm } from './in-memory.ts'
 
 const now = Date.parse('2026-01-02T03:04:05.678Z')
@@ -66,7 +67,7 @@ test('POSTs are counted by what came of them, deliveries that were given up, and
   ])
   health.died({ destinationId: 'crm', time: now })
   const { json } = await ask(health, '/api/destinations/crm/health')
-  expect(json.now).toEqual({ delivered: 1, retrying: 2, refused: 0, deferred: 1, dead: 1, p50: 12, p99: 12 })
+  expect(json.now).toEqual({ delivered: 1, retry: 2, refused: 0, deferred: 1, dead: 1, p50: 12, p99: 12 })
   expect(json.minutes.at(-1)).toMatchObject({ delivered: 1, retry: 2, deferred: 1, dead: 1 })
   expect(json.endpoints).toEqual([
     {
@@ -100,7 +101,7 @@ test('all destinations are told of at once, with the worst breaker of each', asy
     items: [
       { destinationId: 'crm', delivered: 1, breaker: 'closed' },
       // both of its webhooks are at one origin
-      { destinationId: 'erp', retrying: 5, breaker: 'open' },
+      { destinationId: 'erp', retry: 5, breaker: 'open' },
     ],
   })
 })
@@ -108,7 +109,7 @@ test('all destinations are told of at once, with the worst breaker of each', asy
 test('attempts from before the settings were known count for breakers as well', async () => {
   const open = Array.from({ length: 5 }, (_, each) => failed({ startedAt: now - 100 + each }))
   const { json } = await ask(held([], open), '/api/destinations/crm/health')
-  expect(json).toMatchObject({ now: { retrying: 5 }, endpoints: [{ breaker: 'open' }] })
+  expect(json).toMatchObject({ now: { retry: 5 }, endpoints: [{ breaker: 'open' }] })
 })
 
 test('an attempt from before then counts once', async () => {
@@ -122,4 +123,17 @@ test('of a destination that is not there: 404', async () => {
     status: 404,
     json: { code: 'not_found', message: 'There is no destination gone' },
   })
+})
+
+test('when attempts or dead letters have not been read for a while, nothing old is told as if it were of now', async () => {
+  for (const parts of [attemptsHeld([], { isFresh: () => false }), deadHeld([], { isFresh: () => false })]) {
+    const { ask, app, close } = api({ destinations: [crm] }, parts)
+    await app.ready()
+    for (const url of ['/api/health', '/api/destinations/crm/health'])
+      expect(await ask({ url })).toMatchObject({ status: 503, json: { code: 'unavailable' } })
+    const stream = ask({ url: '/api/health/stream' })
+    await ask({ url: '/api/health' })
+    await close()
+    expect((await stream).text).toContain('event: unavailable\ndata: {"event":"health"}')
+  }
 })

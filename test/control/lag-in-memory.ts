@@ -47,6 +47,7 @@ export const lagHeld = (
   lag: {
     loaded: Promise.resolve(),
     isLoaded: () => true,
+    hour: () => [],
     latest: () => ({ at: Date.parse('2026-01-02T03:04:05.678Z'), items }),
     ...more,
   },

@@ -113,7 +113,12 @@ test('the streams of lag and health tell what their paths do, and end with the p
     status: 200,
     headers: { 'content-type': 'text/event-stream; charset=utf-8' },
   })
-  expect(told(lagStream?.text ?? '')).toEqual(new Map([['lag', lagJson]]))
+  expect(told(lagStream?.text ?? '')).toEqual(
+    new Map([
+      ['lag', lagJson],
+      ['ingest', ingestJson],
+    ]),
+  )
   expect(told(healthStream?.text ?? '')).toEqual(
     new Map([
       ['health', healthJson],

@@ -42,7 +42,7 @@ function show(parts: Partial<ShowParts> = {}) {
       ['shop', { writeKey: 'shop-write-key' }],
       ['blog', { writeKey: 'blog-write-key' }],
     ]),
-    attempts: () => [],
+    attemptsOf: () => [],
     decodeEvent: (value, onValue) => onValue(JSON.parse(String(value))),
     decodeRejected: (value, onValue) => onValue(JSON.parse(String(value))),
     now: () => clock.now,
@@ -129,10 +129,9 @@ describe('what became of a call', () => {
 
   test('is told of the last calls too, and when it was known before the call', () => {
     const elsewhere = tried('old', 503, { sourceId: 'blog' })
-    const attempts = [tried('fast', 200), tried('old', 200), tried('other', 200), elsewhere].map(
-      (attempt) => ({ attempt }),
-    )
-    const { call, begin, join } = show({ attempts: () => attempts })
+    const attempts = [tried('fast', 200), tried('old', 200), tried('other', 200), elsewhere]
+    const attemptsOf = (messageId: string) => attempts.filter((attempt) => attempt.messageId === messageId)
+    const { call, begin, join } = show({ attemptsOf })
     call('old')
     begin()
     const { told } = join()
@@ -141,7 +140,7 @@ describe('what became of a call', () => {
   })
 
   test('is told once when a call comes twice', () => {
-    const { call, begin, join } = show({ attempts: () => [{ attempt: tried('m1', 200) }] })
+    const { call, begin, join } = show({ attemptsOf: () => [tried('m1', 200)] })
     begin()
     const { told } = join()
     call('m1')

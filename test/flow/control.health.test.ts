@@ -4,7 +4,7 @@ import { listen } from '../helpers/sse.ts'
 import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
-type Figures = { delivered: number; retrying: number; dead: number; deferred: number; p50: number | null }
+type Figures = { delivered: number; retry: number; dead: number; deferred: number; p50: number | null }
 type Health = {
   minutes: { at: string; delivered: number; retry: number; dead: number; deferred: number }[]
   now: Figures

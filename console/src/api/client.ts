@@ -1,28 +1,41 @@
 import createClient from 'openapi-fetch'
-import { type Problem, Refused, unreachable } from './problem.ts'
+import { type Refused, refusal, unanswered, unreachable } from './problem.ts'
 import type { components, paths } from './schema.ts'
 
 export type Shapes = components['schemas']
 
-/** The control API. The session is a cookie that no script reads; the header says that no other site asks. */
-export const api = createClient<paths>({ baseUrl: '/', headers: { 'X-Requested-With': 'sluice-console' } })
+/** Says that no other site asks: the session is a cookie that no script reads. */
+export const ASKED_HERE = { 'X-Requested-With': 'sluice-console' }
+
+/** The control API. */
+export const api = createClient<paths>({ baseUrl: '/', headers: ASKED_HERE })
 
 type Answered<T> = { data?: T; error?: unknown; response: Response }
 
-/** @throws Refused */
-export async function answered<T>(asking: Promise<Answered<T>>): Promise<T> {
+/** Of what changes nothing. @throws Refused */
+export const answered = <T>(asking: Promise<Answered<T>>): Promise<T> => settled(asking, unreachable)
+
+/** Of a change: without an answer nobody knows whether it was made. @throws Refused */
+export const carriedOut = <T>(asking: Promise<Answered<T>>): Promise<T> => settled(asking, unanswered)
+
+async function settled<T>(asking: Promise<Answered<T>>, noAnswer: () => Refused): Promise<T> {
   const { data, error, response } = await asking.catch(() => {
-    throw unreachable()
+    throw noAnswer()
   })
   if (response.ok) return data as T // of a status that the description has with this body
   throw refusal(error, response.status)
 }
 
-export function refusal(body: unknown, status: number): Refused {
-  if (isProblem(body)) return new Refused(body, status)
-  const message = `Something between here and Sluice answered ${status}: try again in a moment.`
-  return new Refused({ code: 'unknown', message, errors: [] }, status)
-}
+type Page<T> = { items: T[]; next: string | null }
+type Asked = { limit: number; cursor?: string }
 
-const isProblem = (body: unknown): body is Problem =>
-  typeof body === 'object' && body !== null && 'code' in body && 'message' in body && 'errors' in body
+/** All that there are, a thousand at a time. */
+export async function allOf<T>(page: (asked: Asked) => Promise<Page<T>>): Promise<T[]> {
+  const all: T[] = []
+  for (let asked: Asked | undefined = { limit: 1_000 }; asked; ) {
+    const { items, next }: Page<T> = await page(asked)
+    all.push(...items)
+    asked = next === null ? undefined : { limit: 1_000, cursor: next }
+  }
+  return all
+}

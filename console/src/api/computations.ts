@@ -1,33 +1,32 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { answered, api, refusal, type Shapes } from './client.ts'
-import { unreachable } from './problem.ts'
-import { queries } from './queries.ts'
+import { ASKED_HERE, allOf, answered, api, carriedOut, type Shapes } from './client.ts'
+import { refusal, unanswered } from './problem.ts'
+import { listEvery, queries } from './queries.ts'
 
 /** An audience or a computed trait: the API has both in one shape. */
 export type Computation = Shapes['Audience']
 export type Kind = 'audiences' | 'traits'
 export type Sync = Shapes['Sync']
 
-const query = { limit: 1_000 }
 const changed = (kind: Kind) => queries.invalidateQueries({ queryKey: [kind] })
 
 export const useComputations = (kind: Kind) =>
   useQuery({
     queryKey: [kind],
-    queryFn: async (): Promise<Computation[]> =>
-      (await answered(api.GET(`/api/${kind}`, { params: { query } }))).items,
-    refetchInterval: 10_000,
+    queryFn: (): Promise<Computation[]> =>
+      allOf((query) => answered(api.GET(`/api/${kind}`, { params: { query } }))),
+    refetchInterval: listEvery,
   })
 
 export const useCreateComputation = (kind: Kind) =>
   useMutation({
-    mutationFn: (body: Shapes['NewAudience']) => answered(api.POST(`/api/${kind}`, { body })),
+    mutationFn: (body: Shapes['NewAudience']) => carriedOut(api.POST(`/api/${kind}`, { body })),
     onSuccess: () => changed(kind),
   })
 
 export const useRemoveComputation = (kind: Kind, id: string) =>
   useMutation({
-    mutationFn: () => answered(api.DELETE(`/api/${kind}/{id}`, { params: { path: { id } } })),
+    mutationFn: () => carriedOut(api.DELETE(`/api/${kind}/{id}`, { params: { path: { id } } })),
     onSuccess: () => changed(kind),
   })
 
@@ -43,10 +42,10 @@ function upload(kind: Kind, id: string, { content, allowEmpty, onProgress }: Upl
   const request = new XMLHttpRequest()
   return new Promise((resolve, reject) => {
     request.open('PUT', `/api/${kind}/${id}/${what}${allowEmpty ? '?allowEmpty=true' : ''}`)
-    request.setRequestHeader('X-Requested-With', 'sluice-console')
+    for (const [name, value] of Object.entries(ASKED_HERE)) request.setRequestHeader(name, value)
     request.setRequestHeader('Content-Type', kind === 'audiences' ? 'text/plain' : 'application/x-ndjson')
     request.upload.onprogress = ({ loaded, total }) => onProgress(total === 0 ? 1 : loaded / total)
-    request.onerror = () => reject(unreachable())
+    request.onerror = () => reject(unanswered())
     request.onload = () => {
       const body: unknown = parsed(request.responseText)
       // a sync, with every success

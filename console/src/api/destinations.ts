@@ -1,31 +1,45 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { answered, api, type Shapes } from './client.ts'
-import { queries } from './queries.ts'
+import { queryOptions, useMutation, useQuery } from '@tanstack/react-query'
+import { allOf, answered, api, carriedOut, type Shapes } from './client.ts'
+import { listEvery, queries } from './queries.ts'
 
 export type Destination = Shapes['Destination']
 export type NewDestination = Shapes['NewDestination']
 export type TestResult = Shapes['TestResult']
 export type EventType = NonNullable<Destination['eventTypes']>[number]
 
-const query = { limit: 1_000 }
+export const EVENT_TYPES: readonly EventType[] = [
+  'track',
+  'identify',
+  'page',
+  'screen',
+  'group',
+  'alias',
+  'delete',
+]
 
 const changed = () => queries.invalidateQueries({ queryKey: ['destinations'] })
 
-export const useDestinations = () =>
-  useQuery({
-    queryKey: ['destinations'],
-    queryFn: async () => (await answered(api.GET('/api/destinations', { params: { query } }))).items,
-  })
+export const allDestinations = queryOptions({
+  queryKey: ['destinations'],
+  queryFn: (): Promise<Destination[]> =>
+    allOf((query) => answered(api.GET('/api/destinations', { params: { query } }))),
+  refetchInterval: listEvery,
+})
 
-export const useDestination = (id: string) =>
+export const useDestinations = () => useQuery(allDestinations)
+
+/** @param id undefined: there is none yet. */
+export const useDestination = (id: string | undefined) =>
   useQuery({
     queryKey: ['destinations', id],
-    queryFn: () => answered(api.GET('/api/destinations/{id}', { params: { path: { id } } })),
+    queryFn: () => answered(api.GET('/api/destinations/{id}', { params: { path: { id: id ?? '' } } })),
+    enabled: id !== undefined,
+    refetchInterval: 10_000,
   })
 
 export const useCreateDestination = () =>
   useMutation({
-    mutationFn: (body: NewDestination) => answered(api.POST('/api/destinations', { body })),
+    mutationFn: (body: NewDestination) => carriedOut(api.POST('/api/destinations', { body })),
     onSuccess: changed,
   })
 
@@ -33,7 +47,7 @@ export const useCreateDestination = () =>
 export const useReplaceDestination = () =>
   useMutation({
     mutationFn: ({ id, version, ...body }: Destination) =>
-      answered(
+      carriedOut(
         api.PUT('/api/destinations/{id}', {
           params: { path: { id }, header: { 'if-match': `"${version}"` } },
           body,
@@ -44,13 +58,14 @@ export const useReplaceDestination = () =>
 
 export const useRemoveDestination = (id: string) =>
   useMutation({
-    mutationFn: () => answered(api.DELETE('/api/destinations/{id}', { params: { path: { id } } })),
-    onSuccess: changed,
+    mutationFn: () => carriedOut(api.DELETE('/api/destinations/{id}', { params: { path: { id } } })),
+    // of what is gone nothing is asked any more
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['destinations'], exact: true }),
   })
 
 /** Posts a sample to each URL now. */
 export const useTestSend = (id: string) =>
   useMutation({
     mutationFn: (type: EventType) =>
-      answered(api.POST('/api/destinations/{id}/test', { params: { path: { id } }, body: { type } })),
+      carriedOut(api.POST('/api/destinations/{id}/test', { params: { path: { id } }, body: { type } })),
   })

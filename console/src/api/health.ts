@@ -1,8 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useBroadcast } from './broadcast.ts'
 import { answered, api, type Shapes } from './client.ts'
 import type { paths } from './schema.ts'
-import { type StreamState, useStream } from './stream.ts'
 
 export type Health = Shapes['Health']
 export type Intake = Shapes['Ingest']
@@ -16,12 +15,5 @@ export const useHealth = (id: string) =>
     refetchInterval: 3_000,
   })
 
-/** All destinations, and what comes in, as it goes on. */
-export function useOverview(): { health?: Overview; ingest?: Intake; state: StreamState } {
-  const [told, setTold] = useState<{ health?: Overview; ingest?: Intake }>({})
-  // as the API describes the same at GET /api/health and GET /api/ingest
-  const state = useStream('/api/health/stream', ['health', 'ingest'], (name, data) =>
-    setTold((before) => ({ ...before, [name]: data })),
-  )
-  return { ...told, state }
-}
+/** All destinations, and what comes in, as it goes on: as the API describes the same at GET /api/health and GET /api/ingest. */
+export const useOverview = () => useBroadcast<{ health: Overview; ingest: Intake }>('/api/health/stream')

@@ -27,4 +27,3 @@ export type RejectedCall = {
 export type Skipped = { count: number; reason: 'rate' | 'slow' }
 
 export const liveUrl = (sourceId: string) => `/api/sources/${encodeURIComponent(sourceId)}/live`
-export const LIVE_EVENTS = ['call', 'rejected', 'attempt', 'ready', 'skipped']

@@ -22,21 +22,33 @@ export class Refused extends Error {
   }
 }
 
+const noAnswer = (message: string) => new Refused({ code: 'unreachable', message, errors: [] }, 0)
+
+/** To a question. */
 export const unreachable = () =>
-  new Refused(
-    {
-      code: 'unreachable',
-      message:
-        'Sluice does not answer. Is its control process running, and this computer online? It is tried again by itself.',
-      errors: [],
-    },
-    0,
-  )
+  noAnswer('Sluice does not answer. Is its control process running, and this computer online?')
+
+/** To a change, which may have been made all the same. */
+export const unanswered = () =>
+  noAnswer('Sluice did not answer: it is not known whether this was done. Look, and try again.')
+
+export const isConflict = (error: unknown): boolean =>
+  error instanceof Refused && error.code === 'version_mismatch'
+
+/** What is wrong with some fields, as the API would say it. */
+export const faulty = (errors: readonly Fault[]) =>
+  new Refused({ code: 'validation_failed', message: 'Something in the form is not right yet', errors }, 400)
 
 /** What is wrong at one place of a form: a JSON pointer, as `/webhooks/0/url`. */
 export const faultAt = (error: unknown, pointer: string): string | undefined =>
   error instanceof Refused ? error.faults.find((fault) => fault.pointer === pointer)?.message : undefined
 
-/** Faults that none of the named places shows. */
-export const otherFaults = (error: unknown, isShown: (pointer: string) => boolean): readonly Fault[] =>
-  error instanceof Refused ? error.faults.filter(({ pointer }) => !isShown(pointer)) : []
+/** @param body of an answer that is no success, whatever has answered. */
+export function refusal(body: unknown, status: number): Refused {
+  if (isProblem(body)) return new Refused(body, status)
+  const message = `Something between here and Sluice answered ${status}: try again in a moment.`
+  return new Refused({ code: 'unknown', message, errors: [] }, status)
+}
+
+const isProblem = (body: unknown): body is Problem =>
+  typeof body === 'object' && body !== null && 'code' in body && 'message' in body && 'errors' in body

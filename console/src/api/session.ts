@@ -1,22 +1,24 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { answered, api, type Shapes } from './client.ts'
+import { answered, api, carriedOut } from './client.ts'
 import { Refused } from './problem.ts'
-import { queries } from './queries.ts'
+import { forget, queries, SESSION } from './queries.ts'
+import { ended, type Session } from './session-state.ts'
 
-export type Session = Shapes['Session']
+const known = () => queries.getQueryData<Session | null>(SESSION)
 
 async function readSession(): Promise<Session | null> {
   try {
-    return await answered(api.GET('/api/session'))
+    const { who } = await answered(api.GET('/api/session'))
+    return { who, isOver: false }
   } catch (error) {
-    if (error instanceof Refused && error.status === 401) return null
+    if (error instanceof Refused && error.status === 401) return ended(known())
     throw error
   }
 }
 
 /** `null`: nobody is signed in. */
 export const useSession = () =>
-  useQuery({ queryKey: ['session'], queryFn: readSession, staleTime: 60_000, refetchInterval: 60_000 })
+  useQuery({ queryKey: SESSION, queryFn: readSession, staleTime: 60_000, refetchInterval: 60_000 })
 
 /** Whether who is signed in may change anything; the server refuses it besides. */
 export const useMayWrite = (): boolean => useSession().data?.who === 'admin'
@@ -24,15 +26,19 @@ export const useMayWrite = (): boolean => useSession().data?.who === 'admin'
 export const useSignIn = () =>
   useMutation({
     mutationFn: (token: string) => answered(api.POST('/api/session', { body: { token } })),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['session'] }),
+    async onSuccess() {
+      const before = known()?.who
+      await queries.invalidateQueries({ queryKey: SESSION })
+      if (known()?.who !== before) forget()
+      else void queries.invalidateQueries()
+    },
   })
 
 export const useSignOut = () =>
   useMutation({
-    mutationFn: () => answered(api.DELETE('/api/session')),
+    mutationFn: () => carriedOut(api.DELETE('/api/session')),
     onSuccess() {
-      queries.setQueryData(['session'], null)
-      // nothing of it is there for whoever signs in next
-      queries.removeQueries({ predicate: ({ queryKey: [what] }) => what !== 'session' })
+      queries.setQueryData(SESSION, null)
+      forget()
     },
   })

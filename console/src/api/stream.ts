@@ -1,45 +1,35 @@
+import { useDocumentVisibility } from '@mantine/hooks'
 import { useEffect, useEffectEvent, useState } from 'react'
-
-export type StreamState = 'connecting' | 'open' | 'lost'
+import { follow, type StreamState } from './follow.ts'
+import { notice } from './queries.ts'
 
 /**
- * Server-sent events while the component is there. The browser comes again by itself after a break, except where the answer
- * is an error (too many watchers): then we do.
+ * Server-sent events while the component is there and somebody may see it: a browser has few connections, and control lets few
+ * watch at once.
  * @param onEvent gets the event's name and its data; the streams of the API all carry JSON.
  */
 export function useStream(
   url: string | undefined,
-  names: readonly string[],
   onEvent: (name: string, data: unknown, id: string) => void,
 ): StreamState {
-  const [state, setState] = useState<StreamState>('connecting')
+  const [state, setState] = useState<StreamState>({ is: 'connecting' })
   const tell = useEffectEvent(onEvent)
-  const listened = names.join(' ')
+  const isSeen = useDocumentVisibility() === 'visible'
 
   useEffect(() => {
-    if (url === undefined) return
-    let source: EventSource
-    let again: ReturnType<typeof setTimeout> | undefined
-    function open(at: string): void {
-      source = new EventSource(at)
-      source.onopen = () => setState('open')
-      source.onerror = () => {
-        setState('lost')
-        if (source.readyState === EventSource.CLOSED) again = setTimeout(() => open(at), AGAIN_MS)
-      }
-      for (const name of listened.split(' '))
-        source.addEventListener(name, (event) => {
-          if (event instanceof MessageEvent) tell(name, JSON.parse(String(event.data)), event.lastEventId)
-        })
-    }
-    open(url)
-    return () => {
-      clearTimeout(again)
-      source.close()
-    }
-  }, [url, listened])
+    if (url === undefined || !isSeen) return
+    const ending = new AbortController()
+    void follow({
+      url,
+      signal: ending.signal,
+      onTold: ({ event, data, id = '' }) => tell(event, JSON.parse(data), id),
+      onState(next) {
+        setState(next)
+        if (next.is === 'lost') notice(next.error)
+      },
+    })
+    return () => ending.abort()
+  }, [url, isSeen])
 
   return state
 }
-
-const AGAIN_MS = 5_000

@@ -1,5 +1,6 @@
 import { Table, Text } from '@mantine/core'
 import { State } from './badge.tsx'
+import { DestinationName } from './names.tsx'
 import { duration } from './time.ts'
 import { When } from './when.tsx'
 import { saidOf } from './words/codes.ts'
@@ -45,7 +46,11 @@ export function AttemptTable({
             <Table.Tr
               key={`${each.destinationId} ${each.attempt} ${each.urlIndex} ${each.startedAt} ${each.outcome}`}
             >
-              {withDestination && <Table.Td>{each.destinationId}</Table.Td>}
+              {withDestination && (
+                <Table.Td className="in-flow">
+                  <DestinationName id={each.destinationId ?? ''} />
+                </Table.Td>
+              )}
               <Table.Td>{each.attempt}</Table.Td>
               <Table.Td className="in-flow">{urlOf(each.urlIndex, urls)}</Table.Td>
               <Table.Td>

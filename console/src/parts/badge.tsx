@@ -22,3 +22,8 @@ export function State({ label, color, says }: { label: string; color: string; sa
     </Tooltip>
   )
 }
+
+/** Of sources and destinations. */
+export function OnOffState({ enabled }: { enabled: boolean }) {
+  return enabled ? <State label="On" color="green" /> : <State label="Off" color="gray" />
+}

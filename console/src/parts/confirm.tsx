@@ -12,12 +12,14 @@ type ConfirmParts = {
   danger?: boolean
   onConfirm: () => void
   loading: boolean
+  disabled?: boolean
   error: unknown
 }
 
 /** Asks before something that cannot be taken back. */
 export function Confirm(parts: ConfirmParts) {
   const { opened, onClose, title, children, action, danger = false, onConfirm, loading, error } = parts
+  const { disabled = false } = parts
   return (
     <Modal
       opened={opened}
@@ -33,7 +35,7 @@ export function Confirm(parts: ConfirmParts) {
           <Button variant="default" onClick={onClose} data-autofocus>
             Cancel
           </Button>
-          <Button color={danger ? 'red' : 'water'} onClick={onConfirm} loading={loading}>
+          <Button color={danger ? 'red' : 'water'} onClick={onConfirm} loading={loading} disabled={disabled}>
             {action}
           </Button>
         </Group>

@@ -20,11 +20,11 @@ export function Page({ title, lead, under, beside, actions, children }: PagePart
     <Stack gap="lg" maw={1240} mx="auto">
       <Box>
         {under && (
-          <Breadcrumbs mb={4} fz="sm">
+          <Breadcrumbs mb={4} fz="sm" style={{ flexWrap: 'wrap' }}>
             <Anchor component={Link} to={under.to} size="sm">
               {under.title}
             </Anchor>
-            <Text size="sm" c="dimmed" aria-current="page">
+            <Text size="sm" c="dimmed" aria-current="page" className="wraps">
               {title}
             </Text>
           </Breadcrumbs>

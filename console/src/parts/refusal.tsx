@@ -1,21 +1,16 @@
 import { Alert, List, Text } from '@mantine/core'
 import { type Fault, Refused } from '../api/problem.ts'
-import { ChangedMeanwhile } from './changed-meanwhile.tsx'
 
 type RefusalParts = {
   error: unknown
   /** Faults that stand at their fields already, by their pointers. */
   shown?: (pointer: string) => boolean
   title?: string
-  /** Reads anew what somebody else has changed. */
-  onReload?: () => void
 }
 
 /** What the server says is wrong, and what to do. */
-export function Refusal({ error, shown = () => false, title, onReload }: RefusalParts) {
+export function Refusal({ error, shown = () => false, title }: RefusalParts) {
   if (!error) return null
-  if (onReload && error instanceof Refused && error.code === 'version_mismatch')
-    return <ChangedMeanwhile onReload={onReload} />
   const { message, faults } = wordsOf(error)
   const left = faults.filter(({ pointer }) => !shown(pointer))
   const isAllShown = faults.length > 0 && left.length === 0

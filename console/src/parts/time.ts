@@ -37,3 +37,10 @@ export function duration(ms: number): string {
   if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`
   return `${(ms / 3_600_000).toFixed(1)} h`
 }
+
+/** As a field of type `datetime-local` has it: in the zone of who looks, to the minute. */
+export function typedTime(iso: string): string {
+  const time = new Date(iso)
+  if (Number.isNaN(time.getTime())) return ''
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}

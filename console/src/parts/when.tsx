@@ -1,5 +1,5 @@
-import { useInterval } from '@mantine/hooks'
-import { useState } from 'react'
+import { useSyncExternalStore } from 'react'
+import { clock } from './clock.ts'
 import { fromNow, localTime, shortTime, utcTime } from './time.ts'
 
 /** A time in the zone of who looks, and in UTC where the pointer rests. */
@@ -23,8 +23,4 @@ export function Since({ at }: { at: string }) {
 }
 
 /** Milliseconds since 1970, a second exact. */
-export function useNow(): number {
-  const [now, setNow] = useState(Date.now)
-  useInterval(() => setNow(Date.now()), 1_000, { autoInvoke: true })
-  return now
-}
+export const useNow = (): number => useSyncExternalStore(clock.subscribe, clock.now)

@@ -4,11 +4,11 @@ import { Icon, type IconName } from '../parts/icon.tsx'
 
 type Place = { to: string; label: string; icon: IconName }
 
-const SECTIONS: readonly { title: string; places: readonly Place[] }[] = [
+const SECTIONS: readonly { title?: string; places: readonly Place[] }[] = [
+  { places: [{ to: '/', label: 'Overview', icon: 'overview' }] },
   {
     title: 'Set up',
     places: [
-      { to: '/', label: 'Overview', icon: 'overview' },
       { to: '/catalog', label: 'Catalog', icon: 'catalog' },
       { to: '/sources', label: 'Sources', icon: 'sources' },
       { to: '/destinations', label: 'Destinations', icon: 'destinations' },
@@ -31,11 +31,13 @@ export function Navigation() {
   const isAt = (to: string) => path === to || (to !== '/' && path.startsWith(`${to}/`))
   return (
     <Stack gap="md">
-      {SECTIONS.map(({ title, places }) => (
+      {SECTIONS.map(({ title = '', places }) => (
         <div key={title}>
-          <Text size="xs" fw={600} c="dimmed" px="sm" mb={4}>
-            {title}
-          </Text>
+          {title && (
+            <Text size="xs" fw={600} c="dimmed" px="sm" mb={4}>
+              {title}
+            </Text>
+          )}
           {places.map(({ to, label, icon }) => (
             <NavLink
               key={to}

@@ -1,8 +1,9 @@
 import { beforeAll, expect, test } from 'vitest'
 import { until } from '../../helpers/until.ts'
+import { expectInOrder } from './axe.ts'
 import { giveUp } from './dead-letters.ts'
 import type { Stage } from './stage.ts'
-import { shoot } from './visit.ts'
+import { move, shoot } from './visit.ts'
 
 /** @param on the stage, once it is open. */
 export function lookInto(on: () => Stage): void {
@@ -18,6 +19,8 @@ export function lookInto(on: () => Stage): void {
       { type: 'track', userId: 'anna', event: 'Kept', messageId: 'kept-1', integrations: { All: false } },
       { type: 'track', event: 'Of nobody', messageId: 'nobody-1' },
     ])
+    // tried once, and again: the next time is a minute away
+    await until(() => bad.arrivals.length > 1)
   })
   test('why did my event not arrive? Delivered here, tried again there, and why not elsewhere', async () => {
     const { page } = await on().come()
@@ -38,12 +41,15 @@ export function lookInto(on: () => Stage): void {
     const { page } = await on().come({ colorScheme: 'dark' })
     await page.goto('/deliveries?messageId=kept-1')
     await page.getByText('The call itself turned it off').first().waitFor()
-    await page.goto('/deliveries?messageId=nobody-1')
+    await move(page, '/deliveries?messageId=nobody-1')
     await page.getByText('Rejected', { exact: true }).waitFor()
     await page.getByText('userId or anonymousId is needed').waitFor()
-    await page.goto('/deliveries?messageId=nothing-1')
+    // a page that is empty and has a next: the search goes on by itself
+    const empty = { items: [], next: '1.0.0', searchedSince: '2026-01-02T03:04:05.000Z' }
+    await page.route(/api.events.*nothing-1/, (route) => route.fulfill({ json: empty }), { times: 1 })
+    await move(page, '/deliveries?messageId=nothing-1')
     await page.getByText('There is no such event').waitFor()
-    await page.goto('/deliveries?userId=anna')
+    await move(page, '/deliveries?userId=anna')
     await page.getByRole('heading', { name: 'track “Kept”' }).waitFor()
     expect(await page.getByRole('article').count()).toBe(2)
   })
@@ -83,42 +89,52 @@ export function lookInto(on: () => Stage): void {
 
   test('dead letters are seen with reason, attempts and body, and one, some, or all are sent again', async () => {
     const { sluice, good } = on()
-    await giveUp(
-      sluice,
-      Array.from({ length: 5 }, (_, index) => ({
-        destinationId: 'crm',
-        deliveryId: `dead-${index}`,
-        messageId: `gone-${index}`,
-        deadReason: index < 3 ? 'attempts_exhausted' : 'window_expired',
-        body: `{"version":1,"type":"track","event":"Lost ${index}"}`,
-      })),
-    )
+    const letter = (index: number, fields: object) => ({
+      deliveryId: `dead-${index}`,
+      messageId: `gone-${index}`,
+      body: `{"version":1,"type":"track","event":"Lost ${index}"}`,
+      ...fields,
+    })
+    await giveUp(sluice, [
+      ...[0, 1, 2].map((index) => letter(index, { destinationId: 'crm', deadReason: 'attempts_exhausted' })),
+      letter(3, { destinationId: 'crm', deadReason: 'window_expired' }),
+      letter(4, { destinationId: 'search', deadReason: 'window_expired' }),
+      letter(5, { destinationId: 'old', deadReason: 'window_expired' }),
+    ])
     const again = (id: string) => () =>
       good.arrivals.filter(({ headers }) => headers['x-replay'] === 'true' && headers['x-delivery-id'] === id)
         .length
     const { page } = await on().come()
+    const dialog = page.getByRole('dialog', { name: 'Replay dead letters' })
     await page.goto('/dead')
     await page.getByRole('button', { name: 'Details of gone-0' }).click()
     await page.getByText('Lost 0').waitFor()
     await page.getByText('The last attempt of the retry plan has failed.').first().waitFor()
+    await expectInOrder(page, { where: 'main' })
     await shoot(page, 'dead-letters')
 
     await page.getByRole('button', { name: 'Replay gone-0' }).click()
+    await dialog.getByRole('button', { name: 'Replay' }).click()
     await until(() => again('dead-0')() === 1)
     await page.getByText('Done', { exact: true }).first().waitFor()
+    await page.getByRole('button', { name: 'Replay gone-0 again: it has begun' }).waitFor()
 
     await page.getByRole('checkbox', { name: 'Select gone-1' }).check()
     await page.getByRole('checkbox', { name: 'Select gone-2' }).check()
     await page.getByRole('button', { name: 'Replay 2 selected' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).click()
+    await dialog.getByRole('button', { name: 'Replay' }).click()
     await until(() => again('dead-1')() === 1 && again('dead-2')() === 1)
 
-    await page.getByRole('button', { name: /2 crm: too late to retry/ }).click()
-    await page.getByRole('button', { name: 'Details of gone-0' }).waitFor({ state: 'detached' })
+    await page.getByRole('combobox', { name: 'Reason' }).selectOption('window_expired')
+    await page.getByRole('checkbox', { name: 'Select gone-0' }).waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Replay all of this filter' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).click()
+    await dialog.getByText('old: it is off').waitFor()
+    await expectInOrder(page, { where: '[role=dialog]' })
+    await dialog.getByRole('button', { name: 'Replay' }).click()
     await until(() => again('dead-3')() === 1 && again('dead-4')() === 1)
-    expect([again('dead-0')(), again('dead-1')()]).toEqual([1, 1])
+    await page.reload()
+    await page.getByText('Replayed: delivered').first().waitFor()
+    expect(['dead-0', 'dead-1', 'dead-5'].map((id) => again(id)())).toEqual([1, 1, 0])
   })
 
   test('on call: each group with records, seconds and state, what comes in, and all of it live', async () => {
@@ -140,5 +156,47 @@ export function lookInto(on: () => Stage): void {
       return /[1-9]/.test((await rate.innerText()).replace('Calls in, a second', ''))
     })
     await shoot(page, 'lag')
+  })
+
+  test('when Kafka or control is away it is said, with what was known last, until it is back', async () => {
+    const { sluice } = on()
+    const { page } = await on().come({ isNew: true })
+    await page.goto('/')
+    await page.getByRole('row', { name: /crm/ }).waitFor()
+    await page.getByText('Live', { exact: true }).waitFor()
+    await sluice.kill('control')
+    await page.getByRole('alert').getByText('Sluice does not answer').first().waitFor()
+    await page.getByRole('row', { name: /crm/ }).waitFor()
+    await sluice.start('control')
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.getByRole('alert').first().waitFor({ state: 'detached', timeout: 20_000 })
+
+    const away = 'event: unavailable\ndata: {"event":"health"}\n\n'
+    const told = { contentType: 'text/event-stream', body: away }
+    await page.route('**/api/health/stream', (route) => route.fulfill(told))
+    await page.reload()
+    await page.getByText('Kafka has not answered for a while').waitFor()
+    await expectInOrder(page)
+  })
+
+  test('a part of the page that is not there any more, as after an upgrade, is an error that can be mended', async () => {
+    const { page } = await on().come({ isNew: true, reports: /dynamically imported|preload|Boundary/ })
+    await page.goto('/')
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    let asked = 0
+    await page.route('**/assets/lag-*.js', (route) => {
+      asked += 1
+      return route.fulfill({ status: 404 })
+    })
+    await page.getByRole('link', { name: 'Lag' }).click()
+    // once by itself
+    await until(() => asked === 2)
+    await page.getByText('This page cannot be shown').waitFor()
+    await page.getByRole('link', { name: 'Catalog' }).click()
+    await page.getByRole('heading', { name: 'Catalog' }).waitFor()
+    await page.goBack()
+    await page.unroute('**/assets/lag-*.js')
+    await page.getByRole('button', { name: 'Load anew' }).click()
+    await page.getByRole('heading', { name: 'Lag' }).waitFor()
   })
 }

@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto'
 import { promisify } from 'node:util'
 import { beforeAll, expect, test } from 'vitest'
 import { until } from '../../helpers/until.ts'
+import { expectInOrder } from './axe.ts'
 import { ADMIN, type Stage } from './stage.ts'
 import { copied, shoot, signIn } from './visit.ts'
 
@@ -53,10 +54,12 @@ export function setUp(on: () => Stage): void {
 
     await page.getByRole('button', { name: 'Send test' }).click()
     await page.getByText('status 200').waitFor()
+    await expectInOrder(page)
     await shoot(page, 'set-up-test')
     await page.getByRole('button', { name: 'Next: turn on' }).click()
 
-    await page.getByRole('switch', { name: 'Turn Webhooks on' }).click()
+    // nobody has named it: it is called after where it goes
+    await page.getByRole('switch', { name: `Turn ${new URL(on().good.url).host} on` }).click()
     await page.getByText('Waiting for the first event').waitFor()
     await page.getByRole('button', { name: 'Copy curl snippet' }).click()
     const command = await copied(page)
@@ -76,6 +79,31 @@ export function setUp(on: () => Stage): void {
       expect(arrival?.headers).toMatchObject({ 'x-signature': signature, 'x-team': 'crm' })
     }
     expect(first?.body).toContain('Signed Up')
+  })
+
+  test('what is changed after it was saved is tried and turned on only when it is saved again', async () => {
+    const { page } = await on().come()
+    const url = (path: string) => `${on().good.url}/${path}`
+    await page.goto('/catalog/webhooks')
+    await page.getByRole('checkbox', { name: /Web shop/ }).check()
+    await page.getByRole('button', { name: 'Next: URLs' }).click()
+    await page.getByRole('textbox', { name: 'URL 1', exact: true }).fill(url('wrong'))
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Corrected')
+    await page.getByRole('button', { name: 'Next: secret' }).click()
+    await page.getByRole('button', { name: 'Save without a secret' }).click()
+    await page.getByRole('button', { name: 'Send test' }).waitFor()
+
+    await page.getByRole('button', { name: /^\d? ?URLs$/ }).click()
+    expect(await page.getByRole('button', { name: /^\d ?Test$/ }).isEnabled()).toBe(true)
+    await page.getByRole('textbox', { name: 'URL 1', exact: true }).fill(url('right'))
+    await page.getByRole('button', { name: /^\d ?Test$/ }).click({ force: true })
+    await page.getByRole('textbox', { name: 'URL 1', exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Next: secret' }).click()
+    await page.getByRole('button', { name: 'Save without a secret' }).click()
+    await page.getByRole('button', { name: 'Send test' }).click()
+    await page.getByText(url('right')).waitFor()
+    await page.getByText('status 200').waitFor()
+    expect(on().good.arrivals.some(({ path }) => path === '/wrong')).toBe(false)
   })
 
   test('the sixth URL and the sixth header are explained', async () => {
@@ -108,6 +136,7 @@ export function setUp(on: () => Stage): void {
     await page.getByRole('button', { name: 'Save without a secret' }).click()
     await page.getByText('a full URL beginning with http:// or https:// is needed').waitFor()
     await page.getByText('this header is set by Sluice itself').waitFor()
+    await expectInOrder(page)
     await shoot(page, 'set-up-faults')
   })
 
@@ -134,5 +163,18 @@ export function setUp(on: () => Stage): void {
     await page.getByRole('button', { name: /userId or anonymousId is needed/ }).click()
     await page.getByText('Of nobody').waitFor()
     await shoot(page, 'source-live')
+  })
+
+  test('without https, where pages have no clipboard, copying works all the same', async () => {
+    const { page } = await on().come()
+    await page.addInitScript("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    await page.goto('/sources')
+    await page.getByRole('link', { name: 'iOS app' }).click()
+    await page.getByRole('button', { name: 'Copy curl snippet' }).click()
+    await page.getByText('Copied', { exact: true }).waitFor()
+    await page.goto('/deliveries')
+    await page.getByRole('textbox', { name: 'Message id' }).focus()
+    await page.keyboard.press('Control+V')
+    expect(await page.getByRole('textbox', { name: 'Message id' }).inputValue()).toContain('/v1/track')
   })
 }

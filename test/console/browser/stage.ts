@@ -1,11 +1,18 @@
-import type { Browser } from 'playwright-core'
+import type { Browser, BrowserContext } from 'playwright-core'
 import { type Receiver, startReceiver } from '../../helpers/receiver.ts'
 import { type System, startSystem } from '../../helpers/system.ts'
 import { openChromium } from './chromium.ts'
-import { type Visit, visit } from './visit.ts'
+import { openContext, type Person, type Visit, type Visiting, visit } from './visit.ts'
 
 export const ADMIN = 'test-admin-token-0123456789'
 export const VIEW = 'test-view-token-0123456789'
+
+type Coming = Visiting & {
+  /** Who has signed in; unless told, the admin. */
+  as?: 'nobody' | 'admin' | 'view'
+  /** Never been here before: nothing is in the browser's cache, and nobody else has its session. */
+  isNew?: boolean
+}
 
 /** A running Sluice, a browser, and two receivers: as their endpoints are two, one in trouble is no trouble of the other. */
 export type Stage = {
@@ -13,8 +20,7 @@ export type Stage = {
   browser: Browser
   good: Receiver
   bad: Receiver
-  /** @param as who has signed in; unless told, the admin. */
-  come(visiting?: { as?: 'nobody' | 'admin' | 'view'; colorScheme?: 'light' | 'dark' }): Promise<Visit>
+  come(coming?: Coming): Promise<Visit>
   close(): Promise<void>
 }
 
@@ -25,12 +31,26 @@ export async function openStage(): Promise<Stage> {
     openChromium(),
     startSystem({ CONTROL_VIEW_TOKEN: VIEW, RETRY_LADDER: '200ms,60s' }),
   ])
-  const [admin, view] = [await sessionOf(sluice, ADMIN), await sessionOf(sluice, VIEW)]
+  const [admin, view] = await Promise.all([sessionOf(sluice, ADMIN), sessionOf(sluice, VIEW)])
   const sessions = { nobody: undefined, admin, view }
+  const origins = [sluice.control, sluice.ingest]
+  /** Of who comes again most is in the cache, as of anybody who does. */
+  const known = new Map<string, Promise<BrowserContext>>()
+
+  function contextOf(person: Person): Promise<BrowserContext> {
+    const key = JSON.stringify(person)
+    const found = known.get(key) ?? openContext(browser, sluice.control, person)
+    known.set(key, found)
+    return found
+  }
+
   return {
     ...{ sluice, browser, good, bad },
-    come: ({ as = 'admin', ...visiting } = {}) =>
-      visit(browser, [sluice.control, sluice.ingest], { ...visiting, session: sessions[as] }),
+    async come({ as = 'admin', isNew = as === 'nobody', colorScheme = 'light', ...visiting } = {}) {
+      const person = { colorScheme, session: sessions[as] }
+      const context = await (isNew ? openContext(browser, sluice.control, person) : contextOf(person))
+      return visit(context, origins, { ...visiting, isLast: isNew })
+    },
     async close() {
       await Promise.all([browser.close(), sluice.close(), good.close(), bad.close()])
     },

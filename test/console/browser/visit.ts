@@ -2,28 +2,29 @@ import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 
-export type Visiting = {
-  colorScheme?: 'light' | 'dark'
-  timezoneId?: string
+export type Person = {
+  colorScheme: 'light' | 'dark'
   /** The cookie of a session: of who has signed in before. */
-  session?: string | undefined
+  session: string | undefined
+}
+
+export type Visiting = {
+  colorScheme?: Person['colorScheme']
+  /** What the page is expected to report as an error. */
+  reports?: RegExp
 }
 
 export type Visit = { page: Page; context: BrowserContext }
 
-/**
- * A browser of one person, until the test is over. Fails the test where the page has an error, breaks its own policy, or asks
- * another host.
- */
-export async function visit(
+export async function openContext(
   browser: Browser,
-  origins: readonly string[],
-  { colorScheme = 'light', timezoneId = 'Europe/Berlin', session }: Visiting = {},
-): Promise<Visit> {
+  origin: string,
+  { colorScheme, session }: Person,
+): Promise<BrowserContext> {
   const context = await browser.newContext({
-    baseURL: origins[0] ?? '',
+    baseURL: origin,
     colorScheme,
-    timezoneId,
+    timezoneId: 'Europe/Berlin',
     viewport: { width: 1280, height: 900 },
     permissions: ['clipboard-read', 'clipboard-write'],
     reducedMotion: 'reduce',
@@ -31,8 +32,20 @@ export async function visit(
   context.setDefaultTimeout(10_000)
   if (session !== undefined)
     await context.addCookies([
-      { name: 'sluice_session', value: session, url: origins[0] ?? '', httpOnly: true, sameSite: 'Strict' },
+      { name: 'sluice_session', value: session, url: origin, httpOnly: true, sameSite: 'Strict' },
     ])
+  return context
+}
+
+/**
+ * A page of one person, until the test is over. Fails the test where the page has an error, breaks its own policy, or asks another
+ * host. @param visiting.isLast the person leaves with it.
+ */
+export async function visit(
+  context: BrowserContext,
+  origins: readonly string[],
+  { reports = /^$/, isLast }: Visiting & { isLast: boolean },
+): Promise<Visit> {
   const page = await context.newPage()
   const wrong: string[] = []
   page.on('pageerror', ({ message }) => wrong.push(message))
@@ -45,8 +58,8 @@ export async function visit(
     if (!origins.includes(new URL(request.url()).origin)) wrong.push(`asked ${request.url()}`)
   })
   onTestFinished(async () => {
-    await context.close()
-    expect(wrong).toEqual([])
+    await (isLast ? context : page).close()
+    expect(wrong.filter((text) => !reports.test(text))).toEqual([])
   })
   return { page, context }
 }
@@ -79,8 +92,9 @@ export async function settle(page: Page): Promise<void> {
     .map(({ finished }) => finished)))`)
 }
 
-/** To be looked at by people: test/console/screenshots, which git ignores. */
+/** To be looked at by people, where SCREENSHOTS is set: test/console/screenshots, which git ignores. */
 export async function shoot(page: Page, name: string): Promise<void> {
+  if (!process.env.SCREENSHOTS) return
   const path = fileURLToPath(new URL(`../screenshots/${name}.png`, import.meta.url))
   await page.screenshot({ path, animations: 'disabled' })
 }

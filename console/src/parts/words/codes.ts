@@ -23,8 +23,8 @@ const NO_WAY: Said = {
   todo: 'Check the network and firewall of the receiver.',
 }
 const OURS: Said = {
-  says: 'Sluice has run out of something, or may not connect.',
-  todo: 'For whoever runs Sluice: limits of open files and ports, local firewall.',
+  says: 'Sluice itself could not open a connection: it lacks files, ports or memory, or may not connect.',
+  todo: 'Tell whoever runs Sluice: nothing is wrong at the receiver.',
 }
 const ASKED_TO_WAIT: Said = {
   says: 'The receiver asks for fewer requests, or later ones.',
@@ -82,11 +82,11 @@ const TABLE: Record<string, Said> = {
   },
   tls_self_signed: {
     says: 'The certificate is self-signed, and so not trusted. No request was sent.',
-    todo: 'Install a certificate of a public authority, or have its root added to Sluice (EGRESS_CA).',
+    todo: 'Install a certificate of a public authority, or ask whoever runs Sluice to trust its root.',
   },
   tls_untrusted: {
     says: 'The certificate is of no trusted authority. No request was sent.',
-    todo: 'Check that the whole chain is installed, or have its root added to Sluice (EGRESS_CA).',
+    todo: 'Check that the whole chain is installed, or ask whoever runs Sluice to trust its root.',
   },
   tls_expired: { says: 'The certificate has expired. No request was sent.', todo: 'Renew the certificate.' },
   tls_not_yet_valid: {
@@ -103,7 +103,7 @@ const TABLE: Record<string, Said> = {
   },
   address_forbidden: {
     says: 'The URL leads to an address that is not public. No request was sent.',
-    todo: 'Use a public address, or have it allowed in Sluice (EGRESS_ALLOW).',
+    todo: 'Use a public address, or ask whoever runs Sluice to allow this one.',
   },
   invalid_request: {
     says: 'The request cannot be made at all.',

@@ -2,10 +2,10 @@ import type { MantineColor } from '@mantine/core'
 
 type Shown = { label: string; color: MantineColor }
 
-/** Outcomes of one attempt. */
+/** Outcomes of one attempt; what follows is said by the state of its delivery. */
 const OUTCOMES: Record<string, Shown> = {
   delivered: { label: 'Delivered', color: 'green' },
-  retry: { label: 'Failed, tried again', color: 'yellow' },
+  retry: { label: 'Failed', color: 'yellow' },
   refused: { label: 'Refused', color: 'red' },
   deferred: { label: 'Put off', color: 'gray' },
   cancelled: { label: 'Cancelled', color: 'gray' },
@@ -52,6 +52,12 @@ const REASONS: Record<string, { label: string; says: string }> = {
 }
 
 export const outcomeOf = (outcome: string): Shown => OUTCOMES[outcome] ?? { label: outcome, color: 'gray' }
+/** Of a dead letter that was sent again. */
+export const afterwardsOf = (outcome: string): Shown =>
+  outcome === 'delivered'
+    ? { label: 'Replayed: delivered', color: 'green' }
+    : { label: 'Replayed: not delivered yet', color: 'yellow' }
+
 export const stateOf = (state: string): Shown => STATES[state] ?? { label: state, color: 'gray' }
 export const breakerOf = (state: string) => BREAKERS[state] ?? { label: state, color: 'gray', says: '' }
 export const reasonOf = (reason: string) => REASONS[reason] ?? { label: reason, says: '' }

@@ -1,11 +1,14 @@
 import { Button, Code, Group, Table, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
+import { useRef } from 'react'
 import { type Computation, type Kind, useComputations } from '../../api/computations.ts'
 import { Empty } from '../../parts/empty.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Loaded } from '../../parts/loaded.tsx'
 import { ForAdmin } from '../../parts/may-write.tsx'
+import { SourceName } from '../../parts/names.tsx'
 import { Page } from '../../parts/page.tsx'
+import { Shortened } from '../../parts/shortened.tsx'
 import { When } from '../../parts/when.tsx'
 import { NewComputation } from './new-computation.tsx'
 import { RemoveComputation } from './remove-computation.tsx'
@@ -16,6 +19,7 @@ import { WORDS } from './words.ts'
 export function Computations({ kind }: { kind: Kind }) {
   const query = useComputations(kind)
   const [opened, { open, close }] = useDisclosure()
+  const place = useRef<HTMLDivElement>(null)
   const { title, one, lead, empty } = WORDS[kind]
   return (
     <Page
@@ -30,61 +34,72 @@ export function Computations({ kind }: { kind: Kind }) {
       }
     >
       <NewComputation kind={kind} opened={opened} onClose={close} />
-      <Loaded query={query}>
-        {(all) =>
-          all.length === 0 ? (
-            <Empty icon={kind} title={`No ${one} yet`}>
-              {empty}
-            </Empty>
-          ) : (
-            <List kind={kind} all={all} />
-          )
-        }
-      </Loaded>
+      <div ref={place} tabIndex={-1} style={{ outline: 'none' }}>
+        <Loaded query={query}>
+          {(all) =>
+            all.length === 0 ? (
+              <Empty icon={kind} title={`No ${one} yet`}>
+                {empty}
+              </Empty>
+            ) : (
+              // the row that had the focus is gone with what it was of
+              <List kind={kind} all={all} onRemoved={() => place.current?.focus()} />
+            )
+          }
+        </Loaded>
+      </div>
     </Page>
   )
 }
 
-function List({ kind, all }: { kind: Kind; all: readonly Computation[] }) {
+type ListParts = { kind: Kind; all: readonly Computation[]; onRemoved: () => void }
+
+function List({ kind, all, onRemoved }: ListParts) {
   return (
-    <Table.ScrollContainer minWidth={640} scrollAreaProps={{ 'aria-label': WORDS[kind].title }}>
-      <Table verticalSpacing="sm">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Name</Table.Th>
-            <Table.Th>As receivers see it</Table.Th>
-            <Table.Th>Source</Table.Th>
-            <Table.Th>Last sync</Table.Th>
-            <ForAdmin>
-              <Table.Th>Change</Table.Th>
-            </ForAdmin>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {all.map((computation) => (
-            <Table.Tr key={computation.id}>
-              <Table.Td>
-                <Text fw={600}>{computation.name}</Text>
-              </Table.Td>
-              <Table.Td>
-                <Code>{computation.key}</Code>
-              </Table.Td>
-              <Table.Td>{computation.sourceId}</Table.Td>
-              <Table.Td>
-                <When at={computation.lastSyncAt} />
-              </Table.Td>
-              <ForAdmin>
-                <Table.Td>
-                  <Group gap="xs" wrap="nowrap">
-                    <Upload kind={kind} computation={computation} />
-                    <RemoveComputation kind={kind} computation={computation} />
-                  </Group>
-                </Table.Td>
-              </ForAdmin>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <Shortened all={all} what={kind} textOf={({ name, key, sourceId }) => `${name} ${key} ${sourceId}`}>
+      {(shown) => (
+        <Table.ScrollContainer minWidth={640} scrollAreaProps={{ 'aria-label': WORDS[kind].title }}>
+          <Table verticalSpacing="sm">
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Name</Table.Th>
+                <Table.Th>As receivers see it</Table.Th>
+                <Table.Th>Source</Table.Th>
+                <Table.Th>Last sync</Table.Th>
+                <ForAdmin>
+                  <Table.Th>Change</Table.Th>
+                </ForAdmin>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {shown.map((computation) => (
+                <Table.Tr key={computation.id}>
+                  <Table.Td className="in-flow">
+                    <Text fw={600}>{computation.name}</Text>
+                  </Table.Td>
+                  <Table.Td>
+                    <Code>{computation.key}</Code>
+                  </Table.Td>
+                  <Table.Td className="in-flow">
+                    <SourceName id={computation.sourceId} />
+                  </Table.Td>
+                  <Table.Td>
+                    <When at={computation.lastSyncAt} />
+                  </Table.Td>
+                  <ForAdmin>
+                    <Table.Td>
+                      <Group gap="xs" wrap="nowrap">
+                        <Upload kind={kind} computation={computation} />
+                        <RemoveComputation kind={kind} computation={computation} onRemoved={onRemoved} />
+                      </Group>
+                    </Table.Td>
+                  </ForAdmin>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      )}
+    </Shortened>
   )
 }

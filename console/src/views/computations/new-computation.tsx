@@ -3,26 +3,21 @@ import { type FormEvent, useState } from 'react'
 import { type Kind, useCreateComputation } from '../../api/computations.ts'
 import { faultAt } from '../../api/problem.ts'
 import { useSources } from '../../api/sources.ts'
+import { Loaded } from '../../parts/loaded.tsx'
 import { Refusal } from '../../parts/refusal.tsx'
 import { WORDS } from './words.ts'
 
 const SHOWN = ['/name', '/sourceId']
 
-export function NewComputation({
-  kind,
-  opened,
-  onClose,
-}: {
-  kind: Kind
-  opened: boolean
-  onClose: () => void
-}) {
+type NewParts = { kind: Kind; opened: boolean; onClose: () => void }
+
+export function NewComputation({ kind, opened, onClose }: NewParts) {
   const [name, setName] = useState('')
   const [chosen, setChosen] = useState('')
-  const sources = useSources().data ?? []
+  const query = useSources()
   const create = useCreateComputation(kind)
   const { one, example } = WORDS[kind]
-  const sourceId = chosen || (sources[0]?.id ?? '')
+  const sourceId = chosen || (query.data?.[0]?.id ?? '')
   function close() {
     setName('')
     create.reset()
@@ -45,30 +40,34 @@ export function NewComputation({
           <TextInput
             label="Name"
             placeholder={example}
-            description="Receivers see it in snake_case, and go on seeing that when it is renamed."
+            description="Receivers see it in snake_case. It cannot be renamed."
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
             error={faultAt(create.error, '/name')}
             data-autofocus
           />
-          {sources.length === 0 ? (
-            <Text size="sm">Make a source first: the identify calls are sent in the name of one.</Text>
-          ) : (
-            <NativeSelect
-              label="Source"
-              description="The identify calls are sent in its name, to its destinations."
-              value={sourceId}
-              onChange={(event) => setChosen(event.currentTarget.value)}
-              data={sources.map((source) => ({ value: source.id, label: source.name }))}
-              error={faultAt(create.error, '/sourceId')}
-            />
-          )}
+          <Loaded query={query}>
+            {(sources) =>
+              sources.length === 0 ? (
+                <Text size="sm">Make a source first: the identify calls are sent in the name of one.</Text>
+              ) : (
+                <NativeSelect
+                  label="Source"
+                  description="The identify calls are sent in its name, to its destinations."
+                  value={sourceId}
+                  onChange={(event) => setChosen(event.currentTarget.value)}
+                  data={sources.map((source) => ({ value: source.id, label: source.name }))}
+                  error={faultAt(create.error, '/sourceId')}
+                />
+              )
+            }
+          </Loaded>
           <Refusal error={create.error} shown={(pointer) => SHOWN.includes(pointer)} />
           <Group justify="flex-end">
             <Button variant="default" onClick={close}>
               Cancel
             </Button>
-            <Button type="submit" loading={create.isPending} disabled={sources.length === 0}>
+            <Button type="submit" loading={create.isPending} disabled={sourceId === ''}>
               Create {one}
             </Button>
           </Group>

@@ -14,9 +14,9 @@ export const WORDS: Record<Kind, Words> = {
   audiences: {
     title: 'Audiences',
     one: 'audience',
-    lead: 'Who is in a group of users. Receivers are told with an identify call when somebody joins or leaves.',
+    lead: 'Who is in a group of users. Receivers get an identify call when somebody joins or leaves.',
     empty:
-      'Name one, and upload who is in it: each member is told of with an identify call, and later only who joined or left.',
+      'Name one, and upload who is in it: an identify call is sent about each member, and later only about who joined or left.',
     example: 'High Value Users',
     upload: 'Upload members',
     format: 'All members as they are now, one user id a line. Who is not named has left.',
@@ -24,9 +24,9 @@ export const WORDS: Record<Kind, Words> = {
   traits: {
     title: 'Traits',
     one: 'trait',
-    lead: 'A computed value of each user. Receivers are told with an identify call when it changes.',
+    lead: 'A computed value of each user. Receivers get an identify call when it changes.',
     empty:
-      'Name one, and upload its values: each is told of with an identify call, and later only those that changed.',
+      'Name one, and upload its values: an identify call is sent for each, and later only for those that changed.',
     example: 'Lifetime Value',
     upload: 'Upload values',
     format:

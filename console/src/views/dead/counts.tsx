@@ -1,22 +1,28 @@
 import { Button, Group, Text } from '@mantine/core'
-import type { DeadFilter } from '../../api/dead.ts'
-import { whole } from '../../parts/number.ts'
+import { useDisclosure } from '@mantine/hooks'
+import type { DeadCount, DeadFilter } from '../../api/dead.ts'
+import { useDestinationNames } from '../../parts/names.tsx'
+import { counted, whole } from '../../parts/number.ts'
 import { reasonOf } from '../../parts/words/outcomes.ts'
-import { REASONS } from './use-filter.ts'
+import { REASONS } from './filter.ts'
 
 type CountsParts = {
-  counts: readonly { destinationId: string; reason: string; count: number }[]
+  counts: readonly DeadCount[]
   isPartial: boolean
   filter: DeadFilter
   onFilter: (filter: DeadFilter) => void
 }
 
-/** How many there are of each destination and reason; one chosen shows those alone. */
+const FEW = 12
+
+/** How many there are of each destination and reason, the most first; one chosen shows those alone. */
 export function Counts({ counts, isPartial, filter, onFilter }: CountsParts) {
+  const nameOf = useDestinationNames()
+  const [isAll, { toggle }] = useDisclosure()
   return (
     <div>
       <Group gap="xs">
-        {counts.map(({ destinationId, reason, count }) => {
+        {counts.slice(0, isAll ? counts.length : FEW).map(({ destinationId, reason, count }) => {
           const isChosen = filter.destinationId === destinationId && filter.reason === reason
           const known = REASONS.find((one) => one === reason)
           return (
@@ -27,10 +33,15 @@ export function Counts({ counts, isPartial, filter, onFilter }: CountsParts) {
               aria-pressed={isChosen}
               onClick={() => onFilter(isChosen ? {} : { destinationId, ...(known && { reason: known }) })}
             >
-              <b>{whole(count)}</b>&nbsp;{destinationId}: {reasonOf(reason).label.toLowerCase()}
+              <b>{whole(count)}</b>&nbsp;{nameOf(destinationId)}: {reasonOf(reason).label.toLowerCase()}
             </Button>
           )
         })}
+        {counts.length > FEW && (
+          <Button variant="subtle" size="compact-sm" onClick={toggle} aria-expanded={isAll}>
+            {isAll ? 'Show fewer' : counted(counts.length - FEW, 'more', 'more')}
+          </Button>
+        )}
       </Group>
       {isPartial && (
         <Text size="sm" c="dimmed" mt={4}>

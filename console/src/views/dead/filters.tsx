@@ -1,62 +1,37 @@
 import { Button, Group, NativeSelect, TextInput } from '@mantine/core'
-import { useState } from 'react'
 import type { DeadFilter } from '../../api/dead.ts'
 import { useDestinations } from '../../api/destinations.ts'
+import { LAST } from '../../parts/spans.ts'
 import { reasonOf } from '../../parts/words/outcomes.ts'
-import { isFiltered, REASONS } from './use-filter.ts'
-
-const SINCE = [
-  { value: '', label: 'any time' },
-  { value: '1', label: 'the last hour' },
-  { value: '24', label: 'the last day' },
-  { value: '168', label: 'the last 7 days' },
-]
+import { isFiltered, REASONS } from './filter.ts'
 
 type FilterParts = { filter: DeadFilter; onFilter: (filter: DeadFilter) => void }
 
 export function Filters({ filter, onFilter }: FilterParts) {
   const destinations = useDestinations().data ?? []
-  const [hours, setHours] = useState('')
-  const { destinationId, reason, since, messageId, ...none } = filter
-  const kept = {
-    ...none,
-    ...(destinationId && { destinationId }),
-    ...(reason && { reason }),
-    ...(since && { since }),
-    ...(messageId && { messageId }),
-  }
-  function changeSince(chosen: string) {
-    const { since: _, ...rest } = kept
-    setHours(chosen)
-    const from = new Date(Date.now() - Number(chosen) * 3_600_000).toISOString()
-    onFilter(chosen === '' ? rest : { ...rest, since: from })
+  const { destinationId, reason, hours, messageId } = filter
+  const isKnown = destinationId === undefined || destinations.some(({ id }) => id === destinationId)
+  /** Undefined: whatever it is. */
+  function change(changed: { [name in keyof DeadFilter]: DeadFilter[name] | undefined }) {
+    const given = Object.entries({ ...filter, ...changed }).filter(([, value]) => value !== undefined)
+    onFilter(Object.fromEntries(given))
   }
   return (
     <Group align="flex-end" gap="xs" role="search" aria-label="Filter dead letters">
       <NativeSelect
         label="Destination"
         value={destinationId ?? ''}
-        onChange={(event) => {
-          const { destinationId: _, ...rest } = kept
-          const chosen = event.currentTarget.value
-          onFilter(chosen === '' ? rest : { ...rest, destinationId: chosen })
-        }}
+        onChange={(event) => change({ destinationId: event.currentTarget.value || undefined })}
         data={[
           { value: '', label: 'all' },
           ...destinations.map(({ id, name }) => ({ value: id, label: name })),
-          ...(destinationId && !destinations.some(({ id }) => id === destinationId)
-            ? [{ value: destinationId, label: destinationId }]
-            : []),
+          ...(isKnown ? [] : [{ value: destinationId, label: destinationId }]),
         ]}
       />
       <NativeSelect
         label="Reason"
         value={reason ?? ''}
-        onChange={(event) => {
-          const { reason: _, ...rest } = kept
-          const chosen = REASONS.find((one) => one === event.currentTarget.value)
-          onFilter(chosen ? { ...rest, reason: chosen } : rest)
-        }}
+        onChange={(event) => change({ reason: REASONS.find((one) => one === event.currentTarget.value) })}
         data={[
           { value: '', label: 'all' },
           ...REASONS.map((one) => ({ value: one, label: reasonOf(one).label })),
@@ -64,18 +39,17 @@ export function Filters({ filter, onFilter }: FilterParts) {
       />
       <NativeSelect
         label="Given up in"
-        value={since ? hours : ''}
-        onChange={(event) => changeSince(event.currentTarget.value)}
-        data={SINCE}
+        value={String(hours ?? '')}
+        onChange={(event) => change({ hours: Number(event.currentTarget.value) || undefined })}
+        data={[{ value: '', label: 'any time' }, ...LAST]}
       />
       <TextInput
         label="Message id"
         defaultValue={messageId ?? ''}
         key={messageId ?? ''}
         onBlur={(event) => {
-          const { messageId: before, ...rest } = kept
           const given = event.currentTarget.value.trim()
-          if (given !== (before ?? '')) onFilter(given === '' ? rest : { ...rest, messageId: given })
+          if (given !== (messageId ?? '')) change({ messageId: given || undefined })
         }}
         onKeyDown={(event) => event.key === 'Enter' && event.currentTarget.blur()}
       />

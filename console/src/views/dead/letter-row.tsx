@@ -1,14 +1,13 @@
-import { Anchor, Button, Checkbox, Group, Stack, Table, Text } from '@mantine/core'
+import { Button, Checkbox, Group, Stack, Table, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { Link } from 'wouter'
 import type { DeadLetter } from '../../api/dead.ts'
 import { useMayWrite } from '../../api/session.ts'
-import { AttemptTable } from '../../parts/attempt-table.tsx'
 import { State } from '../../parts/badge.tsx'
-import { Json } from '../../parts/json.tsx'
+import { DestinationName } from '../../parts/names.tsx'
 import { When } from '../../parts/when.tsx'
 import { saidOf } from '../../parts/words/codes.ts'
-import { reasonOf } from '../../parts/words/outcomes.ts'
+import { afterwardsOf, reasonOf } from '../../parts/words/outcomes.ts'
+import { LetterDetails } from './letter-details.tsx'
 import { ReplayButton } from './replay-button.tsx'
 import { ofLetters } from './wanted.ts'
 
@@ -17,7 +16,7 @@ type RowParts = { letter: DeadLetter; isChosen: boolean; onChoose: (isChosen: bo
 export function LetterRow({ letter, isChosen, onChoose }: RowParts) {
   const [opened, { toggle }] = useDisclosure()
   const mayWrite = useMayWrite()
-  const { deliveryId, messageId, destinationId, reason, deadAt, attempts } = letter
+  const { messageId, destinationId, reason, deadAt, attempts, afterwards } = letter
   const code = attempts.at(-1)?.code ?? null
   return (
     <>
@@ -34,9 +33,14 @@ export function LetterRow({ letter, isChosen, onChoose }: RowParts) {
         <Table.Td>
           <When at={deadAt} short />
         </Table.Td>
-        <Table.Td>{destinationId}</Table.Td>
+        <Table.Td className="in-flow">
+          <DestinationName id={destinationId} />
+        </Table.Td>
         <Table.Td>
-          <State label={reasonOf(reason).label} color="red" says={reasonOf(reason).says} />
+          <Stack gap={4} align="flex-start">
+            <State label={reasonOf(reason).label} color="red" says={reasonOf(reason).says} />
+            {afterwards && <State {...afterwardsOf(afterwards.outcome)} />}
+          </Stack>
         </Table.Td>
         <Table.Td>
           <Text size="sm">{code === null ? 'no attempt was made' : saidOf(code).says}</Text>
@@ -48,7 +52,7 @@ export function LetterRow({ letter, isChosen, onChoose }: RowParts) {
               variant="default"
               onClick={toggle}
               aria-expanded={opened}
-              aria-label={`Details of ${messageId}`}
+              aria-label={`${opened ? 'Less' : 'Details'} of ${messageId}`}
             >
               {opened ? 'Less' : 'Details'}
             </Button>
@@ -56,7 +60,7 @@ export function LetterRow({ letter, isChosen, onChoose }: RowParts) {
               <ReplayButton
                 label="Replay"
                 name={`Replay ${messageId}`}
-                wanted={ofLetters([letter])}
+                wanted={() => ofLetters([letter])}
                 what="this dead letter"
               />
             )}
@@ -66,27 +70,7 @@ export function LetterRow({ letter, isChosen, onChoose }: RowParts) {
       {opened && (
         <Table.Tr>
           <Table.Td colSpan={mayWrite ? 6 : 5}>
-            <Stack gap="xs" pb="sm">
-              <Text size="sm" className="in-flow">
-                Delivery <b>{deliveryId}</b> of the event{' '}
-                <Anchor
-                  component={Link}
-                  to={`/deliveries?messageId=${encodeURIComponent(messageId)}`}
-                  size="sm"
-                >
-                  {messageId}
-                </Anchor>
-                . {reasonOf(reason).says}
-              </Text>
-              {attempts.length > 0 && <AttemptTable attempts={attempts} />}
-              {letter.body === null ? (
-                <Text size="sm" c="dimmed">
-                  Its body is not kept any more.
-                </Text>
-              ) : (
-                <Json value={letter.body} label="The body that was posted" />
-              )}
-            </Stack>
+            <LetterDetails letter={letter} />
           </Table.Td>
         </Table.Tr>
       )}

@@ -1,21 +1,25 @@
-import { Button, Checkbox, Group, Table, Text } from '@mantine/core'
+import { Checkbox, Group, Table, VisuallyHidden } from '@mantine/core'
 import { useState } from 'react'
 import type { DeadFilter, DeadLetter } from '../../api/dead.ts'
+import { useDestinations } from '../../api/destinations.ts'
 import { useMayWrite } from '../../api/session.ts'
 import { Empty } from '../../parts/empty.tsx'
 import { counted, whole } from '../../parts/number.ts'
 import { LetterRow } from './letter-row.tsx'
+import { Older } from './older.tsx'
 import { ReplayButton } from './replay-button.tsx'
-import { ofFilter, ofLetters } from './wanted.ts'
+import { ofFilter, ofLetters, type There } from './wanted.ts'
 
 type LettersParts = {
   letters: readonly DeadLetter[]
   filter: DeadFilter
-  query: { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage: () => unknown }
+  there: Omit<There, 'destinations'>
+  query: Parameters<typeof Older>[0]['query']
 }
 
-export function Letters({ letters, filter, query }: LettersParts) {
+export function Letters({ letters, filter, there, query }: LettersParts) {
   const mayWrite = useMayWrite()
+  const destinations = useDestinations().data
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const selected = letters.filter(({ deliveryId }) => chosen.has(deliveryId))
   const isAll = letters.length > 0 && selected.length === letters.length
@@ -37,14 +41,15 @@ export function Letters({ letters, filter, query }: LettersParts) {
         <Group gap="xs" mb="xs">
           <ReplayButton
             label={selected.length > 0 ? `Replay ${whole(selected.length)} selected` : 'Replay selected'}
-            wanted={ofLetters(selected)}
+            wanted={() => ofLetters(selected)}
             what={counted(selected.length, 'dead letter')}
+            disabled={selected.length === 0}
             onBegun={() => setChosen(new Set())}
           />
           <ReplayButton
             label="Replay all of this filter"
-            wanted={ofFilter(filter, letters)}
-            what="every dead letter of this filter, also those that are not on this page"
+            wanted={() => ofFilter(filter, { ...there, letters, destinations, now: Date.now() })}
+            what="every dead letter of this filter, also those that are not on this page,"
           />
         </Group>
       )}
@@ -69,9 +74,7 @@ export function Letters({ letters, filter, query }: LettersParts) {
               <Table.Th>Reason</Table.Th>
               <Table.Th>Last error</Table.Th>
               <Table.Th>
-                <Text span inherit style={{ position: 'absolute', left: '-100vw' }}>
-                  Actions
-                </Text>
+                <VisuallyHidden>Actions</VisuallyHidden>
               </Table.Th>
             </Table.Tr>
           </Table.Thead>
@@ -87,16 +90,7 @@ export function Letters({ letters, filter, query }: LettersParts) {
           </Table.Tbody>
         </Table>
       </Table.ScrollContainer>
-      {query.hasNextPage && (
-        <Button
-          variant="default"
-          mt="sm"
-          onClick={() => query.fetchNextPage()}
-          loading={query.isFetchingNextPage}
-        >
-          Show older ones
-        </Button>
-      )}
+      <Older query={query} />
     </div>
   )
 }

@@ -1,13 +1,14 @@
 import { Button, Group, Progress, Stack, Text } from '@mantine/core'
 import { type Replay, useCancelReplay, useReplays } from '../../api/replays.ts'
 import { State } from '../../parts/badge.tsx'
+import { Loaded } from '../../parts/loaded.tsx'
 import { ForAdmin } from '../../parts/may-write.tsx'
+import { useDestinationNames } from '../../parts/names.tsx'
 import { whole } from '../../parts/number.ts'
 import { Panel } from '../../parts/panel.tsx'
 import { Refusal } from '../../parts/refusal.tsx'
 import { Since } from '../../parts/when.tsx'
 
-const SHOWN = 5
 const STATES = {
   running: { label: 'Running', color: 'blue' },
   done: { label: 'Done', color: 'green' },
@@ -15,17 +16,21 @@ const STATES = {
   failed: { label: 'Failed', color: 'red' },
 } as const
 
-/** The last replays, and how far each is. */
-export function Replays() {
-  const replays = useReplays().data ?? []
-  if (replays.length === 0) return null
+/** The last replays, and how far each is. @param destinationId undefined: to any destination. */
+export function Replays({ destinationId }: { destinationId?: string }) {
+  const query = useReplays(destinationId)
+  if (query.data?.length === 0 && !query.error) return null
   return (
-    <Panel title="Replays">
-      <Stack gap="sm">
-        {replays.slice(0, SHOWN).map((replay) => (
-          <OneReplay key={replay.id} replay={replay} />
-        ))}
-      </Stack>
+    <Panel title="The last replays">
+      <Loaded query={query}>
+        {(replays) => (
+          <Stack gap="sm">
+            {replays.map((replay) => (
+              <OneReplay key={replay.id} replay={replay} />
+            ))}
+          </Stack>
+        )}
+      </Loaded>
     </Panel>
   )
 }
@@ -33,14 +38,16 @@ export function Replays() {
 function OneReplay({ replay }: { replay: Replay }) {
   const { id, destinationId, what, state, total, read, replayed, parked, createdAt, cause } = replay
   const cancel = useCancelReplay()
+  const name = useDestinationNames()(destinationId)
   const percent = state === 'done' ? 100 : total === 0 ? 0 : Math.min(100, (read / total) * 100)
   return (
     <div>
       <Group gap="sm">
         <State {...STATES[state]} />
-        <Text size="sm">
-          {what === 'dead' ? 'Dead letters' : 'Events'} to <b>{destinationId}</b>: {whole(replayed)} sent
-          again, {whole(read)} of {whole(total)} records read{parked > 0 && `, ${whole(parked)} put aside`}
+        <Text size="sm" className="in-flow">
+          {what === 'dead' ? 'Dead letters' : 'Events'} to <b>{name}</b>: {whole(replayed)} sent again,{' '}
+          {whole(read)} of {whole(total)} records read
+          {parked > 0 && `; ${whole(parked)} could not be read or sent, and lie in topic parked`}
         </Text>
         <Text size="xs" c="dimmed">
           begun <Since at={createdAt} />
@@ -52,7 +59,7 @@ function OneReplay({ replay }: { replay: Replay }) {
               variant="default"
               onClick={() => cancel.mutate(id)}
               loading={cancel.isPending}
-              aria-label={`Cancel the replay to ${destinationId}`}
+              aria-label={`Cancel the replay to ${name}`}
             >
               Cancel
             </Button>
@@ -60,12 +67,7 @@ function OneReplay({ replay }: { replay: Replay }) {
         )}
       </Group>
       {state === 'running' && (
-        <Progress
-          value={percent}
-          mt={6}
-          size="sm"
-          aria-label={`Progress of the replay to ${destinationId}`}
-        />
+        <Progress value={percent} mt={6} size="sm" aria-label={`Progress of the replay to ${name}`} />
       )}
       {cause && (
         <Text size="sm" c="dimmed">

@@ -1,5 +1,7 @@
-import type { DeadFilter, DeadLetter } from '../../api/dead.ts'
+import type { DeadCount, DeadFilter, DeadLetter } from '../../api/dead.ts'
+import type { Destination } from '../../api/destinations.ts'
 import type { NewReplay } from '../../api/replays.ts'
+import { hoursBefore } from '../../parts/spans.ts'
 
 /** One replay for each destination of some dead letters. The API takes a thousand at once. */
 export function ofLetters(letters: readonly DeadLetter[]): NewReplay[] {
@@ -12,18 +14,65 @@ export function ofLetters(letters: readonly DeadLetter[]): NewReplay[] {
   )
 }
 
-/** All that a filter has: of its destination, or of each that it shows. A message is its letters alone. */
-export function ofFilter(filter: DeadFilter, letters: readonly DeadLetter[]): NewReplay[] {
+/** What there is: `counts` of each destination and reason, all of them unless it is `isPartial`. */
+export type There = {
+  counts: readonly DeadCount[]
+  isPartial: boolean
+  /** Undefined: not known so far. */
+  destinations: readonly Pick<Destination, 'id' | 'enabled'>[] | undefined
+}
+
+/** All that a filter has, at each destination that it may have any of. A message is its letters alone. @param now ms since 1970. */
+export function ofFilter(
+  filter: DeadFilter,
+  { letters, now, ...there }: There & { letters: readonly DeadLetter[]; now: number },
+): NewReplay[] {
   if (filter.messageId !== undefined) return ofLetters(letters)
-  const { destinationId, reason, since } = filter
-  const ids = destinationId ? [destinationId] : [...new Set(letters.map((letter) => letter.destinationId))]
-  return ids.map((id) => ({
+  const { destinationId, reason, hours } = filter
+  return idsOf({ destinationId, reason }, there).map((id) => ({
     destinationId: id,
     what: 'dead',
     ...(reason && { reason }),
-    ...(since && { from: since }),
+    ...(hours !== undefined && { from: hoursBefore(hours, now) }),
   }))
 }
+
+function idsOf(
+  { destinationId, reason }: { destinationId: string | undefined; reason: string | undefined },
+  { counts, isPartial, destinations = [] }: There,
+): string[] {
+  if (destinationId !== undefined) return [destinationId]
+  const counted = counts.filter((count) => count.reason === (reason ?? count.reason))
+  const ids = counted.map((count) => count.destinationId)
+  // what is not counted may be of any
+  return [...new Set([...ids, ...(isPartial ? destinations.map(({ id }) => id) : [])])]
+}
+
+/** A replay that cannot be: its destination is off, or there is none. */
+export type LeftOut = { destinationId: string; why: 'off' | 'gone' }
+
+/** What can be replayed, and what cannot. */
+export function possible(
+  wanted: readonly NewReplay[],
+  destinations: There['destinations'],
+): { wanted: NewReplay[]; leftOut: LeftOut[] } {
+  const known = destinations && new Map(destinations.map(({ id, enabled }) => [id, enabled]))
+  const isOn = ({ destinationId }: NewReplay) => !known || known.get(destinationId) === true
+  const others = new Set(wanted.filter((one) => !isOn(one)).map(({ destinationId }) => destinationId))
+  return {
+    wanted: wanted.filter(isOn),
+    leftOut: [...others].map((destinationId) => ({
+      destinationId,
+      why: known?.has(destinationId) ? 'off' : 'gone',
+    })),
+  }
+}
+
+/** 128 random bits; what makes UUIDs is there on pages with https alone. */
+export const newReplayId = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
+    '',
+  )
 
 function chunks<T>(all: readonly T[], most: number): T[][] {
   return Array.from({ length: Math.ceil(all.length / most) }, (_, index) =>

@@ -1,6 +1,6 @@
 import { Button, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import type { Fate } from '../../api/events.ts'
+import type { Fate } from '../../api/search.ts'
 import { AttemptTable } from '../../parts/attempt-table.tsx'
 import { counted } from '../../parts/number.ts'
 

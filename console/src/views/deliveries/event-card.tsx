@@ -1,8 +1,9 @@
 import { Button, Collapse, Group, Paper, Stack, Text, Title } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import type { FoundEvent } from '../../api/events.ts'
+import type { FoundEvent } from '../../api/search.ts'
 import { State } from '../../parts/badge.tsx'
 import { Json } from '../../parts/json.tsx'
+import { SourceName } from '../../parts/names.tsx'
 import { When } from '../../parts/when.tsx'
 import { FateBox } from './fate-box.tsx'
 
@@ -19,8 +20,8 @@ export function EventCard({ event }: { event: FoundEvent }) {
             {(event.event ?? event.name) !== null && ` “${event.event ?? event.name}”`}
           </Title>
           <Text size="sm" c="dimmed" className="in-flow">
-            {event.userId ?? event.anonymousId ?? 'nobody named'} from {event.sourceId}, came in{' '}
-            <When at={event.receivedAt} />
+            {event.userId ?? event.anonymousId ?? 'nobody named'} from <SourceName id={event.sourceId} />,
+            came in <When at={event.receivedAt} />
           </Text>
           <Text size="xs" c="dimmed" ff="monospace" className="in-flow">
             {event.messageId}
@@ -42,8 +43,8 @@ export function EventCard({ event }: { event: FoundEvent }) {
       )}
       {!rejected && destinations.length === 0 && (
         <Text size="sm" mt="sm">
-          No destination is connected to the source {event.sourceId}: it is kept, and was sent nowhere. Set up
-          Webhooks for this source, and replay it.
+          No destination is connected to the source <SourceName id={event.sourceId} />: it is kept, and was
+          sent nowhere. Set up Webhooks for this source, and replay it.
         </Text>
       )}
       {destinations.length > 0 && (

@@ -1,34 +1,35 @@
 import { Anchor, Box, Group, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import { useDestinations } from '../../api/destinations.ts'
-import type { Fate } from '../../api/events.ts'
+import type { Fate } from '../../api/search.ts'
 import { State } from '../../parts/badge.tsx'
-import { Since } from '../../parts/when.tsx'
+import { Since, useNow } from '../../parts/when.tsx'
 import { reasonOf, stateOf } from '../../parts/words/outcomes.ts'
 import { Attempts } from './attempts.tsx'
 import { WHY_NOT } from './why-not.ts'
 
 /** What became of a call at one destination. */
 export function FateBox({ fate, messageId }: { fate: Fate; messageId: string | null }) {
-  const { destinationId, routed, reason, state, attempts, nextAttemptAt, dead } = fate
+  const { destinationId, deliveryId, routed, reason, state, attempts, nextAttemptAt, dead } = fate
   const destination = useDestinations().data?.find(({ id }) => id === destinationId)
   return (
     <Box p="sm" bg="var(--sluice-panel)" style={{ borderRadius: 'var(--mantine-radius-md)' }}>
       <Group gap="sm">
         {destination ? (
-          <Anchor component={Link} to={`/destinations/${destinationId}`} fw={600}>
+          <Anchor component={Link} to={`/destinations/${destinationId}`} fw={600} className="in-flow">
             {destination.name}
           </Anchor>
         ) : (
           <Text fw={600}>{destinationId}</Text>
         )}
         {state === null ? <State label="Not sent" color="gray" /> : <State {...stateOf(state)} />}
-        {nextAttemptAt !== null && (
-          <Text size="sm">
-            next attempt <Since at={nextAttemptAt} />
-          </Text>
-        )}
+        {nextAttemptAt !== null && <Next at={nextAttemptAt} />}
       </Group>
+      {state !== null && (
+        <Text size="xs" c="dimmed" ff="monospace" className="in-flow">
+          X-Delivery-Id: {deliveryId}
+        </Text>
+      )}
       {state === 'retrying' && nextAttemptAt === null && (
         <Text size="sm" mt={4}>
           It waits for the endpoint: the next attempt is made as soon as that answers again.
@@ -60,5 +61,16 @@ export function FateBox({ fate, messageId }: { fate: Fate; messageId: string | n
       )}
       <Attempts attempts={attempts} urls={destination?.webhooks.map(({ url }) => url) ?? []} />
     </Box>
+  )
+}
+
+/** When it is tried again: it may be late, when much else waits. */
+function Next({ at }: { at: string }) {
+  const isLate = Date.parse(at) < useNow()
+  return (
+    <Text size="sm">
+      {isLate ? 'the next attempt was due ' : 'next attempt '}
+      <Since at={at} />
+    </Text>
   )
 }

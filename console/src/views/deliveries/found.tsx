@@ -1,63 +1,80 @@
 import { Button, Group, Loader, Stack, Text } from '@mantine/core'
-import { type Search, useEvents } from '../../api/events.ts'
+import { useEffect, useState } from 'react'
+import { stopSearch, useEvents, useRefreshed } from '../../api/events.ts'
+import { eventKey, type Search } from '../../api/search.ts'
 import { Empty } from '../../parts/empty.tsx'
 import { Refusal } from '../../parts/refusal.tsx'
 import { When } from '../../parts/when.tsx'
 import { EventCard } from './event-card.tsx'
 
-export function Found({ search }: { search: Search | undefined }) {
+/** What was found; while nothing is, the search goes on by itself, further and further back. */
+export function Found({ search }: { search: Search }) {
   const query = useEvents(search)
-  if (search === undefined)
-    return (
-      <Empty icon="search" title="Which event?">
-        The message id is in the call, and in the header X-Message-Id of each webhook; live calls and dead
-        letters lead here as well. With a user id you get that user’s events, newest first.
-      </Empty>
-    )
-  const pages = query.data?.pages ?? []
-  const items = pages.flatMap((page) => page.items)
-  const since = pages.at(-1)?.searchedSince ?? null
+  const [isStopped, setStopped] = useState(false)
+  const { data, hasNextPage, isFetching, error, fetchNextPage, refetch } = query
+  const items = useRefreshed((data?.pages ?? []).flatMap((page) => page.items))
+  const hasMore = hasNextPage || !data
+  const goesOn = items.length === 0 && hasNextPage && !isStopped && !error
+  const isSearching = isFetching || goesOn
+  useEffect(() => {
+    if (goesOn && !isFetching) void fetchNextPage()
+  }, [goesOn, isFetching, fetchNextPage])
+
+  function stop() {
+    setStopped(true)
+    stopSearch(search)
+  }
+  function goOn() {
+    setStopped(false)
+    void (data ? fetchNextPage() : refetch())
+  }
   return (
     <Stack>
-      <Refusal error={query.error} title="The search failed" />
-      {items.map((event) => (
-        <EventCard key={`${event.sourceId} ${event.messageId} ${event.receivedAt}`} event={event} />
+      <Refusal error={error} title="The search failed" />
+      {items.map((event, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: calls of one batch that was rejected as a whole are alike
+        <EventCard key={`${eventKey(event)} ${index}`} event={event} />
       ))}
-      {query.isFetching && items.length === 0 && (
-        <Group role="status">
-          <Loader size="sm" aria-hidden="true" />
-          <Text size="sm">Searching what came in, newest first ...</Text>
+      {isSearching && items.length === 0 && (
+        <Group>
+          <Group role="status" gap="sm">
+            <Loader size="sm" aria-hidden="true" />
+            <Text size="sm">Searching what came in, newest first ...</Text>
+          </Group>
+          <Button variant="default" size="compact-sm" onClick={stop}>
+            Stop
+          </Button>
         </Group>
       )}
-      {!query.isFetching && query.data && items.length === 0 && (
-        <Empty icon="search" title={query.hasNextPage ? 'Not found so far' : 'There is no such event'}>
-          {query.hasNextPage
-            ? 'Nothing so far; older events can be searched as well.'
-            : 'Sluice has not kept such a call. A call that its client library has not sent yet, that was answered with 401 or 429, or that is older than seven days, is not here.'}
+      {!isSearching && !error && items.length === 0 && (
+        <Empty icon="search" title={hasMore ? 'Not found so far' : 'There is no such event'}>
+          {hasMore
+            ? 'Older events have not been searched.'
+            : `Sluice has not kept such a call${search.around === undefined ? '' : ' of that time'}. A call that its client library has not sent yet, that was answered with 401 or 429, or that is older than seven days, is not here.`}
         </Empty>
       )}
-      {query.data && (
-        <Group justify="space-between">
-          <Text size="sm" c="dimmed" role="status">
-            {since === null ? (
-              'All events that are kept have been searched.'
-            ) : (
-              <>
-                Searched back to <When at={since} />.
-              </>
-            )}
-          </Text>
-          {query.hasNextPage && (
-            <Button
-              variant="default"
-              onClick={() => query.fetchNextPage()}
-              loading={query.isFetchingNextPage}
-            >
-              Search older ones
-            </Button>
-          )}
-        </Group>
-      )}
+      <Group justify="space-between">
+        {data && <SearchedSince at={data.pages.at(-1)?.searchedSince ?? null} />}
+        {hasMore && (items.length > 0 || !isSearching) && (
+          <Button variant="default" onClick={goOn} loading={isFetching}>
+            Search older ones
+          </Button>
+        )}
+      </Group>
     </Stack>
+  )
+}
+
+function SearchedSince({ at }: { at: string | null }) {
+  return (
+    <Text size="sm" c="dimmed">
+      {at === null ? (
+        'All that was asked for has been searched.'
+      ) : (
+        <>
+          Searched back to <When at={at} />.
+        </>
+      )}
+    </Text>
   )
 }

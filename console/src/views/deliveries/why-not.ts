@@ -1,4 +1,4 @@
-import type { Fate } from '../../api/events.ts'
+import type { Fate } from '../../api/search.ts'
 
 /** Why a call does not go to a destination, by the settings of now. */
 export const WHY_NOT: Record<NonNullable<Fate['reason']>, string> = {

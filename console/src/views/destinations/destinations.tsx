@@ -1,14 +1,16 @@
 import { Anchor, Button, Table, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import { type Destination, useDestinations } from '../../api/destinations.ts'
-import { useSources } from '../../api/sources.ts'
-import { State } from '../../parts/badge.tsx'
+import { OnOffState } from '../../parts/badge.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Loaded } from '../../parts/loaded.tsx'
 import { ForAdmin } from '../../parts/may-write.tsx'
+import { useSourceNames } from '../../parts/names.tsx'
 import { counted } from '../../parts/number.ts'
 import { Page } from '../../parts/page.tsx'
+import { Shortened } from '../../parts/shortened.tsx'
+import { hostOf } from '../webhooks/host.ts'
 
 export default function Destinations() {
   const query = useDestinations()
@@ -44,49 +46,62 @@ export default function Destinations() {
 }
 
 function List({ destinations }: { destinations: readonly Destination[] }) {
-  const names = new Map((useSources().data ?? []).map(({ id, name }) => [id, name]))
+  const nameOf = useSourceNames()
   return (
-    <Table.ScrollContainer minWidth={560} scrollAreaProps={{ 'aria-label': 'Destinations' }}>
-      <Table verticalSpacing="sm" highlightOnHover>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Name</Table.Th>
-            <Table.Th>Type</Table.Th>
-            <Table.Th>State</Table.Th>
-            <Table.Th>Sources</Table.Th>
-            <Table.Th>Goes to</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {destinations.map(({ id, name, type, enabled, sourceIds, webhooks }) => (
-            <Table.Tr key={id}>
-              <Table.Td>
-                <Anchor component={Link} to={`/destinations/${id}`} fw={600}>
-                  {name}
-                </Anchor>
-              </Table.Td>
-              <Table.Td>{type}</Table.Td>
-              <Table.Td>
-                <State {...(enabled ? { label: 'On', color: 'green' } : { label: 'Off', color: 'gray' })} />
-              </Table.Td>
-              <Table.Td>
-                {sourceIds.length === 0 ? (
-                  <Text size="sm">none: it gets nothing</Text>
-                ) : (
-                  sourceIds.map((source) => names.get(source) ?? source).join(', ')
-                )}
-              </Table.Td>
-              <Table.Td className="in-flow">
-                {hostOf(webhooks[0]?.url)}
-                {webhooks.length > 1 && ` and ${counted(webhooks.length - 1, 'other')}`}
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <Shortened
+      all={destinations}
+      what="destinations"
+      textOf={({ id, name, webhooks }) => [name, id, ...webhooks.map(({ url }) => hostOf(url))].join(' ')}
+    >
+      {(shown) => (
+        <Table.ScrollContainer minWidth={560} scrollAreaProps={{ 'aria-label': 'Destinations' }}>
+          <Table verticalSpacing="sm" highlightOnHover>
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Name</Table.Th>
+                <Table.Th>Type</Table.Th>
+                <Table.Th>State</Table.Th>
+                <Table.Th>Sources</Table.Th>
+                <Table.Th>Goes to</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {shown.map(({ id, name, type, enabled, sourceIds, webhooks }) => (
+                <Table.Tr key={id}>
+                  <Table.Td className="in-flow">
+                    <Anchor component={Link} to={`/destinations/${id}`} fw={600}>
+                      {name}
+                    </Anchor>
+                  </Table.Td>
+                  <Table.Td>{type}</Table.Td>
+                  <Table.Td>
+                    <OnOffState enabled={enabled} />
+                  </Table.Td>
+                  <Table.Td className="in-flow">
+                    {sourceIds.length === 0 ? (
+                      <Text size="sm">none: it gets nothing</Text>
+                    ) : (
+                      firstOf(sourceIds.map(nameOf))
+                    )}
+                  </Table.Td>
+                  <Table.Td className="in-flow">
+                    {firstOf(
+                      webhooks.map(({ url }) => hostOf(url)),
+                      1,
+                    )}
+                  </Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      )}
+    </Shortened>
   )
 }
 
-/** What is behind the host may hold a secret, and is long. */
-export const hostOf = (url = ''): string => (URL.canParse(url) ? new URL(url).host : url)
+/** "a, b, c and 2 others". */
+const firstOf = (all: readonly string[], most = 3): string => {
+  const first = all.slice(0, most).join(', ')
+  return all.length > most ? `${first} and ${counted(all.length - most, 'other')}` : first
+}

@@ -1,7 +1,5 @@
 import { Checkbox, Group, Radio, Stack } from '@mantine/core'
-import type { EventType } from '../../api/destinations.ts'
-
-const TYPES: readonly EventType[] = ['identify', 'track', 'page', 'screen', 'group', 'alias', 'delete']
+import { EVENT_TYPES, type EventType } from '../../api/destinations.ts'
 
 /** @param chosen undefined: all types, also such as there may be later. */
 export function EventTypes({
@@ -18,7 +16,7 @@ export function EventTypes({
       <Radio.Group
         label="Events"
         value={chosen ? 'some' : 'all'}
-        onChange={(which) => onChange(which === 'all' ? undefined : [...TYPES])}
+        onChange={(which) => onChange(which === 'all' ? undefined : [...EVENT_TYPES])}
       >
         <Group mt={6}>
           <Radio value="all" label="All types" />
@@ -29,11 +27,11 @@ export function EventTypes({
         <Checkbox.Group
           aria-label="Types of events"
           value={chosen}
-          onChange={(types) => onChange(TYPES.filter((type) => types.includes(type)))}
+          onChange={(types) => onChange(EVENT_TYPES.filter((type) => types.includes(type)))}
           error={error}
         >
           <Group>
-            {TYPES.map((type) => (
+            {EVENT_TYPES.map((type) => (
               <Checkbox key={type} value={type} label={type} />
             ))}
           </Group>

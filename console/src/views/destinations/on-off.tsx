@@ -1,30 +1,49 @@
-import { Stack, Switch, Text } from '@mantine/core'
+import { Alert, Stack, Switch, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { type Destination, useReplaceDestination } from '../../api/destinations.ts'
-import { useMayWrite } from '../../api/session.ts'
-import { State } from '../../parts/badge.tsx'
+import { isConflict } from '../../api/problem.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Refusal } from '../../parts/refusal.tsx'
 
+type OnOffParts = {
+  destination: Destination
+  /** Beside the switch. */
+  label: string
+  /** For screen readers, where the label alone says too little. */
+  spoken?: string
+  description?: string
+  onSaved?: (destination: Destination) => void
+}
+
 /** Off is no pause: what waits is given up, so that it is asked for twice. */
-export function OnOff({ destination }: { destination: Destination }) {
+export function OnOff({ destination, label, spoken, description, onSaved }: OnOffParts) {
   const { name, enabled } = destination
   const [opened, { open, close }] = useDisclosure()
   const replace = useReplaceDestination()
-  const mayWrite = useMayWrite()
-  const turn = (on: boolean) => replace.mutate({ ...destination, enabled: on }, { onSuccess: close })
-  if (!mayWrite) return enabled ? <State label="On" color="green" /> : <State label="Off" color="gray" />
+  const turn = (on: boolean) =>
+    replace.mutate(
+      { ...destination, enabled: on },
+      {
+        onSuccess(saved) {
+          close()
+          onSaved?.(saved)
+        },
+        // it is read anew, and shown as it is now
+        onError: (error) => isConflict(error) && close(),
+      },
+    )
   return (
-    <Stack gap={4} align="flex-end">
+    <Stack gap={4} align="flex-start">
       <Switch
         size="md"
-        label={enabled ? 'On' : 'Off'}
-        aria-label={`${name} is ${enabled ? 'on' : 'off'}`}
+        label={label}
+        description={description}
+        aria-label={spoken}
         checked={enabled}
         onChange={() => (enabled ? open() : turn(true))}
         disabled={replace.isPending}
       />
-      {!opened && <Refusal error={replace.error} />}
+      {!opened && <NotTurned error={replace.error} />}
       <Confirm
         opened={opened}
         onClose={close}
@@ -42,5 +61,14 @@ export function OnOff({ destination }: { destination: Destination }) {
         </Text>
       </Confirm>
     </Stack>
+  )
+}
+
+function NotTurned({ error }: { error: unknown }) {
+  if (!isConflict(error)) return <Refusal error={error} />
+  return (
+    <Alert color="yellow" role="alert">
+      Somebody else has just changed it: it is shown as it is now. Look, and try again.
+    </Alert>
   )
 }

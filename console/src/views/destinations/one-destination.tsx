@@ -1,7 +1,8 @@
 import { Tabs } from '@mantine/core'
 import { useLocation } from 'wouter'
-import { useDestination } from '../../api/destinations.ts'
+import { type Destination, useDestination } from '../../api/destinations.ts'
 import { useMayWrite } from '../../api/session.ts'
+import { OnOffState } from '../../parts/badge.tsx'
 import { Loaded } from '../../parts/loaded.tsx'
 import { Page } from '../../parts/page.tsx'
 import { DestinationSettings } from './destination-settings.tsx'
@@ -23,7 +24,7 @@ export default function OneDestination({ id, tab = 'health' }: { id: string; tab
         <Page
           title={destination.name}
           under={{ title: 'Destinations', to: '/destinations' }}
-          actions={<OnOff destination={destination} />}
+          actions={mayWrite ? <Switched destination={destination} /> : <OnOffState {...destination} />}
         >
           <Tabs
             value={mayWrite && TABS.includes(tab) ? tab : 'health'}
@@ -45,13 +46,13 @@ export default function OneDestination({ id, tab = 'health' }: { id: string; tab
               <DestinationHealth destination={destination} />
             </Tabs.Panel>
             <Tabs.Panel value="settings">
-              <DestinationSettings destination={destination} refetch={query.refetch} />
+              <DestinationSettings destination={destination} />
             </Tabs.Panel>
             <Tabs.Panel value="test">
               <TestPanel destination={destination} />
             </Tabs.Panel>
             <Tabs.Panel value="secret">
-              <SecretRotation destination={destination} refetch={query.refetch} />
+              <SecretRotation destination={destination} />
             </Tabs.Panel>
             <Tabs.Panel value="replay">
               <ReplayPanel destination={destination} />
@@ -60,5 +61,12 @@ export default function OneDestination({ id, tab = 'health' }: { id: string; tab
         </Page>
       )}
     </Loaded>
+  )
+}
+
+function Switched({ destination }: { destination: Destination }) {
+  const state = destination.enabled ? 'On' : 'Off'
+  return (
+    <OnOff destination={destination} label={state} spoken={`${destination.name} is ${state.toLowerCase()}`} />
   )
 }

@@ -1,26 +1,46 @@
 import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
 import { useState } from 'react'
 import type { Destination } from '../../api/destinations.ts'
-import { useCreateReplays } from '../../api/replays.ts'
+import { useBeginReplays } from '../../api/replays.ts'
+import { Confirm } from '../../parts/confirm.tsx'
 import { Panel } from '../../parts/panel.tsx'
-import { Refusal } from '../../parts/refusal.tsx'
+import { LAST } from '../../parts/spans.ts'
+import { When } from '../../parts/when.tsx'
+import { perSecondOf } from '../dead/per-second.ts'
+import { PerSecond } from '../dead/per-second-field.tsx'
 import { Replays } from '../dead/replays.tsx'
-
-const HOURS = [
-  { value: '1', label: 'the last hour' },
-  { value: '24', label: 'the last day' },
-  { value: '168', label: 'the last 7 days' },
-]
+import { newReplayId } from '../dead/wanted.ts'
+import { spanOf } from './span.ts'
 
 /** What came in, sent to this destination as if it had been there: to fill a new one, or after it was off. */
 export function ReplayPanel({ destination: { id, name } }: { destination: Destination }) {
-  const [hours, setHours] = useState('1')
+  const [which, setWhich] = useState('1')
+  const [typed, setTyped] = useState({ from: '', to: '' })
   const [perSecond, setPerSecond] = useState('500')
-  const create = useCreateReplays()
-  function begin() {
-    const from = new Date(Date.now() - Number(hours) * 3_600_000).toISOString()
-    create.mutate([{ destinationId: id, what: 'events', from, perSecond: Number(perSecond) || 500 }])
+  const [asked, setAsked] = useState({ replayId: '', from: '', to: '' })
+  const [opened, { open, close }] = useDisclosure()
+  const begin = useBeginReplays()
+  const span = spanOf(which, typed, Date.now())
+  const rate = perSecondOf(perSecond)
+  const failed = begin.data?.find(({ error }) => error !== undefined)
+
+  function ask() {
+    if (!span) return
+    // of one question, however often it is answered, comes one replay
+    setAsked({ replayId: newReplayId(), ...span })
+    begin.reset()
+    open()
   }
+
+  function confirmed() {
+    const { replayId, from, to } = asked
+    const wanted = { id: replayId, destinationId: id, what: 'events' as const, from, to }
+    begin.mutate([{ ...wanted, ...(rate !== undefined && { perSecond: rate }) }], {
+      onSuccess: ([begun]) => begun?.error === undefined && close(),
+    })
+  }
+
   return (
     <Stack>
       <Panel
@@ -28,33 +48,51 @@ export function ReplayPanel({ destination: { id, name } }: { destination: Destin
         lead={`Sends what came in from its sources to ${name} once more, as it is set now: to fill a new destination, or after it was off. What it has had already comes again, with the same X-Delivery-Id.`}
       >
         <Stack>
-          <Group align="flex-end">
+          <Group align="flex-start">
             <NativeSelect
               label="Events of"
-              value={hours}
-              onChange={(event) => setHours(event.currentTarget.value)}
-              data={HOURS}
+              value={which}
+              onChange={(event) => setWhich(event.currentTarget.value)}
+              data={[...LAST, { value: 'own', label: 'from ... to ...' }]}
             />
-            <TextInput
-              type="number"
-              label="At most a second"
-              value={perSecond}
-              onChange={(event) => setPerSecond(event.currentTarget.value)}
-              min={1}
-              max={10_000}
-              w={160}
-            />
-            <Button onClick={begin} loading={create.isPending}>
+            {which === 'own' &&
+              (['from', 'to'] as const).map((end) => (
+                <TextInput
+                  key={end}
+                  type="datetime-local"
+                  label={end === 'from' ? 'From' : 'To'}
+                  value={typed[end]}
+                  onChange={(event) => setTyped({ ...typed, [end]: event.currentTarget.value })}
+                />
+              ))}
+            <PerSecond value={perSecond} onChange={setPerSecond} />
+          </Group>
+          <Group>
+            <Button onClick={ask} disabled={!span || rate === undefined}>
               Replay events
             </Button>
+            <Text size="sm" role="status">
+              {begin.data && !failed && 'Begun: how far it is stands below.'}
+            </Text>
           </Group>
-          <Refusal error={create.error} title="The replay was not begun" />
-          <Text size="sm" role="status">
-            {create.isSuccess && 'Begun: how far it is stands below.'}
-          </Text>
         </Stack>
       </Panel>
-      <Replays />
+      <Confirm
+        opened={opened}
+        onClose={close}
+        title={`Replay events to ${name}?`}
+        action="Replay"
+        onConfirm={confirmed}
+        loading={begin.isPending}
+        error={failed?.error}
+      >
+        <Text size="sm">
+          Everything from its sources that came in from <When at={asked.from || null} /> to{' '}
+          <When at={asked.to || null} /> is sent to {name}, at most {rate} a second; what it has had already,
+          too.
+        </Text>
+      </Confirm>
+      <Replays destinationId={id} />
     </Stack>
   )
 }

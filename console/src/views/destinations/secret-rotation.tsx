@@ -1,91 +1,92 @@
-import { Alert, Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
-import { type FormEvent, useState } from 'react'
-import { useReplaceDestination } from '../../api/destinations.ts'
+import { Alert, Checkbox, NativeSelect, Text } from '@mantine/core'
+import { useState } from 'react'
+import { type Destination, useReplaceDestination } from '../../api/destinations.ts'
 import { faultAt } from '../../api/problem.ts'
-import { useOpened } from '../../parts/opened.ts'
+import { type Edited, Editing } from '../../parts/editing.tsx'
+import { Form } from '../../parts/form.tsx'
 import { Panel } from '../../parts/panel.tsx'
-import { Refusal } from '../../parts/refusal.tsx'
+import { FOR, HOUR_MS } from '../../parts/spans.ts'
 import { When } from '../../parts/when.tsx'
 import { SecretField } from '../webhooks/secret-field.tsx'
-import type { OpenedParts } from './destination-settings.tsx'
 
-const HOURS = [
-  { value: '24', label: 'for a day' },
-  { value: '168', label: 'for a week' },
-  { value: '1', label: 'for an hour' },
-  { value: '0', label: 'no longer: it ends now' },
-]
+const OVERLAPS = [...FOR, { value: '0', label: 'no longer: it ends now' }]
 
 /** Secrets are written only: what there is nobody is shown. */
-export function SecretRotation({ destination, refetch }: OpenedParts) {
-  const { opened, show, reload, touch } = useOpened(destination, refetch)
-  const [secret, setSecret] = useState('')
-  const [hours, setHours] = useState('24')
-  const replace = useReplaceDestination()
-  const { sharedSecret: present, previousSecretExpiresAt: until } = opened
-  const isRotating = until !== undefined && Date.parse(until) > Date.now()
-
-  function submit(event: FormEvent) {
-    event.preventDefault()
-    const { previousSecret: _, previousSecretExpiresAt: __, ...rest } = opened
-    const expiry = new Date(Date.now() + Number(hours) * 3_600_000).toISOString()
-    const overlaps = present !== undefined && hours !== '0'
-    replace.mutate(
-      { ...rest, sharedSecret: secret, ...(overlaps && { previousSecretExpiresAt: expiry }) },
-      {
-        onSuccess(saved) {
-          show(saved)
-          setSecret('')
-        },
-      },
-    )
-  }
-
+export function SecretRotation({ destination }: { destination: Destination }) {
   return (
     <Panel
       title="Shared secret"
       lead={
-        present === undefined
+        destination.sharedSecret === undefined
           ? 'There is none: POSTs go out unsigned.'
-          : 'There is one, and every POST is signed with it. It cannot be shown, only replaced.'
+          : 'There is one, and every POST is signed with it. It cannot be shown, only replaced or removed.'
       }
     >
-      <form onSubmit={submit} onChangeCapture={touch} onClickCapture={touch}>
-        <Stack maw={640}>
-          {isRotating && (
-            <Alert color="blue" title="A rotation is under way">
-              <Text size="sm">
-                The secret before this one signs as well (X-Signature-Previous) until <When at={until} />.
-              </Text>
-            </Alert>
-          )}
-          <SecretField
-            label={present === undefined ? 'Secret' : 'New secret'}
-            value={secret}
-            onChange={setSecret}
-            error={faultAt(replace.error, '/sharedSecret')}
-          />
-          {present !== undefined && (
-            <NativeSelect
-              label="The present secret signs as well"
-              description="So that receivers can change over at any moment of that time."
-              value={hours}
-              onChange={(event) => setHours(event.currentTarget.value)}
-              data={HOURS}
-              maw={320}
-            />
-          )}
-          <Refusal error={replace.error} shown={(pointer) => pointer === '/sharedSecret'} onReload={reload} />
-          <Group>
-            <Button type="submit" loading={replace.isPending} disabled={secret === ''}>
-              {present === undefined ? 'Set secret' : 'Replace secret'}
-            </Button>
-            <Text size="sm" role="status">
-              {replace.isSuccess && secret === '' && 'The new secret is in force'}
-            </Text>
-          </Group>
-        </Stack>
-      </form>
+      <Editing latest={destination}>{(edited, key) => <SecretForm key={key} {...edited} />}</Editing>
     </Panel>
+  )
+}
+
+function SecretForm({ base, onSaved, form }: Edited<Destination>) {
+  const [secret, setSecret] = useState('')
+  const [hours, setHours] = useState('24')
+  const [isRemoved, setRemoved] = useState(false)
+  const replace = useReplaceDestination()
+  const { sharedSecret: present, previousSecretExpiresAt: until } = base
+  const isRotating = until !== undefined && Date.parse(until) > Date.now()
+  const hasPresent = present !== undefined
+
+  function submit() {
+    const { sharedSecret: _, previousSecret: __, previousSecretExpiresAt: ___, ...rest } = base
+    const expiry = new Date(Date.now() + Number(hours) * HOUR_MS).toISOString()
+    const overlaps = hasPresent && hours !== '0'
+    const next = { sharedSecret: secret, ...(overlaps && { previousSecretExpiresAt: expiry }) }
+    replace.mutate({ ...rest, ...(!isRemoved && next) }, { onSuccess: onSaved })
+  }
+
+  return (
+    <Form
+      {...form}
+      onSubmit={submit}
+      saving={replace}
+      shown={(pointer) => pointer === '/sharedSecret'}
+      action={isRemoved ? 'Remove secret' : hasPresent ? 'Replace secret' : 'Set secret'}
+      done={hasPresent ? 'The new secret is in force' : 'There is no secret any more'}
+      disabled={secret === '' && !isRemoved}
+    >
+      {isRotating && (
+        <Alert color="blue" title="A rotation is under way">
+          <Text size="sm">
+            The secret before this one signs as well (X-Signature-Previous) until <When at={until} />. If the
+            secret is replaced now, that one ends at once.
+          </Text>
+        </Alert>
+      )}
+      {!isRemoved && (
+        <SecretField
+          label={hasPresent ? 'New secret' : 'Secret'}
+          value={secret}
+          onChange={setSecret}
+          error={faultAt(replace.error, '/sharedSecret')}
+        />
+      )}
+      {hasPresent && !isRemoved && (
+        <NativeSelect
+          label="The present secret signs as well"
+          description="So that receivers can change over at any moment of that time."
+          value={hours}
+          onChange={(event) => setHours(event.currentTarget.value)}
+          data={OVERLAPS}
+          maw={320}
+        />
+      )}
+      {hasPresent && (
+        <Checkbox
+          label="Remove the secret: POSTs go out unsigned from then on"
+          checked={isRemoved}
+          onChange={(event) => setRemoved(event.currentTarget.checked)}
+        />
+      )}
+    </Form>
   )
 }

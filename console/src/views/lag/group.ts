@@ -1,4 +1,4 @@
-import type { LagItem } from '../../api/lag.ts'
+import type { LagItem } from './past.ts'
 
 type Status = LagItem['status']
 

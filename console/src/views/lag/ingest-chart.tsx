@@ -12,7 +12,7 @@ export function IngestChart({ ingest: { minutes } }: { ingest: Intake }) {
       times: known.map(({ at }) => at ?? ''),
       lines: [
         { label: 'Accepted', color: 'water' as const, values: known.map(({ calls }) => calls) },
-        { label: 'Rejected', color: 'red' as const, values: known.map(({ rejected }) => rejected) },
+        { label: 'Rejected and kept', color: 'red' as const, values: known.map(({ rejected }) => rejected) },
       ],
     }
   }, [minutes])

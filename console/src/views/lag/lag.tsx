@@ -1,9 +1,8 @@
-import { Alert, Group, Loader, SimpleGrid, Stack, Text } from '@mantine/core'
-import { useOverview } from '../../api/health.ts'
-import { useLag } from '../../api/lag.ts'
+import { Group, Loader, SimpleGrid, Stack, Text } from '@mantine/core'
 import { Figure } from '../../parts/figure.tsx'
 import { rate, whole } from '../../parts/number.ts'
 import { Page } from '../../parts/page.tsx'
+import { StreamAlert } from '../../parts/stream-alert.tsx'
 import { StreamMark } from '../../parts/stream-mark.tsx'
 import { duration } from '../../parts/time.ts'
 import { When } from '../../parts/when.tsx'
@@ -12,12 +11,15 @@ import { Groups } from './groups.tsx'
 import { IngestChart } from './ingest-chart.tsx'
 import { LagChart } from './lag-chart.tsx'
 import { statusOf } from './status.ts'
+import { useLag } from './use-lag.ts'
 
 /** For who is on call: is everything being worked on, and how far behind is it? */
 export default function Lag() {
-  const { looks, state, isAway } = useLag()
-  const { ingest } = useOverview()
-  const last = looks.at(-1)
+  const {
+    told: { lag: last, ingest },
+    past,
+    freshness,
+  } = useLag()
   const groups = groupsOf(last?.items ?? [])
   const worst = worstOf(groups)
   const late = Math.max(0, ...groups.map(({ seconds }) => seconds ?? 0))
@@ -26,26 +28,24 @@ export default function Lag() {
     <Page
       title="Lag"
       lead="How far each consumer group is behind, looked at every two seconds from outside, so that a dead one shows."
-      beside={<StreamMark state={state} />}
+      beside={<StreamMark freshness={freshness} />}
     >
-      {isAway && (
-        <Alert color="red" title="Kafka has not answered for a while">
-          What is shown is as it was last known. Look at Kafka, and at control’s log.
-        </Alert>
-      )}
+      <StreamAlert freshness={freshness} />
       {last ? (
         <Stack>
           <SimpleGrid cols={{ base: 2, sm: 3, md: 5 }}>
-            <Figure label="Worst state" isBad={worst === 'stop' || worst === 'stall'}>
+            <Figure label="State of the worst" isBad={worst === 'stop' || worst === 'stall'}>
               {worst ? statusOf(worst).label : '–'}
             </Figure>
             <Figure label="Longest wait">{duration(late * 1_000)}</Figure>
-            <Figure label="Ladder past due">{duration((rungs?.seconds ?? 0) * 1_000)}</Figure>
+            <Figure label="Retries late by">{duration((rungs?.seconds ?? 0) * 1_000)}</Figure>
             <Figure label="Calls in, a second">{ingest ? rate(ingest.perSecond) : '–'}</Figure>
-            <Figure label="Rejected, a second">{ingest ? rate(ingest.rejectedPerSecond) : '–'}</Figure>
+            <Figure label="Rejected and kept, a second">
+              {ingest ? rate(ingest.rejectedPerSecond) : '–'}
+            </Figure>
           </SimpleGrid>
           <Groups groups={groups} />
-          <LagChart looks={looks} />
+          <LagChart past={past} />
           {ingest && <IngestChart ingest={ingest} />}
           <Text size="xs" c="dimmed">
             {whole(last.items.length)} partitions, as of <When at={last.at} short />.

@@ -1,8 +1,9 @@
-import { Box, Group, SegmentedControl, Text } from '@mantine/core'
+import { Box, Button, Group, SegmentedControl, Text } from '@mantine/core'
 import { useState } from 'react'
 import { Empty } from '../../parts/empty.tsx'
 import { whole } from '../../parts/number.ts'
 import { Panel } from '../../parts/panel.tsx'
+import { StreamAlert } from '../../parts/stream-alert.tsx'
 import { StreamMark } from '../../parts/stream-mark.tsx'
 import { LiveRow } from './live-row.tsx'
 import { useLiveCalls } from './use-live-calls.ts'
@@ -11,9 +12,11 @@ type Filter = 'all' | 'call' | 'rejected'
 
 /** The live debugger: the last calls of a source, what was wrong with them, and what became of each. */
 export function LiveCalls({ sourceId }: { sourceId: string }) {
-  const { rows, isReady, skipped, state } = useLiveCalls(sourceId)
+  const { rows, opened, isReady, skipped, waiting, state, pause, toggle } = useLiveCalls(sourceId)
   const [filter, setFilter] = useState<Filter>('all')
   const shown = rows.filter(({ kind }) => filter === 'all' || filter === kind)
+  const freshness = { state, isAway: false, toldAt: undefined }
+  const fresh = waiting?.filter(({ name }) => name === 'call' || name === 'rejected').length ?? 0
   return (
     <Panel
       title="Live calls"
@@ -31,10 +34,14 @@ export function LiveCalls({ sourceId }: { sourceId: string }) {
               { value: 'rejected', label: 'Rejected' },
             ]}
           />
-          <StreamMark state={state} />
+          <Button size="compact-sm" variant="default" onClick={pause} aria-pressed={waiting !== undefined}>
+            {waiting ? `Go on (${whole(fresh)} new)` : 'Pause'}
+          </Button>
+          <StreamMark freshness={freshness} />
         </Group>
       }
     >
+      <StreamAlert freshness={freshness} />
       {shown.length === 0 && isReady && (
         <Empty icon="sources" title={rows.length === 0 ? 'No call yet' : 'None of these'}>
           {rows.length === 0
@@ -54,7 +61,7 @@ export function LiveCalls({ sourceId }: { sourceId: string }) {
       )}
       <Box component="ul" m={0} p={0} style={{ listStyle: 'none' }} aria-label="Calls, newest first">
         {shown.map((row) => (
-          <LiveRow key={row.id} row={row} />
+          <LiveRow key={row.id} row={row} isOpened={opened.has(row.id)} onToggle={toggle} />
         ))}
       </Box>
     </Panel>

@@ -1,22 +1,24 @@
 import { Box, Collapse, Group, Text, UnstyledButton } from '@mantine/core'
-import { useDisclosure } from '@mantine/hooks'
-import { useId } from 'react'
+import { memo, useId } from 'react'
 import { State } from '../../parts/badge.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { useDestinationNames } from '../../parts/names.tsx'
 import { When } from '../../parts/when.tsx'
 import { outcomeOf } from '../../parts/words/outcomes.ts'
 import { CallDetails } from './call-details.tsx'
 import { type Row, upshots } from './rows.ts'
 
-export function LiveRow({ row }: { row: Row }) {
-  const [opened, { toggle }] = useDisclosure()
+type RowParts = { row: Row; isOpened: boolean; onToggle: (id: string) => void }
+
+/** Of hundreds of them few change with a message. */
+export const LiveRow = memo(function LiveRow({ row, isOpened, onToggle }: RowParts) {
   const id = useId()
   return (
     <Box component="li" style={{ borderTop: '1px solid var(--sluice-line)' }}>
       <UnstyledButton
         className="row-button"
-        onClick={toggle}
-        aria-expanded={opened}
+        onClick={() => onToggle(row.id)}
+        aria-expanded={isOpened}
         aria-controls={id}
         py={8}
         px={4}
@@ -28,21 +30,22 @@ export function LiveRow({ row }: { row: Row }) {
             </Text>
             <Head row={row} />
           </Group>
-          <Box pt={4} c="dimmed" style={{ transform: opened ? 'rotate(180deg)' : 'none', display: 'flex' }}>
+          <Box pt={4} c="dimmed" style={{ transform: isOpened ? 'rotate(180deg)' : 'none', display: 'flex' }}>
             <Icon of="down" size={16} />
           </Box>
         </Group>
       </UnstyledButton>
-      <Collapse expanded={opened} id={id}>
+      <Collapse expanded={isOpened} id={id}>
         <Box pb="md" px={4}>
-          {opened && <CallDetails row={row} />}
+          {isOpened && <CallDetails row={row} />}
         </Box>
       </Collapse>
     </Box>
   )
-}
+})
 
 function Head({ row }: { row: Row }) {
+  const nameOf = useDestinationNames()
   if (row.kind === 'rejected')
     return (
       <>
@@ -64,11 +67,15 @@ function Head({ row }: { row: Row }) {
         {call.userId ?? call.anonymousId}
       </Text>
       {upshots(attempts).map(({ destinationId, outcome, status }) => (
-        <State
-          key={destinationId}
-          color={outcomeOf(outcome).color}
-          label={`${destinationId}: ${outcomeOf(outcome).label}${status === null ? '' : ` (${status})`}`}
-        />
+        <Group key={destinationId} gap={4} miw={0}>
+          <Text size="xs" className="in-flow">
+            {nameOf(destinationId)}
+          </Text>
+          <State
+            color={outcomeOf(outcome).color}
+            label={`${outcomeOf(outcome).label}${status === null ? '' : ` (${status})`}`}
+          />
+        </Group>
       ))}
     </>
   )

@@ -5,9 +5,6 @@ export type Row = { id: string; at: string } & (
   | { kind: 'rejected'; rejected: RejectedCall }
 )
 
-/** Newest first. */
-export type Live = { rows: readonly Row[]; isReady: boolean; skipped: number }
-
 export type Told =
   | { name: 'call'; data: Call; id: string }
   | { name: 'rejected'; data: RejectedCall; id: string }
@@ -15,38 +12,97 @@ export type Told =
   | { name: 'ready'; data: unknown; id: string }
   | { name: 'skipped'; data: Skipped; id: string }
 
-export const NOTHING: Live = { rows: [], isReady: false, skipped: 0 }
-const MOST = 200
+export type Live = {
+  /** Newest first. */
+  rows: readonly Row[]
+  /** Those that somebody has opened: they stay, however much comes. */
+  opened: ReadonlySet<string>
+  isReady: boolean
+  skipped: number
+  /** What came while it was paused; undefined: it goes on. */
+  waiting: readonly Told[] | undefined
+}
 
-/** What is shown, one message later. A stream that comes again tells the last calls again, under the same ids. */
-export function told(live: Live, { name, data, id }: Told): Live {
-  switch (name) {
-    case 'ready':
-      return { ...live, isReady: true }
-    case 'skipped':
-      return { ...live, skipped: live.skipped + data.count }
-    case 'attempt':
-      return { ...live, rows: live.rows.map((row) => withAttempt(row, data)) }
-    case 'call':
-      return withRow(live, { kind: 'call', id, at: data.receivedAt, call: data, attempts: [] })
-    case 'rejected':
-      return withRow(live, { kind: 'rejected', id, at: data.receivedAt, rejected: data })
+export type Did =
+  | { did: 'told'; messages: readonly Told[] }
+  | { did: 'pause' }
+  | { did: 'toggle'; id: string }
+
+export const NOTHING: Live = {
+  rows: [],
+  opened: new Set(),
+  isReady: false,
+  skipped: 0,
+  waiting: undefined,
+}
+const MOST = 200
+/** Of messages that wait: those of a source that is as busy as is shown, for some seconds. */
+const MOST_WAITING = 2_000
+
+export function after(live: Live, what: Did): Live {
+  switch (what.did) {
+    case 'told':
+      if (!live.waiting) return withMessages(live, what.messages)
+      return { ...live, waiting: [...live.waiting, ...what.messages].slice(-MOST_WAITING) }
+    case 'pause':
+      return live.waiting
+        ? withMessages({ ...live, waiting: undefined }, live.waiting)
+        : { ...live, waiting: [] }
+    case 'toggle':
+      return { ...live, opened: toggled(live.opened, what.id) }
   }
 }
 
-function withRow(live: Live, row: Row): Live {
-  if (live.rows.some(({ id }) => id === row.id)) return live
-  const rows = [...live.rows, row].sort((one, other) => (one.at < other.at ? 1 : -1))
-  return { ...live, rows: rows.slice(0, MOST) }
+function toggled(ids: ReadonlySet<string>, id: string): ReadonlySet<string> {
+  const next = new Set(ids)
+  if (!next.delete(id)) next.add(id)
+  return next
 }
 
-function withAttempt(row: Row, attempt: Attempt): Row {
-  if (row.kind !== 'call' || row.call.messageId !== attempt.messageId) return row
-  const isKnown = row.attempts.some((known) => keyOf(known) === keyOf(attempt))
-  return isKnown ? row : { ...row, attempts: [...row.attempts, attempt] }
+/** A stream that comes again tells the last calls again, under the same ids. */
+function withMessages(live: Live, messages: readonly Told[]): Live {
+  const known = new Set(live.rows.map(({ id }) => id))
+  const added: Row[] = []
+  const attempts: Attempt[] = []
+  let { isReady, skipped } = live
+  for (const { name, data, id } of messages) {
+    if (name === 'ready') isReady = true
+    else if (name === 'skipped') skipped += data.count
+    else if (name === 'attempt') attempts.push(data)
+    else if ((name === 'call' || name === 'rejected') && !known.has(id)) {
+      known.add(id)
+      added.push(
+        name === 'call'
+          ? { kind: name, id, at: data.receivedAt, call: data, attempts: [] }
+          : { kind: name, id, at: data.receivedAt, rejected: data },
+      )
+    }
+  }
+  return { ...live, isReady, skipped, rows: withAttempts(withRows(live, added), attempts) }
 }
 
-export const keyOf = ({ deliveryId, attempt, urlIndex, startedAt, outcome }: Attempt) =>
+function withRows({ rows, opened }: Live, added: readonly Row[]): readonly Row[] {
+  if (added.length === 0) return rows
+  return [...rows, ...added]
+    .sort((one, other) => (one.at === other.at ? 0 : one.at < other.at ? 1 : -1))
+    .filter(({ id }, index) => index < MOST || opened.has(id))
+}
+
+function withAttempts(rows: readonly Row[], attempts: readonly Attempt[]): readonly Row[] {
+  if (attempts.length === 0) return rows
+  const byMessage = Map.groupBy(attempts, ({ messageId }) => messageId)
+  return rows.map((row) => {
+    const its = row.kind === 'call' ? byMessage.get(row.call.messageId) : undefined
+    return its && row.kind === 'call' ? { ...row, attempts: each(row.attempts, its) } : row
+  })
+}
+
+/** Each once. */
+const each = (known: readonly Attempt[], more: readonly Attempt[]): Attempt[] => [
+  ...new Map([...known, ...more].map((attempt) => [keyOf(attempt), attempt])).values(),
+]
+
+const keyOf = ({ deliveryId, attempt, urlIndex, startedAt, outcome }: Attempt) =>
   [deliveryId, attempt, urlIndex, startedAt, outcome].join(' ')
 
 /** The last attempt of each destination; of several POSTs at once one that was delivered counts most. */

@@ -6,6 +6,7 @@ import { Figure } from '../../parts/figure.tsx'
 import { Loaded } from '../../parts/loaded.tsx'
 import { rate, whole } from '../../parts/number.ts'
 import { Page } from '../../parts/page.tsx'
+import { StreamAlert } from '../../parts/stream-alert.tsx'
 import { StreamMark } from '../../parts/stream-mark.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { HealthTable } from './health-table.tsx'
@@ -14,31 +15,36 @@ import { HealthTable } from './health-table.tsx'
 export default function Overview() {
   const destinations = useDestinations()
   const sources = useSources()
-  const { health, ingest, state } = useOverview()
-  const sum = (name: 'delivered' | 'retrying' | 'dead') =>
+  const {
+    told: { health, ingest },
+    freshness,
+  } = useOverview()
+  const sum = (name: 'delivered' | 'retry' | 'dead') =>
     health?.items.reduce((total, item) => total + item[name], 0)
   return (
-    <Page title="Overview" beside={<StreamMark state={state} />}>
+    <Page title="Overview" beside={<StreamMark freshness={freshness} />}>
+      <StreamAlert freshness={freshness} />
       <Loaded query={destinations}>
-        {(all) => (
-          <Stack>
-            {all.length === 0 && <FirstSteps hasSource={(sources.data ?? []).length > 0} />}
-            {all.length > 0 && (
-              <>
-                <SimpleGrid cols={{ base: 2, sm: 3, md: 5 }}>
-                  <Figure label="Calls in, a second">{ingest ? rate(ingest.perSecond) : '–'}</Figure>
-                  <Figure label="Rejected, a second">{ingest ? rate(ingest.rejectedPerSecond) : '–'}</Figure>
-                  <Figure label="Delivered, last minute">{shown(sum('delivered'))}</Figure>
-                  <Figure label="Failed, tried again">{shown(sum('retrying'))}</Figure>
-                  <Figure label="Given up" isBad={(sum('dead') ?? 0) > 0}>
-                    {shown(sum('dead'))}
-                  </Figure>
-                </SimpleGrid>
-                <HealthTable destinations={all} health={health?.items ?? []} />
-              </>
-            )}
-          </Stack>
-        )}
+        {(all) =>
+          all.length === 0 ? (
+            <FirstSteps hasSource={(sources.data ?? []).length > 0} />
+          ) : (
+            <Stack>
+              <SimpleGrid cols={{ base: 2, sm: 3, md: 5 }}>
+                <Figure label="Calls in, a second">{ingest ? rate(ingest.perSecond) : '–'}</Figure>
+                <Figure label="Rejected and kept, a second">
+                  {ingest ? rate(ingest.rejectedPerSecond) : '–'}
+                </Figure>
+                <Figure label="Delivered, last minute">{shown(sum('delivered'))}</Figure>
+                <Figure label="Failed attempts">{shown(sum('retry'))}</Figure>
+                <Figure label="Given up" isBad={(sum('dead') ?? 0) > 0}>
+                  {shown(sum('dead'))}
+                </Figure>
+              </SimpleGrid>
+              <HealthTable destinations={all} health={health?.items ?? []} />
+            </Stack>
+          )
+        }
       </Loaded>
     </Page>
   )

@@ -4,6 +4,7 @@ import type { DestinationNow } from '../../api/health.ts'
 /** How a destination is, in words; the heavier, the more it wants to be looked at. */
 export type HealthWord = { label: string; color: string; says?: string; weight: number }
 
+/** @param now undefined: nothing has been told of it so far. */
 export function healthOf(
   { enabled, sourceIds }: Pick<Destination, 'enabled' | 'sourceIds'>,
   now: DestinationNow | undefined,
@@ -18,12 +19,12 @@ export function healthOf(
     }
   if (now && now.dead > 0)
     return {
-      label: 'Giving up',
+      label: 'Given up',
       color: 'red',
-      says: 'Deliveries were given up in the last minute.',
+      says: 'Deliveries to it were given up in the last minute.',
       weight: 4,
     }
-  if (now && (now.retrying > 0 || now.refused > 0 || now.breaker === 'half-open'))
+  if (now && (now.retry > 0 || now.refused > 0 || now.breaker === 'half-open'))
     return {
       label: 'Failing at times',
       color: 'yellow',
@@ -37,6 +38,20 @@ export function healthOf(
       says: 'It is connected to no source, and gets nothing.',
       weight: 2,
     }
-  if (now && now.delivered > 0) return { label: 'Healthy', color: 'green', weight: 1 }
+  if (!now) return { label: 'Not known', color: 'gray', says: 'Nothing has been heard of it yet.', weight: 1 }
+  if (now.delivered > 0) return { label: 'Healthy', color: 'green', weight: 1 }
   return { label: 'Quiet', color: 'blue', says: 'Nothing was sent to it in the last minute.', weight: 1 }
+}
+
+export type HealthRow = { destination: Destination; now: DestinationNow | undefined; state: HealthWord }
+
+/** Those in trouble first. */
+export function rowsOf(destinations: readonly Destination[], health: readonly DestinationNow[]): HealthRow[] {
+  const byId = new Map(health.map((now) => [now.destinationId, now]))
+  return destinations
+    .map((destination) => {
+      const now = byId.get(destination.id)
+      return { destination, now, state: healthOf(destination, now) }
+    })
+    .sort((one, other) => other.state.weight - one.state.weight)
 }

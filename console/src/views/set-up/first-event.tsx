@@ -1,48 +1,54 @@
 import { Alert, Anchor, Group, Loader, Stack, Text } from '@mantine/core'
+import { useState } from 'react'
 import { Link } from 'wouter'
 import type { Destination } from '../../api/destinations.ts'
 import type { Attempt, Call } from '../../api/live.ts'
 import type { Source } from '../../api/sources.ts'
 import { Outcome } from '../../parts/attempt-table.tsx'
+import { StreamAlert } from '../../parts/stream-alert.tsx'
+import { StreamMark } from '../../parts/stream-mark.tsx'
 import { duration } from '../../parts/time.ts'
 import { useLiveCalls } from '../live/use-live-calls.ts'
 import { Connect } from '../sources/connect.tsx'
+import { firstOf } from './first.ts'
 
 /** What to send it with, and the first event as it arrives. */
 export function FirstEvent({ source, destination }: { source: Source; destination: Destination }) {
-  const { rows } = useLiveCalls(source.id)
-  const found = rows.flatMap((row) =>
-    row.kind === 'call'
-      ? row.attempts
-          .filter(({ destinationId }) => destinationId === destination.id)
-          .map((attempt) => ({ call: row.call, attempt }))
-      : [],
-  )
-  const delivered = found.find(({ attempt }) => attempt.outcome === 'delivered')
-  const rejected = rows.find((row) => row.kind === 'rejected')
+  // when it was turned on, by the clock that calls have their times of
+  const [onSince] = useState(destination.updatedAt)
+  const { rows, state } = useLiveCalls(source.id)
+  const { delivered, tried, rejected } = firstOf(rows, { destinationId: destination.id, onSince })
+  const freshness = { state, isAway: false, toldAt: undefined }
   return (
     <Stack>
       <div role="status">
         {delivered ? (
           <First {...delivered} destination={destination} />
         ) : (
-          <Group gap="sm" wrap="nowrap">
+          <Group gap="sm">
             <Loader size="sm" aria-hidden="true" />
             <Text size="sm">Waiting for the first event from {source.name}. Send one:</Text>
+            <StreamMark freshness={freshness} />
           </Group>
         )}
       </div>
-      {!delivered && found[0] && (
+      <StreamAlert freshness={freshness} />
+      {!delivered && tried && (
         <Alert color="yellow" title="It came, and was not delivered yet">
-          <Outcome attempt={found[0].attempt} />
+          <Outcome attempt={tried} />
         </Alert>
       )}
-      {!delivered && rejected?.kind === 'rejected' && (
+      {!delivered && rejected && (
         <Alert color="red" title="A call came, and was rejected">
-          {rejected.rejected.message}
+          {rejected.message}
         </Alert>
       )}
-      {!delivered && <Connect source={source} />}
+      {!delivered && (
+        <Connect
+          source={source}
+          lead="Paste one of these into a terminal or a program: above it is said when the event has arrived."
+        />
+      )}
     </Stack>
   )
 }

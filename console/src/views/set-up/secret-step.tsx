@@ -1,10 +1,13 @@
 import { Button, Code, Group, Stack, Text } from '@mantine/core'
-import { faultAt } from '../../api/problem.ts'
+import { faultAt, isConflict } from '../../api/problem.ts'
+import { ChangedMeanwhile } from '../../parts/changed-meanwhile.tsx'
 import { Refusal } from '../../parts/refusal.tsx'
 import { SecretField } from '../webhooks/secret-field.tsx'
 import { type SetUp, STEPS } from './use-set-up.ts'
 
-export function SecretStep({ setUp: { secret, setSecret, goTo, save, isSaving, error } }: { setUp: SetUp }) {
+export function SecretStep({ setUp }: { setUp: SetUp }) {
+  const { draft, change, goTo, save, isSaving, error, conflict } = setUp
+  const { secret } = draft
   return (
     <Stack>
       <Text size="sm">
@@ -14,10 +17,14 @@ export function SecretStep({ setUp: { secret, setSecret, goTo, save, isSaving, e
       <SecretField
         label="Shared secret (optional)"
         value={secret}
-        onChange={setSecret}
+        onChange={(secret) => change({ secret })}
         error={faultAt(error, '/sharedSecret')}
       />
-      <Refusal error={error} shown={(pointer) => pointer === '/sharedSecret'} />
+      {conflict && isConflict(error) ? (
+        <ChangedMeanwhile {...conflict} onKeep={conflict.keepMine} />
+      ) : (
+        <Refusal error={error} shown={(pointer) => pointer === '/sharedSecret'} />
+      )}
       <Group justify="space-between">
         <Button variant="default" onClick={() => goTo(STEPS.webhooks)}>
           Back

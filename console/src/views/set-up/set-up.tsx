@@ -1,19 +1,18 @@
-import { Paper, Stepper } from '@mantine/core'
+import { Stepper } from '@mantine/core'
 import { useMayWrite } from '../../api/session.ts'
 import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
 import { SecretStep } from './secret-step.tsx'
 import { SourcesStep } from './sources-step.tsx'
+import { Step } from './step.tsx'
 import { TestStep } from './test-step.tsx'
 import { TurnOnStep } from './turn-on-step.tsx'
-import { useSetUp } from './use-set-up.ts'
+import { STEPS, useSetUp } from './use-set-up.ts'
 import { WebhooksStep } from './webhooks-step.tsx'
 
 /** From the catalog to the first event, in the order of the seed: sources, URLs and headers, secret, test, on. */
 export default function SetUp() {
   const mayWrite = useMayWrite()
-  const setUp = useSetUp()
-  const { step, goTo, destination } = setUp
   return (
     <Page
       title="Set up Webhooks"
@@ -21,42 +20,11 @@ export default function SetUp() {
       lead="Each event of the sources that you choose, as a signed POST to your URLs."
     >
       {mayWrite ? (
-        <Stepper
-          active={step}
-          onStepClick={goTo}
-          allowNextStepsSelect={destination !== undefined}
-          size="sm"
-          maw={820}
-          completedIcon={null}
-        >
-          <Stepper.Step label="Sources">
-            <Card>
-              <SourcesStep setUp={setUp} />
-            </Card>
-          </Stepper.Step>
-          <Stepper.Step label="URLs">
-            <Card>
-              <WebhooksStep setUp={setUp} />
-            </Card>
-          </Stepper.Step>
-          <Stepper.Step label="Secret">
-            <Card>
-              <SecretStep setUp={setUp} />
-            </Card>
-          </Stepper.Step>
-          <Stepper.Step label="Test">
-            <Card>{destination && <TestStep destination={destination} onNext={() => goTo(4)} />}</Card>
-          </Stepper.Step>
-          <Stepper.Step label="Turn on">
-            <Card>
-              {destination && <TurnOnStep destination={destination} onChanged={setUp.setDestination} />}
-            </Card>
-          </Stepper.Step>
-        </Stepper>
+        <Steps />
       ) : (
         <Empty
           icon="catalog"
-          title="This token may look only"
+          title="With this token nothing can be changed"
           action={{ label: 'See destinations', to: '/destinations' }}
         >
           Sign in with the control token to set one up.
@@ -66,10 +34,44 @@ export default function SetUp() {
   )
 }
 
-function Card({ children }: { children: React.ReactNode }) {
+function Steps() {
+  const setUp = useSetUp()
+  const { step, hasMoved, goTo, destination, isSaved } = setUp
   return (
-    <Paper withBorder p="lg" mt="sm">
-      {children}
-    </Paper>
+    <Stepper
+      active={step}
+      onStepClick={goTo}
+      // what is tried and turned on is what was typed
+      allowNextStepsSelect={isSaved}
+      size="sm"
+      maw={820}
+      completedIcon={null}
+    >
+      <Stepper.Step label="Sources">
+        <Step title="Sources" hasMoved={hasMoved}>
+          <SourcesStep setUp={setUp} />
+        </Step>
+      </Stepper.Step>
+      <Stepper.Step label="URLs">
+        <Step title="URLs" hasMoved={hasMoved}>
+          <WebhooksStep setUp={setUp} />
+        </Step>
+      </Stepper.Step>
+      <Stepper.Step label="Secret">
+        <Step title="Secret" hasMoved={hasMoved}>
+          <SecretStep setUp={setUp} />
+        </Step>
+      </Stepper.Step>
+      <Stepper.Step label="Test">
+        <Step title="Test" hasMoved={hasMoved}>
+          {destination && <TestStep destination={destination} onNext={() => goTo(STEPS.on)} />}
+        </Step>
+      </Stepper.Step>
+      <Stepper.Step label="Turn on">
+        <Step title="Turn on" hasMoved={hasMoved}>
+          {destination && <TurnOnStep destination={destination} onSwitched={setUp.onSwitched} />}
+        </Step>
+      </Stepper.Step>
+    </Stepper>
   )
 }

@@ -7,16 +7,17 @@ import { Refusal } from '../../parts/refusal.tsx'
 import { ChooseSources } from '../webhooks/choose-sources.tsx'
 import { type SetUp, STEPS } from './use-set-up.ts'
 
-export function SourcesStep({ setUp: { sourceIds, setSourceIds, goTo, error } }: { setUp: SetUp }) {
+export function SourcesStep({ setUp: { draft, change, goTo, error } }: { setUp: SetUp }) {
   const query = useSources()
   const [isMissing, setMissing] = useState(false)
   return (
     <Loaded query={query}>
       {(sources) => {
         // where there is one it is meant
-        const chosen = sourceIds ?? (sources.length === 1 ? sources.map(({ id }) => id) : [])
+        const chosen = draft.sourceIds ?? (sources.length === 1 ? sources.map(({ id }) => id) : [])
+        const choose = (sourceIds: readonly string[]) => change({ sourceIds })
         const next = () => {
-          setSourceIds(chosen)
+          choose(chosen)
           setMissing(chosen.length === 0)
           if (chosen.length > 0) goTo(STEPS.webhooks)
         }
@@ -28,11 +29,11 @@ export function SourcesStep({ setUp: { sourceIds, setSourceIds, goTo, error } }:
               <ChooseSources
                 sources={sources}
                 chosen={chosen}
-                onChange={setSourceIds}
+                onChange={choose}
                 error={faultAt(error, '/sourceIds')}
               />
             )}
-            <QuickSource onMade={(id) => setSourceIds([...chosen, id])} isFirst={sources.length === 0} />
+            <QuickSource onMade={(id) => choose([...chosen, id])} isFirst={sources.length === 0} />
             {isMissing && chosen.length === 0 && (
               <Alert color="yellow" role="alert">
                 Choose at least one source: without one the destination would get nothing.

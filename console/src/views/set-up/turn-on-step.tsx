@@ -1,53 +1,62 @@
-import { Anchor, Group, NativeSelect, Stack, Switch, Text } from '@mantine/core'
+import { Anchor, NativeSelect, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { type Destination, useReplaceDestination } from '../../api/destinations.ts'
+import type { Destination } from '../../api/destinations.ts'
 import { useSources } from '../../api/sources.ts'
-import { Refusal } from '../../parts/refusal.tsx'
+import { Loaded } from '../../parts/loaded.tsx'
+import { OnOff } from '../destinations/on-off.tsx'
 import { FirstEvent } from './first-event.tsx'
 
-type StepParts = { destination: Destination; onChanged: (destination: Destination) => void }
+type StepParts = { destination: Destination; onSwitched: (destination: Destination) => void }
 
-export function TurnOnStep({ destination, onChanged }: StepParts) {
-  const replace = useReplaceDestination()
-  const sources = (useSources().data ?? []).filter(({ id }) => destination.sourceIds.includes(id))
-  const [sourceId, setSourceId] = useState(destination.sourceIds[0])
-  const source = sources.find(({ id }) => id === sourceId)
+export function TurnOnStep({ destination, onSwitched }: StepParts) {
   return (
     <Stack>
-      <Switch
-        size="lg"
+      <OnOff
+        destination={destination}
         label={destination.enabled ? `${destination.name} is on` : `Turn ${destination.name} on`}
         description="From then on each event of its sources goes to its URLs."
-        checked={destination.enabled}
-        disabled={replace.isPending}
-        onChange={(event) =>
-          replace.mutate({ ...destination, enabled: event.currentTarget.checked }, { onSuccess: onChanged })
-        }
+        onSaved={onSwitched}
       />
-      <Refusal error={replace.error} />
       {destination.enabled && (
         <>
-          {sources.length > 1 && (
-            <NativeSelect
-              label="Send the first event from"
-              value={sourceId}
-              onChange={(event) => setSourceId(event.currentTarget.value)}
-              data={sources.map(({ id, name }) => ({ value: id, label: name }))}
-              maw={320}
-            />
-          )}
-          {source && <FirstEvent key={source.id} source={source} destination={destination} />}
-          <Group>
-            <Text size="sm">
-              Later:{' '}
-              <Anchor component={Link} to={`/destinations/${destination.id}`}>
-                health, test sends and settings of {destination.name}
-              </Anchor>
-            </Text>
-          </Group>
+          <SendFirst destination={destination} />
+          <Text size="sm">
+            Later:{' '}
+            <Anchor component={Link} to={`/destinations/${destination.id}`}>
+              health, test sends and settings of {destination.name}
+            </Anchor>
+          </Text>
         </>
       )}
     </Stack>
+  )
+}
+
+function SendFirst({ destination }: { destination: Destination }) {
+  const query = useSources()
+  const [sourceId, setSourceId] = useState(destination.sourceIds[0])
+  return (
+    <Loaded query={query}>
+      {(all) => {
+        const sources = all.filter(({ id }) => destination.sourceIds.includes(id))
+        const source = sources.find(({ id }) => id === sourceId) ?? sources[0]
+        if (!source) return <Text size="sm">It is connected to no source any more: choose one above.</Text>
+        return (
+          <>
+            {sources.length > 1 && (
+              <NativeSelect
+                label="Send the first event from"
+                value={source.id}
+                onChange={(event) => setSourceId(event.currentTarget.value)}
+                data={sources.map(({ id, name }) => ({ value: id, label: name }))}
+                maw={320}
+              />
+            )}
+            <FirstEvent key={source.id} source={source} destination={destination} />
+          </>
+        )
+      }}
+    </Loaded>
   )
 }

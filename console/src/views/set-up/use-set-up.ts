@@ -1,29 +1,38 @@
 import { useState } from 'react'
-import { type Destination, useCreateDestination, useReplaceDestination } from '../../api/destinations.ts'
-import { Refused } from '../../api/problem.ts'
 import {
-  headerFaults,
-  isWebhookPointer,
-  newWebhook,
-  type WebhookDraft,
-  webhooksOf,
-} from '../webhooks/draft.ts'
+  type Destination,
+  useCreateDestination,
+  useDestination,
+  useReplaceDestination,
+} from '../../api/destinations.ts'
+import { faulty, Refused } from '../../api/problem.ts'
+import { useUnsaved } from '../../parts/unsaved.ts'
+import { draftFaults, isWebhookPointer } from '../webhooks/draft.ts'
+import { type Draft, emptyDraft, givenBy, isSame } from './draft.ts'
 
 /** The destination as it is being set up. */
 export type SetUp = ReturnType<typeof useSetUp>
 
 export const STEPS = { sources: 0, webhooks: 1, secret: 2, test: 3, on: 4 } as const
 
+type Saved = { destination: Destination; draft: Draft }
+
 export function useSetUp() {
-  const [step, goTo] = useState<number>(STEPS.sources)
-  const [name, setName] = useState('Webhooks')
-  const [sourceIds, setSourceIds] = useState<readonly string[]>()
-  const [webhooks, setWebhooks] = useState<readonly WebhookDraft[]>(() => [newWebhook()])
-  const [secret, setSecret] = useState('')
-  const [destination, setDestination] = useState<Destination>()
+  const [{ step, hasMoved }, setAt] = useState<{ step: number; hasMoved: boolean }>({
+    step: STEPS.sources,
+    hasMoved: false,
+  })
+  const [draft, setDraft] = useState(emptyDraft)
+  const [saved, setSaved] = useState<Saved>()
   const [error, setError] = useState<unknown>()
   const create = useCreateDestination()
   const replace = useReplaceDestination()
+  const latest = useDestination(saved?.destination.id).data ?? saved?.destination
+  const destination = newer(latest, saved?.destination)
+  const isSaved = saved !== undefined && isSame(saved.draft, draft)
+  useUnsaved(!isSame(saved?.draft ?? emptyDraft(), draft))
+
+  const goTo = (next: number) => setAt({ step: next, hasMoved: true })
 
   function fail(reason: unknown): void {
     setError(reason)
@@ -37,29 +46,40 @@ export function useSetUp() {
   /** Saved, it is off until the last step; and saved again, when one has gone back. */
   async function save(): Promise<void> {
     setError(undefined)
-    const errors = headerFaults(webhooks)
-    const message = 'Something in the form is not right yet'
-    if (errors.length > 0) return fail(new Refused({ code: 'validation_failed', message, errors }, 400))
-    const given = {
-      name,
-      sourceIds: [...(sourceIds ?? [])],
-      webhooks: webhooksOf(webhooks),
-      ...(secret !== '' && { sharedSecret: secret }),
-    }
+    const faults = draftFaults(draft.webhooks)
+    if (faults.length > 0) return fail(faulty(faults))
     try {
-      const saved = destination
-        ? await replace.mutateAsync({ ...destination, ...given })
-        : await create.mutateAsync({ ...given, enabled: false })
-      setDestination(saved)
+      const made = saved
+        ? await replace.mutateAsync(over(saved.destination, draft))
+        : await create.mutateAsync({ ...givenBy(draft), enabled: false })
+      setSaved({ destination: made, draft })
       goTo(STEPS.test)
     } catch (reason) {
       fail(reason)
     }
   }
 
-  const isSaving = create.isPending || replace.isPending
   return {
-    ...{ step, goTo, name, setName, sourceIds, setSourceIds, webhooks, setWebhooks, secret, setSecret },
-    ...{ destination, setDestination, error, save, isSaving },
+    ...{ step, hasMoved, goTo, draft, save, isSaved, destination, error },
+    isSaving: create.isPending || replace.isPending,
+    change: (changed: Partial<Draft>) => setDraft((before) => ({ ...before, ...changed })),
+    /** Somebody else has saved it meanwhile: what was typed is now a change on theirs. */
+    conflict: saved && {
+      before: saved.destination,
+      latest: destination ?? saved.destination,
+      keepMine() {
+        setError(undefined)
+        if (destination) setSaved({ ...saved, destination })
+      },
+    },
+    onSwitched: (switched: Destination) => saved && setSaved({ ...saved, destination: switched }),
   }
 }
+
+/** What was left empty is taken away. */
+function over({ sharedSecret: _, ...before }: Destination, draft: Draft): Destination {
+  return { ...before, ...givenBy(draft) }
+}
+
+const newer = (one: Destination | undefined, other: Destination | undefined) =>
+  one && other && other.version > one.version ? other : one

@@ -2,30 +2,32 @@ import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { faultAt } from '../../api/problem.ts'
 import { Refusal } from '../../parts/refusal.tsx'
 import { WebhooksEditor } from '../webhooks/webhooks-editor.tsx'
+import { nameOf } from './draft.ts'
 import { type SetUp, STEPS } from './use-set-up.ts'
 
-export function WebhooksStep({ setUp }: { setUp: SetUp }) {
-  const { name, setName, webhooks, setWebhooks, goTo, error } = setUp
+export function WebhooksStep({ setUp: { draft, change, goTo, error } }: { setUp: SetUp }) {
+  const { webhooks } = draft
   return (
     <Stack>
-      <TextInput
-        label="Name"
-        description="As you want to see this destination in lists."
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-        error={faultAt(error, '/name')}
-        maw={420}
-      />
       <div>
         <Text size="sm" fw={600}>
           Where to send events
         </Text>
         <Text size="sm" c="dimmed">
-          One to five URLs, which stand in for each other: an event is delivered when one of them takes it.
-          Each may have up to five headers of its own, such as a token that your receiver asks for.
+          One to five URLs. Each event is posted to all of them at once; one that takes it is enough, and then
+          none is tried again. Each may have up to five headers of its own, such as a token that your receiver
+          asks for.
         </Text>
       </div>
-      <WebhooksEditor webhooks={webhooks} onChange={setWebhooks} error={error} />
+      <WebhooksEditor webhooks={webhooks} onChange={(webhooks) => change({ webhooks })} error={error} />
+      <TextInput
+        label="Name"
+        description="As you want to see this destination in lists."
+        value={nameOf(draft)}
+        onChange={(event) => change({ name: event.currentTarget.value })}
+        error={faultAt(error, '/name')}
+        maw={420}
+      />
       <Refusal error={error} shown={isShown} />
       <Group justify="space-between">
         <Button variant="default" onClick={() => goTo(STEPS.sources)}>

@@ -10,6 +10,11 @@ const SHOWN = ['/name']
 export function NewSource({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const [name, setName] = useState('')
   const create = useCreateSource()
+  function close() {
+    setName('')
+    create.reset()
+    onClose()
+  }
   const [, go] = useLocation()
   function submit(event: FormEvent) {
     event.preventDefault()
@@ -18,7 +23,7 @@ export function NewSource({ opened, onClose }: { opened: boolean; onClose: () =>
   return (
     <Modal
       opened={opened}
-      onClose={onClose}
+      onClose={close}
       title="New source"
       closeButtonProps={{ 'aria-label': 'Close' }}
       centered
@@ -35,7 +40,7 @@ export function NewSource({ opened, onClose }: { opened: boolean; onClose: () =>
           />
           <Refusal error={create.error} shown={(pointer) => SHOWN.includes(pointer)} />
           <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
+            <Button variant="default" onClick={close}>
               Cancel
             </Button>
             <Button type="submit" loading={create.isPending}>

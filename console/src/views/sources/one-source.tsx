@@ -1,6 +1,6 @@
 import { Stack, Tabs } from '@mantine/core'
 import { useSource } from '../../api/sources.ts'
-import { State } from '../../parts/badge.tsx'
+import { OnOffState } from '../../parts/badge.tsx'
 import { Loaded } from '../../parts/loaded.tsx'
 import { ForAdmin } from '../../parts/may-write.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -16,7 +16,7 @@ export default function OneSource({ id }: { id: string }) {
         <Page
           title={source.name}
           under={{ title: 'Sources', to: '/sources' }}
-          beside={source.enabled ? <State label="On" color="green" /> : <State label="Off" color="gray" />}
+          beside={<OnOffState {...source} />}
         >
           <Tabs defaultValue="calls" keepMounted={false}>
             <Tabs.List mb="md">
@@ -32,7 +32,7 @@ export default function OneSource({ id }: { id: string }) {
               </Stack>
             </Tabs.Panel>
             <Tabs.Panel value="settings">
-              <SourceSettings source={source} refetch={query.refetch} />
+              <SourceSettings source={source} />
             </Tabs.Panel>
           </Tabs>
         </Page>

@@ -13,10 +13,10 @@ export function SampleCall({ writeKey }: { writeKey: string }) {
       </Button>
       {sending.isSuccess && (
         <Text size="xs" c="dimmed" role="status">
-          Sent: “Test Event” of test-user
+          Accepted: “Test Event” of test-user
         </Text>
       )}
-      <Refusal error={sending.error} title="It could not be sent from here" />
+      <Refusal error={sending.error} title="It was not accepted" />
     </Stack>
   )
 }

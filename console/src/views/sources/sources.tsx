@@ -2,12 +2,13 @@ import { Anchor, Button, Table, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { Link } from 'wouter'
 import { type Source, useSources } from '../../api/sources.ts'
-import { State } from '../../parts/badge.tsx'
+import { OnOffState } from '../../parts/badge.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Loaded } from '../../parts/loaded.tsx'
 import { ForAdmin } from '../../parts/may-write.tsx'
 import { Page } from '../../parts/page.tsx'
+import { Shortened } from '../../parts/shortened.tsx'
 import { When } from '../../parts/when.tsx'
 import { NewSource } from './new-source.tsx'
 
@@ -44,39 +45,43 @@ export default function Sources() {
 
 function List({ sources }: { sources: readonly Source[] }) {
   return (
-    <Table.ScrollContainer minWidth={520} scrollAreaProps={{ 'aria-label': 'Sources' }}>
-      <Table verticalSpacing="sm" highlightOnHover>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Name</Table.Th>
-            <Table.Th>Id</Table.Th>
-            <Table.Th>State</Table.Th>
-            <Table.Th>Changed</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {sources.map(({ id, name, enabled, updatedAt }) => (
-            <Table.Tr key={id}>
-              <Table.Td>
-                <Anchor component={Link} to={`/sources/${id}`} fw={600}>
-                  {name}
-                </Anchor>
-              </Table.Td>
-              <Table.Td>
-                <Text size="sm" ff="monospace">
-                  {id}
-                </Text>
-              </Table.Td>
-              <Table.Td>
-                <State {...(enabled ? { label: 'On', color: 'green' } : { label: 'Off', color: 'gray' })} />
-              </Table.Td>
-              <Table.Td>
-                <When at={updatedAt} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <Shortened all={sources} what="sources" textOf={({ id, name }) => `${name} ${id}`}>
+      {(shown) => (
+        <Table.ScrollContainer minWidth={520} scrollAreaProps={{ 'aria-label': 'Sources' }}>
+          <Table verticalSpacing="sm" highlightOnHover>
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Name</Table.Th>
+                <Table.Th>Id</Table.Th>
+                <Table.Th>State</Table.Th>
+                <Table.Th>Changed</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {shown.map(({ id, name, enabled, updatedAt }) => (
+                <Table.Tr key={id}>
+                  <Table.Td className="in-flow">
+                    <Anchor component={Link} to={`/sources/${id}`} fw={600}>
+                      {name}
+                    </Anchor>
+                  </Table.Td>
+                  <Table.Td>
+                    <Text size="sm" ff="monospace">
+                      {id}
+                    </Text>
+                  </Table.Td>
+                  <Table.Td>
+                    <OnOffState enabled={enabled} />
+                  </Table.Td>
+                  <Table.Td>
+                    <When at={updatedAt} />
+                  </Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      )}
+    </Shortened>
   )
 }

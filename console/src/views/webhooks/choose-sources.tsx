@@ -1,5 +1,6 @@
 import { Checkbox, Stack, Text } from '@mantine/core'
 import type { Source } from '../../api/sources.ts'
+import { Shortened } from '../../parts/shortened.tsx'
 
 /** Which sources a destination hears of. */
 export function ChooseSources({
@@ -16,20 +17,24 @@ export function ChooseSources({
   return (
     <Checkbox.Group label="Sources" value={[...chosen]} onChange={onChange} error={error}>
       <Stack gap={6} mt={6}>
-        {sources.map(({ id, name }) => (
-          <Checkbox
-            key={id}
-            value={id}
-            label={
-              <>
-                {name}{' '}
-                <Text span size="xs" c="dimmed" ff="monospace">
-                  {id}
-                </Text>
-              </>
-            }
-          />
-        ))}
+        <Shortened all={sources} what="sources" textOf={({ id, name }) => `${name} ${id}`}>
+          {(shown) =>
+            shown.map(({ id, name }) => (
+              <Checkbox
+                key={id}
+                value={id}
+                label={
+                  <>
+                    {name}{' '}
+                    <Text span size="xs" c="dimmed" ff="monospace">
+                      {id}
+                    </Text>
+                  </>
+                }
+              />
+            ))
+          }
+        </Shortened>
       </Stack>
     </Checkbox.Group>
   )

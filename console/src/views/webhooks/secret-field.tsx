@@ -1,5 +1,5 @@
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
-import { Copy } from '../../parts/copied.tsx'
+import { Copy } from '../../parts/copy.tsx'
 import { Icon } from '../../parts/icon.tsx'
 
 const BYTES = 24

@@ -1,11 +1,15 @@
 import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import { type Destination, type EventType, type TestResult, useTestSend } from '../../api/destinations.ts'
+import {
+  type Destination,
+  EVENT_TYPES,
+  type EventType,
+  type TestResult,
+  useTestSend,
+} from '../../api/destinations.ts'
 import { Outcome } from '../../parts/attempt-table.tsx'
 import { Refusal } from '../../parts/refusal.tsx'
 import { duration } from '../../parts/time.ts'
-
-const TYPES: readonly EventType[] = ['track', 'identify', 'page', 'screen', 'group', 'alias', 'delete']
 
 /** Posts a sample to each URL now, and says what came of each. */
 export function TestSend({ destination: { id, webhooks } }: { destination: Destination }) {
@@ -17,8 +21,10 @@ export function TestSend({ destination: { id, webhooks } }: { destination: Desti
         <NativeSelect
           label="Sample"
           value={type}
-          onChange={(event) => setType(TYPES.find((one) => one === event.currentTarget.value) ?? 'track')}
-          data={[...TYPES]}
+          onChange={(event) =>
+            setType(EVENT_TYPES.find((one) => one === event.currentTarget.value) ?? 'track')
+          }
+          data={[...EVENT_TYPES]}
         />
         <Button onClick={() => test.mutate(type)} loading={test.isPending}>
           Send test
@@ -28,7 +34,7 @@ export function TestSend({ destination: { id, webhooks } }: { destination: Desti
           destination is off, as user “test-user”. It is not tried again.
         </Text>
       </Group>
-      <Refusal error={test.error} title="The test was not sent" />
+      <Refusal error={test.error} title="The test may not have been sent" />
       <div role="status">{test.data && <Results results={test.data.results} />}</div>
     </Stack>
   )

@@ -1,5 +1,5 @@
 import { Alert, Button, Fieldset, Group, Stack, TextInput } from '@mantine/core'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { faultAt } from '../../api/problem.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { type HeaderDraft, MOST_HEADERS, newHeader, type WebhookDraft } from './draft.ts'
@@ -16,6 +16,7 @@ type FieldsParts = {
 
 export function WebhookFields({ webhook, index, isOnly, onChange, error }: FieldsParts) {
   const [isTooMany, setTooMany] = useState(false)
+  const adding = useRef<HTMLButtonElement>(null)
   const { headers } = webhook
   const place = `/webhooks/${index}`
   function add() {
@@ -23,7 +24,11 @@ export function WebhookFields({ webhook, index, isOnly, onChange, error }: Field
     else onChange({ ...webhook, headers: [...headers, newHeader()] })
   }
   function change(key: number, changed: HeaderDraft | undefined) {
-    if (!changed) setTooMany(false)
+    if (!changed) {
+      setTooMany(false)
+      // what had the focus is gone
+      adding.current?.focus()
+    }
     onChange({ ...webhook, headers: headers.flatMap((each) => (each.key === key ? (changed ?? []) : each)) })
   }
   const fault = faultAt(error, `${place}/headers`)
@@ -58,6 +63,7 @@ export function WebhookFields({ webhook, index, isOnly, onChange, error }: Field
           <HeaderFields
             key={header.key}
             header={header}
+            url={webhook.url}
             place={{ webhook: index, at }}
             onChange={(changed) => change(header.key, changed)}
             error={error}
@@ -65,7 +71,13 @@ export function WebhookFields({ webhook, index, isOnly, onChange, error }: Field
         ))}
         {fault && <Alert color="red">{fault}</Alert>}
         <div>
-          <Button variant="subtle" size="compact-sm" leftSection={<Icon of="plus" size={14} />} onClick={add}>
+          <Button
+            ref={adding}
+            variant="subtle"
+            size="compact-sm"
+            leftSection={<Icon of="plus" size={14} />}
+            onClick={add}
+          >
             Add a header
           </Button>
         </div>

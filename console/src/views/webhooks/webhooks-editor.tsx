@@ -1,5 +1,5 @@
 import { Alert, Button, Stack } from '@mantine/core'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { faultAt } from '../../api/problem.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { MOST_URLS, newWebhook, type WebhookDraft } from './draft.ts'
@@ -15,12 +15,17 @@ type EditorParts = {
 /** One to five URLs, each with up to five headers. */
 export function WebhooksEditor({ webhooks, onChange, error }: EditorParts) {
   const [isTooMany, setTooMany] = useState(false)
+  const adding = useRef<HTMLButtonElement>(null)
   function add() {
     if (webhooks.length >= MOST_URLS) setTooMany(true)
     else onChange([...webhooks, newWebhook()])
   }
   function change(key: number, changed: WebhookDraft | undefined) {
-    if (!changed) setTooMany(false)
+    if (!changed) {
+      setTooMany(false)
+      // what had the focus is gone
+      adding.current?.focus()
+    }
     onChange(webhooks.flatMap((each) => (each.key === key ? (changed ?? []) : each)))
   }
   const fault = faultAt(error, '/webhooks')
@@ -38,15 +43,21 @@ export function WebhooksEditor({ webhooks, onChange, error }: EditorParts) {
       ))}
       {fault && <Alert color="red">{fault}</Alert>}
       <div>
-        <Button variant="default" size="sm" leftSection={<Icon of="plus" size={14} />} onClick={add}>
+        <Button
+          ref={adding}
+          variant="default"
+          size="sm"
+          leftSection={<Icon of="plus" size={14} />}
+          onClick={add}
+        >
           Add another URL
         </Button>
       </div>
       {isTooMany && (
         <Alert color="yellow" role="alert" title="A destination has at most five URLs">
-          An event counts as delivered when any one of them takes it, so the five are stand-ins for each
-          other. To send every event to yet another place, set up one more Webhooks destination for the same
-          sources: each destination gets all of them.
+          Each event is posted to all of them at once; one that takes it is enough, and then none is tried
+          again. To have every event taken at yet another place, set up one more Webhooks destination for the
+          same sources: each destination is tried until one of its own URLs has taken it.
         </Alert>
       )}
     </Stack>

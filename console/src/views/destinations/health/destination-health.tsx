@@ -19,7 +19,7 @@ export function DestinationHealth({ destination }: { destination: Destination })
         <Stack>
           <SimpleGrid cols={{ base: 2, sm: 3, md: 5 }}>
             <Figure label="Delivered, last minute">{whole(now.delivered)}</Figure>
-            <Figure label="Failed, tried again">{whole(now.retrying)}</Figure>
+            <Figure label="Failed attempts">{whole(now.retry)}</Figure>
             <Figure label="Given up" isBad={now.dead > 0}>
               {whole(now.dead)}
             </Figure>

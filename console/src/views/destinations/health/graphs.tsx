@@ -30,7 +30,7 @@ function series(minutes: Health['minutes']) {
     times: known.map(({ at }) => at ?? ''),
     outcomes: [
       { label: 'Delivered', color: 'green' as const, values: of('delivered') },
-      { label: 'Failed, tried again', color: 'orange' as const, values: of('retry') },
+      { label: 'Failed', color: 'orange' as const, values: of('retry') },
       { label: 'Refused', color: 'grape' as const, values: of('refused') },
       { label: 'Given up', color: 'red' as const, values: of('dead') },
     ],

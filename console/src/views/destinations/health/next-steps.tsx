@@ -2,6 +2,7 @@ import { Alert, Anchor, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import type { Destination } from '../../../api/destinations.ts'
 import type { Health } from '../../../api/health.ts'
+import { SourceName } from '../../../parts/names.tsx'
 
 /** What to look at when there is nothing to see. */
 export function NextSteps({
@@ -34,7 +35,7 @@ export function NextSteps({
           <>
             See whether calls come in at{' '}
             <Anchor component={Link} to={`/sources/${source}`} size="sm">
-              {source}
+              <SourceName id={source} />
             </Anchor>
             , or look an event up at{' '}
             <Anchor component={Link} to="/deliveries" size="sm">

@@ -1,0 +1,20 @@
+import type { DeadFilter, Reason } from '../../api/dead.ts'
+import { LAST } from '../../parts/spans.ts'
+
+export const REASONS: readonly Reason[] = ['attempts_exhausted', 'window_expired', 'refused']
+
+/** @returns what a page's address says of it; what it says otherwise is passed over. */
+export function filterIn(params: URLSearchParams): DeadFilter {
+  const text = (name: string) => params.get(name) ?? ''
+  const [destinationId, messageId] = [text('destinationId'), text('messageId')]
+  const reason = REASONS.find((one) => one === text('reason'))
+  const hours = LAST.find(({ value }) => value === text('hours'))
+  return {
+    ...(destinationId && { destinationId }),
+    ...(reason && { reason }),
+    ...(hours && { hours: Number(hours.value) }),
+    ...(messageId && { messageId }),
+  }
+}
+
+export const isFiltered = (filter: DeadFilter): boolean => Object.keys(filter).length > 0

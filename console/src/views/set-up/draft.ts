@@ -1,0 +1,35 @@
+import type { NewDestination } from '../../api/destinations.ts'
+import { newWebhook, type WebhookDraft, webhooksOf } from '../webhooks/draft.ts'
+import { hostOf } from '../webhooks/host.ts'
+
+/** What has been typed. `name` undefined: nobody has given one. */
+export type Draft = {
+  name: string | undefined
+  sourceIds: readonly string[] | undefined
+  webhooks: readonly WebhookDraft[]
+  secret: string
+}
+
+export const emptyDraft = (): Draft => ({
+  name: undefined,
+  sourceIds: undefined,
+  webhooks: [newWebhook()],
+  secret: '',
+})
+
+/** Unless another is given, that of the host that it goes to: of several destinations each has one of its own. */
+export const nameOf = ({ name, webhooks }: Pick<Draft, 'name' | 'webhooks'>): string =>
+  name ?? (hostOf(webhooks[0]?.url.trim() ?? '').slice(0, 200) || 'Webhooks')
+
+/** What the API takes. */
+export const givenBy = (draft: Draft) =>
+  ({
+    name: nameOf(draft),
+    sourceIds: [...(draft.sourceIds ?? [])],
+    webhooks: webhooksOf(draft.webhooks),
+    ...(draft.secret !== '' && { sharedSecret: draft.secret }),
+  }) satisfies NewDestination
+
+/** Whether two drafts would be saved as the same. */
+export const isSame = (one: Draft, other: Draft): boolean =>
+  JSON.stringify(givenBy(one)) === JSON.stringify(givenBy(other))

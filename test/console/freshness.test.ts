@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { type Heard, heard, NOTHING } from '../../console/src/api/heard.ts'
+import { Refused, unreachable } from '../../console/src/api/problem.ts'
+import { whyOld } from '../../console/src/parts/freshness.ts'
+import { healthOf } from '../../console/src/views/overview/words.ts'
+
+type Told = { health: number; ingest: number }
+const message = (name: string, data: unknown, at = '2026-01-02T03:04:05.000Z') => ({ name, data, at })
+
+test('what cannot be told any more stays as it was told last, and is named', () => {
+  const before: Heard<Told> = heard(NOTHING, message('health', 1))
+  const after = heard(before, message('unavailable', { event: 'health' }, '2026-01-02T03:05:00.000Z'))
+  expect(after).toEqual({ told: { health: 1 }, away: ['health'], toldAt: '2026-01-02T03:04:05.000Z' })
+  expect(heard(after, message('unavailable', { event: 'health' })).away).toEqual(['health'])
+  expect(heard(after, message('ingest', 2)).away).toEqual(['health'])
+  expect(heard(after, message('health', 3))).toMatchObject({ told: { health: 3 }, away: [] })
+})
+
+const fresh = { state: { is: 'open' }, isAway: false, toldAt: undefined } as const
+const lost = (error: Refused, times: number) => ({ ...fresh, state: { is: 'lost', error, times } as const })
+
+test('a short break alarms nobody, a longer one and a refusal do, and so does Kafka that is away', () => {
+  expect(whyOld(fresh)).toBeUndefined()
+  expect(whyOld(lost(unreachable(), 1))).toBeUndefined()
+  expect(whyOld(lost(unreachable(), 2))?.says).toContain('Sluice does not answer')
+  const full = new Refused({ code: 'too_many_watchers', message: 'As many as may', errors: [] }, 429)
+  expect(whyOld(lost(full, 1))?.says).toContain('As many as may')
+  expect(whyOld({ ...fresh, isAway: true })?.title).toContain('Kafka')
+})
+
+test('a destination of which nothing has been heard is not called quiet', () => {
+  expect(healthOf({ enabled: true, sourceIds: ['shop'] }, undefined).label).toBe('Not known')
+})
