@@ -222,19 +222,18 @@ export function keepSettings(on: () => Stage): void {
     for (const path of VIEWS) {
       await move(page, path)
       found.push(...(await faults(page, { where: 'main' })))
-      const isNarrow = () => page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth')
-      await page.setViewportSize({ width: 375, height: 800 })
-      await until(isNarrow, { timeout: 3_000 }).catch(async () =>
-        found.push(`${path} is wider than a phone: ${await page.evaluate<string>(WIDEST)}`),
-      )
-      await page.setViewportSize({ width: 1280, height: 900 })
     }
-    // once in other colours: each change of them draws all anew
+    // once in other colours, and on a phone: each change of either draws all anew
     await page.emulateMedia({ colorScheme: 'dark' })
+    await page.setViewportSize({ width: 375, height: 800 })
+    const isNarrow = () => page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth')
     for (const path of VIEWS) {
       await move(page, path)
       await settle(page)
       found.push(...(await faults(page, { where: 'main', runOnly: ['color-contrast'] })))
+      await until(isNarrow, { timeout: 3_000 }).catch(async () =>
+        found.push(`${path} is wider than a phone: ${await page.evaluate<string>(WIDEST)}`),
+      )
       if (SHOWN.includes(path)) await shoot(page, `dark${path.replaceAll(/\W+/g, '-')}`)
     }
     expect(found).toEqual([])
