@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Broker, startBroker } from '../../local/broker.ts'
+import { type Broker, type BrokerOptions, startBroker } from '../../local/broker.ts'
 import { cacheFolder } from '../../local/cache.ts'
 import { kafkaJars } from '../../local/jars.ts'
 import { findJava } from '../../local/java.ts'
@@ -18,12 +18,15 @@ export type OwnBroker = {
 /** One that is gone at the end of the test. */
 export const ownBroker = async (): Promise<OwnBroker> => closing(await startOwnBroker())
 
-export async function startOwnBroker(): Promise<OwnBroker> {
+/** @param more further doors of it. */
+export async function startOwnBroker(
+  more: Pick<BrokerOptions, 'port' | 'controllerPort' | 'more' | 'scram'> = {},
+): Promise<OwnBroker> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
   const jars = await kafkaJars(await cacheFolder(process.env), () => undefined)
   const java = (await findJava(process.env)).program
   const own = {
-    now: await startBroker({ directory: join(folder, 'kafka'), java, jars }),
+    now: await startBroker({ directory: join(folder, 'kafka'), java, jars, ...more }),
     async restart(how: 'kill' | 'stop') {
       await own.now[how]()
       own.now = await own.now.again()
