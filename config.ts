@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js'
 import ms, { type StringValue } from 'ms'
 import { z } from 'zod'
 import { DELIVERIES_KEPT, OUTAGE } from './schemas/topics.ts'
-import { readTraces, type TraceSettings } from './trace/settings.ts'
+import { readTraces, TRACE_SETTINGS, type TraceSettings } from './trace/settings.ts'
 
 /**
  * The only place where the environment becomes settings: one pure function of env to a typed tree.
@@ -56,6 +56,11 @@ const environment = z.object({
   /** host:port of the brokers, comma-separated. */
   KAFKA_BROKERS: list.refine((brokers) => brokers.length > 0, 'needs at least one host:port'),
   KAFKA_SSL: flag.default(false),
+  /** Path of a PEM file of the roots that brokers' certificates go back to, in place of Node's own. */
+  KAFKA_SSL_CA: z.string().optional(),
+  /** Paths of PEM files: the certificate that we show to brokers, and its key without passphrase. */
+  KAFKA_SSL_CERT: z.string().optional(),
+  KAFKA_SSL_KEY: z.string().optional(),
   KAFKA_SASL_MECHANISM: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']).optional(),
   KAFKA_SASL_USERNAME: z.string().optional(),
   KAFKA_SASL_PASSWORD: z.string().optional(),
@@ -64,6 +69,8 @@ const environment = z.object({
     protocol: /^https?$/,
     error: 'a URL beginning with http:// or https:// is needed',
   }),
+  /** Path of a PEM file of the roots that the registry's certificate goes back to, in place of Node's own. */
+  SCHEMA_REGISTRY_CA: z.string().optional(),
   /** Put before every topic and group name: several systems on one cluster. */
   TOPIC_PREFIX: z
     .string()
@@ -104,9 +111,14 @@ const environment = z.object({
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 })
 
+/** The names of all settings. */
+export const SETTINGS: readonly string[] = [...Object.keys(environment.shape), ...TRACE_SETTINGS]
+
 export const ROLES = ['ingest', 'router', 'deliverer', 'control'] as const
 export type Role = (typeof ROLES)[number]
 export type Rung = { name: string; delayMs: number }
+/** Paths of PEM files. */
+export type TlsFiles = Record<'caFile' | 'certFile' | 'keyFile', string | undefined>
 export type Config = ReturnType<typeof tree>
 export type KafkaConfig = Config['kafka']
 
@@ -129,7 +141,7 @@ function tree(env: z.infer<typeof environment>, role: Role, traces: TraceSetting
     trustProxy: env.TRUST_PROXY,
     kafka: {
       brokers: env.KAFKA_BROKERS,
-      ssl: env.KAFKA_SSL,
+      ssl: tls(env),
       sasl: env.KAFKA_SASL_MECHANISM && {
         mechanism: env.KAFKA_SASL_MECHANISM,
         username: env.KAFKA_SASL_USERNAME ?? '',
@@ -144,6 +156,7 @@ function tree(env: z.infer<typeof environment>, role: Role, traces: TraceSetting
       auth: username
         ? { username: decodeURIComponent(username), password: decodeURIComponent(password) }
         : undefined,
+      caFile: env.SCHEMA_REGISTRY_CA,
     },
     configKeys: env.CONFIG_KEY,
     tokens: { admin: env.CONTROL_TOKEN ?? '', view: env.CONTROL_VIEW_TOKEN },
@@ -158,6 +171,12 @@ function tree(env: z.infer<typeof environment>, role: Role, traces: TraceSetting
     /** Undefined: off. */
     traces,
   }
+}
+
+/** True: with Node's own roots. */
+function tls(env: z.infer<typeof environment>): boolean | TlsFiles {
+  const { KAFKA_SSL_CA: caFile, KAFKA_SSL_CERT: certFile, KAFKA_SSL_KEY: keyFile } = env
+  return env.KAFKA_SSL && (caFile || certFile ? { caFile, certFile, keyFile } : true)
 }
 
 function withoutCredentials(text: string): string {
@@ -208,6 +227,12 @@ function rules(env: z.infer<typeof environment>, role: Role): string[] {
     faults.push('CONTROL_VIEW_TOKEN: is the same as CONTROL_TOKEN, so it would not be read-only')
   if (env.KAFKA_SASL_MECHANISM && !(env.KAFKA_SASL_USERNAME && env.KAFKA_SASL_PASSWORD))
     faults.push('KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD: both are needed with KAFKA_SASL_MECHANISM')
+  for (const name of ['KAFKA_SSL_CA', 'KAFKA_SSL_CERT', 'KAFKA_SSL_KEY'] as const)
+    if (env[name] && !env.KAFKA_SSL) faults.push(`${name}: has no effect without KAFKA_SSL=true`)
+  if (!env.KAFKA_SSL_CERT !== !env.KAFKA_SSL_KEY)
+    faults.push('KAFKA_SSL_CERT, KAFKA_SSL_KEY: both are needed, or none')
+  if (env.SCHEMA_REGISTRY_CA && !env.SCHEMA_REGISTRY_URL.startsWith('https:'))
+    faults.push('SCHEMA_REGISTRY_CA: has no effect, as SCHEMA_REGISTRY_URL is not https://')
   if (env.RETRY_WINDOW + OUTAGE > DELIVERIES_KEPT)
     faults.push(
       `RETRY_WINDOW: at most ${ms(DELIVERIES_KEPT - OUTAGE)}: deliveries are kept for ${ms(DELIVERIES_KEPT)}, which leaves ${ms(OUTAGE)} for an outage`,

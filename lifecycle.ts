@@ -19,7 +19,7 @@ export type Context = {
 }
 
 /** Longer than the 10 s that what is in flight may take; whoever supervises waits longer than this. */
-const SHUTDOWN_MS = 15_000
+export const SHUTDOWN_MS = 15_000
 
 /**
  * Runs one of the four processes: settings from the environment, SIGTERM and SIGINT end it in order (design: running,
@@ -27,9 +27,9 @@ const SHUTDOWN_MS = 15_000
  * @param assemble opens everything and puts what must be closed on `closing`.
  */
 export async function run(role: Role, assemble: (context: Context) => Promise<void>): Promise<void> {
-  const config = configOrExit(role)
+  const config = orExit(() => readConfig(process.env, role))
   const log = createLog({ role, level: config.logLevel })
-  const connection = connect(config.kafka, { clientId: `sluice-${role}`, log })
+  const connection = orExit(() => connect(config.kafka, { clientId: `sluice-${role}`, log }))
   tellBuild(role)
   const closing = new AsyncDisposableStack()
   let ending = false
@@ -71,9 +71,10 @@ function exitFor({ message }: ConfigError): never {
   process.exit(2)
 }
 
-function configOrExit(role: Role): Config {
+/** What settings are made into. */
+function orExit<T>(read: () => T): T {
   try {
-    return readConfig(process.env, role)
+    return read()
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     exitFor(error)

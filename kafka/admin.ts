@@ -4,11 +4,12 @@ import type { KafkaConfig } from '../config.ts'
 import type { Topic } from '../schemas/topics.ts'
 import type { Connection } from './client.ts'
 import { ConfigResourceTypes } from './kafkajs.ts'
+import { asConfigError, settingsOf } from './refusal.ts'
 
 /**
  * Creates the topics that are missing. What exists is left as it is; how it differs from the table is returned, one line each.
  * Repeating it, and several processes doing it at once, is harmless.
- * @throws when Kafka cannot be reached within about half a minute.
+ * @throws when Kafka cannot be reached within about half a minute; ConfigError when it does not let us in, with what the settings say.
  */
 export async function createTopics(
   connection: Connection,
@@ -18,7 +19,7 @@ export async function createTopics(
   const admin = connection.kafka.admin()
   const wanted = topics.map((topic) => topicConfig(topic, connection, config))
   try {
-    await pRetry(() => admin.connect(), { retries: 8, minTimeout: 250, maxTimeout: 4_000 })
+    await getIn(admin)
     const existing = new Set(await admin.listTopics())
     const missing = wanted.filter(({ topic }) => !existing.has(topic))
     if (missing.length > 0)
@@ -39,6 +40,20 @@ export async function createTopics(
     )
   } finally {
     await admin.disconnect()
+  }
+}
+
+/** A refusal does not pass by itself, other than a broker that is away. */
+async function getIn(admin: Admin): Promise<void> {
+  try {
+    await pRetry(() => admin.connect(), {
+      retries: 8,
+      minTimeout: 250,
+      maxTimeout: 4_000,
+      shouldRetry: ({ error }) => settingsOf(error.message) === undefined,
+    })
+  } catch (error) {
+    throw asConfigError(error)
   }
 }
 

@@ -6,6 +6,8 @@ import type { KafkaConfig } from '../config.ts'
 import type { Logger } from '../log.ts'
 import { CompressionCodecs, CompressionTypes, Kafka, logLevel } from './kafkajs.ts'
 import { encodeOurselves } from './produce-request.ts'
+import { settingsOf } from './refusal.ts'
+import { tlsOptions } from './tls.ts'
 
 // what other writers, or a topic's compression.type, may bring in: kafkajs itself has gzip alone
 const zstd = { compress: promisify(zstdCompress), decompress: promisify(zstdDecompress) }
@@ -26,6 +28,7 @@ export type Connection = {
   log: Logger
 }
 
+/** @throws ConfigError when a file of KAFKA_SSL_CA, _CERT or _KEY is not as it should be. */
 export function connect(
   config: KafkaConfig,
   { clientId, log }: { clientId: string; log: Logger },
@@ -34,7 +37,7 @@ export function connect(
   const options: KafkaJsConfig = {
     clientId,
     brokers: config.brokers,
-    ssl: config.ssl,
+    ssl: tlsOptions(config.ssl),
     logLevel: logLevel.INFO,
     logCreator: forwardTo(log),
     // bounded waits: after an outage of any length work goes on within two seconds of Kafka's return
@@ -65,7 +68,7 @@ const REPEAT_MS = 10_000
 
 /**
  * kafkajs retries what it logs as errors: they are warnings for operators, each kind once in ten seconds, as an outage
- * makes dozens a second of them; the others, and its notices of each pause, are for debugging.
+ * makes dozens a second of them, with the settings to look at where it is these; the others, and its notices of each pause, are for debugging.
  */
 function forwardTo(log: Logger): logCreator {
   const lastAt = new Map<string, number>()
@@ -78,8 +81,9 @@ function forwardTo(log: Logger): logCreator {
     ({ namespace, level, log: { message, timestamp: _, ...fields } }) => {
       const text = `${namespace}: ${message}`
       const isWarning = level === logLevel.ERROR && !expectedOnce.test(message)
-      if (isWarning && isNews(namespace, performance.now())) log.warn(fields, text)
-      else log.debug(fields, text)
+      if (!isWarning || !isNews(namespace, performance.now())) return log.debug(fields, text)
+      const settings = settingsOf(message)
+      log.warn(settings === undefined ? fields : { ...fields, settings }, text)
     }
 }
 

@@ -21,6 +21,8 @@ export function layout(directory: string, logs = join(directory, 'logs')): Layou
 export type FolderOptions = Omit<BrokerProperties, 'dataFolder'> & {
   paths: Layout
   clusterId?: string
+  /** Users that SCRAM lets in, as `kafka-storage format --add-scram` takes them. */
+  scram?: readonly string[]
   /** Runs a class of Kafka's; its lines go to `onLine`. */
   java: { program: string; classPath: string }
 }
@@ -61,7 +63,8 @@ async function format(options: FolderOptions): Promise<void> {
   const { program, classPath } = options.java
   const id = options.clusterId ?? newClusterId()
   const jvm = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-cp', classPath]
-  const args = [...jvm, 'kafka.tools.StorageTool', 'format', '-t', id, '-c', properties]
+  const users = (options.scram ?? []).flatMap((user) => ['--add-scram', user])
+  const args = [...jvm, 'kafka.tools.StorageTool', 'format', '-t', id, '-c', properties, ...users]
   const { code } = await spawnTied(program, { args, onLine: (line) => words.add(line) }).exited
   if (code !== 0) throw new LocalFault('kafka_start_failed', `Kafka cannot format ${paths.data}. ${words}`)
   await access(join(fresh, 'meta.properties'))

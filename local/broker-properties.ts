@@ -6,12 +6,14 @@ export type BrokerProperties = {
   /** All controllers of the cluster, this one among them. */
   voters: readonly Voter[]
   dataFolder: string
+  /** Further ones, or others than ours. */
+  more?: Readonly<Record<string, string>> | undefined
 }
 
 const HOST = '127.0.0.1'
 
 /** The text of `server.properties`: one KRaft node, broker and controller in one, on loopback only. */
-export function brokerProperties({ nodeId, port, voters, dataFolder }: BrokerProperties): string {
+export function brokerProperties({ nodeId, port, voters, dataFolder, more }: BrokerProperties): string {
   const copies = voters.length
   const inSync = Math.max(1, copies - 1)
   const controllerPort = voters.find((voter) => voter.id === nodeId)?.controllerPort
@@ -44,6 +46,7 @@ export function brokerProperties({ nodeId, port, voters, dataFolder }: BrokerPro
     'log.cleaner.dedupe.buffer.size': 2_097_152,
     // a partition's two indexes have their whole size from the first record on; of the default's 10 MB that took 40 ms of CPU each time
     'log.index.size.max.bytes': 1_048_576,
+    ...more,
   }
   return `${Object.entries(properties)
     .map(([name, value]) => `${name}=${value}`)

@@ -23,6 +23,9 @@ export type BrokerOptions = {
   nodeId?: number
   voters?: readonly Voter[]
   clusterId?: string
+  /** Further lines of `server.properties`, and users that SCRAM lets in: for a broker with more doors than the open one. */
+  more?: Readonly<Record<string, string>>
+  scram?: readonly string[]
   /** The heap, collector and compiler of Kafka's own start script: slower to start, faster at length. */
   benchmark?: boolean
   /** Class archive that shortens the start, where there is one. */

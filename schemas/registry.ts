@@ -1,11 +1,13 @@
+import { Agent } from 'node:https'
 import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry'
-import got from 'got'
+import got, { HTTPError } from 'got'
 import pRetry, { AbortError } from 'p-retry'
-import type { Config } from '../config.ts'
+import { type Config, ConfigError } from '../config.ts'
+import { isUntrusted, readCertificates } from '../pem.ts'
 import { type Codec, codec, type SchemaName, type SchemaTypes, schemaText } from './codec.ts'
 import type { Topic } from './topics.ts'
 
-type RegistryConfig = Config['registry']
+type RegistryConfig = Pick<Config['registry'], 'url' | 'auth'> & Partial<Config['registry']>
 
 /** A registry's own request has no time limit: a register while its broker is away hangs. Repeating one is harmless. */
 const REQUEST_MS = 10_000
@@ -21,17 +23,27 @@ const limitedTo = (timeout: number): Middleware => {
   return () => ({ prepareRequest: (next) => next().then((request) => request.enhance({ timeout })) })
 }
 
+/** @throws ConfigError when the file of SCHEMA_REGISTRY_CA is not as it should be. */
 export function openRegistry(config: RegistryConfig, requestMs = REQUEST_MS): Registry {
   const { url: host, auth } = config
+  const ca = rootsOf(config)
   return {
-    client: new SchemaRegistry({ host, middlewares: [limitedTo(requestMs)], ...(auth && { auth }) }),
+    client: new SchemaRegistry({
+      host,
+      middlewares: [limitedTo(requestMs)],
+      ...(auth && { auth }),
+      ...(ca && { agent: new Agent({ ca }) }),
+    }),
     config,
   }
 }
 
+const rootsOf = ({ caFile }: RegistryConfig) => caFile && readCertificates('SCHEMA_REGISTRY_CA', caFile)
+
 /**
  * Registers the schema of each topic that has one under `<topic>-value`, with compatibility BACKWARD.
  * @throws when a schema is not compatible with what is registered, or the registry does not answer within about a minute.
+ * ConfigError when it does not let us in, with what the settings say.
  */
 export async function registerSchemas(
   config: RegistryConfig,
@@ -39,8 +51,28 @@ export async function registerSchemas(
   named: (topic: string) => string,
 ): Promise<void> {
   const registry = openRegistry(config)
-  await pRetry(() => putCompatibility(config), retries)
+  await getIn(config)
   for (const { name, schema } of topics) if (schema) await register(registry, schema, `${named(name)}-value`)
+}
+
+/** A refusal does not pass by itself, other than a registry that is away. */
+async function getIn(config: RegistryConfig): Promise<void> {
+  await pRetry(async () => {
+    try {
+      await putCompatibility(config)
+    } catch (error) {
+      const fault = faultOf(error)
+      throw fault === undefined ? error : new AbortError(new ConfigError([fault]))
+    }
+  }, retries)
+}
+
+/** What is wrong with the settings, if it is these. */
+function faultOf(error: unknown): string | undefined {
+  const message = error instanceof Error ? error.message : ''
+  if (error instanceof HTTPError && [401, 403].includes(error.response.statusCode))
+    return `SCHEMA_REGISTRY_URL: the registry answers ${error.response.statusCode} to its user and password`
+  return isUntrusted(message) ? `SCHEMA_REGISTRY_CA: ${message}` : undefined
 }
 
 /** @returns a codec whose records carry the id under which `topic`'s schema is registered. */
@@ -53,11 +85,14 @@ export async function openCodec<N extends SchemaName>(
 }
 
 /** Sets the rule of one subject, or of all that have none of their own. */
-async function putCompatibility({ url, auth }: RegistryConfig, subject?: string): Promise<void> {
+async function putCompatibility(config: RegistryConfig, subject?: string): Promise<void> {
+  const { url, auth } = config
+  const certificateAuthority = rootsOf(config)
   const path = subject === undefined ? 'config' : `config/${encodeURIComponent(subject)}`
   await got.put(`${url}/${path}`, {
     json: { compatibility: COMPATIBILITY.BACKWARD },
     ...(auth ?? {}),
+    ...(certificateAuthority && { https: { certificateAuthority } }),
     timeout: { request: REQUEST_MS },
     retry: { limit: 0 },
   })

@@ -110,6 +110,19 @@ describe('faults', () => {
     ])
   })
 
+  test('a file of certificates is read only where it has an effect', () => {
+    expect(faults({ ...least, KAFKA_SSL_CA: '/ca.pem' })).toEqual([
+      'KAFKA_SSL_CA: has no effect without KAFKA_SSL=true',
+    ])
+    expect(faults({ ...least, KAFKA_SSL: 'true', KAFKA_SSL_CA: '/ca.pem' })).toEqual([])
+    expect(faults({ ...least, KAFKA_SSL: 'true', KAFKA_SSL_CERT: '/cert.pem' })).toEqual([
+      'KAFKA_SSL_CERT, KAFKA_SSL_KEY: both are needed, or none',
+    ])
+    expect(faults({ ...least, SCHEMA_REGISTRY_CA: '/ca.pem' })).toEqual([
+      'SCHEMA_REGISTRY_CA: has no effect, as SCHEMA_REGISTRY_URL is not https://',
+    ])
+  })
+
   test('no secret is repeated in a fault', () => {
     expect(faults({ ...least, CONFIG_KEY: 'c2VjcmV0LWtleQ==' }).join()).not.toContain('c2VjcmV0')
   })

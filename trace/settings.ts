@@ -105,6 +105,19 @@ const environment = z
       fault('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', 'more than OTEL_BSP_MAX_QUEUE_SIZE')
   })
 
+/** What the SDK reads by itself. */
+const BY_SDK = ['HEADERS', 'CERTIFICATE', 'CLIENT_CERTIFICATE', 'CLIENT_KEY'].flatMap((name) => [
+  `OTEL_EXPORTER_OTLP_${name}`,
+  `OTEL_EXPORTER_OTLP_TRACES_${name}`,
+])
+
+/** The names of all that traces go by. */
+export const TRACE_SETTINGS: readonly string[] = [
+  ...Object.keys(switches.shape),
+  ...Object.keys(environment.shape),
+  ...BY_SDK,
+]
+
 const isRatio = (text: string) => text.trim() !== '' && Number(text) >= 0 && Number(text) <= 1
 
 type Env = Readonly<Record<string, string | undefined>>

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { archiveFlags } from '../../local/archive.ts'
-import { type Broker, startBroker } from '../../local/broker.ts'
+import { type Broker, type BrokerOptions, startBroker } from '../../local/broker.ts'
 import { cacheFolder } from '../../local/cache.ts'
 import { kafkaJars } from '../../local/jars.ts'
 import { findJava } from '../../local/java.ts'
@@ -19,7 +19,10 @@ export type OwnBroker = {
 /** One that is gone at the end of the test. */
 export const ownBroker = async (): Promise<OwnBroker> => closing(await startOwnBroker())
 
-export async function startOwnBroker(): Promise<OwnBroker> {
+/** @param more further doors of it. */
+export async function startOwnBroker(
+  more: Pick<BrokerOptions, 'port' | 'controllerPort' | 'more' | 'scram'> = {},
+): Promise<OwnBroker> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
   const cache = await cacheFolder(process.env)
   const java = await findJava(process.env)
@@ -29,6 +32,7 @@ export async function startOwnBroker(): Promise<OwnBroker> {
       java: java.program,
       jars: await kafkaJars(cache, () => undefined),
       jvmFlags: await archiveFlags({ java, cache, name: 'kafka' }),
+      ...more,
     }),
     async restart(how: 'kill' | 'stop') {
       await own.now[how]()

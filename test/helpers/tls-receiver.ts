@@ -31,7 +31,14 @@ export type Made = { key: string; cert: string; root: string }
 /** By the CA of openssl, the one part of it that can date a certificate freely in every version. */
 export async function aCertificate({ names, days, selfSigned }: Certificate): Promise<Made> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  try {
+    return await made({ names, days, selfSigned }, folder)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function made({ names, days, selfSigned }: Certificate, folder: string): Promise<Made> {
   await writeFile(join(folder, 'ca.cnf'), CA)
   await writeFile(join(folder, 'index'), '')
   const openssl = (...args: string[]) => {

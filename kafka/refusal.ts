@@ -1,0 +1,33 @@
+import { ConfigError } from '../config.ts'
+import { isUntrusted } from '../pem.ts'
+
+/** What is tried, in this order, on the words of kafkajs, Node, OpenSSL and the broker. */
+const ABOUT: readonly [(message: string) => boolean, string][] = [
+  [
+    (message) => /mechanism is not supported|not support the requested SASL mechanism/.test(message),
+    'KAFKA_SASL_MECHANISM',
+  ],
+  // kafkajs calls so also what broke the connection meanwhile
+  [
+    (message) => /^SASL .+ failed: /.test(message) && !/closed|connection|timed out/i.test(message),
+    'KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD',
+  ],
+  [isUntrusted, 'KAFKA_SSL_CA'],
+  [(message) => /does not match certificate's altnames/.test(message), 'KAFKA_BROKERS'],
+  [
+    (message) => /alert (certificate required|bad certificate|unknown ca)/.test(message),
+    'KAFKA_SSL_CERT, KAFKA_SSL_KEY',
+  ],
+]
+
+/** The settings that a failure to get into Kafka is about. Undefined: about none, so that it may pass. */
+export function settingsOf(message: string): string | undefined {
+  return ABOUT.find(([says]) => says(message))?.[1]
+}
+
+/** A refusal that stays as long as the settings do, as one of these; any other error as it is. */
+export function asConfigError(error: unknown): unknown {
+  const message = error instanceof Error ? error.message : ''
+  const settings = settingsOf(message)
+  return settings === undefined ? error : new ConfigError([`${settings}: ${message}`])
+}

@@ -1,0 +1,81 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { dirname, join, matchesGlob } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { NODE_FLAGS } from '../helpers/node-flags.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const read = (file: string) => readFile(join(root, file), 'utf8')
+const { devDependencies, dependencies } = JSON.parse(await read('package.json'))
+const dockerfile = (await read('Dockerfile')).replace(/\\\n/g, ' ')
+const last = dockerfile.slice(dockerfile.lastIndexOf('\nFROM '))
+
+// a tool that a machine may lack; .ci/run installs it (requirements.txt)
+const hasHadolint = spawnSync('hadolint', ['--version']).status === 0
+
+/** Sources and target of each COPY of a stage, without those from other stages. */
+const copies = (stage: string) =>
+  [...stage.matchAll(/^COPY (?!--)(.+)$/gm)].map(([, words = '']) => {
+    const paths = words.trim().split(/\s+/)
+    return { sources: paths.slice(0, -1), target: paths.at(-1) ?? '' }
+  })
+
+/** What the programs import and read, found by following imports; those of types alone are gone when they run. */
+async function reached(files: readonly string[]) {
+  const own = new Set(files)
+  const packages = new Set<string>()
+  for (const file of own) {
+    if (!file.endsWith('.ts')) continue
+    const code = (await read(file)).replace(/^(import|export) type [^']*'[^']+'/gm, '')
+    const named = [
+      ...code.matchAll(/(?:\bfrom |\bimport |\bimport\()'([^']+)'|new URL\('([^']+)', import\.meta/g),
+    ]
+    for (const [, imported, beside] of named) {
+      const name = imported ?? (beside ? `./${beside}` : '')
+      if (name.startsWith('.')) own.add(join(dirname(file), name))
+      else if (!name.startsWith('node:')) packages.add(name.split('/', name[0] === '@' ? 2 : 1).join('/'))
+    }
+  }
+  return { own: [...own], packages: [...packages] }
+}
+
+test('the image has the Node and the flags of npm start', () => {
+  const bases = [...dockerfile.matchAll(/^FROM node:([\d.]+)-/gm)].map(([, version]) => version)
+  expect(bases).toHaveLength([...dockerfile.matchAll(/^FROM /gm)].length)
+  expect(new Set(bases)).toEqual(new Set([devDependencies.node]))
+  expect(dockerfile.match(/^ENTRYPOINT .*/m)?.[0].match(/--[^"]+/g)).toEqual(NODE_FLAGS)
+})
+
+test('what it is made of is there, and not kept out', async () => {
+  const kept = (await read('.dockerignore')).split('\n').filter((line) => line && !line.startsWith('#'))
+  const sources = copies(dockerfile).flatMap(({ sources }) => sources)
+  expect(sources.filter((source) => !existsSync(join(root, source)))).toEqual([])
+  const isKept = (path: string) =>
+    kept.some((pattern) => matchesGlob(path, pattern) || path.startsWith(`${pattern}/`))
+  expect(sources.filter(isKept)).toEqual([])
+})
+
+test('it has all that its programs import, and no package that is for tests alone', async () => {
+  const programs = ['ingest', 'router', 'deliverer', 'control', 'cli'].map((name) => `${name}/main.ts`)
+  const { own, packages } = await reached(programs)
+  expect(own.length).toBeGreaterThan(200)
+  const copied = copies(last).flatMap(({ sources }) => sources)
+  // the folder of all, and what another stage has built
+  const others = ['.', 'console/dist']
+  const isCopied = (file: string) =>
+    others.includes(file) || copied.some((path) => file === path || file.startsWith(`${path}/`))
+  expect(own.filter((file) => !isCopied(file))).toEqual([])
+  expect(packages.filter((name) => !(name in dependencies))).toEqual([])
+})
+
+test('it runs as nobody who could write, and its programs listen for signals themselves', () => {
+  expect(last).toMatch(/^USER [1-9]\d*:[1-9]\d*$/m)
+  // in the form that needs no shell, which would keep signals from it
+  expect(last).toMatch(/^ENTRYPOINT \["node", /m)
+})
+
+test.skipIf(!hasHadolint)('the linter of Dockerfiles has nothing against ours', () => {
+  expect(spawnSync('hadolint', ['Dockerfile'], { cwd: root, encoding: 'utf8' }).stdout).toBe('')
+})

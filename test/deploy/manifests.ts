@@ -1,0 +1,82 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { parseAllDocuments } from 'yaml'
+import { z } from 'zod'
+
+const folder = fileURLToPath(new URL('../../ops/kubernetes', import.meta.url))
+
+// tools that a machine may lack; .ci/run installs them (requirements.txt)
+export const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0
+
+const labels = z.record(z.string(), z.string())
+const object = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional(), labels: labels.optional() }),
+})
+const probe = z.object({ httpGet: z.object({ path: z.string(), port: z.string() }) }).loose()
+const container = z.looseObject({
+  args: z.tuple([z.string()]),
+  image: z.string(),
+  envFrom: z.array(
+    z.union([
+      z.object({ configMapRef: z.object({ name: z.string() }) }),
+      z.object({ secretRef: z.object({ name: z.string() }) }),
+    ]),
+  ),
+  ports: z.array(z.object({ name: z.string(), containerPort: z.number() })),
+  startupProbe: probe,
+  livenessProbe: probe,
+  readinessProbe: probe,
+  lifecycle: z.object({ preStop: z.object({ sleep: z.object({ seconds: z.number() }) }) }).optional(),
+  resources: z.looseObject({ requests: labels, limits: labels }),
+  volumeMounts: z.array(z.looseObject({ name: z.string(), mountPath: z.string() })).default([]),
+})
+export const deployment = object.extend({
+  kind: z.literal('Deployment'),
+  spec: z.looseObject({
+    replicas: z.number().optional(),
+    selector: z.object({ matchLabels: labels }),
+    template: z.object({
+      metadata: z.looseObject({ labels }),
+      spec: z.looseObject({
+        enableServiceLinks: z.literal(false),
+        terminationGracePeriodSeconds: z.number(),
+        volumes: z.array(z.looseObject({ name: z.string() })).default([]),
+        containers: z.tuple([container]),
+      }),
+    }),
+  }),
+})
+const selector = z.object({
+  matchLabels: labels,
+  matchExpressions: z
+    .array(z.object({ key: z.string(), operator: z.literal('In'), values: z.array(z.string()) }))
+    .default([]),
+})
+
+/** The parts of other kinds that point at a Deployment or its pods. */
+export const selecting = object.extend({
+  spec: z.union([
+    z.looseObject({ selector }).transform(({ selector }) => selector),
+    z.looseObject({ podSelector: selector }).transform(({ podSelector }) => podSelector),
+    z
+      .looseObject({ selector: labels })
+      .transform(({ selector: matchLabels }) => ({ matchLabels, matchExpressions: [] })),
+  ]),
+})
+export const scaling = object.extend({
+  spec: z.looseObject({ scaleTargetRef: z.looseObject({ name: z.string() }) }),
+})
+
+export type Manifest = z.infer<typeof object>
+export type Deployment = z.infer<typeof deployment>
+
+/** The objects that a folder of `ops/kubernetes` comes to, as `kubectl apply -k` would send them. */
+export function rendered(path: string): Manifest[] {
+  const text = execFileSync('kubectl', ['kustomize', path], { cwd: folder, encoding: 'utf8' })
+  return objectsOf(text)
+}
+
+export const objectsOf = (text: string): Manifest[] =>
+  parseAllDocuments(text).map((document) => object.parse(document.toJS()))

@@ -1,0 +1,22 @@
+import { type Config, type Role, readConfig } from '../../config.ts'
+
+export const ROLES = ['ingest', 'router', 'deliverer', 'control'] as const
+
+/** For what whoever deploys gives by himself. */
+const GIVEN: Record<string, string> = {
+  CONFIG_KEY: Buffer.alloc(32, 7).toString('base64'),
+  CONTROL_TOKEN: 'a-token-of-20-letters',
+  CONTROL_VIEW_TOKEN: 'another-one-of-20-letters',
+  KAFKA_SASL_USERNAME: 'sluice',
+  KAFKA_SASL_PASSWORD: 'a-password',
+}
+
+/** What a process makes of an environment in which secrets are empty. @throws ConfigError */
+export function configOf(role: Role, env: Record<string, string>): Config {
+  const filled = Object.entries(env).map(([name, value]) => [name, value || (GIVEN[name] ?? '')])
+  return readConfig(Object.fromEntries(filled), role)
+}
+
+/** Where a process answers `/livez`, `/readyz` and `/metrics`. */
+export const opsPort = ({ role, port, metricsPort }: Config): number =>
+  role === 'ingest' ? metricsPort : port

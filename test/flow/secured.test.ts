@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { type Config, ConfigError, readConfig } from '../../config.ts'
+import { connect } from '../../kafka/client.ts'
+import { spawnTied } from '../../local/tied.ts'
+import { createLog } from '../../log.ts'
+import { prepare } from '../../schemas/prepare.ts'
+import { NODE_FLAGS } from '../helpers/node-flags.ts'
+import { openRegistryDoor, type RegistryDoor } from '../helpers/registry-door.ts'
+import { type SecuredBroker, startSecuredBroker, USER } from '../helpers/secured-broker.ts'
+import { aReceiver, type System, startSystem } from '../helpers/system.ts'
+import { hasOpenssl } from '../helpers/tls-receiver.ts'
+import { until } from '../helpers/until.ts'
+
+/** Fails what writes a file, starts a program or a thread, as a read-only file system and a container without rights would. */
+const READ_ONLY = '--permission --allow-fs-read=* --allow-addons'
+
+describe.skipIf(!hasOpenssl)('Kafka and registry behind TLS and passwords', () => {
+  let broker: SecuredBroker
+  let door: RegistryDoor
+  let sluice: System
+
+  beforeAll(async () => {
+    broker = await startSecuredBroker()
+    door = await openRegistryDoor(inject('registryUrl'), { ...broker.own, ...USER })
+    sluice = await startSystem({
+      KAFKA_BROKERS: broker.sasl,
+      KAFKA_SSL: 'true',
+      KAFKA_SSL_CA: broker.files.ca,
+      KAFKA_SASL_MECHANISM: 'scram-sha-512',
+      KAFKA_SASL_USERNAME: USER.username,
+      KAFKA_SASL_PASSWORD: USER.password,
+      SCHEMA_REGISTRY_URL: door.url,
+      SCHEMA_REGISTRY_CA: broker.files.ca,
+      NODE_OPTIONS: READ_ONLY,
+    })
+  }, 120_000)
+  afterAll(async () => {
+    await sluice?.close()
+    door?.close()
+    await broker?.close()
+  })
+
+  const configWith = (changed: Record<string, string>): Config =>
+    readConfig({ ...sluice.env, ...changed }, 'router')
+
+  /** As each process does at its start. */
+  async function starting(changed: Record<string, string>): Promise<void> {
+    const config = configWith(changed)
+    await prepare(
+      connect(config.kafka, { clientId: 'test', log: createLog({ role: 'start', level: 'silent' }) }),
+      config,
+    )
+  }
+
+  /** What a process says, and how it ends. */
+  async function ended(changed: Record<string, string>): Promise<{ code: number | null; said: string }> {
+    const said: string[] = []
+    const { exited } = spawnTied(process.execPath, {
+      args: [...NODE_FLAGS, 'router/main.ts'],
+      env: { PATH: process.env.PATH, ...sluice.env, ROUTER_PORT: '0', ...changed },
+      onLine: (line) => void said.push(line),
+    })
+    return { code: (await exited).code, said: said.join('\n') }
+  }
+
+  test('an event comes through, and no process writes a file or starts another', async () => {
+    const receiver = await aReceiver()
+    await sluice.destination('crm', [receiver.url])
+    await sluice.send([{ type: 'track', userId: 'u1', event: 'Paid' }])
+    await until(() => receiver.arrivals.length === 1, { timeout: 30_000 })
+  })
+
+  test('PLAIN is let in, and so is a certificate', async () => {
+    await starting({ KAFKA_SASL_MECHANISM: 'plain' })
+    const { cert, key } = broker.files
+    await starting({
+      KAFKA_BROKERS: broker.mutual,
+      KAFKA_SASL_MECHANISM: '',
+      KAFKA_SSL_CERT: cert,
+      KAFKA_SSL_KEY: key,
+    })
+  })
+
+  describe.concurrent('who is not let in ends, and names the setting:', () => {
+    test('a process with a wrong password, which it does not show', async () => {
+      const { code, said } = await ended({ KAFKA_SASL_PASSWORD: 'quite-wrong' })
+      expect(code).toBe(2)
+      expect(said).toMatch(
+        /^ {2}KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD: SASL SCRAM SHA512 authentication failed/m,
+      )
+      expect(said).not.toContain('quite-wrong')
+    })
+
+    test('a process whose broker is under no trusted root', async () => {
+      const { code, said } = await ended({ KAFKA_SSL_CA: broker.files.strange })
+      expect(code).toBe(2)
+      expect(said).toMatch(/^ {2}KAFKA_SSL_CA: Connection error: unable to verify the first certificate/m)
+      expect(said).not.toContain(USER.password)
+    })
+
+    test.each([
+      [
+        'a mechanism that the broker does not have',
+        { KAFKA_SASL_MECHANISM: 'scram-sha-256' },
+        'KAFKA_SASL_MECHANISM: ',
+      ],
+      [
+        'a wrong password in PLAIN',
+        { KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_PASSWORD: 'wrong' },
+        'KAFKA_SASL_USERNAME, ',
+      ],
+      [
+        'a registry under another root',
+        () => ({ SCHEMA_REGISTRY_CA: broker.files.strange }),
+        'SCHEMA_REGISTRY_CA: ',
+      ],
+      [
+        'a wrong password to the registry',
+        () => ({ SCHEMA_REGISTRY_URL: door.url.replace('sluice', 'else') }),
+        'SCHEMA_REGISTRY_URL: ',
+      ],
+      [
+        'no certificate where one is asked for',
+        () => ({ KAFKA_BROKERS: broker.mutual, KAFKA_SASL_MECHANISM: '' }),
+        'KAFKA_SSL_CERT, KAFKA_SSL_KEY: ',
+      ],
+    ])('%s', async (_, changed, setting) => {
+      const failed = starting(typeof changed === 'function' ? changed() : changed)
+      await expect(failed).rejects.toThrow(ConfigError)
+      await expect(failed).rejects.toThrow(setting)
+    })
+  })
+})

@@ -1,0 +1,49 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { rootCertificates } from 'node:tls'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { tlsOptions } from '../../kafka/tls.ts'
+import { aCertificate, hasOpenssl } from '../helpers/tls-receiver.ts'
+
+async function fileWith(text: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  await writeFile(join(folder, 'a.pem'), text)
+  return join(folder, 'a.pem')
+}
+
+const none = { caFile: undefined, certFile: undefined, keyFile: undefined }
+const [root = ''] = rootCertificates
+
+test('without KAFKA_SSL there is none; with it and no file it is with the roots of Node', () => {
+  expect(tlsOptions(false)).toBe(false)
+  expect(tlsOptions(true)).toBe(true)
+})
+
+test('the roots of KAFKA_SSL_CA stand in for those of Node', async () => {
+  expect(tlsOptions({ ...none, caFile: await fileWith(root) })).toEqual({ ca: root })
+})
+
+test('a file of roots that holds none is a fault of KAFKA_SSL_CA', async () => {
+  const caFile = await fileWith('nothing')
+  expect(() => tlsOptions({ ...none, caFile })).toThrow(`KAFKA_SSL_CA: ${caFile} holds no certificate in PEM`)
+})
+
+describe.skipIf(!hasOpenssl)('a certificate of ours', () => {
+  const make = () => aCertificate({ names: 'DNS:client', days: [-1, 1], selfSigned: true })
+
+  test('is shown with its key', async () => {
+    const { cert, key } = await make()
+    const files = { certFile: await fileWith(cert), keyFile: await fileWith(key) }
+    expect(tlsOptions({ ...none, ...files })).toEqual({ cert, key })
+  })
+
+  test('with the key of another is a fault of both settings, which shows neither', async () => {
+    const [{ cert }, { key }] = [await make(), await make()]
+    const files = { certFile: await fileWith(cert), keyFile: await fileWith(key) }
+    expect(() => tlsOptions({ ...none, ...files })).toThrow(
+      /KAFKA_SSL_CERT, KAFKA_SSL_KEY: they make no pair .*mismatch/,
+    )
+  })
+})
