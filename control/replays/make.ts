@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Taken } from '../../kafka/consume.ts'
 import { deliveryKey, route, UNTRIED } from '../../router/route.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
@@ -12,17 +13,31 @@ type Read<T> = Pick<Taken<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'off
 
 export const topicOf = ({ what }: Pick<Replay, 'what'>) => (what === 'dead' ? DEAD : EVENTS)
 
+/** Some 20 MB. */
+const MOST_REMEMBERED = 200_000
+
 /**
  * The same delivery, untried (design: delivery, "Dead letters and replay"); none when it is another destination's, or died of
- * something else.
+ * something else. What was given up more than once, replayed in between, is made once.
  */
 export function makeOfDead(replay: Replay, { settings }: Facts) {
   const isChosen = chosenBy(replay)
+  const firsts = new LRUCache<string, string>({ max: MOST_REMEMBERED })
+
+  /** A record is asked about again when it had to wait. */
+  function isFirst({ value: { deliveryId }, partition, offset }: Read<Delivery>): boolean {
+    const place = `${partition}/${offset}`
+    const first = firsts.get(deliveryId) ?? place
+    firsts.set(deliveryId, first)
+    return first === place
+  }
+
   return (record: Read<Delivery>): Made | undefined => {
     const { key, value: dead } = record
     if (dead.destinationId !== replay.destinationId || !isChosen(record)) return undefined
     // the key of deliveries is destinationId/userKey
     if (isHidden({ ...dead, userId: key.slice(dead.destinationId.length + 1) }, settings)) return undefined
+    if (!isFirst(record)) return undefined
     return { delivery: { ...dead, ...UNTRIED, routedAt: Date.now(), replay: true }, key }
   }
 }

@@ -21,17 +21,17 @@ const replay: Replay = {
 }
 const within = Date.parse(replay.from)
 
-function make(
-  more: Partial<Replay>,
-  record: { offset?: number; partition?: number; timestamp?: number; dead?: Partial<Delivery> } = {},
-) {
+type Given = { offset?: number; partition?: number; timestamp?: number; dead?: Partial<Delivery> }
+
+/** What one replay makes of records, one after the other. */
+function maker(more: Partial<Replay> = {}) {
   const settings = { destinations: new Map(), suppressedUsers: () => new Set(['hidden']) }
-  const { dead, ...where } = record
-  return makeOfDead(
-    { ...replay, ...more },
-    { settings },
-  )({ key: 'crm/u1', partition: 1, offset: 10, timestamp: within, value: aDeadOne(dead), ...where })
+  const make = makeOfDead({ ...replay, ...more }, { settings })
+  return ({ dead, ...where }: Given = {}) =>
+    make({ key: 'crm/u1', partition: 1, offset: 10, timestamp: within, value: aDeadOne(dead), ...where })
 }
+
+const make = (more: Partial<Replay>, record?: Given) => maker(more)(record)
 
 test('a dead letter of the time and the reason is made a delivery that was never tried', () => {
   expect(make({ reason: 'attempts_exhausted' })).toMatchObject({
@@ -59,4 +59,18 @@ test('of those that are chosen it is made whenever they died, and of what lies b
   expect(make(chosen, { offset: 11 })).toBeUndefined()
   expect(make(chosen, { partition: 2, offset: 10 })).toBeUndefined()
   expect(make(chosen, { partition: 2, offset: 11 })).toBeDefined()
+})
+
+test('a delivery that was given up twice is made once, and again when its record had to wait', () => {
+  const makeNext = maker()
+  expect(makeNext({ offset: 11 })).toBeDefined()
+  expect(makeNext({ offset: 14 })).toBeUndefined()
+  expect(makeNext({ offset: 11 })).toBeDefined()
+  expect(makeNext({ offset: 15, dead: { deliveryId: 'another' } })).toBeDefined()
+})
+
+test('what is passed over does not count as its first', () => {
+  const makeNext = maker({ reason: 'refused' })
+  expect(makeNext({ offset: 11 })).toBeUndefined()
+  expect(makeNext({ offset: 14, dead: { deadReason: 'refused' } })).toBeDefined()
 })

@@ -63,4 +63,5 @@ const promtool = (...args: string[]) => {
 test.skipIf(!hasPromtool)('the rules are as promtool wants them, and do as their tests say', () => {
   expect(promtool('check', 'rules', RULES)).toMatchObject({ status: 0 })
   expect(promtool('test', 'rules', TESTS)).toMatchObject({ status: 0 })
+  expect(promtool('check', 'config', 'ops/prometheus/prometheus.yml')).toMatchObject({ status: 0 })
 })

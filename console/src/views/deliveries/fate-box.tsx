@@ -51,7 +51,7 @@ export function FateBox({ fate, messageId }: { fate: Fate; messageId: string | n
           It is on its way: no attempt has been made so far.
         </Text>
       )}
-      {dead && (
+      {dead && state === 'dead' && (
         <Text size="sm" mt={4}>
           {reasonOf(dead.reason).says}{' '}
           <Anchor component={Link} to={`/dead?messageId=${encodeURIComponent(messageId ?? '')}`} size="sm">

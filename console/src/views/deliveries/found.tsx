@@ -50,7 +50,7 @@ export function Found({ search }: { search: Search }) {
         <Empty icon="search" title={hasMore ? 'Not found so far' : 'There is no such event'}>
           {hasMore
             ? 'Older events have not been searched.'
-            : `Sluice has not kept such a call${search.around === undefined ? '' : ' of that time'}. A call that its client library has not sent yet, that was answered with 401 or 429, or that is older than seven days, is not here.`}
+            : `Sluice has not kept such a call${search.around === undefined ? '' : ' of that time'}. A call that its client library has not sent yet, that was answered with 401 or 429, whose user is suppressed, or that is older than seven days, is not here.`}
         </Empty>
       )}
       <Group justify="space-between">
