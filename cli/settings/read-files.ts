@@ -29,6 +29,7 @@ async function filesAt(path: string): Promise<string[]> {
   return files.map((name) => join(path, name))
 }
 
-function refuse(cause: Error): never {
-  throw new CliFault('cannot_read', cause.message, { cause })
+function refuse(cause: NodeJS.ErrnoException): never {
+  const message = cause.code === 'ENOENT' ? `there is no file or folder ${cause.path}` : cause.message
+  throw new CliFault('cannot_read', message, { cause })
 }

@@ -52,6 +52,7 @@ test.each([
   [['dead', '--limit', '0'], /a whole number above 0/],
   [['dead', '--limits', '1'], /unknown option '--limits'/],
   [['lag', 'more'], /too many arguments/],
+  [['diff', '/no/such/folder'], /there is no file or folder \/no\/such\/folder/],
   [['dead', '--since', 'then'], /is no time/],
   [['tail', 'shop', '--source', 'shop'], /tail events --source shop/],
 ])('sluice %j ends with 1 and says why', async (args, wanted) => {
