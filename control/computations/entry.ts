@@ -11,8 +11,15 @@ export async function* changesIn(text: AsyncIterable<Buffer>, readLine: ReadLine
   for await (const lines of linesOf(text)) yield lines.map(({ line, number }) => readLine(line, number))
 }
 
-/** A user's id as it is. */
-export const plainMember: ReadLine = (line, number) => ({ userId: idOf(line, number), value: 'true' })
+/** A user's id as it is; a line of NDJSON under the wrong name would be the id of nobody. */
+export const plainMember: ReadLine = (line, number) => {
+  if (/^\{.*\}$/.test(line.trim()))
+    throw invalid(
+      number,
+      'is a JSON object, which as text/plain would be a user\u2019s id: send application/x-ndjson',
+    )
+  return { userId: idOf(line, number), value: 'true' }
+}
 
 /** `"u1"` or `{"userId": "u1"}`. */
 export const jsonMember: ReadLine = (line, number) => {

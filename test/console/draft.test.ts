@@ -64,3 +64,17 @@ test('a stored value is kept for its own URL and name alone: changed, it has to 
   const inCapitals = { ...kept, headers: [{ ...one, name: 'x-key ' }] }
   expect([draftFaults([inCapitals]), webhooksOf([inCapitals])[0]?.headers]).toEqual([[], { 'x-key': '***' }])
 })
+
+test.each(['', 'localhost:9001/x', 'ftp://a.example/', '/hook', 'https//a.example'])(
+  '%j is seen to be no URL before the API looks at it',
+  (url) => {
+    expect(draftFaults([webhook(), { ...webhook(), url }])).toMatchObject([
+      { pointer: '/webhooks/1/url', code: 'invalid_url' },
+    ])
+  },
+)
+
+test('a URL is what begins with http:// or https://, spaces around it or not', () => {
+  for (const url of ['http://localhost:9001/x', ' https://a.example '])
+    expect(draftFaults([{ ...webhook(), url }])).toEqual([])
+})

@@ -151,6 +151,7 @@ describe('an upload', () => {
       1,
     ],
     ['a value too large', traitValue, `{"userId":"u1","value":"${'x'.repeat(16_384)}"}`, 'invalid_line', 1],
+    ['JSON under the name of plain text', plainMember, 'u1\n{"userId":"u2"}\n', 'invalid_line', 2],
     ['an id too long', plainMember, 'x'.repeat(32_769), 'invalid_line', 1],
     ['a line that never ends', plainMember, `u1\n${'x'.repeat(50_000)}`, 'line_too_long', 2],
     ['no UTF-8', plainMember, Buffer.from([0x75, 0xff, 0x0a]), 'invalid_encoding', 1],

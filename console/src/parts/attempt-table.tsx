@@ -1,4 +1,5 @@
 import { Table, Text } from '@mantine/core'
+import { type Urls, urlOf } from './attempt-url.ts'
 import { State } from './badge.tsx'
 import { DestinationName } from './names.tsx'
 import { duration } from './time.ts'
@@ -18,15 +19,15 @@ export type ShownAttempt = {
   response?: string | null
 }
 
-/** Each POST, with what came of it in words. @param urls of the destination's webhooks, in their order, where they are known. */
+/** Each POST, with what came of it in words. */
 export function AttemptTable({
   attempts,
   withDestination = false,
-  urls = [],
+  urls,
 }: {
   attempts: readonly ShownAttempt[]
   withDestination?: boolean
-  urls?: readonly string[]
+  urls?: Urls | undefined
 }) {
   return (
     <Table.ScrollContainer minWidth={560} scrollAreaProps={{ 'aria-label': 'Attempts' }}>
@@ -52,7 +53,7 @@ export function AttemptTable({
                 </Table.Td>
               )}
               <Table.Td>{each.attempt}</Table.Td>
-              <Table.Td className="in-flow">{urlOf(each.urlIndex, urls)}</Table.Td>
+              <Table.Td className="in-flow">{urlOf(each, urls)}</Table.Td>
               <Table.Td>
                 <When at={each.startedAt} short />
               </Table.Td>
@@ -69,9 +70,6 @@ export function AttemptTable({
     </Table.ScrollContainer>
   )
 }
-
-const urlOf = (index: number | null, urls: readonly string[]) =>
-  index === null ? '' : (urls[index] ?? `${index + 1}`)
 
 export function Outcome({
   attempt: { outcome, status, code, response },

@@ -2,12 +2,13 @@ import { Button, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import type { Fate } from '../../api/search.ts'
 import { AttemptTable } from '../../parts/attempt-table.tsx'
+import type { Urls } from '../../parts/attempt-url.ts'
 import { counted } from '../../parts/number.ts'
 
 const SHOWN = 3
 
 /** The last attempts, without the times that it was put off; and all of them, for who wants to see. */
-export function Attempts({ attempts, urls }: { attempts: Fate['attempts']; urls: readonly string[] }) {
+export function Attempts({ attempts, urls }: { attempts: Fate['attempts']; urls: Urls | undefined }) {
   const [isAll, { toggle }] = useDisclosure()
   if (attempts.length === 0) return null
   const made = attempts.filter(({ outcome }) => outcome !== 'deferred')

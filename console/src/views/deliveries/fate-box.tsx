@@ -1,12 +1,17 @@
 import { Anchor, Box, Group, Text } from '@mantine/core'
 import { Link } from 'wouter'
-import { useDestinations } from '../../api/destinations.ts'
+import { type Destination, useDestinations } from '../../api/destinations.ts'
 import type { Fate } from '../../api/search.ts'
 import { State } from '../../parts/badge.tsx'
 import { Since, useNow } from '../../parts/when.tsx'
 import { reasonOf, stateOf } from '../../parts/words/outcomes.ts'
 import { Attempts } from './attempts.tsx'
 import { WHY_NOT } from './why-not.ts'
+
+const urlsOf = ({ webhooks, updatedAt }: Destination) => ({
+  urls: webhooks.map(({ url }) => url),
+  since: updatedAt,
+})
 
 /** What became of a call at one destination. */
 export function FateBox({ fate, messageId }: { fate: Fate; messageId: string | null }) {
@@ -59,7 +64,7 @@ export function FateBox({ fate, messageId }: { fate: Fate; messageId: string | n
           </Anchor>
         </Text>
       )}
-      <Attempts attempts={attempts} urls={destination?.webhooks.map(({ url }) => url) ?? []} />
+      <Attempts attempts={attempts} urls={destination && urlsOf(destination)} />
     </Box>
   )
 }

@@ -43,6 +43,13 @@ export function useSetUp() {
       goTo(STEPS.webhooks)
   }
 
+  /** On from the URLs, when there is nothing to be seen that is wrong with them. */
+  function toSecret(): void {
+    const faults = draftFaults(draft.webhooks)
+    setError(faults.length > 0 ? faulty(faults) : undefined)
+    if (faults.length === 0) goTo(STEPS.secret)
+  }
+
   /** Saved, it is off until the last step; and saved again, when one has gone back. */
   async function save(): Promise<void> {
     setError(undefined)
@@ -60,7 +67,7 @@ export function useSetUp() {
   }
 
   return {
-    ...{ step, hasMoved, goTo, draft, save, isSaved, destination, error },
+    ...{ step, hasMoved, goTo, toSecret, draft, save, isSaved, destination, error },
     isSaving: create.isPending || replace.isPending,
     change: (changed: Partial<Draft>) => setDraft((before) => ({ ...before, ...changed })),
     /** Somebody else has saved it meanwhile: what was typed is now a change on theirs. */

@@ -5,7 +5,7 @@ import { WebhooksEditor } from '../webhooks/webhooks-editor.tsx'
 import { nameOf } from './draft.ts'
 import { type SetUp, STEPS } from './use-set-up.ts'
 
-export function WebhooksStep({ setUp: { draft, change, goTo, error } }: { setUp: SetUp }) {
+export function WebhooksStep({ setUp: { draft, change, goTo, toSecret, error } }: { setUp: SetUp }) {
   const { webhooks } = draft
   return (
     <Stack>
@@ -33,7 +33,7 @@ export function WebhooksStep({ setUp: { draft, change, goTo, error } }: { setUp:
         <Button variant="default" onClick={() => goTo(STEPS.sources)}>
           Back
         </Button>
-        <Button onClick={() => goTo(STEPS.secret)} disabled={webhooks.every(({ url }) => url.trim() === '')}>
+        <Button onClick={toSecret} disabled={webhooks.every(({ url }) => url.trim() === '')}>
           Next: secret
         </Button>
       </Group>

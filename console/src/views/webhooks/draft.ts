@@ -71,8 +71,19 @@ function valueFaults(drafts: readonly WebhookDraft[]): Fault[] {
   )
 }
 
+/** What can be seen of a URL before the API looks at it. */
+const urlFaults = (drafts: readonly WebhookDraft[]): Fault[] =>
+  drafts.flatMap(({ url }, index) =>
+    /^https?:$/.test(URL.parse(url.trim())?.protocol ?? '')
+      ? []
+      : [{ pointer: `/webhooks/${index}/url`, code: 'invalid_url', message: NO_URL }],
+  )
+
+const NO_URL = 'a full URL beginning with http:// or https:// is needed'
+
 /** What keeps a draft from being saved. */
 export const draftFaults = (drafts: readonly WebhookDraft[]): Fault[] => [
+  ...urlFaults(drafts),
   ...headerFaults(drafts),
   ...valueFaults(drafts),
 ]
