@@ -9,7 +9,8 @@ import { startSink } from './sink-process.ts'
 import { type Stack, startStack } from './stack.ts'
 import { markdownTable, median, spread } from './stats.ts'
 
-const WARM_MS = 3_000
+/** Longer than spans wait to be exported: those of the line before have come by then. */
+const WARM_MS = 6_000
 const MEASURE_MS = 6_000
 /** What the compilers take, and what grows to its size. */
 const FIRST_MS = 15_000

@@ -4,7 +4,6 @@ import {
   type SpanContext,
   type TextMapGetter,
   type TextMapSetter,
-  trace,
 } from '@opentelemetry/api'
 import { parseTraceParent, W3CTraceContextPropagator } from '@opentelemetry/core'
 import type { RecordHeaders, TraceHeaders } from './trace.ts'
@@ -44,7 +43,7 @@ export function createCarrier(carries: boolean): Carrier {
     },
     named(traceparent) {
       const parsed = typeof traceparent === 'string' ? parseTraceParent(traceparent) : null
-      if (!parsed || !trace.isSpanContextValid(parsed)) return undefined
+      if (!parsed) return undefined
       return { ...parsed, isRemote: true }
     },
   }

@@ -3,6 +3,7 @@ import { glob, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { openTracer } from '../../trace/open.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -39,4 +40,8 @@ test('one file alone brings the SDK in, and is loaded only where traces are on',
   expect(importing(inner)).toEqual([])
   expect(importing(/\/otel\.ts'/)).toEqual(['trace/open.ts'])
   expect(sources.get('trace/open.ts')).toContain("await import('./otel.ts')")
+})
+
+test('without settings there is no tracer', async () => {
+  expect(await openTracer(undefined, { warn: () => undefined })).toBeUndefined()
 })
