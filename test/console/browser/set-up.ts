@@ -125,16 +125,19 @@ export function setUp(on: () => Stage): void {
     await shoot(page, 'set-up-limits')
   })
 
-  test('what the server finds wrong stands at its field, and the set-up goes back to it', async () => {
+  test('what is wrong stands at its field: at once, or when the server finds it, and then the set-up goes back to it', async () => {
     const { page } = await on().come()
     await page.goto('/catalog/webhooks')
     await page.getByRole('button', { name: 'Next: URLs' }).click()
-    await page.getByRole('textbox', { name: 'URL 1', exact: true }).fill('ftp://crm.example')
+    const url = page.getByRole('textbox', { name: 'URL 1', exact: true })
+    await url.fill('ftp://crm.example')
+    await page.getByRole('button', { name: 'Next: secret' }).click()
+    await page.getByText('a full URL beginning with http:// or https:// is needed').waitFor()
+    await url.fill('https://crm.example/')
     await page.getByRole('button', { name: 'Add a header' }).click()
     await page.getByRole('textbox', { name: 'Name of header 1 of URL 1' }).fill('X-Signature')
     await page.getByRole('button', { name: 'Next: secret' }).click()
     await page.getByRole('button', { name: 'Save without a secret' }).click()
-    await page.getByText('a full URL beginning with http:// or https:// is needed').waitFor()
     await page.getByText('this header is set by Sluice itself').waitFor()
     await expectInOrder(page)
     await shoot(page, 'set-up-faults')
