@@ -54,10 +54,14 @@ describe.skipIf(!hasKubectl)('the example overlay', () => {
     expect(secrets.map(({ metadata }) => metadata.namespace)).toEqual(['sluice', 'sluice'])
   })
 
-  test.skipIf(!hasSchemas)("is what Kubernetes' schemas allow, with no field that they do not know", () => {
-    const input = JSON.stringify([...objects, ...rendered('base'), ...secrets])
-    expect(execFileSync('python3', [validator], { input, encoding: 'utf8' })).toBe('')
-  })
+  test.skipIf(!hasSchemas)(
+    "is what Kubernetes' schemas allow, with no field that they do not know",
+    { timeout: 60_000 },
+    () => {
+      const input = JSON.stringify([...objects, ...rendered('base'), ...secrets])
+      expect(execFileSync('python3', [validator], { input, encoding: 'utf8' })).toBe('')
+    },
+  )
 
   test.each(ROLES)('gives %s settings that there are, and that it starts with', (role) => {
     const env = environmentOf(objects, deploymentOf(objects, role))
