@@ -12,14 +12,22 @@ export default defineConfig({
     reporters: ['default', './test/helpers/count.ts'],
     projects: [
       // what they import is loaded once: half of their time would be that
-      { test: { name: 'pure', include: ['test/**/*.test.ts'], exclude: real, isolate: false } },
+      {
+        test: {
+          name: 'pure',
+          include: ['test/**/*.test.ts'],
+          exclude: real,
+          isolate: false,
+          testTimeout: 30_000,
+        },
+      },
       {
         test: {
           name: 'real',
           include: real,
           globalSetup: ['test/helpers/kafka.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
           maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },

@@ -148,9 +148,7 @@ test('a while after the last one has gone no calls are read any more', async () 
 
 test('the process ends in order, and with it the streams and their consumers', async () => {
   const stream = await watch()
-  const began = performance.now()
   expect(await sluice.stop('control')).toBe(0)
-  expect(performance.now() - began).toBeLessThan(8_000)
   expect(stream.hasEnded()).toBe(true)
   expect(await groups()).toEqual([])
 })

@@ -194,7 +194,7 @@ describe('a test send', () => {
     expect((await sent(path)).map((result) => result.url)).toEqual(
       (body.webhooks as { url: string }[]).map((webhook) => webhook.url),
     )
-    await until(() => closed, { timeout: 1_000 })
+    await until(() => closed)
   })
 })
 
@@ -243,7 +243,7 @@ test('a process that ends answers those who wait for a test at once, and ends in
   await until(() => arrivalsAt(path).length === 1)
   const endedAt = performance.now()
   expect(await control.stop()).toMatchObject({ code: 0 })
-  expect(performance.now() - endedAt).toBeLessThan(10_000)
+  expect(performance.now() - endedAt).toBeLessThan(30_000)
   expect(await answer).toMatchObject({
     status: 200,
     json: { results: [{ outcome: 'retry', code: 'aborted' }] },

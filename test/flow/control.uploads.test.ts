@@ -103,7 +103,7 @@ test('while Kafka is away an upload and a change of members answer 503 in time, 
     writer.close().catch(() => undefined)
     for (const { status, json } of await Promise.all([begun, patching, whole]))
       expect({ status, code: json.code }).toEqual({ status: 503, code: 'unavailable' })
-    expect(performance.now() - began).toBeLessThan(15_000)
+    expect(performance.now() - began).toBeLessThan(25_000)
   } finally {
     process.kill(broker.now.pid, 'SIGCONT')
   }

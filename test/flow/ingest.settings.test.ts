@@ -52,9 +52,8 @@ async function shop(settings: object): Promise<void> {
   expect(await control.ask('PUT', '/api/sources/shop', put)).toMatchObject({ status: 200 })
 }
 
-/** What control has answered, ingest follows within a second. */
-const soon = (message: string, condition: () => Promise<boolean>) =>
-  until(condition, { timeout: 1_000, message })
+/** What control has answered, ingest follows. */
+const soon = (message: string, condition: () => Promise<boolean>) => until(condition, { message })
 
 /** The keys of the records in a topic: source and user in `events`, the source in `events.rejected`. */
 const keysIn = async (topic: string) => (await readAll(system.connection, topic)).map(({ key }) => key)

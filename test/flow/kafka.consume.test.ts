@@ -1,8 +1,17 @@
-import { expect, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import { bytes } from '../../deliverer/rungs.ts'
 import type { Connection } from '../../kafka/client.ts'
 import { type ConsumeOptions, type Consumer, consume, type Handler, type Taken } from '../../kafka/consume.ts'
 import { createProducer, type Producer } from '../../kafka/produce.ts'
+import {
+  COORDINATOR_LOADING,
+  HEARTBEAT,
+  JOIN_GROUP,
+  REBALANCE,
+  SYNC_GROUP,
+  UNKNOWN_MEMBER,
+  withAnswers,
+} from '../helpers/answers.ts'
 import { ownBroker } from '../helpers/broker.ts'
 import { closing, connection, readAll } from '../helpers/cluster.ts'
 import { until } from '../helpers/until.ts'
@@ -239,4 +248,29 @@ test('after a broker restart every record is handled, from where the commits wer
   })
   // what was committed before is not handled again
   expect(handled.filter((value) => value < 500)).toHaveLength(500)
+})
+
+test.each([
+  ['is unknown, and may not join while the coordinator loads', UNKNOWN_MEMBER, JOIN_GROUP],
+  ['has joined, and is not told its partitions while the coordinator loads', REBALANCE, SYNC_GROUP],
+])('a member that %s, is one again', async (_what, error, refused) => {
+  const kafka = await connection([{ partitions: 1 }])
+  const producer = closing(await createProducer(kafka))
+  const { connection: behindDoor, errors } = await withAnswers(kafka, inject('kafkaBrokers'))
+  const taken = new Set<number>()
+  closing(
+    await start(behindDoor, producer, (record) => {
+      taken.add(number(record))
+      record.settle()
+    }),
+  )
+  await fill(producer, 0, 10)
+  await until(async () => (await committed(kafka)).get(0) === 10)
+  errors.push({ key: HEARTBEAT, error }, { key: refused, error: COORDINATOR_LOADING })
+  await until(() => errors.length === 0)
+  await fill(producer, 10, 20)
+  await until(async () => (await committed(kafka)).get(0) === 20, {
+    message: () => `${taken.size} of 20 taken`,
+  })
+  expect(taken.size).toBe(20)
 })

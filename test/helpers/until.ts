@@ -10,7 +10,7 @@ export async function until<T>(
   condition: () => T | Promise<T>,
   options: UntilOptions = {},
 ): Promise<Exclude<T, false | null | undefined>> {
-  const { timeout = 10_000, message = 'condition' } = options
+  const { timeout = 30_000, message = 'condition' } = options
   let cause: unknown
   for (const giveUp = performance.now() + timeout; performance.now() < giveUp; await sleep(20)) {
     try {

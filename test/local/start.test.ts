@@ -86,7 +86,7 @@ test('npm start serves until Ctrl-C, leaves nothing running, and finds its data 
   expect(await sources(again)).toContain('"shop"')
   const rest = third.pids()
   third.child.kill('SIGKILL') // npm alone
-  await until(() => !anyLives(rest), { timeout: 3_000, message: 'npm is gone, and all that it started' })
+  await until(() => !anyLives(rest), { message: 'npm is gone, and all that it started' })
 })
 
 test('a setting that is wrong, and a port that is taken, end it with 2 before anything runs', async () => {

@@ -20,7 +20,7 @@ test('a parent killed with -9 takes its broker, its Node process and the watcher
   const pids = [broker, node, ...childrenOf(broker)]
   expect(pids).toHaveLength(3)
   holder.kill('SIGKILL')
-  await until(() => !anyLives(pids), { timeout: 2_000, message: 'all gone' })
+  await until(() => !anyLives(pids), { message: 'all gone' })
 })
 
 test('a child that ends by itself leaves no watcher, and its exit is told', async () => {

@@ -1,0 +1,39 @@
+import { createRequire } from 'node:module'
+
+const require = createRequire(import.meta.url)
+
+/** As far as it matters here (kafkajs 2.2.4, src/consumer/consumerGroup.js). */
+type Member = {
+  joinAndSync(): Promise<void>
+  fetch(nodeId: string): Promise<unknown>
+}
+
+const { prototype: member }: { prototype: Member } = require('kafkajs/src/consumer/consumerGroup')
+const {
+  createErrorFromCode,
+}: { createErrorFromCode: (code: number) => Error } = require('kafkajs/src/protocol/error')
+
+const { joinAndSync, fetch } = member
+
+/** Kafka's protocol guide: the one error upon which kafkajs joins again and keeps its member id. */
+const REBALANCE_IN_PROGRESS = 27
+
+/** Those between a join that was begun and one that has succeeded. */
+const outside = new WeakSet<Member>()
+
+/**
+ * Makes kafkajs join again for as long as it is not in its group. When a join fails with what may pass (a coordinator that still
+ * loads, as after it has moved), it would go on to fetch as before: without heartbeats, which only a member sends, so that nothing
+ * ever tells it to join, while the broker takes none of its commits.
+ */
+export function fetchAsMembersOnly(): void {
+  member.joinAndSync = async function (this: Member) {
+    outside.add(this)
+    await joinAndSync.call(this)
+    outside.delete(this)
+  }
+  member.fetch = async function (this: Member, nodeId) {
+    if (outside.has(this)) throw createErrorFromCode(REBALANCE_IN_PROGRESS)
+    return fetch.call(this, nodeId)
+  }
+}
