@@ -16,7 +16,7 @@ const (
 var iso8601 = regexp.MustCompile(`^` + isoDate + `(?:[Tt ]` + isoClock + ` ?` + isoOffset + `?)?$`)
 
 // isTime reports whether the service understands text as ISO 8601: a date, or date and time, in extended or basic form,
-// with any offset or none, any number of decimals, in the years 0 to 9999.
+// with any offset or none, any number of decimals, in the years 1 to 9999.
 // (The service takes its own time for one that it does not understand, so that the caller would never know.)
 func isTime(text string) bool {
 	if isUsual(text) {
@@ -43,7 +43,7 @@ func isTime(text string) bool {
 	}
 	// time.Date takes 30 February for 2 March, and 13 for January
 	local, utc := time.Date(year, month, day, 0, 0, 0, 0, time.UTC), time.Date(year, month, day, hour, minute-offset, second, 0, time.UTC)
-	return local.Month() == month && local.Day() == day && utc.Year() >= 0 && utc.Year() <= 9999
+	return local.Month() == month && local.Day() == day && utc.Year() >= 1 && utc.Year() <= 9999
 }
 
 // isUsual knows, at a fraction of the cost, what most programs give: RFC 3339 in UTC, which the service understands. time.Parse takes
@@ -53,6 +53,6 @@ func isUsual(text string) bool {
 	if len(text) <= colon || text[colon] != ':' || text[len(text)-1] != 'Z' {
 		return false
 	}
-	_, err := time.Parse(time.RFC3339, text)
-	return err == nil
+	at, err := time.Parse(time.RFC3339, text)
+	return err == nil && at.Year() >= 1
 }

@@ -3,8 +3,8 @@ const CLOCK = String.raw`(?<hour>\d\d):?(?<minute>\d\d)(?::?(?<second>\d\d)(?:[.
 const OFFSET = String.raw`(?:[Zz]|(?<sign>[+-])(?<offsetHour>\d\d):?(?<offsetMinute>\d\d)?)`
 const ISO = new RegExp(`^${DATE}(?:[Tt ]${CLOCK} ?${OFFSET}?)?$`)
 
-/** In UTC: the years that print with four digits. */
-const EARLIEST = Date.parse('0000-01-01T00:00:00.000Z')
+/** In UTC: the years 1 to 9999, which every language has a word for. */
+const EARLIEST = Date.parse('0001-01-01T00:00:00.000Z')
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
 
 type Parts = { readonly [name: string]: string | undefined }

@@ -13,7 +13,7 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 REMEMBERED = 1_000_000
-# times stay milliseconds: clients may send any of the years 0 to 9999, and Python's begin with 1
+# times stay milliseconds since 1970: a reader in another zone need not think of its own
 fastavro.read.LOGICAL_READERS["long-timestamp-millis"] = lambda milliseconds, *_: milliseconds
 
 if len(sys.argv) < 5:

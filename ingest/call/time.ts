@@ -14,8 +14,8 @@ const ISO = new RegExp(`^${DATE}(?:[Tt ]${CLOCK} ?${OFFSET}?)?$`)
 /** What clients mostly send; days up to 28 are in every month. */
 const USUAL = /^\d{4}-\d\d-(?:[01]\d|2[0-8])T\d\d:\d\d:\d\d\.\d{3}Z$/
 
-/** Years 0 to 9999: what prints as ISO 8601 with four digits. */
-const EARLIEST = -62_167_219_200_000
+/** Years 1 to 9999: what prints as ISO 8601 with four digits, and what every language's dates reach. */
+const EARLIEST = -62_135_596_800_000
 const LATEST = 253_402_300_799_999
 
 /**

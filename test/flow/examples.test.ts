@@ -42,13 +42,13 @@ beforeAll(async () => {
   await sluice.send([
     bought,
     { type: 'page', userId: 'gone', messageId: 'm3' },
-    // what some languages have no word for: the year 0, half of a surrogate pair
+    // what some languages have no word for: the first moment there is, half of a surrogate pair
     {
       type: 'track',
       userId: 'u2',
       event: 'Odd',
       messageId: 'm4',
-      timestamp: '0000-01-01T00:00:00Z',
+      timestamp: '0001-01-01T00:00:00Z',
       properties: { half: '\ud800' },
     },
     { type: 'track', userId: 'u3' },

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { isIsoTime } from '../../../clients/node/timestamp.ts'
 import { parseTime } from '../../../ingest/call/time.ts'
 
-test('every Date of a year with four digits is a time', () => {
+test('every Date of the years 1 to 9999 is a time', () => {
   const dates = fc.date({
-    min: new Date('0000-01-01T00:00Z'),
+    min: new Date('0001-01-01T00:00Z'),
     max: new Date('9999-12-31T23:59Z'),
     noInvalidDate: true,
   })
@@ -23,9 +23,11 @@ test.each([
   ['9999-12-31T23:59:59-00:01', false],
   ['9999-12-31T24:00:00Z', false],
   ['9999-12-31T24:00:00+00:01', true],
-  ['0000-01-01', true],
-  ['0000-01-01T00:00:00-00:01', true],
-  ['0000-01-01T00:00:00+00:01', false],
+  ['0001-01-01', true],
+  ['0000-12-31', false],
+  ['0000-12-31T23:59:59.999Z', false],
+  ['0001-01-01T00:00:00-00:01', true],
+  ['0001-01-01T00:00:00+00:01', false],
 ])('at the end of a day and of the years, %s is a time: %s', (text, isTime) => {
   expect(isIsoTime(text)).toBe(isTime)
   expect(parseTime(text) !== null).toBe(isTime)
@@ -34,7 +36,7 @@ test.each([
 test('what ingest reads as a time is one, and nothing else', () => {
   const two = (most: number) => fc.integer({ min: 0, max: most }).map((n) => String(n).padStart(2, '0'))
   const parts = fc.tuple(
-    fc.oneof(fc.integer({ min: 1900, max: 2100 }).map(String), fc.constantFrom('0000', '9999')),
+    fc.oneof(fc.integer({ min: 1900, max: 2100 }).map(String), fc.constantFrom('0000', '0001', '9999')),
     fc.constantFrom('-', ''),
     two(14),
     two(33),

@@ -103,7 +103,7 @@ describe('a historical import keeps its times', () => {
   test.each([
     '2009-06-07T08:09:10.000Z',
     '1969-07-20T20:17:40.000Z',
-    '0000-01-01T00:00:00.000Z',
+    '0001-01-01T00:00:00.000Z',
     '9999-12-31T23:59:59.999Z',
   ])('%s', (timestamp) => {
     expect(times({ timestamp })).toEqual([timestamp, timestamp, null, RECEIVED])
@@ -125,13 +125,13 @@ describe('a day that its month does not have', () => {
   )
 })
 
-describe('what leaves the years 0 to 9999', () => {
+describe('what leaves the years 1 to 9999', () => {
   test.each([
-    '10000-01-01T00:00:00Z',
-    '+010000-01-01T00:00:00Z',
+    '10001-01-01T00:00:00Z',
+    '+010001-01-01T00:00:00Z',
     '-000001-01-01T00:00:00Z',
     '9999-12-31T23:59:59-0100',
-    '0000-01-01T00:00:00+0100',
+    '0001-01-01T00:00:00+0100',
   ])('%s is no time', (timestamp) => {
     expect(times({ timestamp })).toEqual([RECEIVED, null, null, RECEIVED])
   })

@@ -73,7 +73,7 @@ describe('the timestamp of an event', () => {
     expect(times(null, null).timestamp).toBe(receivedAt)
   })
 
-  test('is the receive time when the correction leaves the years 0 to 9999', () => {
+  test('is the receive time when the correction leaves the years 1 to 9999', () => {
     expect(times('0001-01-01T00:00:00Z', '9999-01-01T00:00:00Z')).toMatchObject({
       timestamp: receivedAt,
       originalTimestamp: at('9999-01-01T00:00:00Z'),
