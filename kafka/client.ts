@@ -5,7 +5,7 @@ import type { KafkaConfig as KafkaJsConfig, Kafka as KafkaJsKafka, logCreator, S
 import type { KafkaConfig } from '../config.ts'
 import type { Logger } from '../log.ts'
 import { CompressionCodecs, CompressionTypes, Kafka, logLevel } from './kafkajs.ts'
-import { fetchAsMembersOnly } from './membership.ts'
+import { joinUntilJoined } from './membership.ts'
 import { encodeOurselves } from './produce-request.ts'
 import { settingsOf } from './refusal.ts'
 import { tlsOptions } from './tls.ts'
@@ -18,7 +18,7 @@ CompressionCodecs[CompressionTypes.ZSTD] = () => ({
 })
 
 encodeOurselves()
-fetchAsMembersOnly()
+joinUntilJoined()
 
 /** A client of one cluster; topics and groups are named without the prefix everywhere but here. */
 export type Connection = {

@@ -12,9 +12,12 @@ const { prototype: member }: { prototype: Member } = require('kafkajs/src/consum
 const {
   createErrorFromCode,
 }: { createErrorFromCode: (code: number) => Error } = require('kafkajs/src/protocol/error')
+const { KafkaJSGroupCoordinatorNotFound } = require('kafkajs/src/errors')
 
 const { joinAndSync, fetch } = member
 
+/** Kafka's protocol guide: what passes. */
+const COORDINATOR_NOT_AVAILABLE = 15
 /** Kafka's protocol guide: the one error upon which kafkajs joins again and keeps its member id. */
 const REBALANCE_IN_PROGRESS = 27
 
@@ -22,14 +25,21 @@ const REBALANCE_IN_PROGRESS = 27
 const outside = new WeakSet<Member>()
 
 /**
- * Makes kafkajs join again for as long as it is not in its group. When a join fails with what may pass (a coordinator that still
- * loads, as after it has moved), it would go on to fetch as before: without heartbeats, which only a member sends, so that nothing
- * ever tells it to join, while the broker takes none of its commits.
+ * Makes kafkajs join again for as long as it is not in its group (docs/decisions/002). When a join fails with what may pass (a
+ * coordinator that still loads, as after it has moved), it would go on to fetch as before: without heartbeats, which only a member sends,
+ * so that nothing ever tells it to join, while the broker takes none of its commits. When there is no coordinator for as long as it asks
+ * for one, it would end for good.
  */
-export function fetchAsMembersOnly(): void {
+export function joinUntilJoined(): void {
   member.joinAndSync = async function (this: Member) {
     outside.add(this)
-    await joinAndSync.call(this)
+    try {
+      await joinAndSync.call(this)
+    } catch (error) {
+      if (error instanceof KafkaJSGroupCoordinatorNotFound)
+        throw createErrorFromCode(COORDINATOR_NOT_AVAILABLE)
+      throw error
+    }
     outside.delete(this)
   }
   member.fetch = async function (this: Member, nodeId) {

@@ -5,8 +5,10 @@ import { type ConsumeOptions, type Consumer, consume, type Handler, type Taken }
 import { createProducer, type Producer } from '../../kafka/produce.ts'
 import {
   COORDINATOR_LOADING,
+  FIND_COORDINATOR,
   HEARTBEAT,
   JOIN_GROUP,
+  NO_COORDINATOR,
   REBALANCE,
   SYNC_GROUP,
   UNKNOWN_MEMBER,
@@ -250,10 +252,24 @@ test('after a broker restart every record is handled, from where the commits wer
   expect(handled.filter((value) => value < 500)).toHaveLength(500)
 })
 
+const rebalance = { key: HEARTBEAT, error: REBALANCE }
+const noCoordinator = { key: FIND_COORDINATOR, error: NO_COORDINATOR }
+
 test.each([
-  ['is unknown, and may not join while the coordinator loads', UNKNOWN_MEMBER, JOIN_GROUP],
-  ['has joined, and is not told its partitions while the coordinator loads', REBALANCE, SYNC_GROUP],
-])('a member that %s, is one again', async (_what, error, refused) => {
+  [
+    'is unknown, and may not join while the coordinator loads',
+    [
+      { key: HEARTBEAT, error: UNKNOWN_MEMBER },
+      { key: JOIN_GROUP, error: COORDINATOR_LOADING },
+    ],
+  ],
+  [
+    'has joined, and is not told its partitions while the coordinator loads',
+    [rebalance, { key: SYNC_GROUP, error: COORDINATOR_LOADING }],
+  ],
+  // more often than the client asks
+  ['finds no coordinator', [rebalance, ...Array.from({ length: 6 }, () => noCoordinator)]],
+])('a member that %s, is one again', async (_what, answers) => {
   const kafka = await connection([{ partitions: 1 }])
   const producer = closing(await createProducer(kafka))
   const { connection: behindDoor, errors } = await withAnswers(kafka, inject('kafkaBrokers'))
@@ -266,7 +282,7 @@ test.each([
   )
   await fill(producer, 0, 10)
   await until(async () => (await committed(kafka)).get(0) === 10)
-  errors.push({ key: HEARTBEAT, error }, { key: refused, error: COORDINATOR_LOADING })
+  errors.push(...answers)
   await until(() => errors.length === 0)
   await fill(producer, 10, 20)
   await until(async () => (await committed(kafka)).get(0) === 20, {

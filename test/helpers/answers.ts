@@ -4,10 +4,12 @@ import { onTestFinished } from 'vitest'
 import type { Connection } from '../../kafka/client.ts'
 
 /** Kafka's requests (protocol guide, "Api Key"), and errors that it answers with. */
+export const FIND_COORDINATOR = 10
 export const JOIN_GROUP = 11
 export const SYNC_GROUP = 14
 export const HEARTBEAT = 12
 export const COORDINATOR_LOADING = 14
+export const NO_COORDINATOR = 15
 export const UNKNOWN_MEMBER = 25
 export const REBALANCE = 27
 
@@ -71,7 +73,7 @@ export async function withAnswers(
   const kafka = new Kafka({
     brokers: [broker],
     logLevel: logLevel.NOTHING,
-    retry: { initialRetryTime: 50, maxRetryTime: 200, retries: 20 },
+    retry: { initialRetryTime: 50, maxRetryTime: 50, retries: 3 },
     socketFactory: ({ onConnect }) => dial(at, '127.0.0.1', onConnect),
   })
   return { connection: { ...from, kafka }, errors }
