@@ -13,6 +13,8 @@ const benches: Readonly<Record<string, Bench>> = {
   'control-replay': { load: () => import('./control-replay.ts') },
   deliver: { load: () => import('./deliver.ts') },
   'deliver-memory': { load: () => import('./deliver-memory.ts'), onlyByName: true },
+  drain: { load: () => import('./drain.ts'), onlyByName: true },
+  'end-to-end': { load: () => import('./end-to-end.ts'), onlyByName: true },
   'fan-out': { load: () => import('./fan-out.ts') },
   ingest: { load: () => import('./ingest.ts') },
   'ingest-memory': { load: () => import('./ingest-memory.ts'), onlyByName: true },
@@ -20,6 +22,7 @@ const benches: Readonly<Record<string, Bench>> = {
   outpost: { load: () => import('./outpost.ts') },
   route: { load: () => import('./route.ts') },
   rungs: { load: () => import('./rungs.ts') },
+  start: { load: () => import('./start.ts') },
   traces: { load: () => import('./traces.ts'), onlyByName: true },
 }
 
