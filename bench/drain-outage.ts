@@ -18,6 +18,8 @@ const LOOKED_AT = 9
 /** `backlog`: calls to the endpoints that were away which had not come when they were back. Rates are a second's, to them. */
 export type Outage = {
   backlog: number
+  /** Still outstanding at the end of these seconds: more than a second's arrivals where it was not worked off. */
+  left: number
   seconds: number
   perSecond: number
   arrivalsPerSecond: number
@@ -63,7 +65,13 @@ export async function drainOutage(
   if (!before) throw new Error('the endpoints have no report')
   const parts = Math.max(1, Math.ceil((seconds * 1_000) / partMs))
   return {
-    ...{ backlog: came.backlog, seconds, perSecond: came.answered / seconds, arrivalsPerSecond },
+    ...{
+      backlog: came.backlog,
+      left: came.left,
+      seconds,
+      perSecond: came.answered / seconds,
+      arrivalsPerSecond,
+    },
     ...{ before, meanwhile: after.slice(0, parts), deliverer },
     toRungs: await recordsWritten(system, RUNGS),
   }

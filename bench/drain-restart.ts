@@ -15,6 +15,8 @@ const LONGEST_MS = 900_000
 /** `backlog`: calls that had not come when the deliverer was started again. Rates are a second's. */
 export type Restart = {
   backlog: number
+  /** Still outstanding at the end of these seconds: more than a second's arrivals where it was not worked off. */
+  left: number
   seconds: number
   perSecond: number
   arrivalsPerSecond: number
@@ -50,7 +52,7 @@ export async function drainRestart(
     }),
   )
   return {
-    ...{ backlog: came.backlog, seconds, perSecond: came.answered / seconds },
+    ...{ backlog: came.backlog, left: came.left, seconds, perSecond: came.answered / seconds },
     ...{ arrivalsPerSecond: perSecond, deliverer },
   }
 }

@@ -29,7 +29,9 @@ function report({ outage, restart, minutes }: Drained): string {
   const row = (name: string, one: Outage | Restart) => [
     name,
     one.backlog.toLocaleString('en-US'),
-    one.seconds.toFixed(0),
+    one.left <= one.arrivalsPerSecond
+      ? one.seconds.toFixed(0)
+      : `${one.left.toLocaleString('en-US')} are left after ${one.seconds.toFixed(0)}`,
     one.perSecond.toFixed(0),
     one.arrivalsPerSecond.toFixed(0),
     `**${times(one).toFixed(1)}**`,
