@@ -12,17 +12,21 @@ const GOAL = 4
 const GOAL_P99 = 2
 
 /** @returns the section of RESULTS.md: how fast a backlog is worked off, of endpoints that were away and of a deliverer that was. */
-export async function bench({ minutes = MINUTES, count = MINUTES * 60 * PER_SECOND } = {}): Promise<string> {
+export async function bench({
+  minutes = MINUTES,
+  count = MINUTES * 60 * PER_SECOND,
+  perSecond = PER_SECOND,
+} = {}): Promise<string> {
   await using stack = await startStack()
   await warmUp(stack)
-  const restart = await drainRestart(stack, { backlog: count, perSecond: PER_SECOND })
-  const outage = await drainOutage(stack, { outageMs: minutes * 60_000, perSecond: PER_SECOND })
-  return report({ outage, restart, minutes })
+  const restart = await drainRestart(stack, { backlog: count, perSecond })
+  const outage = await drainOutage(stack, { outageMs: minutes * 60_000, perSecond })
+  return report({ outage, restart, minutes, perSecond })
 }
 
-type Drained = { outage: Outage; restart: Restart; minutes: number }
+type Drained = { outage: Outage; restart: Restart; minutes: number; perSecond: number }
 
-function report({ outage, restart, minutes }: Drained): string {
+function report({ outage, restart, minutes, perSecond }: Drained): string {
   const p99s = outage.meanwhile.map(({ p99Ms }) => p99Ms)
   const p99Ratio = median(p99s) / outage.before.p99Ms
   const times = ({ perSecond, arrivalsPerSecond }: Outage | Restart) => perSecond / arrivalsPerSecond
@@ -41,7 +45,7 @@ function report({ outage, restart, minutes }: Drained): string {
     `${(one.deliverer.idleShare * 100).toFixed(0)} %`,
   ]
   return [
-    explained(minutes),
+    explained(minutes, perSecond),
     markdownTable(
       [
         ...['', 'calls that waited', 'worked off within, s', 'rate, 1/s', 'arrivals, 1/s', 'ratio', 'goal'],
@@ -89,8 +93,8 @@ function fresh(name: string, reports: Outage['meanwhile'], ...rest: string[]): s
   ]
 }
 
-const explained = (minutes: number) =>
-  `${PER_SECOND.toLocaleString('en-US')} track calls of 1 KB a second, at a rate that does not give way, through ingest, router and deliverer to ${ENDPOINTS} endpoints as in \`isolation\`, once with each of two backlogs. Endpoints were
+const explained = (minutes: number, perSecond: number) =>
+  `${perSecond.toLocaleString('en-US')} track calls of 1 KB a second, at a rate that does not give way, through ingest, router and deliverer to ${ENDPOINTS} endpoints as in \`isolation\`, once with each of two backlogs. Endpoints were
 away: ${AWAY} of them never answer for ${minutes} minutes, their calls are put off on rungs, and then they answer again; counted is from that moment. The deliverer was away: it is killed, the
 backlog is written to \`deliveries\`, and it is started; counted is from when it is ready. Worked off: no more is outstanding than comes in within a second. The rate has the fresh calls to the same
 endpoints in it. All processes, Kafka, load and receiver share two cores as the system places them.`

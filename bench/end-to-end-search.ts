@@ -8,7 +8,7 @@ const STEP = 250
 export function nextRate({ held, failed }: Found): number | undefined {
   if (failed === undefined) return held === 0 ? FIRST : held * 2
   const middle = Math.round((held + failed) / 2 / STEP) * STEP
-  return middle > held && middle < failed ? middle : undefined
+  return middle < failed ? middle : undefined
 }
 
 /** One more rate was tried. */
