@@ -3,6 +3,7 @@ import { prepareSystem } from '../test/ingest/ingest-process.ts'
 import { fillBacklog } from './deliver-backlog.ts'
 import { putDestinations, SECRET } from './destinations.ts'
 import { forkScript } from './forked.ts'
+import { verdict } from './goals.ts'
 import { RUNGS, recordsWritten } from './outside.ts'
 import { pin } from './process.ts'
 import { startRole } from './roles.ts'
@@ -68,8 +69,9 @@ function report(rounds: readonly Round[]): string {
       ...rest,
     ]
   }
-  const ratio = (to: keyof Round) =>
-    `**${spread(rounds.map((round) => round.sluice.perCpuSecond / round[to].perCpuSecond))}**`
+  const ratios = (to: keyof Round) =>
+    rounds.map((round) => round.sluice.perCpuSecond / round[to].perCpuSecond)
+  const ratio = (to: keyof Round) => `**${spread(ratios(to))}**`
   return `Signed POSTs of 1 KB answered 200 at once, ${CONCURRENCY} under way. Bare and bare dispatch are loops over the same HTTP client (undici) with the HMAC and nothing
 else, with V8's own flags: bare is what one writes with it, \`request\` of an Agent of ${CONCURRENCY} connections; bare dispatch is what the deliverer does with it, \`dispatch\` on
 ${CONCURRENCY} Clients with a handler that makes no stream, and so the most that could be had. Deliverer: the real process, as \`npm start\` runs it, working off a
@@ -87,5 +89,7 @@ ${markdownTable(
     row('bare dispatch', 'dispatch', '', '', ''),
     row('**deliverer**', 'sluice', ratio('bare'), '>= 0.70', ratio('dispatch')),
   ],
-)}`
+)}
+
+${verdict([{ what: 'the ratio to bare', is: median(ratios('bare')), atLeast: 0.7 }])}`
 }

@@ -5,7 +5,7 @@ import type { Schedule, WindowReport } from './tally.ts'
 export type Behaviour = 'answers' | 'silent' | 'slow' | 'failing' | 'refusing'
 
 export type Turn = { bad: number; behaviour: Behaviour }
-export type Instruction = { schedule: Schedule } | Turn | 'report'
+export type Instruction = { schedule: Schedule } | Turn | 'report' | 'answered'
 
 export type EndpointsReport = {
   windows: WindowReport[]
@@ -19,6 +19,8 @@ export type Endpoints = Pick<Forked, 'pid' | 'stop'> & {
   /** The first `bad` of them behave so from now on. */
   turn(turn: Turn): Promise<void>
   report(): Promise<EndpointsReport>
+  /** How many requests the first `count` of them have answered in order. */
+  answered(count: number): Promise<number>
 }
 
 /** Starts webhooks to deliver to, all of them in one process. */
@@ -30,5 +32,9 @@ export async function startEndpoints(count: number): Promise<Endpoints> {
     expect: (schedule) => ask<void>({ schedule }),
     turn: ({ bad, behaviour }) => ask<void>({ bad, behaviour }),
     report: () => ask<EndpointsReport>('report'),
+    async answered(first) {
+      const each = await ask<readonly number[]>('answered')
+      return each.slice(0, first).reduce((sum, requests) => sum + requests, 0)
+    },
   }
 }

@@ -16,6 +16,7 @@ let tally: Tally | undefined
 let bad: { first: number; behaviour: Behaviour } = { first: 0, behaviour: 'answers' }
 /** First attempts since some endpoints turned bad. */
 let firsts = { healthy: 0, bad: 0 }
+const answered = new Array<number>(Number(process.argv[2])).fill(0)
 
 const servers = Array.from({ length: Number(process.argv[2]) }, (_, index) =>
   createServer((request, response) => {
@@ -23,7 +24,10 @@ const servers = Array.from({ length: Number(process.argv[2]) }, (_, index) =>
     count(request.headers, isBad)
     request.resume()
     if (isBad) misbehave(response)
-    else response.end()
+    else {
+      answered[index] = (answered[index] ?? 0) + 1
+      response.end()
+    }
   }),
 )
 
@@ -48,7 +52,8 @@ function listen(server: Server, index: number): Promise<string> {
   })
 }
 
-function obey(instruction: Instruction): EndpointsReport | 'done' {
+function obey(instruction: Instruction): EndpointsReport | readonly number[] | 'done' {
+  if (instruction === 'answered') return answered
   if (instruction === 'report') return { windows: tally?.report(nowUs()) ?? [], firsts }
   if ('schedule' in instruction) tally = createTally(instruction.schedule)
   else {

@@ -1,3 +1,4 @@
+import { verdict } from './goals.ts'
 import { MB } from './process.ts'
 import { markdownTable, median, spread, spreadOfCounts } from './stats.ts'
 import type { Figures } from './turns.ts'
@@ -8,11 +9,12 @@ export type Measured = { name: string; turns: Figures[]; rss: number; toRungs: n
 /** The first is what the others are compared with. */
 export function report(measured: readonly Measured[], measureMs: number): string {
   const base = measured[0]?.turns ?? []
+  const ratios = (turns: readonly Figures[]) => turns.map((turn, round) => us(turn) / us(base[round]))
   const rows = measured.map(({ name, turns, rss, toRungs }, index) => [
     name,
     spreadOfCounts(turns.map(({ perSecond }) => perSecond)),
     spread(turns.map(us), 1),
-    index === 0 ? '' : `**${spread(turns.map((turn, round) => us(turn) / us(base[round])))}**`,
+    index === 0 ? '' : `**${spread(ratios(turns))}**`,
     (rss / MB).toFixed(0),
     median(turns.map(({ openedPerThousand }) => openedPerThousand)).toFixed(1),
     toRungs.toLocaleString('en-US'),
@@ -37,7 +39,9 @@ ${markdownTable(
     'goal',
   ],
   rows,
-)}`
+)}
+
+${verdict(measured.slice(1).map(({ name, turns }) => ({ what: `the ratio at ${name}`, is: median(ratios(turns)), atMost: 1.1 })))}`
 }
 
 const us = (turn: Figures | undefined) => 1e6 / (turn?.perCpuSecond ?? Number.NaN)

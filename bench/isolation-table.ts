@@ -1,3 +1,4 @@
+import { verdict } from './goals.ts'
 import type { Outcome } from './outcome.ts'
 import { markdownTable, median, spread } from './stats.ts'
 import type { WindowReport } from './tally.ts'
@@ -9,14 +10,23 @@ type Part = 0 | 1
 
 export function isolationTable(names: readonly string[], rounds: readonly Round[]): string {
   const rows = names.map((name, index) => [name, ...cells(index, rounds)])
+  const at = names.indexOf(GOAL_CASE)
   return [
     markdownTable(HEAD, [...rows, GOALS]),
     markdownTable(COSTS_HEAD, [
       ...names.map((name, index) => [name, ...costs(index, rounds)]),
       ['goal at 20 % never answering', '< 5 %', '', '', ''],
     ]),
+    verdict([
+      { what: 'at 20 % the share in time, first,', is: median(ratios(rounds, at, 0, share)), atLeast: 0.65 },
+      { what: 'at 20 % the share in time, then,', is: median(ratios(rounds, at, 1, share)), atLeast: 0.95 },
+      { what: 'at 20 % the ratio of p99', is: median(ratios(rounds, at, 1, p99)), atMost: 1.2 },
+    ]),
   ].join('\n\n')
 }
+
+/** Of which the goals speak. */
+const GOAL_CASE = '20 % never answering'
 
 const HEAD = [
   ...['endpoints in trouble', 'in time, first', 'ratio', 'in time, then', 'ratio'],
@@ -33,17 +43,21 @@ const COSTS_HEAD = [
 
 function cells(index: number, rounds: readonly Round[]): string[] {
   const run = rounds.filter((round) => round[index])
-  const of = (part: Part, figure: (report: WindowReport) => number, at = index) =>
-    run.map((round) => figure(round[at]?.windows[part] ?? NONE))
-  const ratio = (part: Part, figure: (report: WindowReport) => number) => {
-    const bases = of(part, figure, 0)
-    return `**${spread(of(part, figure).map((value, round) => value / (bases[round] ?? Number.NaN)))}**`
-  }
+  const of = (part: Part, figure: Figure) => run.map((round) => figure(round[index]?.windows[part] ?? NONE))
+  const ratio = (part: Part, figure: Figure) => `**${spread(ratios(rounds, index, part, figure))}**`
   return [
     ...[percent(of(0, share)), ratio(0, share), percent(of(1, share)), ratio(1, share)],
     ...[spread(of(1, p50), 1), spread(of(0, p99), 1), spread(of(1, p99), 1), ratio(1, p99)],
   ]
 }
+
+type Figure = (report: WindowReport) => number
+
+/** To the first case of the same round. */
+const ratios = (rounds: readonly Round[], index: number, part: Part, figure: Figure) =>
+  rounds
+    .filter((round) => round[index])
+    .map((round) => figure(round[index]?.windows[part] ?? NONE) / figure(round[0]?.windows[part] ?? NONE))
 
 const share = ({ inTime, due }: WindowReport) => inTime / due
 const p50 = ({ p50Ms }: WindowReport) => p50Ms

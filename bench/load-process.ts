@@ -12,6 +12,8 @@ export type LoadOptions = {
   perSecond?: number
   /** When the first is due (clock.ts). Then each call, which must be a single one, has a messageId that begins with its number. */
   fromUs?: number
+  /** To a receiver: the number is in the header in which a delivery has it. */
+  isStraight?: true
 }
 
 export type LoadReport = { requests: number; errors: number; p50Ms: number; p99Ms: number }

@@ -7,14 +7,15 @@ export type Prepared = { bytes: Buffer; idAt: number }
 const DIGITS = 10
 
 /** Requests of many users, the write keys in turn. */
-export function prepareRequests({ url, path, writeKeys, batch }: LoadOptions): Prepared[] {
+export function prepareRequests({ url, path, writeKeys, batch, isStraight }: LoadOptions): Prepared[] {
   const { hostname } = new URL(url)
   return bodies(batch).map((body, index) => {
     const key = writeKeys[index % writeKeys.length]
     const authorization = `Basic ${Buffer.from(`${key}:`).toString('base64')}`
-    const head = `POST ${path} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: ${authorization}\r\nContent-Type: application/json`
+    const numbered = isStraight ? `\r\nX-Message-Id: ${'0'.repeat(DIGITS)}` : ''
+    const head = `POST ${path} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: ${authorization}\r\nContent-Type: application/json${numbered}`
     const bytes = Buffer.from(`${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
-    const id = '"messageId":"'
+    const id = isStraight ? 'X-Message-Id: ' : '"messageId":"'
     return { bytes, idAt: bytes.indexOf(id) + id.length }
   })
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { prepareSystem } from '../test/ingest/ingest-process.ts'
 import { putDestinations } from './destinations.ts'
 import { type Forked, forkScript } from './forked.ts'
+import { verdict } from './goals.ts'
 import { countIn } from './outside.ts'
 import { pin } from './process.ts'
 import { type RoleProcess, startRole } from './roles.ts'
@@ -73,13 +74,15 @@ function report(rounds: readonly Round[]): string {
       ...rest,
     ]
   }
-  const ratio = spread(rounds.map(({ sluice, bare }) => sluice.perCpuSecond / bare.perCpuSecond))
+  const ratios = rounds.map(({ sluice, bare }) => sluice.perCpuSecond / bare.perCpuSecond)
   return `Events of 1 KB with one destination each, from a backlog in Kafka. Bare is JSON.parse and JSON.stringify of each, and nothing else, with V8's own flags. Router: the real process, as
 \`npm start\` runs it: it reads an event, remembers its id, renders its body and writes the delivery, on a core of its own; Kafka has the other. Ratios are those of events per
 CPU-second. Median of ${rounds.length} alternating rounds, with the lowest and the highest.
 
 ${markdownTable(
   ['', 'events/s', 'events per CPU-second', 'us of CPU per event', 'ratio', 'goal'],
-  [row('bare', 'bare', '', ''), row('**router**', 'sluice', `**${ratio}**`, '>= 0.30')],
-)}`
+  [row('bare', 'bare', '', ''), row('**router**', 'sluice', `**${spread(ratios)}**`, '>= 0.30')],
+)}
+
+${verdict([{ what: 'the ratio', is: median(ratios), atLeast: 0.3 }])}`
 }

@@ -1,3 +1,4 @@
+import { verdict } from './goals.ts'
 import { MB } from './process.ts'
 import type { Lateness } from './rung-lateness.ts'
 import { markdownTable } from './stats.ts'
@@ -26,5 +27,7 @@ rung of 60 min, written at once. All processes share two cores as the system pla
 ${markdownTable(
   ['', 'due', 'late p50, ms', 'p99, ms', 'longest, ms', "deliverer's RSS, MB", 'its CPU, of a core'],
   [...rows, ['goal', '', '', '<= 250', '', '', '']],
-)}`
+)}
+
+${verdict(phases.map(({ mark }) => ({ what: `p99 in ms ${mark} the backlog`, is: (lateness.get(mark)?.percentile(99) ?? Number.NaN) - 1, atMost: 250 })))}`
 }

@@ -1,0 +1,46 @@
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
+
+/** What a receiver does: answers soon, never, with 503, or 200 after 2 s. */
+export type Kind = 'fine' | 'silent' | 'failing' | 'slow'
+export type Receiver = { origin: string; kind: Kind }
+
+/** From 0 to 1, the same for the same seed. */
+export function createRandom(seed: number): () => number {
+  const generator = xoroshiro128plus(seed)
+  return () => (generator.next() >>> 0) / 2 ** 32
+}
+
+/** Of those in trouble: half never answer, the others are failing or slow. */
+const KINDS: readonly Kind[] = ['silent', 'silent', 'failing', 'slow']
+
+export const createReceivers = (count: number): Receiver[] =>
+  Array.from({ length: count }, (_, index) => ({ origin: `http://r${index}`, kind: 'fine' }))
+
+/** A share of them, each as likely as the others, gets into trouble at once. */
+export function turn(receivers: readonly Receiver[], share: number, random: () => number): void {
+  for (const receiver of receivers)
+    if (random() < share) receiver.kind = KINDS[Math.floor(random() * KINDS.length)] ?? 'fine'
+}
+
+/** Picks one of so many, the n-th 1/n times as often as the first (Zipf): a few get most, most get little. */
+export function heavyTailed(count: number, random: () => number): () => number {
+  const sums = new Float64Array(count)
+  let sum = 0
+  for (let index = 0; index < count; index++) {
+    sum += 1 / (index + 1)
+    sums[index] = sum
+  }
+  return () => {
+    const wanted = random() * sum
+    let [low, high] = [0, count - 1]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((sums[middle] ?? 0) < wanted) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}
+
+/** Time to the next of those that come independently of each other. */
+export const exponential = (mean: number, random: () => number) => -mean * Math.log(1 - random())
