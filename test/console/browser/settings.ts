@@ -184,7 +184,7 @@ export function keepSettings(on: () => Stage): void {
     await page.getByText('View only').waitFor()
     await page.getByText('is shown to the admin only').waitFor()
     expect(await page.content()).not.toContain('shop-write-key')
-    const CHANGES = /new|delete|save|replay|upload|set up webhooks|turn/i
+    const CHANGES = /new|delete|save|replay|upload|set up webhooks|turn|continue/i
     for (const [path, there] of [
       ['/sources', page.getByRole('link', { name: 'Shop', exact: true })],
       ['/destinations', page.getByRole('link', { name: 'Mail' })],
@@ -197,13 +197,12 @@ export function keepSettings(on: () => Stage): void {
       await move(page, path)
       await there.waitFor()
       const main = page.getByRole('main')
-      const offered = [
-        ...(await main.getByRole('button', { name: CHANGES }).all()),
-        ...(await main.getByRole('link', { name: CHANGES }).all()),
-        ...(await main.getByRole('switch').all()),
-        ...(await main.getByRole('checkbox').all()),
-      ]
-      expect([path, offered.length]).toEqual([path, 0])
+      const offered = main
+        .getByRole('button', { name: CHANGES })
+        .or(main.getByRole('link', { name: CHANGES }))
+        .or(main.getByRole('switch'))
+        .or(main.getByRole('checkbox'))
+      expect([path, await offered.count()]).toEqual([path, 0])
     }
     const refused = await page.evaluate<number>(
       `fetch('/api/sources', { method: 'POST', headers: { 'X-Requested-With': 'x', 'Content-Type': 'application/json' }, body: '{"name": "Mine"}' }).then(({ status }) => status)`,
