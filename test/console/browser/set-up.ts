@@ -103,7 +103,7 @@ export function setUp(on: () => Stage): void {
     await goOn.waitFor()
     await shoot(page, 'destinations')
     await move(page, '/catalog/webhooks')
-    await page.getByText('1 destination never turned on').waitFor()
+    await page.getByText('1 destination was never turned on').waitFor()
     await shoot(page, 'set-up-sources')
     await goOn.click()
     await page.getByRole('button', { name: 'Send test' }).waitFor()

@@ -13,7 +13,12 @@ export function Unfinished() {
     .toSorted((one, other) => (one.updatedAt < other.updatedAt ? 1 : -1))
   if (all.length === 0) return null
   return (
-    <Alert color="blue" mb="md" maw={820} title={`${counted(all.length, 'destination')} never turned on`}>
+    <Alert
+      color="blue"
+      mb="md"
+      maw={820}
+      title={`${counted(all.length, 'destination was', 'destinations were')} never turned on`}
+    >
       {all.slice(0, MOST).map((destination) => (
         <Text key={destination.id} size="sm" className="in-flow">
           {destination.name}:{' '}
