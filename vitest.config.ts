@@ -25,6 +25,8 @@ export default defineConfig({
         test: {
           name: 'real',
           include: real,
+          // it makes README's pictures, and shows nothing (`npm run pictures`)
+          exclude: process.env.PICTURES ? [] : ['test/console/browser/pictures.test.ts'],
           globalSetup: ['test/helpers/kafka.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,

@@ -56,6 +56,14 @@ test('why it was refused is known, as the API says it', async () => {
   })
 })
 
+test('a control that is just starting is asked again as soon as one that does not answer', async () => {
+  const starting = (response: ServerResponse) =>
+    void response.writeHead(503).end(JSON.stringify({ code: 'unavailable', message: '', errors: [] }))
+  const { told } = await following([starting, stream('event: ready\ndata: {}\n\n')])
+  // at once, where 429 would be waited for
+  await until(() => told.length === 1, { timeout: 5_000 })
+})
+
 test('one that says nothing, not even that it is there, is begun again; how often in vain is counted', async () => {
   const silent = await following([stream(': still here\n\n')], 20)
   await until(() => silent.asked() > 2)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { emptyDraft, givenBy, isSame, nameOf } from '../../console/src/views/set-up/draft.ts'
+import { emptyDraft, givenBy, isSame, nameOf, storedDraft } from '../../console/src/views/set-up/draft.ts'
 import { newWebhook } from '../../console/src/views/webhooks/draft.ts'
 import { destinationShape } from '../../schemas/settings.ts'
 
@@ -21,6 +21,17 @@ test('what is saved is what was typed: whatever is changed afterwards is to be s
     { name: 'CRM' },
   ])
     expect(isSame(saved, { ...saved, ...changed })).toBe(false)
+})
+
+test('of a destination that is there already its secret and its headers are kept, unless others are typed', () => {
+  const webhooks = [{ url: 'https://crm.example/a', headers: { 'X-Key': '***' } }]
+  const stored = storedDraft({
+    ...{ type: 'Webhooks', id: 'crm', name: 'CRM', enabled: false, version: 1, updatedAt: '' },
+    ...{ sourceIds: ['shop'], webhooks, sharedSecret: '***' },
+  })
+  expect(givenBy(stored)).toEqual({ name: 'CRM', sourceIds: ['shop'], webhooks, sharedSecret: '***' })
+  expect(givenBy({ ...stored, secret: 'another' }).sharedSecret).toBe('another')
+  expect(givenBy({ ...stored, hasSecret: false })).not.toHaveProperty('sharedSecret')
 })
 
 test('the API takes it', () => {

@@ -155,7 +155,8 @@ test('what Kafka has removed is not told any more', async () => {
   expect(after.partial).toBe(false)
   expect(countOf(after, 'paged')).toBeLessThan(countOf(before, 'paged') ?? 0)
   const { items } = await dead('destinationId=paged&limit=100')
-  expect(items.every(({ deliveryId, body }) => body === deliveryId)).toBe(true)
+  expect(items.map(({ body }) => body)).toEqual(items.map(({ deliveryId }) => deliveryId))
+  expect(items.length).toBeGreaterThan(0)
   expect(items).toHaveLength(countOf(after, 'paged') ?? -1)
 })
 

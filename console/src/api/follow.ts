@@ -21,8 +21,10 @@ export type Following = {
 /** Control says every 15 s that it is there. */
 const SILENCE_MS = 40_000
 const AGAIN_MS = 2_000
-/** What was refused is not asked for as often. */
+/** What was refused is not asked for as often; but 503, as control is just starting. */
 const REFUSED_MS = 10_000
+/** 0: there was no answer. */
+const SOON = [0, 503]
 
 /**
  * Server-sent events, come what may: after a break it is begun again. By fetch, as the browser's own EventSource keeps to itself
@@ -40,7 +42,7 @@ export async function follow({ onState, ...asked }: Following): Promise<void> {
     if (signal.aborted) return
     times += 1
     onState({ is: 'lost', error, times })
-    await pause(error.status === 0 ? againMs : REFUSED_MS, signal)
+    await pause(SOON.includes(error.status) ? againMs : REFUSED_MS, signal)
   }
 }
 

@@ -36,7 +36,7 @@ export function AttemptTable({
           <Table.Tr>
             {withDestination && <Table.Th>Destination</Table.Th>}
             <Table.Th>Attempt</Table.Th>
-            <Table.Th>URL</Table.Th>
+            <Table.Th miw={72}>URL</Table.Th>
             <Table.Th>When</Table.Th>
             <Table.Th>Took</Table.Th>
             <Table.Th>What came of it</Table.Th>

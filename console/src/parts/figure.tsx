@@ -14,7 +14,7 @@ export function Figure({
   isBad?: boolean
 }) {
   return (
-    <Paper withBorder p="sm" title={hint}>
+    <Paper withBorder p="sm" title={hint} className="figure">
       <Text size="xs" c="dimmed">
         {label}
       </Text>

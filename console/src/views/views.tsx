@@ -29,7 +29,7 @@ export function Views() {
       <Switch>
         <Route path="/" component={Overview} />
         <Route path="/catalog" component={Catalog} />
-        <Route path="/catalog/webhooks" component={SetUp} />
+        <Route path="/catalog/webhooks/:id?">{({ id }) => <SetUp key={id ?? ''} id={id} />}</Route>
         <Route path="/sources" component={Sources} />
         <Route path="/sources/:id">{({ id }) => <OneSource key={id} id={id} />}</Route>
         <Route path="/destinations" component={Destinations} />

@@ -11,6 +11,9 @@ export const chromiumPath: string | undefined = [process.env.CHROMIUM ?? '', ...
   (path) => path !== '' && existsSync(path),
 )
 
+// root of a container has no sandbox to give; where there is no graphics card, being one costs more than painting
+const ARGS = ['--no-sandbox', '--disable-gpu', '--in-process-gpu']
+
 if (!chromiumPath)
   process.stderr.write(
     'There is no Chromium: the console is not tried in a browser (apt-get install chromium)\n',
@@ -20,8 +23,7 @@ if (!chromiumPath)
 export async function openChromium(): Promise<Browser> {
   const built = await newest(folderOf('dist')).catch(() => 0)
   if (built < (await newest(folderOf('src')))) throw new Error('the built console is old: npm run console')
-  // root of a container has no sandbox to give
-  return chromium.launch({ executablePath: chromiumPath ?? '', args: ['--no-sandbox'] })
+  return chromium.launch({ executablePath: chromiumPath ?? '', args: ARGS })
 }
 
 const folderOf = (folder: string) => fileURLToPath(new URL(`../../../console/${folder}`, import.meta.url))

@@ -81,6 +81,15 @@ export function lookInto(on: () => Stage): void {
     await page.getByText("Look into the receiver's own log").waitFor()
     await page.getByRole('button', { name: /Deliveries a minute.*show as table/ }).click()
     await page.getByRole('table', { name: /Deliveries a minute/ }).waitFor()
+
+    // of an error before that nobody knows whether it is of this URL
+    const { version, ...billing } = (await on().sluice.api('get', 'destinations/billing')).body
+    const webhooks = [{ url: `${on().bad.url}/status/500` }]
+    const match = { 'if-match': `"${version}"` }
+    await on().sluice.api('put', 'destinations/billing', { ...billing, webhooks }, match)
+    await page.reload()
+    await page.getByText(/Last error.*, before its settings were changed/).waitFor()
+    expect(await page.getByText("Look into the receiver's own log").count()).toBe(0)
     await page.goto('/destinations/crm')
     await page.getByText('Last delivered').waitFor()
     await page.getByRole('img', { name: /Time to answer.*p50: now/ }).waitFor()
@@ -150,6 +159,8 @@ export function lookInto(on: () => Stage): void {
     await page.getByRole('button', { name: /^router/ }).click()
     await page.getByRole('row', { name: /events 0 \d/ }).waitFor()
     await page.getByRole('img', { name: /Seconds behind/ }).waitFor()
+    // what control cannot know it says
+    await page.getByText('sluice_ingest_requests_total').waitFor()
     const rate = page.getByText('Calls in, a second').locator('..')
     await until(async () => {
       await on().sluice.send([{ type: 'track', userId: 'u2', event: 'Now' }])

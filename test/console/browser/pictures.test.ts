@@ -9,7 +9,7 @@ import { ADMIN } from './stage.ts'
 import { signIn } from './visit.ts'
 
 /** Makes README's pictures anew: `npm run pictures`. */
-test.skipIf(!process.env.PICTURES)('the pictures of README show the console as it is', async () => {
+test('the pictures of README show the console as it is', async () => {
   const [browser, good, bad, sluice] = await Promise.all([
     openChromium(),
     startReceiver(),

@@ -5,7 +5,9 @@ import { beforeAll, expect, test } from 'vitest'
 import { until } from '../../helpers/until.ts'
 import { expectInOrder } from './axe.ts'
 import { ADMIN, type Stage } from './stage.ts'
-import { copied, shoot, signIn } from './visit.ts'
+import { copied, move, shoot, signIn } from './visit.ts'
+
+const signed = (body: string, secret: string) => createHmac('sha1', secret).update(body).digest('hex')
 
 /** @param on the stage, once it is open. */
 export function setUp(on: () => Stage): void {
@@ -73,16 +75,16 @@ export function setUp(on: () => Stage): void {
 
     const [tested, first] = [on().good.arrivals[0], on().good.arrivals.at(-1)]
     for (const arrival of [tested, first]) {
-      const signature = createHmac('sha1', secret)
-        .update(arrival?.body ?? '')
-        .digest('hex')
+      const signature = signed(arrival?.body ?? '', secret)
       expect(arrival?.headers).toMatchObject({ 'x-signature': signature, 'x-team': 'crm' })
     }
     expect(first?.body).toContain('Signed Up')
   })
 
-  test('what is changed after it was saved is tried and turned on only when it is saved again', async () => {
+  test('a set-up that was left is taken up at its next step; what is then changed is tried only when it is saved again', async () => {
     const { page } = await on().come()
+    const { api } = on().sluice
+    const made = async () => (await api('get', 'destinations')).body.items
     const url = (path: string) => `${on().good.url}/${path}`
     await page.goto('/catalog/webhooks')
     await page.getByRole('checkbox', { name: /Web shop/ }).check()
@@ -90,7 +92,20 @@ export function setUp(on: () => Stage): void {
     await page.getByRole('textbox', { name: 'URL 1', exact: true }).fill(url('wrong'))
     await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Corrected')
     await page.getByRole('button', { name: 'Next: secret' }).click()
-    await page.getByRole('button', { name: 'Save without a secret' }).click()
+    await page.getByRole('textbox', { name: 'Shared secret (optional)' }).fill('kept-secret')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByRole('button', { name: 'Send test' }).waitFor()
+    const before = await made()
+
+    // as whoever has closed the page finds it again
+    await page.goto('/destinations')
+    const goOn = page.getByRole('link', { name: 'Continue set-up: Corrected' })
+    await goOn.waitFor()
+    await shoot(page, 'destinations')
+    await move(page, '/catalog/webhooks')
+    await page.getByText('1 destination was never turned on').waitFor()
+    await shoot(page, 'set-up-sources')
+    await goOn.click()
     await page.getByRole('button', { name: 'Send test' }).waitFor()
 
     await page.getByRole('button', { name: /^\d? ?URLs$/ }).click()
@@ -99,11 +114,17 @@ export function setUp(on: () => Stage): void {
     await page.getByRole('button', { name: /^\d ?Test$/ }).click({ force: true })
     await page.getByRole('textbox', { name: 'URL 1', exact: true }).waitFor()
     await page.getByRole('button', { name: 'Next: secret' }).click()
-    await page.getByRole('button', { name: 'Save without a secret' }).click()
+    await page.getByText('One is stored: it stays').waitFor()
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
     await page.getByRole('button', { name: 'Send test' }).click()
     await page.getByText(url('right')).waitFor()
     await page.getByText('status 200').waitFor()
-    expect(on().good.arrivals.some(({ path }) => path === '/wrong')).toBe(false)
+    const at = (path: string) => on().good.arrivals.filter((arrival) => arrival.path === path)
+    expect(at('/wrong')).toEqual([])
+    expect(
+      at('/right').map(({ headers, body }) => headers['x-signature'] === signed(body, 'kept-secret')),
+    ).toEqual([true])
+    expect(await made()).toHaveLength((before as unknown[]).length)
   })
 
   test('the sixth URL and the sixth header are explained', async () => {
@@ -169,7 +190,7 @@ export function setUp(on: () => Stage): void {
   })
 
   test('without https, where pages have no clipboard, copying works all the same', async () => {
-    const { page } = await on().come()
+    const { page } = await on().come({ isNew: true })
     await page.addInitScript("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
     await page.goto('/sources')
     await page.getByRole('link', { name: 'iOS app' }).click()

@@ -1,8 +1,8 @@
-import type { Browser, BrowserContext } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { type Receiver, startReceiver } from '../../helpers/receiver.ts'
 import { type System, startSystem } from '../../helpers/system.ts'
 import { openChromium } from './chromium.ts'
-import { openContext, type Person, type Visit, type Visiting, visit } from './visit.ts'
+import { openVisitor, type Visit, type Visiting, type Visitor, visit } from './visit.ts'
 
 export const ADMIN = 'test-admin-token-0123456789'
 export const VIEW = 'test-view-token-0123456789'
@@ -10,7 +10,7 @@ export const VIEW = 'test-view-token-0123456789'
 type Coming = Visiting & {
   /** Who has signed in; unless told, the admin. */
   as?: 'nobody' | 'admin' | 'view'
-  /** Never been here before: nothing is in the browser's cache, and nobody else has its session. */
+  /** Never been here before: nothing is in the browser's cache, nobody else has its session, and what is done to its page ends with it. */
   isNew?: boolean
 }
 
@@ -33,23 +33,23 @@ export async function openStage(): Promise<Stage> {
   ])
   const [admin, view] = await Promise.all([sessionOf(sluice, ADMIN), sessionOf(sluice, VIEW)])
   const sessions = { nobody: undefined, admin, view }
-  const origins = [sluice.control, sluice.ingest]
-  /** Of who comes again most is in the cache, as of anybody who does. */
-  const known = new Map<string, Promise<BrowserContext>>()
+  const origins = [sluice.control, sluice.ingest] as const
+  const open = (session: string | undefined) => openVisitor(browser, origins, session)
+  /** Who comes again: most is in the cache, and a page is open, as a new one costs more than all that is done there. */
+  const known = new Map<string, Promise<Visitor>>()
 
-  function contextOf(person: Person): Promise<BrowserContext> {
-    const key = JSON.stringify(person)
-    const found = known.get(key) ?? openContext(browser, sluice.control, person)
-    known.set(key, found)
+  function visitorOf(session: string): Promise<Visitor> {
+    const found = known.get(session) ?? open(session)
+    known.set(session, found)
     return found
   }
 
   return {
     ...{ sluice, browser, good, bad },
-    async come({ as = 'admin', isNew = as === 'nobody', colorScheme = 'light', ...visiting } = {}) {
-      const person = { colorScheme, session: sessions[as] }
-      const context = await (isNew ? openContext(browser, sluice.control, person) : contextOf(person))
-      return visit(context, origins, { ...visiting, isLast: isNew })
+    async come({ as = 'admin', isNew = false, ...visiting } = {}) {
+      const session = sessions[as]
+      const isLast = isNew || session === undefined
+      return visit(await (isLast ? open(session) : visitorOf(session)), { ...visiting, isLast })
     },
     async close() {
       await Promise.all([browser.close(), sluice.close(), good.close(), bad.close()])

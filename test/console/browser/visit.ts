@@ -2,30 +2,30 @@ import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 
-export type Person = {
-  colorScheme: 'light' | 'dark'
-  /** The cookie of a session: of who has signed in before. */
-  session: string | undefined
-}
-
 export type Visiting = {
-  colorScheme?: Person['colorScheme']
+  colorScheme?: 'light' | 'dark'
   /** What the page is expected to report as an error. */
   reports?: RegExp
 }
 
 export type Visit = { page: Page; context: BrowserContext }
 
-export async function openContext(
+/** Somebody with a page. `wrong`: errors of the page, what breaks its policy, and what it asked another host. */
+export type Visitor = Visit & { wrong: string[] }
+
+const VIEWPORT = { width: 1280, height: 900 }
+
+/** @param origins the console's first. @param session the cookie of who has signed in before. */
+export async function openVisitor(
   browser: Browser,
-  origin: string,
-  { colorScheme, session }: Person,
-): Promise<BrowserContext> {
+  origins: readonly [console: string, ...others: string[]],
+  session: string | undefined,
+): Promise<Visitor> {
+  const [origin] = origins
   const context = await browser.newContext({
     baseURL: origin,
-    colorScheme,
     timezoneId: 'Europe/Berlin',
-    viewport: { width: 1280, height: 900 },
+    viewport: VIEWPORT,
     permissions: ['clipboard-read', 'clipboard-write'],
     reducedMotion: 'reduce',
   })
@@ -34,18 +34,6 @@ export async function openContext(
     await context.addCookies([
       { name: 'sluice_session', value: session, url: origin, httpOnly: true, sameSite: 'Strict' },
     ])
-  return context
-}
-
-/**
- * A page of one person, until the test is over. Fails the test where the page has an error, breaks its own policy, or asks another
- * host. @param visiting.isLast the person leaves with it.
- */
-export async function visit(
-  context: BrowserContext,
-  origins: readonly string[],
-  { reports = /^$/, isLast }: Visiting & { isLast: boolean },
-): Promise<Visit> {
   const page = await context.newPage()
   const wrong: string[] = []
   page.on('pageerror', ({ message }) => wrong.push(message))
@@ -57,8 +45,22 @@ export async function visit(
   page.on('request', (request) => {
     if (!origins.includes(new URL(request.url()).origin)) wrong.push(`asked ${request.url()}`)
   })
+  // what the test before has typed and not saved
+  page.on('dialog', (dialog) => dialog.accept())
+  return { page, context, wrong }
+}
+
+/** A visit until the test is over, which fails where anything is wrong. @param visiting.isLast the visitor leaves with it. */
+export async function visit(
+  { page, context, wrong }: Visitor,
+  { colorScheme = 'light', reports = /^$/, isLast }: Visiting & { isLast: boolean },
+): Promise<Visit> {
+  wrong.length = 0
+  await page.emulateMedia({ colorScheme })
+  await page.setViewportSize(VIEWPORT)
   onTestFinished(async () => {
-    await (isLast ? context : page).close()
+    if (isLast) await context.close()
+    else await page.unrouteAll()
     expect(wrong.filter((text) => !reports.test(text))).toEqual([])
   })
   return { page, context }

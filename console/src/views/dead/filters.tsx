@@ -27,6 +27,7 @@ export function Filters({ filter, onFilter }: FilterParts) {
           ...destinations.map(({ id, name }) => ({ value: id, label: name })),
           ...(isKnown ? [] : [{ value: destinationId, label: destinationId }]),
         ]}
+        maw={280}
       />
       <NativeSelect
         label="Reason"

@@ -1,4 +1,5 @@
 import { Button, Group, Progress, Stack, Text } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
 import { type Replay, useCancelReplay, useReplays } from '../../api/replays.ts'
 import { State } from '../../parts/badge.tsx'
 import { Loaded } from '../../parts/loaded.tsx'
@@ -16,18 +17,29 @@ const STATES = {
   failed: { label: 'Failed', color: 'red' },
 } as const
 
+/** So many are seen above what the page is about. */
+const FEW = 3
+
 /** The last replays, and how far each is. @param destinationId undefined: to any destination. */
 export function Replays({ destinationId }: { destinationId?: string }) {
   const query = useReplays(destinationId)
+  const [isAll, { open }] = useDisclosure()
   if (query.data?.length === 0 && !query.error) return null
   return (
     <Panel title="The last replays">
       <Loaded query={query}>
         {(replays) => (
           <Stack gap="sm">
-            {replays.map((replay) => (
-              <OneReplay key={replay.id} replay={replay} />
-            ))}
+            {replays
+              .filter(({ state }, index) => isAll || index < FEW || state === 'running')
+              .map((replay) => (
+                <OneReplay key={replay.id} replay={replay} />
+              ))}
+            {!isAll && replays.length > FEW && (
+              <Button size="compact-sm" variant="subtle" onClick={open} mr="auto">
+                Show the last {whole(replays.length)}
+              </Button>
+            )}
           </Stack>
         )}
       </Loaded>

@@ -10,6 +10,7 @@ import { useSourceNames } from '../../parts/names.tsx'
 import { counted } from '../../parts/number.ts'
 import { Page } from '../../parts/page.tsx'
 import { Shortened } from '../../parts/shortened.tsx'
+import { goOnWith, setUpOf } from '../set-up/left-off.ts'
 import { hostOf } from '../webhooks/host.ts'
 
 export default function Destinations() {
@@ -66,7 +67,7 @@ function List({ destinations }: { destinations: readonly Destination[] }) {
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
-              {shown.map(({ id, name, type, enabled, sourceIds, webhooks }) => (
+              {shown.map(({ id, name, type, enabled, version, sourceIds, webhooks }) => (
                 <Table.Tr key={id}>
                   <Table.Td className="in-flow">
                     <Anchor component={Link} to={`/destinations/${id}`} fw={600}>
@@ -76,6 +77,11 @@ function List({ destinations }: { destinations: readonly Destination[] }) {
                   <Table.Td>{type}</Table.Td>
                   <Table.Td>
                     <OnOffState enabled={enabled} />
+                    {!enabled && (
+                      <ForAdmin>
+                        <GoOn id={id} name={name} enabled={enabled} version={version} />
+                      </ForAdmin>
+                    )}
                   </Table.Td>
                   <Table.Td className="in-flow">
                     {sourceIds.length === 0 ? (
@@ -97,6 +103,15 @@ function List({ destinations }: { destinations: readonly Destination[] }) {
         </Table.ScrollContainer>
       )}
     </Shortened>
+  )
+}
+
+function GoOn({ name, ...destination }: Pick<Destination, 'id' | 'name' | 'enabled' | 'version'>) {
+  const goOn = goOnWith(destination)
+  return (
+    <Anchor component={Link} to={setUpOf(destination)} size="sm" ml="xs" aria-label={`${goOn}: ${name}`}>
+      {goOn}
+    </Anchor>
   )
 }
 

@@ -1,10 +1,11 @@
+import { Code, Text } from '@mantine/core'
 import { useMemo } from 'react'
 import type { Intake } from '../../api/health.ts'
 import { Chart } from '../../parts/chart.tsx'
 import { whole } from '../../parts/number.ts'
 import { Panel } from '../../parts/panel.tsx'
 
-/** What came in in the last hour, by the minute. */
+/** What came in in the last hour, by the minute: as far as it is in Kafka, which is all that control sees of ingest. */
 export function IngestChart({ ingest: { minutes } }: { ingest: Intake }) {
   const { times, lines } = useMemo(() => {
     const known = minutes.filter(({ at }) => at !== null)
@@ -19,6 +20,12 @@ export function IngestChart({ ingest: { minutes } }: { ingest: Intake }) {
   return (
     <Panel title="Calls in, a minute">
       <Chart label="Calls in a minute, of the last hour" times={times} lines={lines} format={whole} />
+      <Text size="sm" c="dimmed" mt="xs">
+        Not counted here, as nothing is kept of them: requests answered with 401 (no source has the write
+        key), 413 (too large), 429 (over the source’s rate limit) and 503 (to be sent again). Each ingest
+        process counts its answers at <Code>/metrics</Code>: <Code>sluice_ingest_requests_total</Code>, by
+        code.
+      </Text>
     </Panel>
   )
 }

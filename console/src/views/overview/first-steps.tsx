@@ -1,10 +1,18 @@
 import { Button, Paper, Text, ThemeIcon, Timeline, Title } from '@mantine/core'
 import { Link } from 'wouter'
+import type { Destination } from '../../api/destinations.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { ForAdmin } from '../../parts/may-write.tsx'
+import { goOnWith, setUpOf } from '../set-up/left-off.ts'
+
+type StepsParts = {
+  hasSource: boolean
+  /** The only destination, where its set-up was left before its end. */
+  left: Destination | undefined
+}
 
 /** An empty system: what to do first. */
-export function FirstSteps({ hasSource }: { hasSource: boolean }) {
+export function FirstSteps({ hasSource, left }: StepsParts) {
   return (
     <Paper withBorder p="xl" maw={720}>
       <Title order={2} size="h3" mb={4}>
@@ -24,7 +32,8 @@ export function FirstSteps({ hasSource }: { hasSource: boolean }) {
         </Timeline.Item>
         <Timeline.Item title="A destination" bullet={<Mark of="destinations" />}>
           <Text size="sm" c="dimmed">
-            Up to five URLs, headers, and a secret to sign with; tried with a test before it is turned on.
+            Up to five URLs, headers, and a secret to sign with; tried with a test before it is turned on.{' '}
+            {left && `${left.name} is saved, and still off.`}
           </Text>
         </Timeline.Item>
         <Timeline.Item title="The first event" bullet={<Mark of="overview" />}>
@@ -34,8 +43,8 @@ export function FirstSteps({ hasSource }: { hasSource: boolean }) {
         </Timeline.Item>
       </Timeline>
       <ForAdmin>
-        <Button component={Link} to="/catalog/webhooks" size="md">
-          Set up Webhooks
+        <Button component={Link} to={left ? setUpOf(left) : '/catalog/webhooks'} size="md">
+          {left ? goOnWith(left) : 'Set up Webhooks'}
         </Button>
       </ForAdmin>
     </Paper>

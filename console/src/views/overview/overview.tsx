@@ -8,6 +8,7 @@ import { rate, whole } from '../../parts/number.ts'
 import { Page } from '../../parts/page.tsx'
 import { StreamAlert } from '../../parts/stream-alert.tsx'
 import { StreamMark } from '../../parts/stream-mark.tsx'
+import { isLeftOff } from '../set-up/left-off.ts'
 import { FirstSteps } from './first-steps.tsx'
 import { HealthTable } from './health-table.tsx'
 
@@ -26,8 +27,8 @@ export default function Overview() {
       <StreamAlert freshness={freshness} />
       <Loaded query={destinations}>
         {(all) =>
-          all.length === 0 ? (
-            <FirstSteps hasSource={(sources.data ?? []).length > 0} />
+          all.length <= 1 && all.every(isLeftOff) ? (
+            <FirstSteps hasSource={(sources.data ?? []).length > 0} left={all[0]} />
           ) : (
             <Stack>
               <SimpleGrid cols={{ base: 2, sm: 3, md: 5 }}>

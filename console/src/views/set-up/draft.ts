@@ -1,13 +1,14 @@
-import type { NewDestination } from '../../api/destinations.ts'
-import { newWebhook, type WebhookDraft, webhooksOf } from '../webhooks/draft.ts'
+import type { Destination, NewDestination } from '../../api/destinations.ts'
+import { draftOf, MASK, newWebhook, type WebhookDraft, webhooksOf } from '../webhooks/draft.ts'
 import { hostOf } from '../webhooks/host.ts'
 
-/** What has been typed. `name` undefined: nobody has given one. */
+/** What has been typed. `name` undefined: nobody has given one. `hasSecret`: one is stored, which nobody is shown; an empty one keeps it. */
 export type Draft = {
   name: string | undefined
   sourceIds: readonly string[] | undefined
   webhooks: readonly WebhookDraft[]
   secret: string
+  hasSecret: boolean
 }
 
 export const emptyDraft = (): Draft => ({
@@ -15,6 +16,13 @@ export const emptyDraft = (): Draft => ({
   sourceIds: undefined,
   webhooks: [newWebhook()],
   secret: '',
+  hasSecret: false,
+})
+
+/** Of a destination that is there already: nothing is typed yet. */
+export const storedDraft = ({ name, sourceIds, webhooks, sharedSecret }: Destination): Draft => ({
+  ...{ name, sourceIds, webhooks: draftOf(webhooks) },
+  ...{ secret: '', hasSecret: sharedSecret !== undefined },
 })
 
 /** Unless another is given, that of the host that it goes to: of several destinations each has one of its own. */
@@ -27,7 +35,7 @@ export const givenBy = (draft: Draft) =>
     name: nameOf(draft),
     sourceIds: [...(draft.sourceIds ?? [])],
     webhooks: webhooksOf(draft.webhooks),
-    ...(draft.secret !== '' && { sharedSecret: draft.secret }),
+    ...((draft.secret !== '' || draft.hasSecret) && { sharedSecret: draft.secret || MASK }),
   }) satisfies NewDestination
 
 /** Whether two drafts would be saved as the same. */

@@ -5,7 +5,8 @@ import { useCreateSource, useSources } from '../../api/sources.ts'
 import { Loaded } from '../../parts/loaded.tsx'
 import { Refusal } from '../../parts/refusal.tsx'
 import { ChooseSources } from '../webhooks/choose-sources.tsx'
-import { type SetUp, STEPS } from './use-set-up.ts'
+import { STEPS } from './left-off.ts'
+import type { SetUp } from './use-set-up.ts'
 
 export function SourcesStep({ setUp: { draft, change, goTo, error } }: { setUp: SetUp }) {
   const query = useSources()

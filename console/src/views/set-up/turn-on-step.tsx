@@ -15,7 +15,7 @@ export function TurnOnStep({ destination, onSwitched }: StepParts) {
       <OnOff
         destination={destination}
         label={destination.enabled ? `${destination.name} is on` : `Turn ${destination.name} on`}
-        description="From then on each event of its sources goes to its URLs."
+        description={`${destination.enabled ? 'Each' : 'From then on each'} event of its sources goes to its URLs.`}
         onSaved={onSwitched}
       />
       {destination.enabled && (

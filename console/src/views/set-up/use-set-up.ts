@@ -8,22 +8,22 @@ import {
 import { faulty, Refused } from '../../api/problem.ts'
 import { useUnsaved } from '../../parts/unsaved.ts'
 import { draftFaults, isWebhookPointer } from '../webhooks/draft.ts'
-import { type Draft, emptyDraft, givenBy, isSame } from './draft.ts'
+import { type Draft, emptyDraft, givenBy, isSame, storedDraft } from './draft.ts'
+import { nextStep, STEPS } from './left-off.ts'
 
 /** The destination as it is being set up. */
 export type SetUp = ReturnType<typeof useSetUp>
 
-export const STEPS = { sources: 0, webhooks: 1, secret: 2, test: 3, on: 4 } as const
-
 type Saved = { destination: Destination; draft: Draft }
 
-export function useSetUp() {
+/** @param left one that is there already: its set-up goes on. */
+export function useSetUp(left?: Destination) {
   const [{ step, hasMoved }, setAt] = useState<{ step: number; hasMoved: boolean }>({
-    step: STEPS.sources,
+    step: left ? nextStep(left) : STEPS.sources,
     hasMoved: false,
   })
-  const [draft, setDraft] = useState(emptyDraft)
-  const [saved, setSaved] = useState<Saved>()
+  const [draft, setDraft] = useState(() => (left ? storedDraft(left) : emptyDraft()))
+  const [saved, setSaved] = useState<Saved | undefined>(left && { destination: left, draft })
   const [error, setError] = useState<unknown>()
   const create = useCreateDestination()
   const replace = useReplaceDestination()

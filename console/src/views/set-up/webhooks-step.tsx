@@ -3,7 +3,8 @@ import { faultAt } from '../../api/problem.ts'
 import { Refusal } from '../../parts/refusal.tsx'
 import { WebhooksEditor } from '../webhooks/webhooks-editor.tsx'
 import { nameOf } from './draft.ts'
-import { type SetUp, STEPS } from './use-set-up.ts'
+import { STEPS } from './left-off.ts'
+import type { SetUp } from './use-set-up.ts'
 
 export function WebhooksStep({ setUp: { draft, change, goTo, toSecret, error } }: { setUp: SetUp }) {
   const { webhooks } = draft

@@ -16,7 +16,7 @@ export type WebhookDraft = { key: number; url: string; headers: readonly HeaderD
 export const MOST_URLS = 5
 export const MOST_HEADERS = 5
 /** What the API shows in place of a secret, and takes for "as it was". */
-const MASK = '***'
+export const MASK = '***'
 
 let made = 0
 export const newHeader = (): HeaderDraft => ({ key: ++made, name: '', value: '' })

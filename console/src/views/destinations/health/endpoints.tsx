@@ -5,25 +5,34 @@ import { State } from '../../../parts/badge.tsx'
 import { Since, When } from '../../../parts/when.tsx'
 import { saidOf } from '../../../parts/words/codes.ts'
 import { breakerOf } from '../../../parts/words/outcomes.ts'
+import { ofNow } from './of-now.ts'
 
 type EndpointsParts = { destination: Destination; endpoints: Health['endpoints'] }
 
-export function Endpoints({ destination: { webhooks }, endpoints }: EndpointsParts) {
+export function Endpoints({ destination: { webhooks, updatedAt }, endpoints }: EndpointsParts) {
   return (
     <Stack gap="md" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
       {endpoints.map((endpoint) => (
         <li key={endpoint.urlIndex}>
-          <Endpoint endpoint={endpoint} url={webhooks[endpoint.urlIndex]?.url ?? ''} />
+          <Endpoint endpoint={endpoint} url={webhooks[endpoint.urlIndex]?.url ?? ''} updatedAt={updatedAt} />
         </li>
       ))}
     </Stack>
   )
 }
 
-function Endpoint({ endpoint, url }: { endpoint: Health['endpoints'][number]; url: string }) {
+type EndpointParts = { endpoint: Health['endpoints'][number]; url: string; updatedAt: string }
+
+function Endpoint({ endpoint, url, updatedAt }: EndpointParts) {
   const { breaker, since, lastError, lastDeliveredAt } = endpoint
   const { says, ...state } = breakerOf(breaker)
-  const isOver = lastError?.at && lastDeliveredAt ? lastError.at < lastDeliveredAt : false
+  const { isErrorOfNow, isErrorOver, isDeliveredOfNow } = ofNow(endpoint, updatedAt)
+  const isPressing = isErrorOfNow && !isErrorOver
+  const before = (
+    <>
+      , before its settings were changed (<When at={updatedAt} short />)
+    </>
+  )
   return (
     <>
       <Group gap="sm">
@@ -39,18 +48,19 @@ function Endpoint({ endpoint, url }: { endpoint: Health['endpoints'][number]; ur
       </Group>
       {lastDeliveredAt !== null && (
         <Text size="sm" c="dimmed">
-          Last delivered <Since at={lastDeliveredAt} />.
+          Last delivered <Since at={lastDeliveredAt} />
+          {!isDeliveredOfNow && before}.
         </Text>
       )}
       {lastError && (
-        <Text size="sm" c={isOver ? 'dimmed' : 'inherit'}>
-          Last error, <When at={lastError.at} short />:{' '}
-          {lastError.code === null ? '' : saidOf(lastError.code).says}
+        <Text size="sm" c={isPressing ? 'inherit' : 'dimmed'}>
+          Last error, <When at={lastError.at} short />
+          {!isErrorOfNow && before}: {lastError.code === null ? '' : saidOf(lastError.code).says}
           {lastError.status !== null && ` It answered ${lastError.status}.`}{' '}
-          {!isOver && lastError.code !== null && <b>{saidOf(lastError.code).todo}</b>}
+          {isPressing && lastError.code !== null && <b>{saidOf(lastError.code).todo}</b>}
         </Text>
       )}
-      {lastError?.response && !isOver && (
+      {lastError?.response && isPressing && (
         <Text size="xs" ff="monospace" c="dimmed" lineClamp={2} className="in-flow">
           {lastError.response}
         </Text>

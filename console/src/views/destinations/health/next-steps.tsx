@@ -2,7 +2,9 @@ import { Alert, Anchor, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import type { Destination } from '../../../api/destinations.ts'
 import type { Health } from '../../../api/health.ts'
+import { ForAdmin } from '../../../parts/may-write.tsx'
 import { SourceName } from '../../../parts/names.tsx'
+import { goOnWith, setUpOf } from '../../set-up/left-off.ts'
 
 /** What to look at when there is nothing to see. */
 export function NextSteps({
@@ -21,7 +23,16 @@ export function NextSteps({
   return (
     <Alert color="blue" title="Nothing was sent to it in the last hour">
       <Text size="sm">
-        {!enabled && 'It is off: turn it on above. '}
+        {!enabled && (
+          <>
+            It is off.{' '}
+            <ForAdmin>
+              <Anchor component={Link} to={setUpOf(destination)} size="sm">
+                {goOnWith(destination)}
+              </Anchor>
+            </ForAdmin>
+          </>
+        )}
         {enabled && source === undefined && (
           <>
             It is connected to no source:{' '}
