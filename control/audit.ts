@@ -1,7 +1,7 @@
 import type { Logger } from '../log.ts'
 import type { Kind } from '../schemas/settings.ts'
 import type { Caller } from './auth.ts'
-import type { Changes } from './changes.ts'
+import type { Changes } from './settings/changes.ts'
 
 /** A change that somebody has made, or may have made. Counts of users, never their ids. */
 export type Audited = {

@@ -1,5 +1,5 @@
-import { faultsOf } from '../../control/faults.ts'
-import { isObject, type Members } from '../../control/members.ts'
+import { faultsOf } from '../../control/http/faults.ts'
+import { isObject, type Members } from '../../control/settings/members.ts'
 import { idShape } from '../../schemas/settings.ts'
 import type { Fault } from '../api/refused.ts'
 import type { Env } from '../world.ts'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { MASK } from '../../control/mask.ts'
-import { isObject } from '../../control/members.ts'
+import { isObject } from '../../control/settings/members.ts'
 import { mapSecrets } from '../../schemas/seal.ts'
 
 /** One field that differs, like `webhooks/0/url`; a side that does not have it is absent. Secrets are masked. */

@@ -1,4 +1,4 @@
-import type { Members } from '../../control/members.ts'
+import type { Members } from '../../control/settings/members.ts'
 import type { Fault } from '../api/refused.ts'
 import type { Declaration, Declared } from './declare.ts'
 import { type Change, difference } from './difference.ts'

@@ -1,6 +1,6 @@
+import { pointer } from '../../control/http/pointer.ts'
 import { MASK } from '../../control/mask.ts'
-import { isObject, type Members } from '../../control/members.ts'
-import { pointer } from '../../control/pointer.ts'
+import { isObject, type Members } from '../../control/settings/members.ts'
 
 export type Revealed<T> = {
   record: T

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Facts } from '../../control/noun.ts'
+import type { Facts } from '../../control/settings/noun.ts'
 import {
   type Computation,
   type Destination,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Attempt } from '../../schemas/attempt.ts'
-import { isoTime, timeShape } from '../iso-time.ts'
+import { isoTime, timeShape } from '../http/iso-time.ts'
 import { OUTCOMES } from './query.ts'
 
 export const attemptShape = z

@@ -1,8 +1,8 @@
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
-import { type Answer, problem } from '../answer.ts'
-import type { Asked } from '../operation.ts'
+import { type Answer, problem } from '../http/answer.ts'
+import type { Asked } from '../http/operation.ts'
 
 /** Bodies that are no JSON are read as they come, however long they are. */
 export function takeStreams(api: FastifyInstance): void {

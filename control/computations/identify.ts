@@ -1,7 +1,7 @@
 import type { Event } from '../../schemas/event.ts'
 import type { Computation } from '../../schemas/settings.ts'
 import type { Sync } from '../../schemas/task.ts'
-import { hashedId } from '../id.ts'
+import { hashedId } from '../settings/id.ts'
 import type { Change } from './diff.ts'
 
 /** An audience's users have `true`; who is none of them any more `false`, and a trait without value is `null`. */

@@ -1,10 +1,10 @@
 import type { z } from 'zod'
 import { type Computation, computationShape, storedComputation } from '../../schemas/settings.ts'
-import type { Fault } from '../answer.ts'
-import { namedId } from '../id.ts'
-import type { Members } from '../members.ts'
-import { createFields, type Facts, ignored, type Replaceable, replaceFields } from '../noun.ts'
-import { unknownSource } from '../unknown-source.ts'
+import type { Fault } from '../http/answer.ts'
+import { namedId } from '../settings/id.ts'
+import type { Members } from '../settings/members.ts'
+import { createFields, type Facts, ignored, type Replaceable, replaceFields } from '../settings/noun.ts'
+import { unknownSource } from '../settings/unknown-source.ts'
 import { keyOf } from './key.ts'
 
 type Given = z.infer<typeof computationShape> & { id?: string | undefined }

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { userIdShape } from '../../schemas/settings.ts'
-import type { Fault } from '../answer.ts'
-import { faultsOf } from '../faults.ts'
-import { pointer } from '../pointer.ts'
+import type { Fault } from '../http/answer.ts'
+import { faultsOf } from '../http/faults.ts'
+import { pointer } from '../http/pointer.ts'
 import type { Change } from './diff.ts'
 
 const users = z

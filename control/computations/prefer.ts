@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Asked } from '../operation.ts'
+import type { Asked } from '../http/operation.ts'
 
 const WAIT_MS = 5_000
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { path } from '../http.ts'
+import { path } from '../http/serve.ts'
 import { takeStreams } from './body.ts'
 import { syncRoutes } from './sync-routes.ts'
 import { type ComputationRouteParts, uploadOperations } from './upload-operations.ts'

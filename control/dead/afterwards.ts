@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Attempt } from '../../schemas/attempt.ts'
 import { OUTCOMES } from '../attempts/query.ts'
-import { isoTime, timeShape } from '../iso-time.ts'
+import { isoTime, timeShape } from '../http/iso-time.ts'
 import type { DeadLetter } from './query.ts'
 
 export const afterwardsShape = z.strictObject({ outcome: z.enum(OUTCOMES), at: timeShape })

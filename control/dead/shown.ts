@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Delivery, PastAttempt } from '../../schemas/delivery.ts'
-import { isoTime, timeShape } from '../iso-time.ts'
+import { isoTime, timeShape } from '../http/iso-time.ts'
 import { type afterwards, afterwardsShape } from './afterwards.ts'
 import type { DeadLetter } from './query.ts'
 

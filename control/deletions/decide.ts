@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { EVERY_SOURCE, idShape, userIdShape } from '../../schemas/settings.ts'
 import { type Deletion, taskCodec } from '../../schemas/task.ts'
-import type { Fault } from '../answer.ts'
-import { faultsOf } from '../faults.ts'
-import { isObject } from '../members.ts'
-import type { Facts } from '../noun.ts'
-import type { Refusal } from '../refusal.ts'
-import { unknownSource } from '../unknown-source.ts'
+import type { Fault } from '../http/answer.ts'
+import { faultsOf } from '../http/faults.ts'
+import type { Refusal } from '../http/refusal.ts'
+import { isObject } from '../settings/members.ts'
+import type { Facts } from '../settings/noun.ts'
+import { unknownSource } from '../settings/unknown-source.ts'
 
 const MOST_USERS = 5_000
 /** Each takes memory in every ingest process for ever. */

@@ -1,6 +1,6 @@
 import type { Event } from '../../schemas/event.ts'
 import type { Deletion } from '../../schemas/task.ts'
-import { hashedId } from '../id.ts'
+import { hashedId } from '../settings/id.ts'
 
 /**
  * One event for each user and affected source, with the same ids however often they are made: the router drops those that

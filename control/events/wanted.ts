@@ -1,7 +1,7 @@
 import { deliveryId } from '../../router/route.ts'
 import type { Event } from '../../schemas/event.ts'
 import type { Rejected } from '../../schemas/rejected.ts'
-import { isObject } from '../members.ts'
+import { isObject } from '../settings/members.ts'
 import type { EventsAsked } from './query.ts'
 
 type Asked = Pick<EventsAsked, 'messageId' | 'userId' | 'anonymousId' | 'sourceId' | 'deliveryId'>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Destination } from '../../schemas/settings.ts'
-import { isoTime, timeShape } from '../iso-time.ts'
+import { isoTime, timeShape } from '../http/iso-time.ts'
 import { BREAKER_STATES } from './breakers.ts'
 import type { DestinationHealth, EndpointHealth, Health } from './health.ts'
 

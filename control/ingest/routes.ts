@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { path } from '../http.ts'
-import { isoTime, timeShape } from '../iso-time.ts'
+import { isoTime, timeShape } from '../http/iso-time.ts'
+import { operation } from '../http/operation.ts'
+import { path } from '../http/serve.ts'
 import { isLoadedSoon, loading, unreachable } from '../newest/loaded.ts'
-import { operation } from '../operation.ts'
 import type { Ingest } from './follow.ts'
 import type { Rates } from './rates.ts'
 

@@ -1,6 +1,6 @@
 import type { Event } from '../../schemas/event.ts'
 import type { Rejected } from '../../schemas/rejected.ts'
-import { isoTime } from '../iso-time.ts'
+import { isoTime } from '../http/iso-time.ts'
 import { MASK } from '../mask.ts'
 
 const TIMES = ['timestamp', 'receivedAt', 'sentAt', 'originalTimestamp'] as const

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
-import { type Answer, problem } from '../answer.ts'
-import type { Shown } from '../operation.ts'
+import { type Answer, problem } from '../http/answer.ts'
+import type { Shown } from '../http/operation.ts'
 
 const tooMany = problem(
   { code: 'too_many_watchers', message: 'As many as may watch do already: close a page that does' },

@@ -1,5 +1,5 @@
 import { begunLate, type Tail } from '../../kafka/tail.ts'
-import { problem } from '../answer.ts'
+import { problem } from '../http/answer.ts'
 import { patiently } from '../patience.ts'
 import type { Newest } from './newest.ts'
 import type { Place } from './place.ts'

@@ -1,4 +1,4 @@
-import type { Page } from '../page.ts'
+import type { Page } from '../http/page.ts'
 import { compare, cursorOf, type Place } from './place.ts'
 
 /** The newest of what passes by, in bounded memory. */

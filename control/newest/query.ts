@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { pageShape } from '../page.ts'
+import { pageShape } from '../http/page.ts'
 import { cursorShape, type Place } from './place.ts'
 
 const time = z.iso

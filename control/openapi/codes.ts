@@ -1,5 +1,5 @@
-import type { Code } from '../codes.ts'
-import { accessTo, isRead, type Operation } from '../operation.ts'
+import type { Code } from '../http/codes.ts'
+import { accessTo, isRead, type Operation } from '../http/operation.ts'
 
 const CONTENT: readonly Code[] = [
   'bad_request',

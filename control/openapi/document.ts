@@ -1,4 +1,4 @@
-import type { Operation } from '../operation.ts'
+import type { Operation } from '../http/operation.ts'
 import { ABOUT } from './about.ts'
 import { described } from './operation.ts'
 import { refused } from './responses.ts'

@@ -1,5 +1,5 @@
 import { idShape } from '../../schemas/settings.ts'
-import { accessTo, type Operation } from '../operation.ts'
+import { accessTo, type Operation } from '../http/operation.ts'
 import { codesOf } from './codes.ts'
 import { answered, refusals } from './responses.ts'
 import type { JsonSchema, SchemaOf } from './schemas.ts'

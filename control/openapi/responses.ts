@@ -1,5 +1,5 @@
-import { type Code, meaningOf, statusOf } from '../codes.ts'
-import type { AnswerHeader, Shown } from '../operation.ts'
+import { type Code, meaningOf, statusOf } from '../http/codes.ts'
+import type { AnswerHeader, Shown } from '../http/operation.ts'
 import { problemShape, type SchemaOf } from './schemas.ts'
 
 type Header = AnswerHeader | 'retry-after' | 'allow' | 'www-authenticate'

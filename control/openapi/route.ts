@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { path } from '../http.ts'
-import { operation } from '../operation.ts'
+import { operation } from '../http/operation.ts'
+import { path } from '../http/serve.ts'
 import { describe, type Placed } from './document.ts'
 
 /** Collects what all paths are given from now on. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { CODES, FAULT_CODES } from '../codes.ts'
+import { CODES, FAULT_CODES } from '../http/codes.ts'
 
 /** As far as the document takes it apart. */
 export type JsonSchema = {

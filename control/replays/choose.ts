@@ -1,5 +1,5 @@
-import type { Fault } from '../answer.ts'
 import type { DeadLetter } from '../dead/query.ts'
+import type { Fault } from '../http/answer.ts'
 
 /** Where a dead letter lies in its topic. */
 export type Place = Pick<DeadLetter, 'partition' | 'offset'>

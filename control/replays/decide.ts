@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { idShape } from '../../schemas/settings.ts'
-import type { Fault } from '../answer.ts'
 import { type DeadLetter, deadReasonShape } from '../dead/query.ts'
-import { faultsOf } from '../faults.ts'
+import type { Fault } from '../http/answer.ts'
+import { faultsOf } from '../http/faults.ts'
+import type { Refusal } from '../http/refusal.ts'
 import { idField } from '../newest/query.ts'
-import type { Facts } from '../noun.ts'
-import type { Refusal } from '../refusal.ts'
+import type { Facts } from '../settings/noun.ts'
 import { choose, type Place } from './choose.ts'
 
 const DAY_MS = 24 * 60 * 60_000

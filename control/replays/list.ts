@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { idShape } from '../../schemas/settings.ts'
 import type { Replay } from '../../schemas/task.ts'
-import { type Page, page, pageShape } from '../page.ts'
+import { type Page, page, pageShape } from '../http/page.ts'
 
 export const replaysShape = z.strictObject({
   limit: pageShape.shape.limit,

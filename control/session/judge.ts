@@ -1,5 +1,5 @@
-import { type Answer, problem } from '../answer.ts'
 import { authenticator, type Tokens, type Who } from '../auth.ts'
+import { type Answer, problem } from '../http/answer.ts'
 import type { Guesses } from './guesses.ts'
 
 /** Whose a token from an address is; undefined: nobody's. Or what to answer after too many wrong ones. */

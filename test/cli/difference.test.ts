@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { difference } from '../../cli/settings/difference.ts'
-import { isObject } from '../../control/members.ts'
+import { isObject } from '../../control/settings/members.ts'
 import { settings } from './generated.ts'
 
 const crm = {

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
-import { BOUNDS } from '../../control/bounds.ts'
+import { BOUNDS } from '../../control/http/bounds.ts'
 import { until } from '../helpers/until.ts'
 import { ADMIN, api } from './api.ts'
 

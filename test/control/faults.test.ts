@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { faultsOf } from '../../control/faults.ts'
+import { faultsOf } from '../../control/http/faults.ts'
 import { destinationShape, sourceShape } from '../../schemas/settings.ts'
 
 const good = { name: 'CRM', webhooks: [{ url: 'https://crm.example' }] }

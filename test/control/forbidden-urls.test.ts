@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { create, replace } from '../../control/decide.ts'
-import { destinations } from '../../control/destinations.ts'
-import { unreachableOf } from '../../control/unreachable.ts'
+import { create, replace } from '../../control/settings/decide.ts'
+import { destinations } from '../../control/settings/destinations.ts'
+import { unreachableOf } from '../../control/settings/unreachable.ts'
 import { api } from './api.ts'
 import { crm, factsOf, faults, given, made, now, shop } from './in-memory.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { idFor } from '../../control/id.ts'
+import { idFor } from '../../control/settings/id.ts'
 import { idShape } from '../../schemas/settings.ts'
 
 test.each([

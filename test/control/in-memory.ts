@@ -1,6 +1,6 @@
-import type { Decided } from '../../control/decide.ts'
-import type { Facts } from '../../control/noun.ts'
-import type { WriteParts } from '../../control/write.ts'
+import type { Decided } from '../../control/settings/decide.ts'
+import type { Facts } from '../../control/settings/noun.ts'
+import type { WriteParts } from '../../control/settings/write.ts'
 import { mapSecrets, unseal } from '../../schemas/seal.ts'
 import {
   type Computation,

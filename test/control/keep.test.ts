@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { keepMasked } from '../../control/keep.ts'
 import { MASK, mask } from '../../control/mask.ts'
+import { keepMasked } from '../../control/settings/keep.ts'
 import { crm, shop } from './in-memory.ts'
 
 const hook = (url: string, headers: Record<string, string>) => ({ url, headers })

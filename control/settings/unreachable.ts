@@ -1,4 +1,4 @@
-import type { Egress } from '../egress/egress.ts'
+import type { Egress } from '../../egress/egress.ts'
 import type { Unreachable } from './noun.ts'
 
 /** Vets URLs by the addresses of their hosts now, all at once. What is no URL for webhooks its shape refuses. */

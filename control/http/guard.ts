@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Probe } from '../metrics.ts'
+import type { Probe } from '../../metrics.ts'
+import { bearer, type Caller } from '../auth.ts'
+import { sessionIn } from '../session/cookie.ts'
+import type { Judge } from '../session/judge.ts'
+import type { Sessions } from '../session/signed.ts'
 import { type Answer, problem } from './answer.ts'
-import { bearer, type Caller } from './auth.ts'
-import { send } from './http.ts'
 import { accessTo, isRead } from './operation.ts'
-import { sessionIn } from './session/cookie.ts'
-import type { Judge } from './session/judge.ts'
-import type { Sessions } from './session/signed.ts'
+import { send } from './serve.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,7 +1,7 @@
-import type { Fault } from './answer.ts'
-import { MASK } from './mask.ts'
+import type { Fault } from '../http/answer.ts'
+import { pointer } from '../http/pointer.ts'
+import { MASK } from '../mask.ts'
 import { isObject, type Members } from './members.ts'
-import { pointer } from './pointer.ts'
 
 export type Kept = { body: unknown; faults: Fault[] }
 

@@ -1,6 +1,6 @@
-import type { Fault } from './answer.ts'
+import type { Fault } from '../http/answer.ts'
+import { pointer } from '../http/pointer.ts'
 import type { Facts } from './noun.ts'
-import { pointer } from './pointer.ts'
 
 /** What is wrong with the id of a source in a record that speaks of it. What is no string its shape refuses. */
 export function unknownSource(

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { type Destination, destinationShape, storedDestination } from '../schemas/settings.ts'
+import { type Destination, destinationShape, storedDestination } from '../../schemas/settings.ts'
 import { destinationFaults } from './destination-rules.ts'
 import { forbiddenUrls, urlsOf } from './forbidden-urls.ts'
 import { namedId } from './id.ts'

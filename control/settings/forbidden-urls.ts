@@ -1,8 +1,8 @@
-import { MAX_WEBHOOKS } from '../schemas/settings.ts'
-import type { Fault } from './answer.ts'
+import { MAX_WEBHOOKS } from '../../schemas/settings.ts'
+import type { Fault } from '../http/answer.ts'
+import { pointer } from '../http/pointer.ts'
 import { isObject, type Members } from './members.ts'
 import type { Unreachable } from './noun.ts'
-import { pointer } from './pointer.ts'
 
 /** The URLs of a destination's webhooks to look up beforehand, as they are; those past the limit are faulty for that already. */
 export const urlsOf = (body: unknown): string[] =>

@@ -1,10 +1,10 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Logger } from '../log.ts'
+import type { Logger } from '../../log.ts'
 import { type Answer, problem } from './answer.ts'
 import type { Code } from './codes.ts'
-import { send } from './http.ts'
+import { send } from './serve.ts'
 
 export const notFound = problem({
   code: 'not_found',

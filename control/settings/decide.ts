@@ -1,6 +1,6 @@
+import type { Refusal } from '../http/refusal.ts'
 import { check, idTaken } from './check.ts'
 import type { Facts, Made, Noun, Replaceable, Stamp, Unreachable } from './noun.ts'
-import type { Refusal } from './refusal.ts'
 
 /** What a write comes to: the record to write, `null` to remove it, and what there was before; or why not. */
 export type Decided<T> = { id: string; record: T | null; old: T | undefined } | { refusal: Refusal }

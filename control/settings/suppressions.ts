@@ -1,6 +1,11 @@
 import type { z } from 'zod'
-import { EVERY_SOURCE, type Suppression, storedSuppression, suppressionShape } from '../schemas/settings.ts'
-import type { Fault } from './answer.ts'
+import {
+  EVERY_SOURCE,
+  type Suppression,
+  storedSuppression,
+  suppressionShape,
+} from '../../schemas/settings.ts'
+import type { Fault } from '../http/answer.ts'
 import { hashedId } from './id.ts'
 import type { Facts, Noun } from './noun.ts'
 import { unknownSource } from './unknown-source.ts'

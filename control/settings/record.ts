@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type { OutRecord } from '../kafka/produce.ts'
-import { type Keys, mapSecrets, seal } from '../schemas/seal.ts'
-import type { Kind } from '../schemas/settings.ts'
-import { CONFIG } from '../schemas/topics.ts'
+import type { OutRecord } from '../../kafka/produce.ts'
+import { type Keys, mapSecrets, seal } from '../../schemas/seal.ts'
+import type { Kind } from '../../schemas/settings.ts'
+import { CONFIG } from '../../schemas/topics.ts'
 
 /** How a setting is written to topic `config`: JSON with its secrets sealed; `null` is a tombstone. */
 export function configRecord(

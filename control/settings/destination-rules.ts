@@ -1,7 +1,7 @@
-import type { Destination } from '../schemas/settings.ts'
-import type { Fault } from './answer.ts'
+import type { Destination } from '../../schemas/settings.ts'
+import type { Fault } from '../http/answer.ts'
+import { pointer } from '../http/pointer.ts'
 import type { Members } from './members.ts'
-import { pointer } from './pointer.ts'
 import { rotated, rotationFaults } from './rotation.ts'
 
 type By = { old: Destination | undefined; now: string }

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import { type Source, sourceShape, storedSource } from '../schemas/settings.ts'
-import type { Fault } from './answer.ts'
+import { type Source, sourceShape, storedSource } from '../../schemas/settings.ts'
+import type { Fault } from '../http/answer.ts'
 import { namedId } from './id.ts'
 import { createFields, type Facts, type Replaceable, replaceFields } from './noun.ts'
 

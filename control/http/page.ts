@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { idShape } from '../schemas/settings.ts'
+import { idShape } from '../../schemas/settings.ts'
 
 export const pageShape = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1_000).default(100).describe('At most so many items.'),

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { countRefusedConnection } from './metrics.ts'
+import { countRefusedConnection } from '../metrics.ts'
 import { isStreamed } from './operation.ts'
 
 /** What clients may take of this process, nearly all of it before they have shown a token. Times in milliseconds. */

@@ -1,5 +1,9 @@
 import { z } from 'zod'
-import { type Answer, etag } from './answer.ts'
+import { type Answer, etag } from '../http/answer.ts'
+import { type Asked, json, type Operation, operation } from '../http/operation.ts'
+import { page, pageOf, pageShape } from '../http/page.ts'
+import { ifMatch, versionAsked, versionNeeded } from '../http/precondition.ts'
+import { answerTo } from '../http/refusal.ts'
 import { create, type Decided, remove, replace } from './decide.ts'
 import { dryRunShape } from './dry-run.ts'
 import {
@@ -10,11 +14,7 @@ import {
   type Stamp,
   type Unreachable,
 } from './noun.ts'
-import { type Asked, json, type Operation, operation } from './operation.ts'
 import { shown } from './outcome.ts'
-import { page, pageOf, pageShape } from './page.ts'
-import { ifMatch, versionAsked, versionNeeded } from './precondition.ts'
-import { answerTo } from './refusal.ts'
 import type { Moment } from './write.ts'
 
 /** What a decision goes by beside the settings. */

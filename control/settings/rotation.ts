@@ -1,5 +1,5 @@
-import type { Destination } from '../schemas/settings.ts'
-import type { Fault } from './answer.ts'
+import type { Destination } from '../../schemas/settings.ts'
+import type { Fault } from '../http/answer.ts'
 import type { Members } from './members.ts'
 
 /** What a client gives of a destination's secrets, its masks replaced. Nothing is known of their types yet. */

@@ -1,8 +1,8 @@
-import type { FencedWriter } from '../kafka/fenced.ts'
-import type { OutRecord } from '../kafka/produce.ts'
-import type { Table } from '../kafka/table.ts'
-import type { Logger } from '../log.ts'
-import type { Refusal } from './refusal.ts'
+import type { FencedWriter } from '../../kafka/fenced.ts'
+import type { OutRecord } from '../../kafka/produce.ts'
+import type { Table } from '../../kafka/table.ts'
+import type { Logger } from '../../log.ts'
+import type { Refusal } from '../http/refusal.ts'
 
 export type Conditions = {
   /** All that decisions go by. */

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import type { Settings } from '../schemas/follow.ts'
-import { idShape, type Kind } from '../schemas/settings.ts'
-import type { Fault } from './answer.ts'
-import type { Code } from './codes.ts'
+import type { Settings } from '../../schemas/follow.ts'
+import { idShape, type Kind } from '../../schemas/settings.ts'
+import type { Fault } from '../http/answer.ts'
+import type { Code } from '../http/codes.ts'
 import type { Members } from './members.ts'
 
 /** What is known when a write is decided. */

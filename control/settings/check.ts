@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import type { Fault } from './answer.ts'
-import { faultsOf } from './faults.ts'
+import type { Fault } from '../http/answer.ts'
+import { faultsOf } from '../http/faults.ts'
 import { keepMasked } from './keep.ts'
 import { isObject } from './members.ts'
 import type { Facts, Noun, Stamp, Unreachable } from './noun.ts'

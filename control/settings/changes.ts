@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { mapSecrets } from '../schemas/seal.ts'
+import { mapSecrets } from '../../schemas/seal.ts'
+import { pointer } from '../http/pointer.ts'
 import { isObject } from './members.ts'
-import { pointer } from './pointer.ts'
 
 /** By JSON pointer, what a field was and is; `changed`: that is not to be told. */
 export type Changes = Record<string, { from?: unknown; to?: unknown } | 'changed'>
