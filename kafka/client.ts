@@ -6,6 +6,7 @@ import type { KafkaConfig } from '../config.ts'
 import type { Logger } from '../log.ts'
 import { CompressionCodecs, CompressionTypes, Kafka, logLevel } from './kafkajs.ts'
 import { joinUntilJoined } from './membership.ts'
+import { followMoves } from './moves.ts'
 import { encodeOurselves } from './produce-request.ts'
 import { settingsOf } from './refusal.ts'
 import { tlsOptions } from './tls.ts'
@@ -19,6 +20,7 @@ CompressionCodecs[CompressionTypes.ZSTD] = () => ({
 
 encodeOurselves()
 joinUntilJoined()
+followMoves()
 
 /** A client of one cluster; topics and groups are named without the prefix everywhere but here. */
 export type Connection = {

@@ -69,8 +69,8 @@ export async function openTable(options: TableOptions): Promise<Table> {
       Math.max(positions.get(payload.partition) ?? 0, Number(payload.lastOffset) + 1),
     )
   })
-  consumer.on(consumer.events.FETCH, () => {
-    fetchedAt = performance.now()
+  consumer.on(consumer.events.FETCH, ({ payload }) => {
+    if (payload.numberOfBatches > 0) fetchedAt = performance.now()
   })
   consumer.on(consumer.events.GROUP_JOIN, () => {
     behind = true

@@ -75,8 +75,8 @@ export async function openTail(options: TailOptions): Promise<Tail> {
     for (const [topic, partitions] of Object.entries(payload.memberAssignment))
       for (const partition of partitions) goOn(topic, partition)
   })
-  consumer.on(consumer.events.FETCH, () => {
-    fetchedAt = performance.now()
+  consumer.on(consumer.events.FETCH, ({ payload }) => {
+    if (payload.numberOfBatches > 0) fetchedAt = performance.now()
   })
   // also told of batches that hold nothing but a transaction's marker, which no handler sees
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) =>

@@ -11,15 +11,16 @@ export async function ensureJournal(kafka: KafkaConfig, log: Logger): Promise<vo
   for (const line of await createTopics(connection, [journal], config)) log.warn(`topic differs: ${line}`)
 }
 
-/** The same on a broker that a run of tests or benches has for itself. */
-export function ensureOwnJournal(broker: string): Promise<void> {
+/** The same on brokers that a run of tests or benches has for itself, with a copy on each. */
+export function ensureOwnJournal(list: string): Promise<void> {
+  const brokers = list.split(',')
   const alone = {
-    brokers: [broker],
+    brokers,
     ssl: false,
     sasl: undefined,
     topicPrefix: '',
     partitions: 1,
-    replication: 1,
+    replication: brokers.length,
   }
   return ensureJournal(alone, createLog({ role: 'start', level: 'silent' }))
 }

@@ -1,0 +1,100 @@
+import { createRequire } from 'node:module'
+import { expect, test, vi } from 'vitest'
+import '../../kafka/client.ts' // has the client follow moves
+import { until } from '../helpers/until.ts'
+
+const require = createRequire(import.meta.url)
+const ConsumerGroup = require('kafkajs/src/consumer/consumerGroup')
+const Runner = require('kafkajs/src/consumer/runner')
+const { KafkaJSConnectionError, KafkaJSProtocolError } = require('kafkajs/src/errors')
+const { createErrorFromCode } = require('kafkajs/src/protocol/error')
+
+const NOT_LEADER = 6
+const LOADING = 14
+const NOT_COORDINATOR = 16
+const REBALANCING = 27
+const gone = () => new KafkaJSConnectionError('Connection error', { code: 'ECONNREFUSED' })
+const quiet = { namespace: () => quiet, debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+function member(coordinator: object, next: object = {}) {
+  const cluster = { refreshMetadata: vi.fn(async () => {}), findGroupCoordinator: vi.fn(async () => next) }
+  const options = { cluster, groupId: 'work', topics: [], logger: quiet, retry: { retries: 0 } }
+  const group = new ConsumerGroup({ ...options, instrumentationEmitter: { emit: () => {} } })
+  const joinAndSync = vi.fn(async () => {})
+  Object.assign(group, { coordinator, memberId: 'me', generationId: 3, lastRequest: 0, joinAndSync })
+  group.offsetManager = { coordinator, commitOffsets: async () => coordinator }
+  return { group, cluster, joinAndSync }
+}
+
+test.each([
+  ['is gone', gone()],
+  ['does not coordinate the group any more', createErrorFromCode(NOT_COORDINATOR)],
+  ['loads the group', createErrorFromCode(LOADING)],
+])(
+  'a coordinator that %s is found anew at the next heartbeat, and the member stays one',
+  async (_, error) => {
+    const next = { heartbeat: vi.fn(async () => {}) }
+    const { group, joinAndSync } = member({ heartbeat: () => Promise.reject(error) }, next)
+    await group.heartbeat({ interval: 0 })
+    await until(() => group.coordinator === next)
+    expect(group.offsetManager.coordinator).toBe(next)
+    await group.heartbeat({ interval: 0 })
+    expect(next.heartbeat).toHaveBeenCalledWith({ groupId: 'work', memberId: 'me', groupGenerationId: 3 })
+    expect(joinAndSync).not.toHaveBeenCalled()
+  },
+)
+
+test('a heartbeat does not wait for a coordinator that nobody knows yet', async () => {
+  const { group, cluster } = member({ heartbeat: () => Promise.reject(gone()) })
+  cluster.findGroupCoordinator.mockReturnValue(new Promise(() => {}))
+  await group.heartbeat({ interval: 0 })
+  await group.heartbeat({ interval: 0 })
+  expect(cluster.findGroupCoordinator).toHaveBeenCalledOnce()
+})
+
+test('a rebalance is still told of', async () => {
+  const rebalancing = createErrorFromCode(REBALANCING)
+  const { group } = member({ heartbeat: () => Promise.reject(rebalancing) })
+  await expect(group.heartbeat({ interval: 0 })).rejects.toBe(rebalancing)
+})
+
+test('a refused commit has the coordinator found anew', async () => {
+  const next = {}
+  const { group } = member({}, next)
+  group.offsetManager.commitOffsets = () => Promise.reject(gone())
+  await expect(group.commitOffsets({})).rejects.toThrow('Connection error')
+  await until(() => group.coordinator === next)
+})
+
+test.each([
+  ['whose leader has moved', createErrorFromCode(NOT_LEADER)],
+  ['whose broker is gone', gone()],
+])('after a fetch of a partition %s the leaders are asked for, and nobody joins again', async (_, error) => {
+  const { group, cluster, joinAndSync } = member({})
+  await group.recoverFromFetch(error)
+  expect(cluster.refreshMetadata).toHaveBeenCalled()
+  expect(joinAndSync).not.toHaveBeenCalled()
+})
+
+test('while no broker answers a fetch gives nothing, and the next one tries again', async () => {
+  const { group, cluster } = member({})
+  cluster.refreshMetadata.mockRejectedValue(gone())
+  await expect(group.recoverFromFetch(gone())).resolves.toBeUndefined()
+})
+
+test('other failures of a fetch are the client’s own affair', async () => {
+  const { group } = member({})
+  const refused = new KafkaJSProtocolError({ type: 'TOPIC_AUTHORIZATION_FAILED', message: 'no' })
+  await expect(group.recoverFromFetch(refused)).rejects.toBe(refused)
+})
+
+test('a fetch says how many partitions have answered', async () => {
+  const fetched: unknown[] = []
+  const emit = (name: string, { numberOfBatches }: { numberOfBatches: number }) =>
+    name === 'consumer.fetch' && fetched.push(numberOfBatches)
+  const runner = { running: true, instrumentationEmitter: { emit }, heartbeat: async () => {} }
+  const fetch = Runner.prototype.fetch
+  await fetch.call({ ...runner, consumerGroup: { fetch: async () => [] } }, '1')
+  await fetch.call({ ...runner, consumerGroup: { fetch: async () => [{}, {}] } }, '1')
+  expect(fetched).toEqual([0, 2])
+})

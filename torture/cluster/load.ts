@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Agent } from 'undici'
+import { post } from '../../test/helpers/fleet.ts'
+
+/** One call; times in ms of `performance.now()`. */
+export type Call = {
+  messageId: string
+  userId: string
+  /** When it was made, by plan: a load that falls behind does not hide it. */
+  madeAt: number
+  /** When it was answered with 200; undefined until then. */
+  acceptedAt: number | undefined
+}
+
+export type OpenLoad = {
+  calls: readonly Call[]
+  /** Requests that were not answered with 200, by why. */
+  refused: ReadonlyMap<string, number>
+  /** Makes no more calls; resolves when each that was made is accepted. */
+  drain(): Promise<void>
+}
+
+const PATIENCE_MS = 15_000
+const TICK_MS = 5
+const AGAIN_MS = 100
+const USERS = 500
+
+/**
+ * Calls at a rate that does not give way, to several instances in turn, as a load balancer sends them: what is not accepted goes to the next
+ * one, with the same id, after the time that the answer names.
+ */
+export function startOpenLoad({
+  urls,
+  writeKey,
+  perSecond,
+}: {
+  urls: readonly string[]
+  writeKey: string
+  perSecond: number
+}): OpenLoad {
+  const dispatcher = new Agent({ connections: 256 })
+  const calls: Call[] = []
+  const refused = new Map<string, number>()
+  const open = new Set<Promise<void>>()
+  const start = performance.now()
+
+  async function attempt(url: string, { messageId, userId }: Call): Promise<number | undefined> {
+    const event = { type: 'track', userId, event: 'Ordered', messageId }
+    const body = JSON.stringify({ writeKey, ...event, properties: { text: 'x'.repeat(500) } })
+    try {
+      const signal = AbortSignal.timeout(PATIENCE_MS)
+      const { status, code, retryAfter } = await post(`${url}/v1/track`, { body, dispatcher, signal })
+      if (status === 200) return undefined
+      count(`${status} ${code}`)
+      return retryAfter ?? AGAIN_MS
+    } catch (error) {
+      count(error instanceof Error && 'code' in error ? String(error.code) : String(error))
+      return AGAIN_MS
+    }
+  }
+
+  const count = (why: string) => refused.set(why, (refused.get(why) ?? 0) + 1)
+
+  async function make(call: Call, first: number): Promise<void> {
+    for (let turn = first; ; turn++) {
+      const wait = await attempt(urls[turn % urls.length] ?? '', call)
+      if (wait === undefined) break
+      await sleep(wait)
+    }
+    call.acceptedAt = performance.now()
+  }
+
+  const timer = setInterval(() => {
+    for (const now = performance.now(); ; ) {
+      const madeAt = start + (calls.length * 1_000) / perSecond
+      if (madeAt > now) return
+      const number = calls.length
+      const ids = { messageId: `call-${number}`, userId: `user-${number % USERS}` }
+      const call: Call = { ...ids, madeAt, acceptedAt: undefined }
+      const making = make(call, number).finally(() => open.delete(making))
+      calls.push(call)
+      open.add(making)
+    }
+  }, TICK_MS)
+
+  return {
+    calls,
+    refused,
+    async drain() {
+      clearInterval(timer)
+      await Promise.all(open)
+      await dispatcher.close()
+    },
+  }
+}

@@ -1,0 +1,163 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import got from 'got'
+import { writeSection } from '../../bench/results.ts'
+import { readConfig } from '../../config.ts'
+import { connect } from '../../kafka/client.ts'
+import { archiveFlags } from '../../local/archive.ts'
+import { cacheFolder } from '../../local/cache.ts'
+import { startCluster } from '../../local/cluster.ts'
+import { kafkaJars, registryApp } from '../../local/jars.ts'
+import { findJava } from '../../local/java.ts'
+import { ensureOwnJournal } from '../../local/journal.ts'
+import { startRegistry } from '../../local/registry.ts'
+import { killAllTied } from '../../local/tied.ts'
+import { createLog } from '../../log.ts'
+import { until } from '../../test/helpers/until.ts'
+import { account, holds } from '../account.ts'
+import { openKafka } from '../read.ts'
+import { destination } from '../settings.ts'
+import { watchBrokers } from './brokers.ts'
+import { type Fault, faults } from './faults.ts'
+import { startInstances } from './instances.ts'
+import { startOpenLoad } from './load.ts'
+import { type Phase, pausesIn } from './pauses.ts'
+import { startReceivers } from './receivers.ts'
+import { report } from './report.ts'
+
+const USAGE = `npm run cluster             three brokers and two of each process, struck one fault after another under load; how long deliveries pause
+  --rate N      calls a second (default: 200)
+  --only TEXT   only the faults whose names have this
+  --write       puts the result into bench/RESULTS.md
+`
+
+const NODES = 3
+const COPIES = 2
+const DESTINATIONS = ['one', 'other']
+const WRITE_KEY = 'cluster-write-key'
+const CALM_MS = 5_000
+const SETTLE_MS = 120_000
+
+function options() {
+  const text = { type: 'string' } as const
+  const { values } = parseArgs({ options: { rate: text, only: text, write: { type: 'boolean' } } })
+  const { rate = '200', only = '', write = false } = values
+  if (!(Number(rate) > 0)) throw new Error('--rate is a number above 0')
+  return { perSecond: Number(rate), only, write }
+}
+
+const begun = performance.now()
+const say = (text: string) =>
+  process.stderr.write(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(7)} s  ${text}\n`)
+
+/** Brokers and a registry whose schemas have a copy on each; their data is thrown away. */
+async function startKafka(closing: AsyncDisposableStack) {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-cluster-'))
+  closing.defer(() => rm(folder, { recursive: true, force: true }))
+  const java = await findJava(process.env)
+  const cache = await cacheFolder(process.env)
+  const cluster = closing.adopt(
+    await startCluster({
+      nodes: NODES,
+      directory: folder,
+      java: java.program,
+      jars: await kafkaJars(cache, say),
+      jvmFlags: await archiveFlags({ java, cache, name: 'kafka' }),
+    }),
+    (it) => it.kill(),
+  )
+  const registry = await startRegistry({
+    brokers: cluster.brokers,
+    java: java.program,
+    jar: await registryApp(cache, say),
+    directory: folder,
+    ensureJournal: ensureOwnJournal,
+    jvmFlags: await archiveFlags({ java, cache, name: 'registry' }),
+  })
+  closing.defer(async () => void (await registry.kill()))
+  return { cluster, registryUrl: registry.url }
+}
+
+async function run(): Promise<boolean> {
+  const { perSecond, only, write } = options()
+  await using closing = new AsyncDisposableStack()
+  const { cluster, registryUrl } = await startKafka(closing)
+  const env = {
+    KAFKA_BROKERS: cluster.brokers,
+    REPLICATION: String(NODES),
+    SCHEMA_REGISTRY_URL: registryUrl,
+    HOST: '127.0.0.1',
+    CONTROL_TOKEN: randomBytes(16).toString('hex'),
+    CONFIG_KEY: randomBytes(32).toString('base64'),
+    EGRESS_ALLOW: '127.0.0.0/8',
+    LOG_LEVEL: process.env.CLUSTER_LOG === 'all' ? 'debug' : 'info',
+  }
+  const receivers = closing.adopt(await startReceivers(DESTINATIONS), (it) => it.close())
+  const instances = await startInstances(env, COPIES)
+  closing.defer(async () => void (await Promise.all(instances.map((instance) => instance.kill()))))
+  const urlsOf = (role: string) =>
+    instances.filter((instance) => instance.role === role).map(({ url }) => url)
+  const put = (path: string, json: object) =>
+    got.post(`${urlsOf('control')[0]}/api/${path}`, {
+      json,
+      headers: { authorization: `Bearer ${env.CONTROL_TOKEN}` },
+    })
+  await put('sources', { id: 'shop', name: 'Shop', writeKey: WRITE_KEY })
+  for (const { id, url } of receivers.urls) await put('destinations', destination(id, [url]))
+  await sleep(2_000) // a change is followed within a second
+  const kafka = openKafka({ env })
+  const log = createLog({ role: 'start', level: 'silent' })
+  const connection = connect(readConfig(env, 'router').kafka, { clientId: 'cluster', log })
+  const brokers = closing.adopt(await watchBrokers(connection, cluster), (it) => it.close())
+  say(`${NODES} brokers and ${COPIES} of each process are ready; ${perSecond} calls a second`)
+
+  const load = startOpenLoad({ urls: urlsOf('ingest'), writeKey: WRITE_KEY, perSecond })
+  await sleep(CALM_MS) // what is compiled late is compiled
+  const of = { ...receivers, ...load, destinations: DESTINATIONS }
+  const phases: Phase[] = []
+  for (const fault of faults({ cluster, brokers, instances })) {
+    if (fault.name !== 'nothing' && !fault.name.includes(only)) continue
+    phases.push(await strike(fault))
+  }
+
+  async function strike({ name, strike }: Fault): Promise<Phase> {
+    const from = performance.now()
+    say(`${name}; load of the machine ${loadavg()[0]?.toFixed(1)}`)
+    await strike()
+    await sleep(CALM_MS)
+    const { accept, deliver, gap } = pausesIn({ name, from, to: performance.now() - CALM_MS }, of)
+    say(
+      `    accept p99 ${accept.p99.toFixed(0)} max ${accept.max.toFixed(0)}, deliver p50 ${deliver.p50.toFixed(0)} p99 ${deliver.p99.toFixed(0)} max ${deliver.max.toFixed(0)}, gap ${gap.toFixed(0)} ms`,
+    )
+    return { name, from, to: performance.now() }
+  }
+
+  await load.drain()
+  say(`${load.calls.length} calls accepted`)
+  await until(async () => (await kafka.unsettled()) === 0, { timeout: SETTLE_MS }).catch(() =>
+    say('not all is settled'),
+  )
+  const accepted = new Set(load.calls.map(({ messageId }) => messageId))
+  const answered = receivers.arrivals
+  const result = account({ ...(await kafka.topics()), accepted, answered, steady: DESTINATIONS })
+  const rows = phases.map((phase) => ({ ...phase, pauses: pausesIn(phase, of) }))
+  const text = report({ perSecond, rows, result, refused: load.refused })
+  process.stdout.write(`## cluster\n\n${text}\n`)
+  if (write) await writeSection('cluster', text)
+  return holds(result)
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void killAllTied().then(() => process.exit(130)))
+
+try {
+  process.exitCode = (await run()) ? 0 : 1
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.stack : error}\n\n${USAGE}`)
+  await killAllTied()
+  process.exitCode = 2
+}

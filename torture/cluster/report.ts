@@ -1,0 +1,45 @@
+import { markdownTable } from '../../bench/stats.ts'
+import type { Account } from '../account.ts'
+import type { Pauses, Phase } from './pauses.ts'
+
+export type Run = {
+  perSecond: number
+  rows: readonly (Phase & { pauses: Pauses })[]
+  result: Account
+  refused: ReadonlyMap<string, number>
+}
+
+const seconds = (ms: number) => (ms / 1_000).toFixed(2)
+const count = (figure: number) => figure.toLocaleString('en-US')
+
+export function report({ perSecond, rows, result, refused }: Run): string {
+  const head = [
+    'fault',
+    'calls',
+    'until accepted: p99',
+    'max',
+    'then until delivered: p50',
+    '**p99**',
+    'p99.9',
+    'max',
+    'longest without any POST',
+    'POSTs again',
+  ]
+  const table = rows.map(({ name, pauses: { calls, accept, deliver, gap, again } }) => [
+    name,
+    count(calls),
+    ...[accept.p99, accept.max, deliver.p50].map(seconds),
+    `**${seconds(deliver.p99)}**`,
+    ...[deliver.p999, deliver.max, gap].map(seconds),
+    count(again),
+  ])
+  const { missing } = result
+  const lost = missing.accepted.length + missing.unrouted.length + missing.unsettled.length
+  const requests = [...refused].map(([why, times]) => `${why}: ${times}`).join(', ')
+  return `\`npm run cluster\`: three brokers (replication 3, two in sync wanted), two of each process, ${perSecond} calls a second, come what may, to both ingests in turn, each for two destinations, all on this
+machine. Seconds; those of a fault are of the calls that were made from its beginning until 5 s after all was whole again.
+
+${markdownTable(head, table)}
+
+${count(result.accepted)} calls were accepted, **${lost} of them lost**; ${count(result.delivered)} deliveries, ${count(result.again)} POSTs again with the same \`X-Delivery-Id\`, ${missing.strangeIds.length} with another. Requests that were not answered with 200, and sent again: ${requests || 'none'}.`
+}
