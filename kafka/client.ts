@@ -10,6 +10,7 @@ import { followMoves } from './moves.ts'
 import { encodeOurselves } from './produce-request.ts'
 import { settingsOf } from './refusal.ts'
 import { tlsOptions } from './tls.ts'
+import { closeUnanswered } from './unanswered.ts'
 
 // what other writers, or a topic's compression.type, may bring in: kafkajs itself has gzip alone
 const zstd = { compress: promisify(zstdCompress), decompress: promisify(zstdDecompress) }
@@ -21,6 +22,7 @@ CompressionCodecs[CompressionTypes.ZSTD] = () => ({
 encodeOurselves()
 joinUntilJoined()
 followMoves()
+closeUnanswered()
 
 /** A client of one cluster; topics and groups are named without the prefix everywhere but here. */
 export type Connection = {
@@ -44,10 +46,11 @@ export function connect(
     ssl: tlsOptions(config.ssl),
     logLevel: logLevel.INFO,
     logCreator: forwardTo(log),
-    // bounded waits: after an outage of any length work goes on within two seconds of Kafka's return
-    retry: { initialRetryTime: 100, maxRetryTime: 2_000, retries: 10 },
+    // bounded waits: after an outage of any length, and after a leader has moved, work goes on half a second later
+    retry: { initialRetryTime: 100, maxRetryTime: 500, retries: 30 },
     connectionTimeout: 3_000,
-    requestTimeout: 30_000,
+    // as long as a broker's machine may be lost without a word before it counts as gone
+    requestTimeout: 10_000,
   }
   return {
     kafka: new Kafka(config.sasl ? { ...options, sasl: sasl(config.sasl) } : options),

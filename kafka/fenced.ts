@@ -59,7 +59,8 @@ export function createFencedWriter(options: {
       transactionalId,
       idempotent: true,
       maxInFlightRequests: 1,
-      retry: { retries: 5 },
+      // members that contend for the id come apart the more they wait
+      retry: { maxRetryTime: 2_000, retries: 5 },
     })
     await fresh.connect()
     // begins no transaction that writes; it takes the id over, from when on others are fenced

@@ -34,7 +34,7 @@ export async function createSender({ kafka, log }: Connection): Promise<Sender> 
     const fresh = kafka.producer({
       idempotent: true,
       maxInFlightRequests: 1,
-      retry: { initialRetryTime: 100, maxRetryTime: 2_000, retries: Number.MAX_SAFE_INTEGER },
+      retry: { initialRetryTime: 100, maxRetryTime: 500, retries: Number.MAX_SAFE_INTEGER },
       createPartitioner: () => placeOf,
     })
     try {

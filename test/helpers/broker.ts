@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { archiveFlags } from '../../local/archive.ts'
 import { type Broker, type BrokerOptions, startBroker } from '../../local/broker.ts'
 import { cacheFolder } from '../../local/cache.ts'
+import { type Cluster, startCluster } from '../../local/cluster.ts'
 import { kafkaJars } from '../../local/jars.ts'
 import { findJava } from '../../local/java.ts'
 import { closing } from './cluster.ts'
@@ -23,17 +24,9 @@ export const ownBroker = async (): Promise<OwnBroker> => closing(await startOwnB
 export async function startOwnBroker(
   more: Pick<BrokerOptions, 'port' | 'controllerPort' | 'more' | 'scram'> = {},
 ): Promise<OwnBroker> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
-  const cache = await cacheFolder(process.env)
-  const java = await findJava(process.env)
+  const { folder, ...kafka } = await ownFolder()
   const own = {
-    now: await startBroker({
-      directory: join(folder, 'kafka'),
-      java: java.program,
-      jars: await kafkaJars(cache, () => undefined),
-      jvmFlags: await archiveFlags({ java, cache, name: 'kafka' }),
-      ...more,
-    }),
+    now: await startBroker({ directory: join(folder, 'kafka'), ...kafka, ...more }),
     async restart(how: 'kill' | 'stop') {
       await own.now[how]()
       own.now = await own.now.again()
@@ -44,4 +37,29 @@ export async function startOwnBroker(
     },
   }
   return own
+}
+
+/** Three that are gone at the end of the test, with a copy of each topic on each. */
+export async function ownCluster(): Promise<Cluster> {
+  const { folder, ...kafka } = await ownFolder()
+  const cluster = await startCluster({ nodes: 3, directory: folder, ...kafka })
+  closing({
+    async close() {
+      await cluster.kill()
+      await rm(folder, { recursive: true, force: true })
+    },
+  })
+  return cluster
+}
+
+async function ownFolder() {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
+  const cache = await cacheFolder(process.env)
+  const java = await findJava(process.env)
+  return {
+    folder,
+    java: java.program,
+    jars: await kafkaJars(cache, () => undefined),
+    jvmFlags: await archiveFlags({ java, cache, name: 'kafka' }),
+  }
 }

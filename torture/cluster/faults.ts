@@ -11,6 +11,8 @@ export type Parts = { cluster: Cluster; brokers: Brokers; instances: readonly In
 
 /** How long a killed broker is away. */
 const AWAY_MS = 10_000
+/** How long one says nothing, with its connections open, as if its machine were lost. */
+const SILENT_MS = 30_000
 /** Between two ends of a rolling restart. */
 const APART_MS = 2_000
 
@@ -18,17 +20,31 @@ const APART_MS = 2_000
 export function faults({ cluster, brokers, instances }: Parts): readonly Fault[] {
   const killed = new Set<number>()
 
-  /** The one that leads the most partitions, of those that have not been killed yet. */
-  async function killLeader(): Promise<void> {
+  /** The one that leads the most partitions, without some. */
+  async function leader(without: ReadonlySet<number>): Promise<number> {
     const leads = await brokers.leads()
+    process.stderr.write(`    brokers lead ${leads.join(', ')} partitions\n`)
     const [index = 0] = [...leads.keys()]
-      .filter((each) => !killed.has(each))
+      .filter((each) => !without.has(each))
       .sort((one, other) => (leads[other] ?? 0) - (leads[one] ?? 0))
+    return index
+  }
+
+  async function killLeader(): Promise<void> {
+    const index = await leader(killed)
     killed.add(index)
-    process.stderr.write(`    broker ${index + 1}; they lead ${leads.join(', ')} partitions\n`)
     await cluster.nodes[index]?.kill()
     await sleep(AWAY_MS)
     await cluster.restart(index)
+    await brokers.inSync()
+  }
+
+  async function silenceLeader(): Promise<void> {
+    const pid = cluster.nodes[await leader(new Set())]?.pid
+    if (pid === undefined) return
+    process.kill(pid, 'SIGSTOP')
+    await sleep(SILENT_MS)
+    process.kill(pid, 'SIGCONT')
     await brokers.inSync()
   }
 
@@ -54,6 +70,7 @@ export function faults({ cluster, brokers, instances }: Parts): readonly Fault[]
       name: `SIGKILL of a broker, ${['first', 'second', 'third'][index]}`,
       strike: killLeader,
     })),
+    { name: 'a broker says nothing for 30 s (SIGSTOP)', strike: silenceLeader },
     { name: 'rolling restart of the brokers (SIGTERM)', strike: rollBrokers },
     { name: 'rolling restart of the processes (SIGTERM)', strike: rollProcesses },
     ...ROLES.map((role) => ({

@@ -47,8 +47,8 @@ async function startInstance(role: Role, env: Readonly<Record<string, string>>):
       args: [...NODE_FLAGS, `${role}/main.ts`],
       env: { PATH: process.env.PATH, ...env },
       onLine: (line) => {
-        const isLoud = process.env.CLUSTER_LOG === 'all' || /"level":"(error|fatal)"/.test(line)
-        if (isLoud) process.stderr.write(`    ${role}:${port} ${line.slice(0, 600)}\n`)
+        if (/"level":"(error|fatal)"/.test(line))
+          process.stderr.write(`    ${role}:${port} ${line.slice(0, 600)}\n`)
       },
     })
   }

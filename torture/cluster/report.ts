@@ -37,7 +37,7 @@ export function report({ perSecond, rows, result, refused }: Run): string {
   const lost = missing.accepted.length + missing.unrouted.length + missing.unsettled.length
   const requests = [...refused].map(([why, times]) => `${why}: ${times}`).join(', ')
   return `\`npm run cluster\`: three brokers (replication 3, two in sync wanted), two of each process, ${perSecond} calls a second, come what may, to both ingests in turn, each for two destinations, all on this
-machine. Seconds; those of a fault are of the calls that were made from its beginning until 5 s after all was whole again.
+machine. Seconds; those of a fault are of the calls that were made from its beginning until 3 s after all was whole again.
 
 ${markdownTable(head, table)}
 

@@ -1,0 +1,50 @@
+import { createRequire } from 'node:module'
+import type { Socket } from 'node:net'
+
+const require = createRequire(import.meta.url)
+
+/** What kafkajs has of a connection; the version is pinned, and a test holds this against it. */
+type Connection = {
+  host: string
+  port: number
+  socket: Socket | undefined
+  chunks: Buffer[]
+  bytesBuffered: number
+  bytesNeeded: number
+  rejectRequests(error: Error): void
+  disconnect(): Promise<boolean>
+}
+type Send = (this: Connection, request: object) => Promise<unknown>
+
+/** Of the length that each answer begins with. */
+const LENGTH_BYTES = 4
+
+/**
+ * A broker that has not answered a request in its time counts as gone: its connection is closed, as if it had done so. Left to itself
+ * kafkajs sends again on the same connection, to the leader that it knows of, for as long as the system keeps a connection to a machine that
+ * is lost: a quarter of an hour. For all clients in this process.
+ */
+export function closeUnanswered(): void {
+  const connection: { prototype: { send: Send } } = require('kafkajs/src/network/connection')
+  const { KafkaJSConnectionClosedError } = require('kafkajs/src/errors')
+  const { send } = connection.prototype
+  connection.prototype.send = async function (request) {
+    const { socket } = this
+    try {
+      return await send.call(this, request)
+    } catch (error) {
+      if (!(error instanceof Error) || error.name !== 'KafkaJSRequestTimeoutError') throw error
+      const closed = new KafkaJSConnectionClosedError(error.message, this)
+      // several requests may run out at once: only the first of them ends this connection
+      if (socket && socket === this.socket && !socket.destroyed) await end(this, closed)
+      throw closed
+    }
+  }
+}
+
+async function end(connection: Connection, error: Error): Promise<void> {
+  connection.rejectRequests(error)
+  connection.socket?.destroy()
+  Object.assign(connection, { chunks: [], bytesBuffered: 0, bytesNeeded: LENGTH_BYTES })
+  await connection.disconnect()
+}
