@@ -103,11 +103,17 @@ async function run(): Promise<boolean> {
   closing.defer(async () => void (await Promise.all(instances.map((instance) => instance.kill()))))
   const urlsOf = (role: string) =>
     instances.filter((instance) => instance.role === role).map(({ url }) => url)
+  /** Until it is there: a new cluster makes its own topics first. */
   const put = (path: string, json: object) =>
-    got.post(`${urlsOf('control')[0]}/api/${path}`, {
-      json,
-      headers: { authorization: `Bearer ${env.CONTROL_TOKEN}` },
-    })
+    until(
+      async () => {
+        const headers = { authorization: `Bearer ${env.CONTROL_TOKEN}` }
+        const url = `${urlsOf('control')[0]}/api/${path}`
+        const { statusCode } = await got.post(url, { json, headers, throwHttpErrors: false })
+        return statusCode === 201 || statusCode === 409
+      },
+      { timeout: 60_000, message: `${path} are made` },
+    )
   await put('sources', { id: 'shop', name: 'Shop', writeKey: WRITE_KEY })
   for (const { id, url } of receivers.urls) await put('destinations', destination(id, [url]))
   await sleep(2_000) // a change is followed within a second
