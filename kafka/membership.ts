@@ -23,6 +23,8 @@ const REBALANCE_IN_PROGRESS = 27
 
 /** Those between a join that was begun and one that has succeeded. */
 const outside = new WeakSet<Member>()
+/** When a topic has grown each of a member's fetches has it join. */
+const joining = new WeakMap<Member, Promise<void>>()
 
 /**
  * Makes kafkajs join again for as long as it is not in its group (docs/decisions/002). When a join fails with what may pass (a
@@ -31,19 +33,24 @@ const outside = new WeakSet<Member>()
  * for one, it would end for good.
  */
 export function joinUntilJoined(): void {
-  member.joinAndSync = async function (this: Member) {
-    outside.add(this)
-    try {
-      await joinAndSync.call(this)
-    } catch (error) {
-      if (error instanceof KafkaJSGroupCoordinatorNotFound)
-        throw createErrorFromCode(COORDINATOR_NOT_AVAILABLE)
-      throw error
-    }
-    outside.delete(this)
+  member.joinAndSync = function (this: Member) {
+    const underWay = joining.get(this) ?? join(this).finally(() => joining.delete(this))
+    joining.set(this, underWay)
+    return underWay
   }
   member.fetch = async function (this: Member, nodeId) {
     if (outside.has(this)) throw createErrorFromCode(REBALANCE_IN_PROGRESS)
     return fetch.call(this, nodeId)
   }
+}
+
+async function join(member: Member): Promise<void> {
+  outside.add(member)
+  try {
+    await joinAndSync.call(member)
+  } catch (error) {
+    if (error instanceof KafkaJSGroupCoordinatorNotFound) throw createErrorFromCode(COORDINATOR_NOT_AVAILABLE)
+    throw error
+  }
+  outside.delete(member)
 }

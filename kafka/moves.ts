@@ -34,6 +34,8 @@ const AWAY = new Set([
   'KafkaJSConnectionClosedError',
   'KafkaJSRequestTimeoutError',
   'KafkaJSBrokerNotFound',
+  // others wait for the connection too
+  'KafkaJSLockTimeout',
 ])
 /** It answers that another leads the partition, or that nobody does yet. */
 const LED_ELSEWHERE = new Set([

@@ -24,10 +24,13 @@ const RETRY_MS = 250
 /**
  * An idempotent producer with one send under way: with more, a lost response makes kafkajs reuse a sequence number for
  * other records, which the broker takes for duplicates, acknowledges and drops. For the same reason a producer whose
- * send has thrown is replaced: kafkajs has rolled its sequence numbers back, whether or not the broker wrote them.
+ * send has thrown, or had a request without an answer, is replaced: kafkajs has rolled its sequence numbers back, whether or not the broker
+ * wrote them.
  */
 export async function createSender({ kafka, log }: Connection): Promise<Sender> {
   let closed = false
+  /** Those with a request that was given up: the send may have gone on at another broker, and kafkajs still rolls back. */
+  const doubtful = new WeakSet<KafkaJsProducer>()
   let producer = await open()
 
   async function open(): Promise<KafkaJsProducer> {
@@ -37,6 +40,7 @@ export async function createSender({ kafka, log }: Connection): Promise<Sender> 
       retry: { initialRetryTime: 100, maxRetryTime: 500, retries: Number.MAX_SAFE_INTEGER },
       createPartitioner: () => placeOf,
     })
+    fresh.on(fresh.events.REQUEST_TIMEOUT, () => void doubtful.add(fresh))
     try {
       await fresh.connect()
       return fresh
@@ -80,6 +84,7 @@ export async function createSender({ kafka, log }: Connection): Promise<Sender> 
     let left = records
     while (left.length > 0 && !closed) {
       try {
+        if (doubtful.has(producer)) await replace()
         left = await attempt(left, settle)
       } catch (error) {
         if (closed) return

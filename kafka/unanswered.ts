@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 
 const require = createRequire(import.meta.url)
 
-/** What kafkajs has of a connection; the version is pinned, and a test holds this against it. */
+/** What kafkajs has of a connection; the version is pinned, and tests hold this against it. */
 type Connection = {
   host: string
   port: number
@@ -14,32 +14,42 @@ type Connection = {
   rejectRequests(error: Error): void
   disconnect(): Promise<boolean>
 }
-type Send = (this: Connection, request: object) => Promise<unknown>
+type Send = (this: Connection, request: { request: { apiKey: number } }) => Promise<unknown>
 
 /** Of the length that each answer begins with. */
 const LENGTH_BYTES = 4
+/** SaslHandshake, ApiVersions and SaslAuthenticate (Kafka's protocol guide, "Api Keys"): what a connection begins with. */
+const HANDSHAKE = new Set([17, 18, 36])
+
+const { KafkaJSConnectionError, KafkaJSConnectionClosedError } = require('kafkajs/src/errors')
 
 /**
  * A broker that has not answered a request in its time counts as gone: its connection is closed, as if it had done so. Left to itself
  * kafkajs sends again on the same connection, to the leader that it knows of, for as long as the system keeps a connection to a machine that
- * is lost: a quarter of an hour. For all clients in this process.
+ * is lost: a quarter of an hour. One that does not even answer what a connection begins with counts as one that cannot be connected to:
+ * then another broker is tried, where a closed connection would be made again, to the same one. For all clients in this process.
  */
 export function closeUnanswered(): void {
-  const connection: { prototype: { send: Send } } = require('kafkajs/src/network/connection')
-  const { KafkaJSConnectionClosedError } = require('kafkajs/src/errors')
-  const { send } = connection.prototype
-  connection.prototype.send = async function (request) {
+  const { prototype: connection }: { prototype: { send: Send } } = require('kafkajs/src/network/connection')
+  const { send } = connection
+  connection.send = async function (request) {
     const { socket } = this
     try {
       return await send.call(this, request)
     } catch (error) {
       if (!(error instanceof Error) || error.name !== 'KafkaJSRequestTimeoutError') throw error
-      const closed = new KafkaJSConnectionClosedError(error.message, this)
+      const gone = goneOf(this, request.request.apiKey, error.message)
       // several requests may run out at once: only the first of them ends this connection
-      if (socket && socket === this.socket && !socket.destroyed) await end(this, closed)
-      throw closed
+      if (socket && socket === this.socket && !socket.destroyed) await end(this, gone)
+      throw gone
     }
   }
+}
+
+function goneOf({ host, port }: Connection, apiKey: number, message: string): Error {
+  return HANDSHAKE.has(apiKey)
+    ? new KafkaJSConnectionError(message, { broker: `${host}:${port}` })
+    : new KafkaJSConnectionClosedError(message, { host, port })
 }
 
 async function end(connection: Connection, error: Error): Promise<void> {

@@ -41,8 +41,10 @@ const COPIES = 2
 const DESTINATIONS = ['one', 'other']
 const WRITE_KEY = 'cluster-write-key'
 const CALM_MS = 5_000
-/** What is made right before a fault is still under way in it, and none of the phase's that ends there. */
+/** What is made right before a fault is still under way in it, and counts with it; not with what ends there. */
 const UNDER_WAY_MS = 2_000
+/** At most, for what was made to be accepted. */
+const ACCEPT_MS = 120_000
 const SETTLE_MS = 120_000
 
 function options() {
@@ -133,7 +135,7 @@ async function run(): Promise<boolean> {
   }
 
   async function strike({ name, strike }: Fault): Promise<Phase> {
-    const from = performance.now()
+    const from = performance.now() - UNDER_WAY_MS
     say(`${name}; load of the machine ${loadavg()[0]?.toFixed(1)}`)
     await strike()
     await sleep(CALM_MS)
@@ -144,12 +146,13 @@ async function run(): Promise<boolean> {
     return { name, from, to: performance.now() - UNDER_WAY_MS }
   }
 
-  await load.drain()
-  say(`${load.calls.length} calls accepted`)
+  await Promise.race([load.drain(), sleep(ACCEPT_MS, undefined, { ref: false })])
+  const acceptedCalls = load.calls.filter(({ acceptedAt }) => acceptedAt !== undefined)
+  say(`${acceptedCalls.length} of ${load.calls.length} calls accepted`)
   await until(async () => (await kafka.unsettled()) === 0, { timeout: SETTLE_MS }).catch(() =>
     say('not all is settled'),
   )
-  const accepted = new Set(load.calls.map(({ messageId }) => messageId))
+  const accepted = new Set(acceptedCalls.map(({ messageId }) => messageId))
   const answered = receivers.arrivals
   const result = account({ ...(await kafka.topics()), accepted, answered, steady: DESTINATIONS })
   const rows = phases.map((phase) => ({ ...phase, pauses: pausesIn(phase, of) }))
