@@ -1,28 +1,28 @@
 import { parseArgs } from 'node:util'
 import { killAllTied } from '../local/tied.ts'
-import { writeSection } from './results.ts'
+import { writeSection } from './figures/results.ts'
 
 /** What the command line may make shorter, or longer. */
 type Sizes = { rounds?: number; minutes?: number; count?: number }
 type Bench = { load: () => Promise<{ bench(sizes?: Sizes): Promise<string> }>; onlyByName?: true }
 
 const benches: Readonly<Record<string, Bench>> = {
-  clients: { load: () => import('./clients.ts') },
-  'control-audiences': { load: () => import('./control-audiences.ts') },
-  'control-deletions': { load: () => import('./control-deletions.ts') },
-  'control-replay': { load: () => import('./control-replay.ts') },
-  deliver: { load: () => import('./deliver.ts') },
-  'deliver-memory': { load: () => import('./deliver-memory.ts'), onlyByName: true },
-  drain: { load: () => import('./drain.ts'), onlyByName: true },
-  'end-to-end': { load: () => import('./end-to-end.ts'), onlyByName: true },
-  'fan-out': { load: () => import('./fan-out.ts') },
-  ingest: { load: () => import('./ingest.ts') },
-  'ingest-memory': { load: () => import('./ingest-memory.ts'), onlyByName: true },
-  isolation: { load: () => import('./isolation.ts'), onlyByName: true },
+  clients: { load: () => import('./clients/bench.ts') },
+  'control-audiences': { load: () => import('./control/audiences.ts') },
+  'control-deletions': { load: () => import('./control/deletions.ts') },
+  'control-replay': { load: () => import('./control/replay.ts') },
+  deliver: { load: () => import('./deliver/bench.ts') },
+  'deliver-memory': { load: () => import('./deliver/memory.ts'), onlyByName: true },
+  drain: { load: () => import('./drain/bench.ts'), onlyByName: true },
+  'end-to-end': { load: () => import('./end-to-end/bench.ts'), onlyByName: true },
+  'fan-out': { load: () => import('./fan-out/bench.ts') },
+  ingest: { load: () => import('./ingest/bench.ts') },
+  'ingest-memory': { load: () => import('./ingest/memory.ts'), onlyByName: true },
+  isolation: { load: () => import('./isolation/bench.ts'), onlyByName: true },
   outpost: { load: () => import('./outpost.ts') },
-  route: { load: () => import('./route.ts') },
-  rungs: { load: () => import('./rungs.ts') },
-  scale: { load: () => import('./scale.ts') },
+  route: { load: () => import('./route/bench.ts') },
+  rungs: { load: () => import('./rungs/bench.ts') },
+  scale: { load: () => import('./scale/bench.ts') },
   start: { load: () => import('./start.ts') },
   traces: { load: () => import('./traces.ts'), onlyByName: true },
 }

@@ -1,8 +1,8 @@
-import type { Outcome } from './outcome.ts'
-import { ENDPOINTS, runScenario, warmUp } from './scenario.ts'
-import { startStack } from './stack.ts'
-import { markdownTable } from './stats.ts'
-import { GRACE_US } from './tally.ts'
+import type { Outcome } from './figures/outcome.ts'
+import { markdownTable } from './figures/stats.ts'
+import { ENDPOINTS, runScenario, warmUp } from './load/scenario.ts'
+import { GRACE_US } from './receivers/tally.ts'
+import { startStack } from './stack/stack.ts'
 
 const PER_SECOND = 1_000
 const SILENT = 4

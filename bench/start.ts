@@ -8,9 +8,9 @@ import { ROOT } from '../local/data-folder.ts'
 import { kafkaJars } from '../local/jars.ts'
 import { findJava } from '../local/java.ts'
 import { spawnTied } from '../local/tied.ts'
-import { verdict } from './goals.ts'
-import { machineSeconds } from './process.ts'
-import { markdownTable, median, spread } from './stats.ts'
+import { verdict } from './figures/goals.ts'
+import { markdownTable, median, spread } from './figures/stats.ts'
+import { machineSeconds } from './stack/process.ts'
 
 const GOAL_SECONDS = 10
 const ROUNDS = 5

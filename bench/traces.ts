@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { prepareSystem, startIngest } from '../test/ingest/ingest-process.ts'
-import { putDestinations } from './destinations.ts'
-import { forkScript } from './forked.ts'
-import { startLoadOn, WRITE_KEY } from './ingest-measure.ts'
-import { cpuSeconds, MB, rssBytes } from './process.ts'
-import { startRole } from './roles.ts'
-import { startSink } from './sink-process.ts'
-import { type Stack, startStack } from './stack.ts'
-import { markdownTable, median, spread } from './stats.ts'
+import { markdownTable, median, spread } from './figures/stats.ts'
+import { startLoadOn, WRITE_KEY } from './ingest/measure.ts'
+import { startSink } from './receivers/sink-process.ts'
+import { putDestinations } from './stack/destinations.ts'
+import { forkScript } from './stack/forked.ts'
+import { cpuSeconds, MB, rssBytes } from './stack/process.ts'
+import { startRole } from './stack/roles.ts'
+import { type Stack, startStack } from './stack/stack.ts'
 
 /** Longer than spans wait to be exported: those of the line before have come by then. */
 const WARM_MS = 6_000
@@ -35,7 +35,9 @@ export async function bench({ rounds = 4 } = {}): Promise<string> {
   await using closing = new AsyncDisposableStack()
   const stack = closing.use(await startStack())
   const sink = closing.adopt(await startSink(), (it) => it.stop())
-  const collector = closing.adopt(forkScript('collector.ts'), (it) => it.stop())
+  const collector = closing.adopt(forkScript(new URL('./receivers/collector.ts', import.meta.url)), (it) =>
+    it.stop(),
+  )
   const endpoint = `http://127.0.0.1:${await collector.next<number>()}`
   const lines = new Map<Mode, Line>()
   for (const mode of Object.keys(modes) as Mode[]) // its own keys

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { writeSection } from '../bench/results.ts'
+import { writeSection } from '../bench/figures/results.ts'
 import { killAllTied } from '../local/tied.ts'
 import { startFleet } from '../test/helpers/fleet.ts'
 import { until } from '../test/helpers/until.ts'

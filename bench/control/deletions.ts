@@ -1,0 +1,88 @@
+import { EVENTS } from '../../schemas/topics.ts'
+import { prepareSystem, type System } from '../../test/ingest/ingest-process.ts'
+import { recordsWritten } from '../figures/outside.ts'
+import { markdownTable, spread } from '../figures/stats.ts'
+import { used } from '../figures/used.ts'
+import { type ControlProcess, performed, startControl } from '../stack/control.ts'
+import { putDestinations } from '../stack/destinations.ts'
+import { startStack } from '../stack/stack.ts'
+
+const USERS = 5_000
+const SOURCES = 4
+
+type Variant = { name: string; sources: number; suppress: boolean }
+/** In milliseconds from the request on. */
+type Case = { deletes: number; answeredMs: number; performedMs: number; idleShare: number }
+
+const variants: readonly Variant[] = [
+  { name: 'of 1 source', sources: 1, suppress: false },
+  { name: `of ${SOURCES} sources`, sources: SOURCES, suppress: false },
+  { name: 'of 1 source, and suppressed', sources: 1, suppress: true },
+]
+
+/** @returns the section of RESULTS.md: how soon a request to delete many users is answered, and performed. */
+export async function bench({ rounds = 5, count = USERS } = {}): Promise<string> {
+  await using closing = new AsyncDisposableStack()
+  const stack = closing.use(await startStack())
+  const system = await prepareSystem({ ...stack, sources: sourceIds().map(toSource) })
+  await putDestinations(system, sourceIds().map(toDestination))
+  const control = closing.adopt(await startControl(system), async (it) => void (await it.kill()))
+  const all: Case[][] = []
+  // the first is the warm-up
+  for (let round = 0; round <= rounds; round++) {
+    const cases = []
+    for (const variant of variants)
+      cases.push(await request({ ...variant, count, round }, { system, control }))
+    if (round > 0) all.push(cases)
+  }
+  return report(all, count)
+}
+
+const sourceIds = (count = SOURCES) => Array.from({ length: count }, (_, index) => `source-${index}`)
+const toSource = (id: string) => ({ id, writeKey: `write-key-of-${id}`, enabled: true })
+/** Nobody listens there, and no deliverer runs. */
+const toDestination = (sourceId: string) => ({ id: `of-${sourceId}`, sourceId, url: 'http://127.0.0.1:9/' })
+
+type Parts = { system: System; control: ControlProcess }
+
+async function request(
+  { name, sources, suppress, count, round }: Variant & { count: number; round: number },
+  { system, control }: Parts,
+): Promise<Case> {
+  const before = await recordsWritten(system, EVENTS)
+  const userIds = Array.from({ length: count }, (_, user) => `${name}-${round}-${user}`)
+  const start = performance.now()
+  const { came, idleShare } = await used(control.pid, async () => {
+    const json = { userIds, sourceIds: sourceIds(sources), suppress }
+    const { id, deletes } = await control.ask<{ id: string; deletes: number }>('POST', 'deletions', { json })
+    const answeredMs = performance.now() - start
+    await performed(control, id)
+    return { deletes, answeredMs, performedMs: performance.now() - start }
+  })
+  const written = (await recordsWritten(system, EVENTS)) - before
+  if (written !== count * sources || came.deletes !== written)
+    throw new Error(`${written} of ${count * sources} events`)
+  process.stderr.write(
+    `${name}: answered after ${came.answeredMs.toFixed(0)} ms, performed after ${came.performedMs.toFixed(0)} ms\n`,
+  )
+  return { ...came, idleShare }
+}
+
+function report(rounds: readonly Case[][], count: number): string {
+  const rows = variants.map(({ name }, index) => {
+    const cases = rounds.flatMap((round) => round[index] ?? [])
+    const of = (figure: (one: Case) => number, digits = 2) => spread(cases.map(figure), digits)
+    return [
+      name,
+      (cases[0]?.deletes ?? 0).toLocaleString('en-US'),
+      `**${of(({ answeredMs }) => answeredMs / 1_000)}**`,
+      of(({ performedMs }) => performedMs / 1_000),
+      `${of(({ idleShare }) => idleShare * 100, 0)} %`,
+      '<= 1 s until the answer',
+    ]
+  })
+  return `${count.toLocaleString('en-US')} users in one request to control as \`npm start\` runs it: seconds until it is answered, which is when Kafka has it, and until all events of type \`delete\`
+(and suppressions) are in Kafka, as its status says. All processes share two cores as the system places them. Median of ${rounds.length} rounds, with the lowest and the highest.
+
+${markdownTable(['users deleted', 'events', 'answered after, s', 'performed after, s', 'machine idle', 'goal'], rows)}`
+}

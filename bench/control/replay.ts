@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { DEAD } from '../../schemas/topics.ts'
+import { used } from '../figures/used.ts'
+import { fillBacklog } from '../load/backlog.ts'
+import { nowUs, sleepUntil } from '../load/clock.ts'
+import { ENDPOINTS } from '../load/scenario.ts'
+import { startCalls } from '../load/scenario-calls.ts'
+import { GRACE_US } from '../receivers/tally.ts'
+import { type ControlProcess, startControl } from '../stack/control.ts'
+import { startPipeline } from '../stack/pipeline.ts'
+import { MB } from '../stack/process.ts'
+import { startStack } from '../stack/stack.ts'
+import { type Part, report } from './replay-table.ts'
+
+const LETTERS = 100_000
+const LIVE_PER_SECOND = 500
+const REPLAYED_PER_SECOND = 1_000
+const WARM_MS = 20_000
+const WITHOUT_MS = 40_000
+/** Until a replay's consumer has joined and made its first delivery. */
+const LEAD_MS = 5_000
+
+/** @returns the section of RESULTS.md: what fresh deliveries get while dead letters are replayed, and without that. */
+export async function bench({ count = LETTERS } = {}): Promise<string> {
+  await using closing = new AsyncDisposableStack()
+  const stack = closing.use(await startStack())
+  const pipeline = closing.use(await startPipeline(stack, ENDPOINTS))
+  const { system, endpoints, pids } = pipeline
+  await fillBacklog(system, {
+    destinationIds: ['destination-0'],
+    deliveries: count,
+    topic: DEAD,
+    tried: { attempt: 9, deadReason: 'attempts_exhausted', deadAt: Date.now() },
+  })
+  const control = closing.adopt(await startControl(system), async (it) => void (await it.kill()))
+  const replayMs = (count / REPLAYED_PER_SECOND) * 1_000
+  const { load, windows } = await startCalls(pipeline, {
+    ...{ name: 'replay', bad: 0, behaviour: 'answers', perSecond: LIVE_PER_SECOND },
+    healthyMs: WARM_MS,
+    windowsMs: [WITHOUT_MS, LEAD_MS, replayMs, WITHOUT_MS],
+  })
+  const part = (index: number) => used(pids.deliverer, () => sleepUntil(windows[index]?.toUs ?? nowUs()))
+  await sleepUntil(windows[0]?.fromUs ?? nowUs())
+  const before = await part(0)
+  const replay = await begin(control)
+  await part(1)
+  const during = await part(2)
+  const { read } = await replay.progress()
+  const after = await part(3)
+  const { replayed } = await replay.end()
+  await load.stop()
+  await sleepUntil((windows.at(-1)?.toUs ?? 0) + GRACE_US)
+  const { windows: reports } = await endpoints.report()
+  const parts = [
+    { name: 'before', ...before },
+    { name: 'during the replay', ...during },
+    { name: 'after', ...after },
+  ]
+  const measured = parts.flatMap((one, index): Part[] => {
+    const found = reports[index === 0 ? 0 : index + 1]
+    return found ? [{ ...one, ...found }] : []
+  })
+  for (const { name, p99Ms, idleShare, rss } of measured)
+    process.stderr.write(
+      `${name}: p99 ${p99Ms.toFixed(1)} ms, deliverer ${Math.round(rss / MB)} MB, idle ${(idleShare * 100).toFixed(0)} %\n`,
+    )
+  return report(measured, {
+    letters: count,
+    read,
+    replayed,
+    live: LIVE_PER_SECOND,
+    perSecond: REPLAYED_PER_SECOND,
+  })
+}
+
+type Progress = { state: string; read: number; replayed: number }
+
+/** Has all dead letters of one of the destinations delivered again. */
+async function begin({ ask }: ControlProcess) {
+  const json = { destinationId: 'destination-0', perSecond: REPLAYED_PER_SECOND }
+  const { id } = await ask<{ id: string }>('POST', 'replays', { json })
+  const progress = () => ask<Progress>('GET', `replays/${id}`)
+  return {
+    progress,
+    /** Resolves when it is done. */
+    async end(): Promise<Progress> {
+      for (;;) {
+        const now = await progress()
+        if (now.state !== 'running') return now
+        await sleep(500)
+      }
+    },
+  }
+}

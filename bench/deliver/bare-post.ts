@@ -1,0 +1,52 @@
+import { createHmac } from 'node:crypto'
+import { Agent, Client, type Dispatcher } from 'undici'
+import { deliveryBodies } from '../load/calls.ts'
+
+/**
+ * The bare loops beside which the deliverer is measured: the same HTTP client, a signature over each body, and nothing else. To
+ * be forked with `[request | dispatch, url, POSTs under way at once, secret]`. `request` is what one writes with the client;
+ * `dispatch` is what the deliverer does with it: a connection for each POST under way, and a handler without a stream.
+ */
+const [how = '', url = '', concurrency = '1', secret = ''] = process.argv.slice(2)
+const { origin, pathname: path } = new URL(url)
+const bodies = deliveryBodies()
+
+function post(index: number) {
+  const body = bodies[index % bodies.length] ?? ''
+  const headers = {
+    'content-type': 'application/json',
+    'x-signature': createHmac('sha1', secret).update(body).digest('hex'),
+  }
+  return { path, method: 'POST', headers, body } as const
+}
+
+async function request(agent: Agent, start: number): Promise<never> {
+  for (let next = start; ; next++) {
+    const response = await agent.request({ origin, ...post(next) })
+    await response.body.dump()
+  }
+}
+
+function dispatch(client: Client, start: number): void {
+  let next = start
+  const handler: Dispatcher.DispatchHandler = {
+    onRequestStart() {},
+    onResponseStart() {},
+    onResponseData() {},
+    onResponseEnd: begin,
+    onResponseError(_, error) {
+      throw error
+    },
+  }
+  function begin(): void {
+    client.dispatch(post(next++), handler)
+  }
+  begin()
+}
+
+const agent = new Agent({ connections: Number(concurrency), pipelining: 1 })
+for (let index = 0; index < Number(concurrency); index++) {
+  if (how === 'dispatch') dispatch(new Client(origin, { pipelining: 1 }), index)
+  else void request(agent, index)
+}
+process.on('disconnect', () => process.exit())

@@ -1,0 +1,98 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { prepareSystem } from '../../test/ingest/ingest-process.ts'
+import { verdict } from '../figures/goals.ts'
+import { RUNGS, recordsWritten } from '../figures/outside.ts'
+import { markdownTable, median, spread, spreadOfCounts } from '../figures/stats.ts'
+import { type Figures, takeTurn } from '../figures/turns.ts'
+import { fillBacklog } from '../load/backlog.ts'
+import { startSink } from '../receivers/sink-process.ts'
+import { putDestinations, SECRET } from '../stack/destinations.ts'
+import { forkScript } from '../stack/forked.ts'
+import { pin } from '../stack/process.ts'
+import { startRole } from '../stack/roles.ts'
+import { startStack } from '../stack/stack.ts'
+
+const MEASURE_MS = 3_000
+const WARM_MS = 8_000
+const CONCURRENCY = 512
+const BACKLOG = 450_000
+const MEASURED_CORE = 0
+const OTHER_CORE = 1
+
+type Round = { bare: Figures; dispatch: Figures; sluice: Figures }
+
+/** @returns the section of RESULTS.md: signed POSTs answered 200 per core of the real process, against bare loops of its client. */
+export async function bench({ rounds = 4 } = {}): Promise<string> {
+  await using closing = new AsyncDisposableStack()
+  const stack = closing.use(await startStack())
+  await pin(stack.brokerPid, OTHER_CORE)
+  const sink = closing.adopt(await startSink(), (it) => it.stop())
+  await pin(sink.pid, OTHER_CORE)
+  const url = `http://127.0.0.1:${sink.port}/webhook`
+  const system = await prepareSystem({ ...stack, sources: [] })
+  await putDestinations(system, [{ id: 'bench', sourceId: 'bench', url }])
+  await fillBacklog(system, { destinationIds: ['bench'], deliveries: BACKLOG })
+
+  const startBare = (how: 'request' | 'dispatch') =>
+    closing.adopt(
+      forkScript(new URL('./bare-post.ts', import.meta.url), how, url, String(CONCURRENCY), SECRET),
+      (it) => it.stop(),
+    )
+  const bare = startBare('request')
+  const dispatch = startBare('dispatch')
+  // stopped while the others have their turns it must not find its POSTs too late
+  const settings = { DELIVERY_SLOTS: String(CONCURRENCY), RESPONSE_TIMEOUT: '60s' }
+  const sluice = closing.adopt(
+    await startRole('deliverer', system, settings),
+    async (it) => void (await it.kill()),
+  )
+  await Promise.all([bare.pid, dispatch.pid, sluice.pid].map((pid) => pin(pid, MEASURED_CORE)))
+  for (const { pid } of [bare, dispatch]) process.kill(pid, 'SIGSTOP')
+  await sleep(WARM_MS) // what the compilers take is not counted
+  process.kill(sluice.pid, 'SIGSTOP')
+  for (const { pid } of [bare, dispatch]) await takeTurn({ name: 'warm-up', pid }, sink, MEASURE_MS)
+  const all: Round[] = []
+  for (let round = 0; round < rounds; round++)
+    all.push({
+      bare: await takeTurn({ name: 'bare', pid: bare.pid }, sink, MEASURE_MS),
+      dispatch: await takeTurn({ name: 'bare dispatch', pid: dispatch.pid }, sink, MEASURE_MS),
+      sluice: await takeTurn({ name: 'sluice', pid: sluice.pid }, sink, MEASURE_MS),
+    })
+  return `${report(all)}\n\nRecords to rungs, failed or put off: ${await recordsWritten(system, RUNGS)}.`
+}
+
+function report(rounds: readonly Round[]): string {
+  const row = (name: string, of: keyof Round, ...rest: string[]) => {
+    const figures = rounds.map((round) => round[of])
+    return [
+      name,
+      spreadOfCounts(figures.map(({ perSecond }) => perSecond)),
+      spreadOfCounts(figures.map(({ perCpuSecond }) => perCpuSecond)),
+      (1e6 / median(figures.map(({ perCpuSecond }) => perCpuSecond))).toFixed(1),
+      ...rest,
+    ]
+  }
+  const ratios = (to: keyof Round) =>
+    rounds.map((round) => round.sluice.perCpuSecond / round[to].perCpuSecond)
+  const ratio = (to: keyof Round) => `**${spread(ratios(to))}**`
+  return `Signed POSTs of 1 KB answered 200 at once, ${CONCURRENCY} under way. Bare and bare dispatch are loops over the same HTTP client (undici) with the HMAC and nothing
+else, with V8's own flags: bare is what one writes with it, \`request\` of an Agent of ${CONCURRENCY} connections; bare dispatch is what the deliverer does with it, \`dispatch\` on
+${CONCURRENCY} Clients with a handler that makes no stream, and so the most that could be had. Deliverer: the real process, as \`npm start\` runs it, working off a
+backlog in Kafka, with its attempt log, on a core of its own (with a RESPONSE_TIMEOUT of 60s, as it is stopped while the others have their turns); Kafka
+and the receiver share the other. Ratios are those of POSTs per CPU-second. Median of
+${rounds.length} alternating rounds, with the lowest and the highest.
+
+${markdownTable(
+  [
+    ...['', 'POSTs/s', 'POSTs per CPU-second', 'us of CPU per POST'],
+    ...['ratio to bare', 'goal', 'ratio to bare dispatch'],
+  ],
+  [
+    row('bare', 'bare', '', '', ''),
+    row('bare dispatch', 'dispatch', '', '', ''),
+    row('**deliverer**', 'sluice', ratio('bare'), '>= 0.70', ratio('dispatch')),
+  ],
+)}
+
+${verdict([{ what: 'the ratio to bare', is: median(ratios('bare')), atLeast: 0.7 }])}`
+}

@@ -1,0 +1,101 @@
+import { verdict } from '../figures/goals.ts'
+import { markdownTable, median, spread } from '../figures/stats.ts'
+import { ENDPOINTS } from '../load/scenario.ts'
+import type { WindowReport } from '../receivers/tally.ts'
+import type { Round } from './bench.ts'
+import type { Run } from './run.ts'
+import type { Found } from './search.ts'
+
+/** A rate holds when 99 of 100 calls arrive within that time, and no request is refused. */
+export const HELD_MS = 250
+const GOAL_MS = 50
+
+type Searched = { tries: readonly Run[]; found: Found; forMs: number }
+
+export function report(rounds: readonly Round[], { tries, found, forMs }: Searched): string {
+  const through = rounds.map((round) => round.through)
+  const p99 = median(through.map(({ p99Ms }) => p99Ms))
+  return [
+    explained(through[0]?.perSecond ?? 0, rounds.length),
+    steadyTable(rounds),
+    searchExplained(forMs),
+    markdownTable(
+      [
+        ...['calls/s', 'in time', 'p50 ms', 'p99 ms', 'requests refused'],
+        ...['us of CPU per call, four processes', "Kafka's us per call", 'machine idle', 'holds'],
+      ],
+      tries.map(tried),
+    ),
+    `**${found.held.toLocaleString('en-US')} calls a second** were held, ${bound(found)}. Of a peer (Hookdeck Outpost with Redis, PostgreSQL and RabbitMQ) 2,100 events a second, 830 us of CPU each with its
+stores, were measured beforehand on a machine like this one, its load and receiver on the same two cores.`,
+    verdict([{ what: 'p99 through Sluice in ms', is: p99, atMost: GOAL_MS }]),
+  ].join('\n\n')
+}
+
+const bound = ({ failed }: Found) =>
+  failed === undefined
+    ? 'and no higher rate was tried'
+    : `and ${failed.toLocaleString('en-US')} were not: what lies between was not tried`
+
+function steadyTable(rounds: readonly Round[]): string {
+  const of = (pick: (round: Round) => WindowReport) => rounds.map(pick)
+  const cells = (reports: readonly WindowReport[]) => [
+    `${spread(
+      reports.map(({ inTime, due }) => (inTime / due) * 100),
+      1,
+    )} %`,
+    spread(
+      reports.map(({ p50Ms }) => p50Ms),
+      1,
+    ),
+    `**${spread(
+      reports.map(({ p99Ms }) => p99Ms),
+      1,
+    )}**`,
+  ]
+  const through = rounds.map((round) => round.through)
+  const ratio = spread(
+    rounds.map(({ straight, through }) => through.p99Ms / straight.p99Ms),
+    1,
+  )
+  const us = (what: keyof Run['us']) => median(through.map(({ us }) => us[what])).toFixed(0)
+  const idle = (median(through.map(({ idleShare }) => idleShare)) * 100).toFixed(0)
+  return markdownTable(
+    [
+      ...['', 'in time', 'p50 ms', 'p99 ms', 'ratio of p99', 'goal'],
+      ...['us of CPU per call, four processes', "Kafka's us per call", 'machine idle'],
+    ],
+    [
+      ['straight to the receiver', ...cells(of(({ straight }) => straight)), '', '', '', '', ''],
+      [
+        '**through Sluice**',
+        ...cells(of(({ through }) => through)),
+        ...[ratio, `p99 <= ${GOAL_MS}`, us('sluice'), us('kafka'), `${idle} %`],
+      ],
+    ],
+  )
+}
+
+function tried(run: Run): string[] {
+  const holds = run.p99Ms <= HELD_MS && run.errors === 0
+  return [
+    run.perSecond.toLocaleString('en-US'),
+    `${((run.inTime / run.due) * 100).toFixed(1)} %`,
+    run.p50Ms.toFixed(1),
+    run.p99Ms.toFixed(1),
+    String(run.errors),
+    run.us.sluice.toFixed(0),
+    run.us.kafka.toFixed(0),
+    `${(run.idleShare * 100).toFixed(0)} %`,
+    holds ? 'yes' : 'no',
+  ]
+}
+
+const explained = (perSecond: number, rounds: number) =>
+  `${perSecond.toLocaleString('en-US')} single track calls of 1 KB a second, at a rate that does not give way (open loop): from when a call was due at its client to its arrival at the receiver, so that ingest, three
+topics, router and deliverer are in it. Straight: the same client posts to the same receiver. Sluice's four processes, as \`npm start\` runs them, Kafka, registry, load and receiver share two cores as the system
+places them; ${ENDPOINTS} endpoints, one destination for each call. Median of ${rounds} alternating rounds on fresh processes and topics, with the lowest and the highest.`
+
+const searchExplained = (forMs: number) =>
+  `The highest rate at which 99 of 100 arrive within ${HELD_MS} ms and none is refused, on the same two cores: twice the rate until one fails, then the middle, to 250 a second. Each rate for ${forMs / 1_000} s, on fresh processes
+that were warm for 15 s.`

@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { prepareSystem, type System } from '../../test/ingest/ingest-process.ts'
+import { RUNGS, recordsWritten } from '../figures/outside.ts'
+import { type Figures, takeTurn } from '../figures/turns.ts'
+import { fillBacklog } from '../load/backlog.ts'
+import { type Sink, startSink } from '../receivers/sink-process.ts'
+import { putDestinations } from '../stack/destinations.ts'
+import { pin, rssBytes } from '../stack/process.ts'
+import { type RoleProcess, startRole } from '../stack/roles.ts'
+import { type Stack, startStack } from '../stack/stack.ts'
+import { type Measured, report } from './table.ts'
+
+const BACKLOG = 250_000
+/** Of each before it is measured, or nearly: each of 10,000 destinations has had some, and connections are open. */
+const WARM_POSTS = 40_000
+/** Short: one that is stopped for long would be put out of its consumer group. */
+const MEASURE_MS = 1_500
+const MEASURED_CORE = 0
+const OTHER_CORE = 1
+
+/** `origins`: how many the destinations are spread over. */
+type Variant = { name: string; destinations: number; origins: number }
+
+const variants: readonly Variant[] = [
+  { name: '10', destinations: 10, origins: 10 },
+  { name: '1,000', destinations: 1_000, origins: 1_000 },
+  { name: '10,000', destinations: 10_000, origins: 10_000 },
+  { name: '10,000 at 10 origins', destinations: 10_000, origins: 10 },
+]
+
+/** @returns the section of RESULTS.md: what a delivery costs with many destinations, against few. */
+export async function bench({ rounds = 6, backlog = BACKLOG, warmPosts = WARM_POSTS } = {}): Promise<string> {
+  await using closing = new AsyncDisposableStack()
+  const stack = closing.use(await startStack())
+  await pin(stack.brokerPid, OTHER_CORE)
+  const sink = closing.adopt(await startSink('0.0.0.0'), (it) => it.stop())
+  await pin(sink.pid, OTHER_CORE)
+  const prepared = []
+  for (const variant of variants) prepared.push(await prepareVariant(stack, { variant, sink, backlog }))
+  const started = await Promise.all(prepared.map(startVariant))
+  for (const { deliverer } of started) closing.defer(async () => void (await deliverer.kill()))
+  await warm(sink, warmPosts * variants.length)
+  for (const { deliverer } of started) process.kill(deliverer.pid, 'SIGSTOP')
+  await measureAll(started, sink, 1) // what is stopped and goes on is not at once what it was
+  return report(await measureAll(started, sink, rounds), MEASURE_MS)
+}
+
+type Preparing = { variant: Variant; sink: Sink; backlog: number }
+type Prepared = { name: string; system: System }
+type Started = Prepared & { deliverer: RoleProcess }
+type Measuring = Started & { turns: Figures[]; rss: number }
+
+/** Writes its destinations and its backlog. */
+async function prepareVariant(stack: Stack, { variant, sink, backlog }: Preparing): Promise<Prepared> {
+  const system = await prepareSystem({ ...stack, sources: [] })
+  const destinations = Array.from({ length: variant.destinations }, (_, index) => ({
+    id: `destination-${index}`,
+    sourceId: 'bench',
+    url: `http://${loopback(index % variant.origins)}:${sink.port}/${index}`,
+  }))
+  await putDestinations(system, destinations)
+  const destinationIds = destinations.map(({ id }) => id)
+  await fillBacklog(system, { destinationIds, deliveries: backlog })
+  return { name: variant.name, system }
+}
+
+async function startVariant(prepared: Prepared): Promise<Started> {
+  // those that are stopped must not find their POSTs too late
+  const deliverer = await startRole('deliverer', prepared.system, { RESPONSE_TIMEOUT: '60s' })
+  await pin(deliverer.pid, MEASURED_CORE)
+  return { ...prepared, deliverer }
+}
+
+const loopback = (index: number) => `127.2.${Math.floor(index / 250)}.${(index % 250) + 1}`
+
+/** What the compilers take is not counted. */
+async function warm(sink: Sink, posts: number): Promise<void> {
+  for (let done = 0; done < posts; done += (await sink.since()).requests) await sleep(100)
+}
+
+async function measureAll(started: readonly Started[], sink: Sink, rounds: number): Promise<Measured[]> {
+  const measured: Measuring[] = started.map((one) => ({ ...one, turns: [], rss: 0 }))
+  for (let round = 0; round < rounds; round++)
+    for (const one of measured) {
+      const { pid } = one.deliverer
+      one.turns.push(await takeTurn({ name: one.name, pid }, sink, MEASURE_MS))
+      one.rss = Math.max(one.rss, await rssBytes(pid))
+    }
+  return Promise.all(
+    measured.map(async (one) => ({ ...one, toRungs: await recordsWritten(one.system, RUNGS) })),
+  )
+}

@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { spawnTied, type Tied } from '../../local/tied.ts'
+import { prepareSystem, type System, startIngest } from '../../test/ingest/ingest-process.ts'
+import { type LoadReport, startLoad } from '../load/process.ts'
+import { cpuSeconds, pin } from '../stack/process.ts'
+import { startStack } from '../stack/stack.ts'
+
+const WARM_MS = 2_000
+export const WRITE_KEY = 'bench-write-key'
+/** Core of what is measured; the broker and the load share the other one. */
+const MEASURED_CORE = 0
+const OTHER_CORE = 1
+
+/** `storePid`: the process that keeps what this one takes. */
+export type Target = { pid: number; url: string; storePid?: number }
+
+/** How calls come: `batch` of them in a request. */
+export type Load = { name: string; path: string; batch: number; connections: number; perSecond?: number }
+
+/** Of a measurement; `storeUs` is the CPU of what keeps them, in microseconds an event. */
+export type Figures = Pick<LoadReport, 'p50Ms' | 'p99Ms' | 'errors'> & {
+  perSecond: number
+  perCpuSecond: number
+  storeUs: number
+}
+
+export type Bench = { sluice: Target; system: System } & AsyncDisposable
+
+/** Kafka and a real ingest that takes calls with the write key above, each on its core. */
+export async function startBench(): Promise<Bench> {
+  await using closing = new AsyncDisposableStack()
+  const stack = closing.use(await startStack())
+  await pin(stack.brokerPid, OTHER_CORE)
+  const system = await prepareSystem({
+    ...stack,
+    sources: [{ id: 'bench', writeKey: WRITE_KEY, enabled: true }],
+  })
+  const ingest = closing.adopt(await startIngest(system), async (it) => void (await it.stop()))
+  await pin(ingest.pid, MEASURED_CORE)
+  const opened = closing.move()
+  return {
+    sluice: { pid: ingest.pid, url: ingest.url, storePid: stack.brokerPid },
+    system,
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+/** What ingest is compared with, in its place. */
+export async function startBare(): Promise<Tied & Target> {
+  const address = Promise.withResolvers<string>()
+  const args = [fileURLToPath(new URL('./bare.ts', import.meta.url))]
+  const tied = spawnTied(process.execPath, { args, onLine: address.resolve })
+  await pin(tied.pid, MEASURED_CORE)
+  return { ...tied, url: await address.promise }
+}
+
+export async function startLoadOn({ url }: Target, load: Load) {
+  const started = startLoad({ ...load, url, writeKeys: [WRITE_KEY] })
+  await pin(started.pid, OTHER_CORE)
+  return started
+}
+
+/** Puts a load on a target for a while; @returns what came of it once it was warm. */
+export async function measure(target: Target, load: Load, forMs: number): Promise<Figures> {
+  const running = await startLoadOn(target, load)
+  await sleep(WARM_MS)
+  await running.since()
+  const before = await cpu(target)
+  await sleep(forMs)
+  const { requests, ...report } = await running.since()
+  const after = await cpu(target)
+  await running.stop()
+  const [seconds, used] = [(after.at - before.at) / 1_000, after.own - before.own]
+  const events = requests * load.batch
+  const storeUs = ((after.store - before.store) / events) * 1e6
+  const figures = { ...report, perSecond: events / seconds, perCpuSecond: events / used, storeUs }
+  process.stderr.write(
+    `${load.name} ${target.url}: ${Math.round(figures.perSecond)}/s, ${(1e6 / figures.perCpuSecond).toFixed(1)} us, core ${((used / seconds) * 100).toFixed(0)} %\n`,
+  )
+  return figures
+}
+
+async function cpu({ pid, storePid }: Target) {
+  const store = storePid === undefined ? 0 : await cpuSeconds(storePid)
+  return { at: performance.now(), own: await cpuSeconds(pid), store }
+}

@@ -1,0 +1,60 @@
+import { ENDPOINTS, runScenario, type Scenario, warmUp } from '../load/scenario.ts'
+import { GRACE_US } from '../receivers/tally.ts'
+import { startStack } from '../stack/stack.ts'
+import { isolationTable, type Round } from './table.ts'
+
+const PER_SECOND = 1_000
+/** What a process is slow with while it is young is not counted. */
+const HEALTHY_MS = 15_000
+/** Before breakers can have opened, which takes an endpoint's 5 s without an answer; and from then on. */
+const WINDOWS_MS = [6_000, 24_000]
+
+/** What the goal speaks of, and what it is compared with, are run so many times more: p99 varies by half on a machine that is so busy. */
+const MORE_ROUNDS = 4
+
+const cases = [
+  { name: 'none', bad: 0, behaviour: 'answers', isOften: true },
+  { name: '5 % never answering', bad: 1, behaviour: 'silent' },
+  { name: '20 % never answering', bad: 4, behaviour: 'silent', isOften: true },
+  { name: '50 % never answering', bad: 10, behaviour: 'silent' },
+  { name: '20 % answering after 2 s', bad: 4, behaviour: 'slow' },
+  { name: '20 % answering 503', bad: 4, behaviour: 'failing' },
+  { name: '20 % refusing connections', bad: 4, behaviour: 'refusing' },
+] as const satisfies (Pick<Scenario, 'name' | 'bad' | 'behaviour'> & { isOften?: true })[]
+
+/** @returns the section of RESULTS.md: what healthy endpoints get while others are in trouble, against the same without trouble. */
+export async function bench({
+  rounds = 2,
+  moreRounds = MORE_ROUNDS,
+  healthyMs = HEALTHY_MS,
+  windowsMs = WINDOWS_MS,
+} = {}): Promise<string> {
+  await using stack = await startStack()
+  await warmUp(stack)
+  const all: Round[] = []
+  for (let count = 0; count < rounds + moreRounds; count++) {
+    const round: Round = []
+    for (const one of cases) {
+      const isRun = count < rounds || 'isOften' in one
+      const scenario = { ...one, perSecond: PER_SECOND, healthyMs, windowsMs }
+      round.push(isRun ? await runScenario(stack, scenario) : undefined)
+    }
+    all.push(round)
+  }
+  return `${explained({ rounds, moreRounds }, windowsMs)}\n\n${isolationTable(
+    cases.map(({ name }) => name),
+    all,
+  )}`
+}
+
+type Rounds = { rounds: number; moreRounds: number }
+
+const explained = ({ rounds, moreRounds }: Rounds, [before = 0, after = 0]: readonly number[]) =>
+  `${ENDPOINTS} endpoints, each an origin, a destination and a source of its own; ${PER_SECOND.toLocaleString('en-US')} track calls of 1 KB a second in turn, at a rate that does not give way (open
+loop), through ingest, router and deliverer as \`npm start\` runs them; the ladder is the real one. All endpoints are healthy at first, then some
+turn bad: the first ${before / 1_000} s, in which breakers cannot have opened, and the ${after / 1_000} s after them. Figures are those of the healthy endpoints only. "In time": of the
+calls due in a part, those that had arrived by its end, or ${GRACE_US / 1_000} ms later, for those due at the very end. Latency: from when a call was due to its arrival at the receiver; what has not arrived
+counts with the time it has waited so far. All processes, Kafka, load and receiver share two cores as the system places them. Each case runs on
+fresh processes and topics, one after the other, ${rounds} rounds ("none" and "20 % never answering": ${rounds + moreRounds}): median, with the lowest and the highest. Ratios are to the same round's "none". Where the machine
+was hardly idle, it was the limit, and the figures say nothing. First attempts that went to endpoints in trouble are counted by these; where they refuse connections
+they cannot, so that the figure is that of the deliverer, which has retries and probes in it.`

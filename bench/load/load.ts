@@ -1,0 +1,90 @@
+import { connect } from 'node:net'
+import { createHistogram } from 'node:perf_hooks'
+import { nowUs } from './clock.ts'
+import type { LoadOptions, LoadReport } from './process.ts'
+import { prepareRequests, putNumber } from './requests.ts'
+
+/**
+ * Sends calls on kept connections, one request under way on each. To be forked with its options as JSON; answers each message
+ * with what came since the last one. It writes prepared bytes and reads only the status: it must cost less than what it measures.
+ */
+// our own parent's
+const options = JSON.parse(process.argv[2] ?? '') as LoadOptions
+const { connections, perSecond, fromUs } = options
+const { hostname, port } = new URL(options.url)
+const requests = prepareRequests(options)
+
+/** Sends one request that was due at that time. */
+type Send = (dueAt: number) => void
+
+let next = 0
+let errors = 0
+/** In microseconds. A histogram: sorting a list would pause the load for longer than a call takes. */
+const latencies = createHistogram()
+
+/** @param onFree told when the connection can take a request. */
+function open(onFree: (send: Send) => void): void {
+  const socket = connect(port ? Number(port) : 80, hostname)
+  socket.setNoDelay(true)
+  let dueAt = 0
+  function send(at: number): void {
+    dueAt = at
+    const call = next++
+    const request = requests[call % requests.length]
+    if (!request) return
+    // its last use was some requests ago, more than there are connections: the kernel has had it
+    if (fromUs !== undefined) putNumber(request, call)
+    socket.write(request.bytes)
+  }
+  socket.on('connect', () => onFree(send))
+  socket.on('data', (answer) => {
+    latencies.record(Math.max(1, Math.round((performance.now() - dueAt) * 1_000)))
+    // answers are small enough to come in one piece
+    if (answer.toString('latin1', 9, 12) !== '200') errors += 1
+    onFree(send)
+  })
+  socket.on('error', () => {}) // 'close' follows
+  socket.on('close', () => {
+    errors += 1
+  })
+}
+
+/** As fast as they are answered. */
+const closedLoop = (send: Send) => send(performance.now())
+
+/**
+ * At a rate that does not give way to slow answers: what finds no free connection waits for one, and its latency counts from
+ * the time at which it was due.
+ */
+function openLoop(rate: number): (send: Send) => void {
+  const free: Send[] = []
+  const due: number[] = []
+  const now = performance.now()
+  const start = fromUs === undefined ? now : now + (fromUs - nowUs()) / 1_000
+  let planned = 0
+  setInterval(() => {
+    for (const now = performance.now(); start + (planned * 1_000) / rate <= now; planned++) {
+      const at = start + (planned * 1_000) / rate
+      const send = free.shift()
+      if (send) send(at)
+      else due.push(at)
+    }
+  }, 1)
+  return (send) => {
+    const at = due.shift()
+    if (at === undefined) free.push(send)
+    else send(at)
+  }
+}
+
+const onFree = perSecond === undefined ? closedLoop : openLoop(perSecond)
+for (let i = 0; i < connections; i++) open(onFree)
+
+process.on('message', () => {
+  const ms = (percentile: number) => latencies.percentile(percentile) / 1_000
+  const report: LoadReport = { requests: latencies.count, errors, p50Ms: ms(50), p99Ms: ms(99) }
+  process.send?.(report)
+  latencies.reset()
+  errors = 0
+})
+process.on('disconnect', () => process.exit())

@@ -1,0 +1,86 @@
+import { inShort, type Outcome } from '../figures/outcome.ts'
+import { countIn, RUNGS, recordsWritten } from '../figures/outside.ts'
+import type { Turn } from '../receivers/endpoints-process.ts'
+import { GRACE_US } from '../receivers/tally.ts'
+import { type Pipeline, startPipeline } from '../stack/pipeline.ts'
+import { cpuSeconds, machineSeconds } from '../stack/process.ts'
+import type { Stack } from '../stack/stack.ts'
+import { nowUs, sleepUntil } from './clock.ts'
+import { startCalls } from './scenario-calls.ts'
+
+export const ENDPOINTS = 20
+
+/** Calls at a rate that does not give way; first all endpoints are healthy, then some turn bad for as long as the windows last. */
+export type Scenario = Turn & {
+  name: string
+  perSecond: number
+  healthyMs: number
+  /** Lengths of the windows that follow each other from the turn on. */
+  windowsMs: readonly number[]
+}
+
+/** A scenario from beginning to end, on processes and topics of its own. */
+export async function runScenario(stack: Stack, scenario: Scenario): Promise<Outcome> {
+  await using pipeline = await startPipeline(stack, ENDPOINTS)
+  const outcome = await beginScenario(pipeline, scenario)
+  const came = await outcome()
+  process.stderr.write(`${scenario.name}: ${inShort(came)}\n`)
+  return came
+}
+
+/** What Kafka's compiler takes is not counted. */
+export const warmUp = (stack: Stack) =>
+  runScenario(stack, {
+    name: 'warm-up',
+    bad: 4,
+    behaviour: 'silent',
+    perSecond: 1_000,
+    healthyMs: 0,
+    windowsMs: [15_000],
+  })
+
+/** Resolves when the endpoints have turned bad. @returns what waits for the end of the windows. */
+export async function beginScenario(pipeline: Pipeline, scenario: Scenario): Promise<() => Promise<Outcome>> {
+  const { endpoints, pids } = pipeline
+  const { load, windows } = await startCalls(pipeline, scenario)
+  const turnUs = windows[0]?.fromUs ?? nowUs()
+  const endUs = windows.at(-1)?.toUs ?? turnUs
+  await sleepUntil(turnUs)
+  await endpoints.turn(scenario)
+  const used = await startClock(pids.deliverer)
+
+  return async () => {
+    await sleepUntil(endUs)
+    const { cpu, idleShare } = await used()
+    const loaded = await load.since()
+    await load.stop()
+    await sleepUntil(endUs + GRACE_US)
+    const report = await endpoints.report()
+    const due = ((endUs - turnUs) / 1e6) * scenario.perSecond
+    return {
+      ...report,
+      load: loaded,
+      delivererUs: (cpu / due) * 1e6,
+      idleShare,
+      ...(await outside(pipeline)),
+    }
+  }
+}
+
+async function outside({ system, deliverer }: Pipeline): Promise<Pick<Outcome, 'toRungs' | 'refused'>> {
+  const metrics = await deliverer.metrics()
+  return {
+    toRungs: await recordsWritten(system, RUNGS),
+    refused: countIn(metrics, 'sluice_deliverer_posts_total', '"ECONNREFUSED"'),
+  }
+}
+
+/** @returns tells the process's seconds of CPU, and how idle the machine was, since then. */
+async function startClock(pid: number): Promise<() => Promise<{ cpu: number; idleShare: number }>> {
+  const [cpu, machine] = [await cpuSeconds(pid), machineSeconds()]
+  return async () => {
+    const now = machineSeconds()
+    const idleShare = (now.idle - machine.idle) / (now.all - machine.all)
+    return { cpu: (await cpuSeconds(pid)) - cpu, idleShare }
+  }
+}

@@ -1,0 +1,75 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { nowUs } from '../load/clock.ts'
+import { numberIn } from '../load/requests.ts'
+import type { Behaviour, EndpointsReport, Instruction } from './endpoints-process.ts'
+import { createTally, type Tally } from './tally.ts'
+
+/**
+ * Endpoints that answer 200 at once until some of them are told to behave badly; each is an origin of its own. To be forked with their
+ * number: sends their URLs, then answers each instruction. It reads two headers of a request and no body: it must cost less than
+ * what it measures.
+ */
+const SLOW_MS = 2_000
+
+let tally: Tally | undefined
+let bad: { first: number; behaviour: Behaviour } = { first: 0, behaviour: 'answers' }
+/** First attempts since some endpoints turned bad. */
+let firsts = { healthy: 0, bad: 0 }
+const answered = new Array<number>(Number(process.argv[2])).fill(0)
+
+const servers = Array.from({ length: Number(process.argv[2]) }, (_, index) =>
+  createServer((request, response) => {
+    const isBad = index < bad.first
+    count(request.headers, isBad)
+    request.resume()
+    if (isBad) misbehave(response)
+    else {
+      answered[index] = (answered[index] ?? 0) + 1
+      response.end()
+    }
+  }),
+)
+
+function count(headers: IncomingMessage['headers'], isBad: boolean): void {
+  tally?.arrive(numberIn(String(headers['x-message-id'])), nowUs())
+  if (headers['x-attempt'] === '1') firsts[isBad ? 'bad' : 'healthy'] += 1
+}
+
+function misbehave(response: ServerResponse): void {
+  const { behaviour } = bad
+  if (behaviour === 'slow') setTimeout(() => response.end(), SLOW_MS)
+  else if (behaviour === 'failing') response.writeHead(503).end()
+  else if (behaviour !== 'silent') response.end()
+}
+
+function listen(server: Server, index: number): Promise<string> {
+  const host = `127.0.1.${index + 1}`
+  server.keepAliveTimeout = 60_000
+  return new Promise((resolve) => {
+    // a TCP server's address is an object
+    server.listen(0, host, () => resolve(`http://${host}:${(server.address() as AddressInfo).port}/`))
+  })
+}
+
+function obey(instruction: Instruction): EndpointsReport | readonly number[] | 'done' {
+  if (instruction === 'answered') return answered
+  if (instruction === 'report') return { windows: tally?.report(nowUs()) ?? [], firsts }
+  if ('schedule' in instruction) tally = createTally(instruction.schedule)
+  else {
+    bad = { first: instruction.bad, behaviour: instruction.behaviour }
+    firsts = { healthy: 0, bad: 0 }
+    if (bad.behaviour === 'refusing') servers.slice(0, bad.first).forEach(leave)
+  }
+  return 'done'
+}
+
+/** Nothing listens there any more. */
+function leave(server: Server): void {
+  server.close()
+  server.closeAllConnections()
+}
+
+process.on('message', (message) => process.send?.(obey(message as Instruction))) // our own parent's
+process.on('disconnect', () => process.exit())
+process.send?.(await Promise.all(servers.map(listen)))

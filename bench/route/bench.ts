@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { prepareSystem } from '../../test/ingest/ingest-process.ts'
+import { verdict } from '../figures/goals.ts'
+import { countIn } from '../figures/outside.ts'
+import { markdownTable, median, spread, spreadOfCounts } from '../figures/stats.ts'
+import { type Counter, type Figures, takeTurn } from '../figures/turns.ts'
+import { putDestinations } from '../stack/destinations.ts'
+import { type Forked, forkScript } from '../stack/forked.ts'
+import { pin } from '../stack/process.ts'
+import { type RoleProcess, startRole } from '../stack/roles.ts'
+import { startStack } from '../stack/stack.ts'
+import { fillEvents } from './backlog.ts'
+
+const MEASURE_MS = 3_000
+const WARM_MS = 6_000
+const BACKLOG = 900_000
+const MEASURED_CORE = 0
+const OTHER_CORE = 1
+
+type Round = { bare: Figures; sluice: Figures }
+
+/** @returns the section of RESULTS.md: events routed per core of the real process, against parsing and printing each. */
+export async function bench({ rounds = 4 } = {}): Promise<string> {
+  await using closing = new AsyncDisposableStack()
+  const stack = closing.use(await startStack())
+  await pin(stack.brokerPid, OTHER_CORE)
+  const source = { id: 'bench', writeKey: 'bench-write-key', enabled: true }
+  const system = await prepareSystem({ ...stack, sources: [source] })
+  await putDestinations(system, [{ id: 'bench', sourceId: 'bench', url: 'http://127.0.0.1:9/' }])
+  await fillEvents(system, BACKLOG)
+
+  const bare = closing.adopt(forkScript(new URL('./bare-route.ts', import.meta.url)), (it) => it.stop())
+  process.kill(bare.pid, 'SIGSTOP')
+  const router = closing.adopt(await startRole('router', system), async (it) => void (await it.kill()))
+  await Promise.all([bare.pid, router.pid].map((pid) => pin(pid, MEASURED_CORE)))
+  await sleep(WARM_MS) // what the compilers take is not counted
+  process.kill(router.pid, 'SIGSTOP')
+  const turns = {
+    bare: () => takeTurn({ name: 'bare', pid: bare.pid }, bareCounter(bare), MEASURE_MS),
+    sluice: () => takeTurn({ name: 'router', pid: router.pid }, routedCounter(router), MEASURE_MS),
+  }
+  await turns.bare()
+  const all: Round[] = []
+  for (let round = 0; round < rounds; round++)
+    all.push({ bare: await turns.bare(), sluice: await turns.sluice() })
+  return report(all)
+}
+
+const bareCounter = (bare: Forked): Counter => since(() => bare.ask<number>('count'))
+const routedCounter = (router: RoleProcess): Counter =>
+  since(async () => countIn(await router.metrics(), 'sluice_router_events_total', ''))
+
+/** What was counted since the last time. */
+function since(count: () => Promise<number>): Counter {
+  let before = 0
+  return {
+    async since() {
+      const now = await count()
+      const requests = now - before
+      before = now
+      return { requests, opened: 0 }
+    },
+  }
+}
+
+function report(rounds: readonly Round[]): string {
+  const row = (name: string, of: keyof Round, ...rest: string[]) => {
+    const figures = rounds.map((round) => round[of])
+    return [
+      name,
+      spreadOfCounts(figures.map(({ perSecond }) => perSecond)),
+      spreadOfCounts(figures.map(({ perCpuSecond }) => perCpuSecond)),
+      (1e6 / median(figures.map(({ perCpuSecond }) => perCpuSecond))).toFixed(1),
+      ...rest,
+    ]
+  }
+  const ratios = rounds.map(({ sluice, bare }) => sluice.perCpuSecond / bare.perCpuSecond)
+  return `Events of 1 KB with one destination each, from a backlog in Kafka. Bare is JSON.parse and JSON.stringify of each, and nothing else, with V8's own flags. Router: the real process, as
+\`npm start\` runs it: it reads an event, remembers its id, renders its body and writes the delivery, on a core of its own; Kafka has the other. Ratios are those of events per
+CPU-second. Median of ${rounds.length} alternating rounds, with the lowest and the highest.
+
+${markdownTable(
+  ['', 'events/s', 'events per CPU-second', 'us of CPU per event', 'ratio', 'goal'],
+  [row('bare', 'bare', '', ''), row('**router**', 'sluice', `**${spread(ratios)}**`, '>= 0.30')],
+)}
+
+${verdict([{ what: 'the ratio', is: median(ratios), atLeast: 0.3 }])}`
+}

@@ -1,0 +1,132 @@
+import { readConfig } from '../../config.ts'
+import { markdownTable } from '../figures/stats.ts'
+import { createRandom, createReceivers, exponential, heavyTailed, turn } from './traffic.ts'
+import { type Costs, createWorld } from './world.ts'
+
+const SEED = 20_260_101
+const WARM_MS = 30_000
+const MEASURE_MS = 120_000
+/** In which breakers open, and what was held up by those that died is over. */
+const FIRST_MS = 30_000
+
+/**
+ * Of bench/RESULTS.md: a POST to ten origins is the base (fan-out), and what ten thousand cost more is their new connections. What a
+ * deferral costs is a third of a POST (deliverer/lane/line.ts, FAST); a rung's move is supposed to cost as much as its fetch and its write.
+ */
+const PLAIN: Costs = { take: 8, post: 68, connect: 145, defer: 25, rung: 15 }
+const TLS: Costs = { ...PLAIN, connect: 1_000 }
+
+type Case = {
+  name: string
+  receivers: number
+  perSecond: number
+  inTrouble: number
+  costs?: Costs
+  slots?: number
+}
+
+const MANY = { receivers: 10_000, inTrouble: 0.2 }
+const cases: readonly Case[] = [
+  ...[500, 2_000, 4_000, 5_000, 6_000].flatMap((perSecond) =>
+    [0, 0.2].map((inTrouble) => ({ name: 'plain HTTP', receivers: 10_000, perSecond, inTrouble })),
+  ),
+  { ...MANY, name: 'DELIVERY_SLOTS=2048', perSecond: 4_000, slots: 2_048 },
+  { ...MANY, name: 'DELIVERY_SLOTS=2048', perSecond: 6_000, slots: 2_048 },
+  { ...MANY, name: 'half of them in trouble', perSecond: 2_000, inTrouble: 0.5 },
+  { ...MANY, name: 'half, DELIVERY_SLOTS=2048', perSecond: 2_000, inTrouble: 0.5, slots: 2_048 },
+  { ...MANY, name: 'new connections with TLS', perSecond: 2_000, costs: TLS },
+  {
+    ...MANY,
+    name: 'TLS, 250 of the receivers for each process',
+    receivers: 250,
+    perSecond: 2_000,
+    costs: TLS,
+  },
+]
+
+/** @returns the section of RESULTS.md: what isolation does beyond this machine. The same on every machine: only the clock is made up. */
+export async function bench({ minutes = MEASURE_MS / 60_000 } = {}): Promise<string> {
+  const rows = cases.map((one) => {
+    const row = simulate(one, minutes * 60_000)
+    process.stderr.write(`${row.join(' | ')}\n`)
+    return row
+  })
+  return `${EXPLAINED}\n\n${markdownTable(HEAD, rows)}`
+}
+
+function simulate(
+  { name, receivers: count, perSecond, inTrouble, costs = PLAIN, slots = DEFAULTS.delivery.slots }: Case,
+  measureMs: number,
+): string[] {
+  const random = createRandom(SEED)
+  const receivers = createReceivers(count)
+  const pick = heavyTailed(count, random)
+  const world = createWorld({ delivery: { ...DEFAULTS.delivery, slots }, costs, random })
+  let [due, at, firstMs, begun] = [0, { ...world.counts }, Number.NaN, 0]
+  for (let ms = 0; ms < WARM_MS + measureMs; ms++) {
+    if (ms === WARM_MS) {
+      turn(receivers, inTrouble, random)
+      at = { ...world.counts }
+      world.counts.waits.reset()
+      world.counts.late = 0
+    }
+    if (ms === WARM_MS + FIRST_MS) {
+      firstMs = world.counts.waits.percentile(99) / 1_000
+      begun = world.counts.waits.count
+      world.counts.waits.reset()
+    }
+    for (; due <= ms; due += exponential(1_000 / perSecond, random))
+      world.come(receivers[pick()] ?? { origin: '', kind: 'fine' })
+    world.tick()
+  }
+  const { counts } = world
+  const since = (
+    what: 'came' | 'cameFine' | 'posts' | 'opened' | 'spent' | 'deferred' | 'toRungs' | 'busyMs',
+  ) => counts[what] - at[what]
+  begun += counts.waits.count
+  const percent = (share: number) => `${(share * 100).toFixed(1)} %`
+  return [
+    `${name}, ${perSecond.toLocaleString('en-US')}/s`,
+    `${inTrouble * 100} %`,
+    percent(Math.min(1, begun / since('cameFine'))),
+    firstMs.toFixed(1),
+    (counts.waits.percentile(50) / 1_000).toFixed(1),
+    (counts.waits.percentile(99) / 1_000).toFixed(1),
+    percent(since('busyMs') / measureMs),
+    percent(since('spent') / since('posts')),
+    (since('deferred') / since('came')).toFixed(2),
+    ((since('opened') / since('posts')) * 1_000).toFixed(0),
+    `${counts.late} of ${slots}`,
+    world.waitingInKafka().toLocaleString('en-US'),
+  ]
+}
+
+const HEAD = [
+  ...[
+    'one deliverer',
+    'in trouble',
+    'fine: begun',
+    'p99 ms, first',
+    'p50 ms, then',
+    'p99 ms, then',
+    'CPU of a core',
+    'POSTs to silent, failing',
+  ],
+  ...['deferrals a call', 'new connections per 1,000 POSTs', 'late slots, most', 'left in Kafka'],
+]
+
+/** What a process has without any settings of its own. */
+const DEFAULTS = readConfig(
+  {
+    KAFKA_BROKERS: '127.0.0.1:9092',
+    SCHEMA_REGISTRY_URL: 'http://127.0.0.1',
+    CONFIG_KEY: Buffer.alloc(32).toString('base64'),
+  },
+  'deliverer',
+)
+
+const EXPLAINED = `A simulation, not a measurement: one deliverer of many, with its real decisions (lanes, caps, breakers, queues, deferral, ladder; their default settings) on a clock that
+is moved, and 10,000 receivers of which the n-th gets 1/n of what the first gets. All are healthy for ${WARM_MS / 1_000} s, then some get into trouble at once, and the ${MEASURE_MS / 60_000} minutes that follow are looked at: of
+those in trouble half never answer, a quarter answer 503 and a quarter after 2 s; the others answer after 20 ms and more (60 on average). Kafka and the network take no time, the CPU that a POST takes is the one of section fan-out (${PLAIN.take + PLAIN.post} us, and ${PLAIN.connect} for a new
+connection; ${TLS.connect} with TLS), and a deferral's is an estimate (${PLAIN.defer} us, and ${PLAIN.rung} when it is due). "Fine: begun": the
+share of the first attempts to healthy receivers that had been posted by the end; milliseconds are those from Kafka to the wire, in the first ${FIRST_MS / 1_000} s and in those that follow. What it means for a system of many processes: docs/scale.md.`

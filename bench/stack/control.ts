@@ -1,0 +1,43 @@
+import { randomBytes } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import got from 'got'
+import { until } from '../../test/helpers/until.ts'
+import type { System } from '../../test/ingest/ingest-process.ts'
+import { type RoleProcess, startRole } from './roles.ts'
+
+/** `json` or lines of text. */
+type Sent = { json: object } | { body: Readable }
+
+export type ControlProcess = RoleProcess & {
+  /** @param path below `/api/`. @returns the answer's body. @throws when it is refused. */
+  ask<T>(method: 'GET' | 'POST' | 'PUT', path: string, sent?: Sent): Promise<T>
+}
+
+/** Control as `npm start` runs it, with what it does in the background under way. */
+export async function startControl(system: System): Promise<ControlProcess> {
+  const token = randomBytes(16).toString('hex')
+  const role = await startRole('control', system, { CONTROL_TOKEN: token })
+  const headers = { authorization: `Bearer ${token}` }
+  const ask: ControlProcess['ask'] = (method, path, sent) =>
+    got(`${role.url}/api/${path}`, {
+      method,
+      headers: { ...headers, ...(sent && 'body' in sent && { 'content-type': 'text/plain' }) },
+      retry: { limit: 0 },
+      ...sent,
+    }).json()
+  await warm({ ask })
+  return { ...role, ask }
+}
+
+/** Resolves when a task has been performed: whoever does that has joined its group by then. */
+async function warm({ ask }: Pick<ControlProcess, 'ask'>): Promise<void> {
+  await until(() => ask('GET', 'sources'), { timeout: 30_000 })
+  const { id } = await ask<{ id: string }>('POST', 'deletions', { json: { userIds: ['nobody'] } })
+  await performed({ ask }, id)
+}
+
+/** Resolves when a deletion is done. */
+export async function performed({ ask }: Pick<ControlProcess, 'ask'>, id: string): Promise<void> {
+  const isDone = async () => (await ask<{ state: string }>('GET', `deletions/${id}`)).state === 'done'
+  await until(isDone, { timeout: 60_000, message: `deletion ${id} is done` })
+}

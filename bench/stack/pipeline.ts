@@ -1,0 +1,51 @@
+import { prepareSystem, type System, startIngest } from '../../test/ingest/ingest-process.ts'
+import { type Endpoints, startEndpoints } from '../receivers/endpoints-process.ts'
+import { putDestinations } from './destinations.ts'
+import { type RoleProcess, startRole } from './roles.ts'
+import type { Stack } from './stack.ts'
+
+/** Calls in at one end, webhooks out at the other: a source for each endpoint, so that each call makes one delivery. */
+export type Pipeline = {
+  system: System
+  ingestUrl: string
+  /** Of the source of each endpoint. */
+  writeKeys: readonly string[]
+  endpoints: Endpoints
+  deliverer: RoleProcess
+  pids: { ingest: number; router: number; deliverer: number }
+} & AsyncDisposable
+
+/** Ingest, router and deliverer as real processes, on topics of their own. */
+export async function startPipeline(stack: Stack, endpointCount: number): Promise<Pipeline> {
+  await using closing = new AsyncDisposableStack()
+  const endpoints = closing.adopt(await startEndpoints(endpointCount), (it) => it.stop())
+  const sources = endpoints.urls.map((_, index) => ({
+    id: `source-${index}`,
+    writeKey: `bench-write-key-${index}`,
+    enabled: true,
+  }))
+  const system = await prepareSystem({ ...stack, sources })
+  const toDestination = (url: string, index: number) => ({
+    id: `destination-${index}`,
+    sourceId: `source-${index}`,
+    url,
+  })
+  await putDestinations(system, endpoints.urls.map(toDestination))
+  const [ingest, router, deliverer] = await Promise.all([
+    startIngest(system),
+    startRole('router', system),
+    startRole('deliverer', system),
+  ])
+  // their topics are not used again: what is under way need not end in order
+  closing.defer(async () => void (await Promise.all([ingest, router, deliverer].map((it) => it.kill()))))
+  const opened = closing.move()
+  return {
+    system,
+    ingestUrl: ingest.url,
+    writeKeys: sources.map(({ writeKey }) => writeKey),
+    endpoints,
+    deliverer,
+    pids: { ingest: ingest.pid, router: router.pid, deliverer: deliverer.pid },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}

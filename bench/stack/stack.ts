@@ -1,0 +1,40 @@
+import { rmSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startBroker } from '../../local/broker.ts'
+import { cacheFolder } from '../../local/cache.ts'
+import { kafkaJars, registryApp } from '../../local/jars.ts'
+import { findJava } from '../../local/java.ts'
+import { ensureOwnJournal } from '../../local/journal.ts'
+import { startRegistry } from '../../local/registry.ts'
+
+export type Stack = { brokers: string; brokerPid: number; registryUrl: string } & AsyncDisposable
+
+/** A broker with the full compiler and 1 GB, and a registry, for one run; their data is thrown away. */
+export async function startStack(): Promise<Stack> {
+  const { program: java } = await findJava(process.env)
+  const cache = await cacheFolder(process.env)
+  const progress = (text: string) => void process.stderr.write(`${text}\n`)
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true })) // also after Ctrl-C
+  const jars = await kafkaJars(cache, progress)
+  const broker = await startBroker({ directory: join(folder, 'kafka'), java, jars, benchmark: true })
+  const jar = await registryApp(cache, progress)
+  const registry = await startRegistry({
+    brokers: broker.brokers,
+    java,
+    jar,
+    directory: folder,
+    ensureJournal: ensureOwnJournal,
+  })
+  return {
+    brokers: broker.brokers,
+    brokerPid: broker.pid,
+    registryUrl: registry.url,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([registry.kill(), broker.kill()])
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,22 @@
+import type { System } from '../../test/ingest/ingest-process.ts'
+import { MB } from './process.ts'
+
+/** The broker drops what is older, in milliseconds, so that a long run does not fill the disk. */
+export const keepLittle = (system: System, { topics, ms }: { topics: readonly string[]; ms: number }) =>
+  alterTopics(system, topics, { 'retention.ms': String(ms), 'segment.bytes': String(64 * MB) })
+
+export async function alterTopics(
+  { connection }: System,
+  topics: readonly string[],
+  settings: Readonly<Record<string, string>>,
+): Promise<void> {
+  const admin = connection.kafka.admin()
+  await admin.connect()
+  const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }))
+  const resources = topics.map((topic) => ({ type: TOPIC, name: connection.named(topic), configEntries }))
+  await admin.alterConfigs({ validateOnly: false, resources })
+  await admin.disconnect()
+}
+
+/** Kafka's number for this kind of thing that has settings. */
+const TOPIC = 2
