@@ -227,8 +227,7 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
   await consumer.connect()
   await consumer.subscribe({ topics, fromBeginning: true })
   await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch })
-  // one behind a join on its connection would run out of time, and with it the join
-  const commits = setInterval(() => void (drain.isJoining() || assignment.commit()), COMMIT_MS)
+  const commits = setInterval(() => void assignment.commit(), COMMIT_MS)
 
   return {
     joined,

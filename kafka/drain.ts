@@ -12,8 +12,6 @@ const COMMIT_WAIT_MS = 1_000
  */
 export function drainBeforeJoin(work: { inFlight(): number; giveUp(): void; commit(): Promise<void> }): {
   assigner: PartitionAssigner
-  /** From when all is committed until the group has been joined. */
-  isJoining(): boolean
   /** To be called when the group has been joined. */
   done(): void
 } {
@@ -44,7 +42,6 @@ export function drainBeforeJoin(work: { inFlight(): number; giveUp(): void; comm
         },
       }
     },
-    isJoining: () => state === 'drained',
     done() {
       state = 'idle'
     },

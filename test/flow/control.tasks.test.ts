@@ -80,7 +80,7 @@ test('a replay of what the topic does not hold any more fails, and says so', asy
   expect(await producer.produce([taskRecord(lost)])).toBe('acked')
   const ended = await until(async () => {
     const body = await read('replays/lost')
-    return body.state !== 'running' && body
+    return body.finishedAt !== undefined && body
   })
   expect(ended).toMatchObject({ state: 'failed', cause: { code: 'records_gone' } })
   await until(async () =>
