@@ -46,7 +46,7 @@ export function connect(
     ssl: tlsOptions(config.ssl),
     logLevel: logLevel.INFO,
     logCreator: forwardTo(log),
-    // bounded waits: after an outage of any length, and after a leader has moved, work goes on half a second later
+    // bounded waits: after an outage of any length, and after a leader has moved, sends go on half a second later
     retry: { initialRetryTime: 100, maxRetryTime: 500, retries: 30 },
     connectionTimeout: 3_000,
     // as long as a broker's machine may be lost without a word before it counts as gone

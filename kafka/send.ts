@@ -20,16 +20,18 @@ export type Sender = {
 type Settle<T> = (record: T, outcome: 'acked' | 'refused') => void
 
 const RETRY_MS = 250
+/** Kafka's protocol guide, "Api Keys". */
+const PRODUCE = 0
 
 /**
  * An idempotent producer with one send under way: with more, a lost response makes kafkajs reuse a sequence number for
  * other records, which the broker takes for duplicates, acknowledges and drops. For the same reason a producer whose
- * send has thrown, or had a request without an answer, is replaced: kafkajs has rolled its sequence numbers back, whether or not the broker
+ * send has thrown, or had a produce request without an answer, is replaced: kafkajs has rolled its sequence numbers back, whether or not the broker
  * wrote them.
  */
 export async function createSender({ kafka, log }: Connection): Promise<Sender> {
   let closed = false
-  /** Those with a request that was given up: the send may have gone on at another broker, and kafkajs still rolls back. */
+  /** Those with a produce request that was given up: the send may have gone on at another broker, and kafkajs still rolls back. */
   const doubtful = new WeakSet<KafkaJsProducer>()
   let producer = await open()
 
@@ -40,7 +42,9 @@ export async function createSender({ kafka, log }: Connection): Promise<Sender> 
       retry: { initialRetryTime: 100, maxRetryTime: 500, retries: Number.MAX_SAFE_INTEGER },
       createPartitioner: () => placeOf,
     })
-    fresh.on(fresh.events.REQUEST_TIMEOUT, () => void doubtful.add(fresh))
+    fresh.on(fresh.events.REQUEST_TIMEOUT, ({ payload: { apiKey } }) => {
+      if (apiKey === PRODUCE) doubtful.add(fresh)
+    })
     try {
       await fresh.connect()
       return fresh

@@ -6,7 +6,7 @@ import { createLog } from '../../log.ts'
 
 const record = { topic: 'work', message: { key: Buffer.from('a'), value: 'x' } }
 
-test('a producer with a request that was given up is not used for another send', async () => {
+test('a producer with a produce request that was given up is not used for another send, and no other is replaced', async () => {
   const sends: number[] = []
   let made = 0
   const kafka = {
@@ -16,12 +16,13 @@ test('a producer with a request that was given up is not used for another send',
       return {
         events: { REQUEST_TIMEOUT: 'timeout' },
         on: events.on.bind(events),
-        connect: async () => {},
+        // as when the first broker that is asked is silent
+        connect: async () => void events.emit('timeout', { payload: { apiKey: 18 } }),
         disconnect: async () => {},
         async sendBatch({ topicMessages: [{ topic, messages }] }: { topicMessages: [Messages] }) {
           for (const message of messages) partition({ topic, message, partitionMetadata: [{}] })
           // as when the partition has a new leader before the old one's time is over
-          if (sends.push(number) === 1) events.emit('timeout')
+          if (sends.push(number) === 1) events.emit('timeout', { payload: { apiKey: 0 } })
           return [{ topicName: topic, partition: 0 }]
         },
       }
