@@ -1,12 +1,12 @@
 import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
+import { type Dialled, isAlive } from './alive.ts'
 
 const require = createRequire(import.meta.url)
 
 /** What kafkajs has of a connection; the version is pinned, and tests hold this against it. */
-type Connection = {
-  host: string
-  port: number
+type Connection = Dialled & {
+  requestQueue: { inflight: Map<number, { timeoutRequest(): void }> }
   socket: Socket | undefined
   chunks: Buffer[]
   bytesBuffered: number
@@ -16,6 +16,8 @@ type Connection = {
 }
 type Send = (this: Connection, request: { request: { apiKey: number } }) => Promise<unknown>
 
+/** After so long without an answer the broker is asked whether it is there. */
+const DOUBT_MS = 1_000
 /** Of the length that each answer begins with. */
 const LENGTH_BYTES = 4
 /** SaslHandshake, ApiVersions and SaslAuthenticate (Kafka's protocol guide, "Api Keys"): what a connection begins with. */
@@ -24,7 +26,8 @@ const HANDSHAKE = new Set([17, 18, 36])
 const { KafkaJSConnectionError, KafkaJSConnectionClosedError } = require('kafkajs/src/errors')
 
 /**
- * A broker that has not answered a request in its time counts as gone: its connection is closed, as if it had done so. Left to itself
+ * A broker that has not answered a request in its time, or neither the request nor whether it is there, counts as gone: its connection is closed, as
+ * if it had done so. A slow one may take its time: it says that it is there. Left to itself
  * kafkajs sends again on the same connection, to the leader that it knows of, for as long as the system keeps a connection to a machine that
  * is lost: a quarter of an hour. One that does not even answer what a connection begins with counts as one that cannot be connected to:
  * then another broker is tried, where a closed connection would be made again, to the same one. For all clients in this process.
@@ -34,6 +37,7 @@ export function closeUnanswered(): void {
   const { send } = connection
   connection.send = async function (request) {
     const { socket } = this
+    const doubts = setInterval(() => void giveUpIfGone(this), DOUBT_MS).unref()
     try {
       return await send.call(this, request)
     } catch (error) {
@@ -42,8 +46,16 @@ export function closeUnanswered(): void {
       // several requests may run out at once: only the first of them ends this connection
       if (socket && socket === this.socket && !socket.destroyed) await end(this, gone)
       throw gone
+    } finally {
+      clearInterval(doubts)
     }
   }
+}
+
+async function giveUpIfGone(connection: Connection): Promise<void> {
+  const { socket } = connection
+  if ((await isAlive(connection)) || socket !== connection.socket) return
+  for (const request of [...connection.requestQueue.inflight.values()]) request.timeoutRequest()
 }
 
 function goneOf({ host, port }: Connection, apiKey: number, message: string): Error {

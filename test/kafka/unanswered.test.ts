@@ -30,10 +30,18 @@ const settings = {
   connectionTimeout: 1_000,
 }
 
+type Listener = { port: number; connections: () => number }
+
 /** @returns the port of one that takes connections and never answers, and how many came. */
-async function silent(): Promise<{ port: number; connections: () => number }> {
+const silent = () => listener(() => undefined)
+
+/** @param onConnection is told of all connections so far, the new one last. */
+async function listener(onConnection: (sockets: readonly Socket[]) => void): Promise<Listener> {
   const sockets: Socket[] = []
-  const server = createServer((socket) => void sockets.push(socket.resume())).listen(0, '127.0.0.1')
+  const server = createServer((socket) => {
+    sockets.push(socket.resume())
+    onConnection(sockets)
+  }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy()
@@ -64,10 +72,40 @@ test('a client whose first broker is silent asks the next one', async () => {
   const [first, second] = [await silent(), await silent()]
   const kafka = new Kafka({
     brokers: [first, second].map(({ port }) => `127.0.0.1:${port}`),
+    // shorter than it takes until one is asked whether it is there
     requestTimeout: 50,
+    connectionTimeout: 50,
     retry: { initialRetryTime: 10, maxRetryTime: 10, retries: 1 },
     logLevel: logLevel.NOTHING,
   })
   await expect(kafka.admin().connect()).rejects.toThrow()
   expect([first.connections(), second.connections()]).toEqual([1, 1])
+})
+
+test('one that does not even say that it is there is given up long before the time of its request', async () => {
+  const { port } = await silent()
+  const connection = new Connection({ ...settings, requestTimeout: 600_000, host: '127.0.0.1', port })
+  await connection.connect()
+  await expect(connection.send(request)).rejects.toMatchObject({ name: 'KafkaJSConnectionClosedError' })
+  expect(connection.isConnected()).toBe(false)
+})
+
+/** Size, correlation id, and a body that says that there is no error, and nothing else (ApiVersions 0). */
+const answerTo = (id: number) => Buffer.from([0, 0, 0, 10, 0, 0, 0, id, 0, 0, 0, 0, 0, 0])
+
+test.each([
+  ['says that it is there', (asked: Socket) => void asked.once('data', () => asked.write(answerTo(0)))],
+  ['takes no more connections', (asked: Socket) => void asked.destroy()],
+])('a slow one that %s may take its time', async (_what, meet) => {
+  const { port, connections } = await listener(([slow, ...others]) => {
+    const asked = others.at(-1)
+    if (asked) meet(asked)
+    // by then the first has been taken for an answer
+    if (others.length === 2) slow?.write(answerTo(0))
+  })
+  const connection = new Connection({ ...settings, requestTimeout: 600_000, host: '127.0.0.1', port })
+  await connection.connect()
+  await expect(connection.send(request)).resolves.toEqual({})
+  expect(connections()).toBe(3)
+  await connection.disconnect()
 })
