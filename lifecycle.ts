@@ -29,7 +29,8 @@ export const SHUTDOWN_MS = 15_000
 export async function run(role: Role, assemble: (context: Context) => Promise<void>): Promise<void> {
   const config = orExit(() => readConfig(process.env, role))
   const log = createLog({ role, level: config.logLevel })
-  const connection = orExit(() => connect(config.kafka, { clientId: `sluice-${role}`, log }))
+  const { port } = config
+  const connection = orExit(() => connect(config.kafka, { clientId: `sluice-${role}`, port, log }))
   tellBuild(role)
   const closing = new AsyncDisposableStack()
   let ending = false

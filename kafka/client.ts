@@ -7,6 +7,7 @@ import type { Logger } from '../log.ts'
 import { CompressionCodecs, CompressionTypes, Kafka, logLevel } from './kafkajs.ts'
 import { joinUntilJoined } from './membership.ts'
 import { followMoves } from './moves.ts'
+import { succeedKilled } from './predecessor.ts'
 import { encodeOurselves } from './produce-request.ts'
 import { settingsOf } from './refusal.ts'
 import { tlsOptions } from './tls.ts'
@@ -23,6 +24,7 @@ encodeOurselves()
 joinUntilJoined()
 followMoves()
 closeUnanswered()
+succeedKilled()
 
 /** A client of one cluster; topics and groups are named without the prefix everywhere but here. */
 export type Connection = {
@@ -32,13 +34,19 @@ export type Connection = {
   /** @returns the name in this code of a topic on the broker. */
   plain(name: string): string
   log: Logger
+  /** The client id, where no other living process of this machine has it. */
+  sole?: string | undefined
 }
 
-/** @throws ConfigError when a file of KAFKA_SSL_CA, _CERT or _KEY is not as it should be. */
+/**
+ * @param port which this process alone has on this machine by the time it consumes; 0: the system chooses one.
+ * @throws ConfigError when a file of KAFKA_SSL_CA, _CERT or _KEY is not as it should be.
+ */
 export function connect(
   config: KafkaConfig,
-  { clientId, log }: { clientId: string; log: Logger },
+  { clientId: name, port = 0, log }: { clientId: string; port?: number; log: Logger },
 ): Connection {
+  const clientId = port === 0 ? name : `${name}:${port}`
   const prefix = config.topicPrefix
   const options: KafkaJsConfig = {
     clientId,
@@ -57,6 +65,7 @@ export function connect(
     named: (name) => prefix + name,
     plain: (name) => name.slice(prefix.length),
     log,
+    sole: port === 0 ? undefined : clientId,
   }
 }
 

@@ -7,6 +7,7 @@ import { CLOSE_MS, type Connection, within } from './client.ts'
 import { drainBeforeJoin } from './drain.ts'
 import { type Load, loadOf } from './load.ts'
 import { park, parked } from './parked.ts'
+import { succeed } from './predecessor.ts'
 import type { Producer } from './produce.ts'
 import { inTrace } from './traced.ts'
 
@@ -224,6 +225,7 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
     breathedAt = performance.now()
   }
 
+  if (connection.sole) succeed(groupId, connection.sole)
   await consumer.connect()
   await consumer.subscribe({ topics, fromBeginning: true })
   await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch })

@@ -1,7 +1,9 @@
+import { connect as dial, type Socket } from 'node:net'
 import { expect, inject, test } from 'vitest'
 import { bytes } from '../../deliverer/rungs.ts'
-import type { Connection } from '../../kafka/client.ts'
+import { type Connection, within } from '../../kafka/client.ts'
 import { type ConsumeOptions, type Consumer, consume, type Handler, type Taken } from '../../kafka/consume.ts'
+import { Kafka, logLevel } from '../../kafka/kafkajs.ts'
 import { createProducer, type Producer } from '../../kafka/produce.ts'
 import {
   COORDINATOR_LOADING,
@@ -289,4 +291,50 @@ test.each([
     message: () => `${taken.size} of 20 taken`,
   })
   expect(taken.size).toBe(20)
+})
+
+/** A member of the group as a killed process leaves it there: its session is longer than a test may take. */
+async function aKilledMember(kafka: Connection, clientId: string): Promise<void> {
+  const sockets: Socket[] = []
+  let killed = false
+  const client = new Kafka({
+    clientId,
+    brokers: [inject('kafkaBrokers')],
+    logLevel: logLevel.NOTHING,
+    socketFactory: ({ host, port, onConnect }) => {
+      const socket = dial(port, host, onConnect)
+      sockets.push(socket)
+      return killed ? socket.destroy(new Error('killed')) : socket
+    },
+  })
+  const consumer = client.consumer({
+    groupId: kafka.named('work'),
+    sessionTimeout: 300_000,
+    rebalanceTimeout: 300_000,
+  })
+  closing({ close: () => within(2_000, consumer.disconnect()) })
+  const joined = new Promise((resolve) => consumer.on(consumer.events.GROUP_JOIN, resolve))
+  await consumer.connect()
+  await consumer.subscribe({ topic: kafka.named('work') })
+  await consumer.run({ autoCommit: false, eachBatch: async () => undefined })
+  await joined
+  killed = true
+  for (const socket of sockets) socket.destroy()
+}
+
+test('a process that is started again after it was killed does not wait for what it left in the group', async () => {
+  const kafka = await connection([{}])
+  const producer = closing(await createProducer(kafka))
+  const sole = 'sluice-router:8082'
+  await aKilledMember(kafka, sole)
+  const again = new Kafka({ clientId: sole, brokers: [inject('kafkaBrokers')], logLevel: logLevel.NOTHING })
+  const taken = new Set<number>()
+  closing(
+    await start({ ...kafka, kafka: again, sole }, producer, (record) => {
+      taken.add(number(record))
+      record.settle()
+    }),
+  )
+  await fill(producer, 0, 10)
+  await until(() => taken.size === 10)
 })
