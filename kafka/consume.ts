@@ -118,7 +118,8 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
     // how long the partitions of a killed member wait; its successor cannot join before
     sessionTimeout: 10_000,
     rebalanceTimeout: 30_000,
-    heartbeatInterval: 2_000,
+    // how late a member learns that another has come or gone
+    heartbeatInterval: 1_000,
     retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 20 },
   })
   const { watch } = options
