@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import got from 'got'
+import pRetry from 'p-retry'
 import { ROLES, type Role } from '../config.ts'
 import { archiveFlags } from '../local/archive.ts'
 import { type Broker, startBroker } from '../local/broker.ts'
@@ -148,7 +149,7 @@ export async function startSluice(settings: Readonly<Record<string, string>>): P
     async killBroker(awayMs) {
       await broker.kill()
       await sleep(awayMs)
-      broker = await broker.again()
+      broker = await startAgain(broker)
     },
     freezeBroker: (forMs) => freezePid(broker.pid, forMs),
     async ready() {
@@ -168,6 +169,14 @@ export async function startSluice(settings: Readonly<Record<string, string>>): P
     },
   }
 }
+
+/** As a supervisor would, until it stays: on a machine that is short of CPU Kafka itself may end at its start. */
+const startAgain = (broker: Broker): Promise<Broker> =>
+  pRetry(() => broker.again(), {
+    retries: 5,
+    minTimeout: AGAIN_MS,
+    onFailedAttempt: ({ error }) => void process.stderr.write(`    broker: ${error.message}\n`),
+  })
 
 const PORTS = {
   ingest: 'INGEST_PORT',
