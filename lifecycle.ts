@@ -29,8 +29,9 @@ export const SHUTDOWN_MS = 15_000
 export async function run(role: Role, assemble: (context: Context) => Promise<void>): Promise<void> {
   const config = orExit(() => readConfig(process.env, role))
   const log = createLog({ role, level: config.logLevel })
-  const { port } = config
-  const connection = orExit(() => connect(config.kafka, { clientId: `sluice-${role}`, port, log }))
+  // port 0: the system chooses one
+  const at = config.port === 0 ? undefined : `${config.host}:${config.port}`
+  const connection = orExit(() => connect(config.kafka, { clientId: `sluice-${role}`, at, log }))
   tellBuild(role)
   const closing = new AsyncDisposableStack()
   let ending = false

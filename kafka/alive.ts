@@ -9,8 +9,9 @@ export type Dialled = {
   host: string
   port: number
   clientId: string
-  ssl: object | null
+  ssl: object | boolean | null
   socketFactory: unknown
+  socket: Socket | undefined
 }
 type Probe = {
   socket: Socket | undefined
@@ -38,26 +39,34 @@ const TURNS = 30
 /** What the system says of a machine that is not there; any other fault comes from one that is. */
 const UNREACHABLE = new Set(['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ETIMEDOUT'])
 
+/** So long a broker that has answered is not asked again. */
+const KNOWN_MS = 900
 const asked = new Map<string, Promise<boolean>>()
 
 /**
- * Asks a broker on a connection of its own for what it can do, which takes it no disk and no lock: false when three seconds bring nothing at
+ * Asks a broker on a connection of its own for what it can do, which costs it next to nothing: false when three seconds bring nothing at
  * all. One that refuses is there: what it thinks of the other connections they are told themselves.
  */
 export function isAlive(of: Dialled): Promise<boolean> {
   const broker = `${of.host}:${of.port}`
-  const underWay = asked.get(broker) ?? ask(of).finally(() => asked.delete(broker))
-  asked.set(broker, underWay)
-  return underWay
+  const known = asked.get(broker) ?? ask(of)
+  if (!asked.has(broker)) {
+    asked.set(broker, known)
+    const forget = () => void asked.delete(broker)
+    void known.then((alive) => (alive ? setTimeout(forget, KNOWN_MS).unref() : forget()))
+  }
+  return known
 }
 
-async function ask({ host, port, clientId, ssl, socketFactory }: Dialled): Promise<boolean> {
+async function ask({ socket, port, clientId, ssl, socketFactory, ...of }: Dialled): Promise<boolean> {
   const limit = 2 * TURNS * TURN_MS
+  // the machine that has not answered, with no name to be looked up
+  const host = socket?.remoteAddress ?? of.host
   const probe = new Connection({
     ...{ host, port, clientId, ssl, socketFactory, logger: quiet },
     ...{ connectionTimeout: limit, requestTimeout: limit },
   })
-  let alive: boolean | undefined
+  let alive = false
   const answer = async () => {
     await probe.connect()
     await probe.send(apiVersions.protocol({ version: 0 })())
@@ -70,9 +79,8 @@ async function ask({ host, port, clientId, ssl, socketFactory }: Dialled): Promi
       alive = !UNREACHABLE.has(error.code)
     },
   )
-  for (let turn = 0; alive === undefined && turn < TURNS; turn++)
-    await sleep(TURN_MS, undefined, { ref: false })
+  for (let turn = 0; !alive && turn < TURNS; turn++) await sleep(TURN_MS, undefined, { ref: false })
   // with an error, upon which it clears its timers
   probe.socket?.destroy(new Error('no longer wanted'))
-  return alive ?? false
+  return alive
 }

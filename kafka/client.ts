@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { zstdCompress, zstdDecompress } from 'node:zlib'
@@ -34,19 +35,19 @@ export type Connection = {
   /** @returns the name in this code of a topic on the broker. */
   plain(name: string): string
   log: Logger
-  /** The client id, where no other living process of this machine has it. */
-  sole?: string | undefined
+  /** The client id, where no other living process has it. */
+  soleClientId?: string | undefined
 }
 
 /**
- * @param port which this process alone has on this machine by the time it consumes; 0: the system chooses one.
+ * @param at `host:port` that this process, and no other on this machine, listens on by the time it consumes.
  * @throws ConfigError when a file of KAFKA_SSL_CA, _CERT or _KEY is not as it should be.
  */
 export function connect(
   config: KafkaConfig,
-  { clientId: name, port = 0, log }: { clientId: string; port?: number; log: Logger },
+  { clientId: role, at, log }: { clientId: string; at?: string | undefined; log: Logger },
 ): Connection {
-  const clientId = port === 0 ? name : `${name}:${port}`
+  const clientId = at === undefined ? role : `${role}/${hostname()}/${at}`
   const prefix = config.topicPrefix
   const options: KafkaJsConfig = {
     clientId,
@@ -65,7 +66,7 @@ export function connect(
     named: (name) => prefix + name,
     plain: (name) => name.slice(prefix.length),
     log,
-    sole: port === 0 ? undefined : clientId,
+    soleClientId: at && clientId,
   }
 }
 

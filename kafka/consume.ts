@@ -226,7 +226,7 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
     breathedAt = performance.now()
   }
 
-  if (connection.sole) succeed(groupId, connection.sole)
+  const heir = connection.soleClientId ? succeed(groupId, connection.soleClientId) : undefined
   await consumer.connect()
   await consumer.subscribe({ topics, fromBeginning: true })
   await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch })
@@ -251,6 +251,7 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
       clearInterval(commits)
       await within(CLOSE_MS, assignment.commit())
       await within(CLOSE_MS, Promise.all([assignment.close(), consumer.disconnect()]))
+      heir?.()
     },
   }
 }

@@ -20,20 +20,25 @@ export type Sender = {
 type Settle<T> = (record: T, outcome: 'acked' | 'refused') => void
 
 const RETRY_MS = 250
-/** Kafka's protocol guide, "Api Keys". */
-const PRODUCE = 0
 
 /**
  * An idempotent producer with one send under way: with more, a lost response makes kafkajs reuse a sequence number for
  * other records, which the broker takes for duplicates, acknowledges and drops. For the same reason a producer whose
- * send has thrown, or had a produce request without an answer, is replaced: kafkajs has rolled its sequence numbers back, whether or not the broker
- * wrote them.
+ * send has thrown, or needed a second try, is replaced: kafkajs rolls its sequence numbers back, whether or not the broker wrote them, and does
+ * so for a try that fails late after the next one has counted on.
  */
 export async function createSender({ kafka, log }: Connection): Promise<Sender> {
   let closed = false
-  /** Those with a produce request that was given up: the send may have gone on at another broker, and kafkajs still rolls back. */
-  const doubtful = new WeakSet<KafkaJsProducer>()
+  /** Whether the producer's last send needed a second try: requests of the first may still be under way to other brokers. */
+  let doubtful = false
   let producer = await open()
+
+  function placeOf({ message, partitionMetadata }: PartitionerArgs): number {
+    // only what `send` was given comes here
+    const record = message as Keyed
+    if (record.placed !== undefined) doubtful = true
+    return place(record, partitionMetadata.length)
+  }
 
   async function open(): Promise<KafkaJsProducer> {
     const fresh = kafka.producer({
@@ -42,11 +47,9 @@ export async function createSender({ kafka, log }: Connection): Promise<Sender> 
       retry: { initialRetryTime: 100, maxRetryTime: 500, retries: Number.MAX_SAFE_INTEGER },
       createPartitioner: () => placeOf,
     })
-    fresh.on(fresh.events.REQUEST_TIMEOUT, ({ payload: { apiKey } }) => {
-      if (apiKey === PRODUCE) doubtful.add(fresh)
-    })
     try {
       await fresh.connect()
+      doubtful = false
       return fresh
     } catch (error) {
       await fresh.disconnect().catch(() => undefined)
@@ -88,7 +91,7 @@ export async function createSender({ kafka, log }: Connection): Promise<Sender> 
     let left = records
     while (left.length > 0 && !closed) {
       try {
-        if (doubtful.has(producer)) await replace()
+        if (doubtful) await replace()
         left = await attempt(left, settle)
       } catch (error) {
         if (closed) return
@@ -113,11 +116,6 @@ export async function createSender({ kafka, log }: Connection): Promise<Sender> 
       await within(CLOSE_MS, producer.disconnect())
     },
   }
-}
-
-function placeOf({ message, partitionMetadata }: PartitionerArgs): number {
-  // only what `send` was given comes here
-  return place(message as Keyed, partitionMetadata.length)
 }
 
 /** @returns by topic the partitions that have answered. */

@@ -54,7 +54,10 @@ export function closeUnanswered(): void {
 
 async function giveUpIfGone(connection: Connection): Promise<void> {
   const { socket } = connection
-  if ((await isAlive(connection)) || socket !== connection.socket) return
+  const read = socket?.bytesRead
+  if (await isAlive(connection)) return
+  // what answers here is there, though it takes no new connections
+  if (socket !== connection.socket || socket?.bytesRead !== read) return
   for (const request of [...connection.requestQueue.inflight.values()]) request.timeoutRequest()
 }
 

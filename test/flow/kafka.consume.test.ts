@@ -325,12 +325,12 @@ async function aKilledMember(kafka: Connection, clientId: string): Promise<void>
 test('a process that is started again after it was killed does not wait for what it left in the group', async () => {
   const kafka = await connection([{}])
   const producer = closing(await createProducer(kafka))
-  const sole = 'sluice-router:8082'
-  await aKilledMember(kafka, sole)
-  const again = new Kafka({ clientId: sole, brokers: [inject('kafkaBrokers')], logLevel: logLevel.NOTHING })
+  const clientId = 'sluice-router/web-1/0.0.0.0:8082'
+  await aKilledMember(kafka, clientId)
+  const again = new Kafka({ clientId, brokers: [inject('kafkaBrokers')], logLevel: logLevel.NOTHING })
   const taken = new Set<number>()
   closing(
-    await start({ ...kafka, kafka: again, sole }, producer, (record) => {
+    await start({ ...kafka, kafka: again, soleClientId: clientId }, producer, (record) => {
       taken.add(number(record))
       record.settle()
     }),

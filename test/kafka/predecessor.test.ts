@@ -1,26 +1,61 @@
-import { expect, test } from 'vitest'
-import { leftBehind } from '../../kafka/predecessor.ts'
+import { createRequire } from 'node:module'
+import { expect, test, vi } from 'vitest'
+import '../../kafka/client.ts' // has the client's members succeed those of killed processes
+import { leftBehind, succeed } from '../../kafka/predecessor.ts'
 
-const own = { clientId: 'sluice-router:8082', addresses: ['10.0.0.7', 'fe80::1', '::1'] }
-const member = (more: object) => ({
-  memberId: 'left',
-  clientId: own.clientId,
-  clientHost: '/10.0.0.7',
-  ...more,
+const require = createRequire(import.meta.url)
+const ConsumerGroup = require('kafkajs/src/consumer/consumerGroup')
+
+const clientId = 'sluice-router/web-1/0.0.0.0:8082'
+const member = (more: object = {}) => ({ memberId: 'left', clientId, clientHost: '/10.0.0.7', ...more })
+
+test.each([
+  ['10.0.0.7', '/10.0.0.7'],
+  ['fe80::1%eth0', '/fe80:0:0:0:0:0:0:1%2'],
+  ['::ffff:10.0.0.7', '/10.0.0.7'],
+])('the member of a process with this client id that came from %s is left behind', (address, clientHost) => {
+  expect(leftBehind([member({ clientHost })], { clientId, address })).toEqual(['left'])
 })
 
 test.each([
-  ['as it is', {}],
-  ['by a long address of Java', { clientHost: '/fe80:0:0:0:0:0:0:1%eth0' }],
-  ['by the machine itself', { clientHost: '/0:0:0:0:0:0:0:1' }],
-])('the member of a process with this client id on this machine is left behind: %s', (_, more) => {
-  expect(leftBehind([member(more)], own)).toEqual(['left'])
-})
-
-test.each([
-  ['another port', { clientId: 'sluice-router:8092' }],
+  ['another port', { clientId: 'sluice-router/web-1/0.0.0.0:8092' }],
   ['another machine', { clientHost: '/10.0.0.8' }],
   ['no address', { clientHost: '' }],
 ])('that of %s is not', (_, more) => {
-  expect(leftBehind([member(more)], own)).toEqual([])
+  expect(leftBehind([member(more)], { clientId, address: '10.0.0.7' })).toEqual([])
+})
+
+test('each that is left is taken out, also when the session of one of them ends meanwhile', async () => {
+  const leaveGroup = vi.fn(({ memberId }) =>
+    memberId === 'first' ? Promise.reject(new Error('unknown member')) : Promise.resolve(),
+  )
+  const coordinator = {
+    connectionPool: { pool: [{}, { socket: { localAddress: '10.0.0.7' } }] },
+    describeGroups: async () => ({
+      groups: [{ members: [member({ memberId: 'first' }), member({ memberId: 'second' })] }],
+    }),
+    leaveGroup,
+  }
+  const nothing = async () => undefined
+  const cluster = {
+    connect: nothing,
+    refreshMetadataIfNecessary: nothing,
+    findGroupCoordinator: async () => coordinator,
+  }
+  const quiet = { namespace: () => quiet, debug: nothing }
+  const group = new ConsumerGroup({
+    cluster,
+    groupId: 'work',
+    topics: [],
+    logger: quiet,
+    instrumentationEmitter: { emit: nothing },
+  })
+  const end = succeed('work', clientId)
+  await group.connect()
+  end()
+  await group.connect()
+  expect(leaveGroup.mock.calls).toEqual([
+    [{ groupId: 'work', memberId: 'first' }],
+    [{ groupId: 'work', memberId: 'second' }],
+  ])
 })

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, type TestContext, test } from 'vitest'
 import '../../kafka/client.ts' // has the client close them
 import { Kafka, logLevel } from '../../kafka/kafkajs.ts'
 
@@ -33,10 +33,13 @@ const settings = {
 type Listener = { port: number; connections: () => number }
 
 /** @returns the port of one that takes connections and never answers, and how many came. */
-const silent = () => listener(() => undefined)
+const silent = (context: TestContext) => listener(context, () => undefined)
 
 /** @param onConnection is told of all connections so far, the new one last. */
-async function listener(onConnection: (sockets: readonly Socket[]) => void): Promise<Listener> {
+async function listener(
+  { onTestFinished }: TestContext,
+  onConnection: (sockets: readonly Socket[]) => void,
+): Promise<Listener> {
   const sockets: Socket[] = []
   const server = createServer((socket) => {
     sockets.push(socket.resume())
@@ -51,8 +54,8 @@ async function listener(onConnection: (sockets: readonly Socket[]) => void): Pro
   return { port: (server.address() as AddressInfo).port, connections: () => sockets.length }
 }
 
-test('a broker that does not answer in time is taken for gone, by all that wait for it', async () => {
-  const { port } = await silent()
+test.concurrent('a broker that does not answer in time is taken for gone, by all that wait for it', async (context) => {
+  const { port } = await silent(context)
   const connection = new Connection({ ...settings, host: '127.0.0.1', port })
   await connection.connect()
   const failures = await Promise.allSettled([
@@ -68,8 +71,8 @@ test('a broker that does not answer in time is taken for gone, by all that wait 
   await connection.disconnect()
 })
 
-test('a client whose first broker is silent asks the next one', async () => {
-  const [first, second] = [await silent(), await silent()]
+test.concurrent('a client whose first broker is silent asks the next one', async (context) => {
+  const [first, second] = [await silent(context), await silent(context)]
   const kafka = new Kafka({
     brokers: [first, second].map(({ port }) => `127.0.0.1:${port}`),
     // shorter than it takes until one is asked whether it is there
@@ -82,8 +85,8 @@ test('a client whose first broker is silent asks the next one', async () => {
   expect([first.connections(), second.connections()]).toEqual([1, 1])
 })
 
-test('one that does not even say that it is there is given up long before the time of its request', async () => {
-  const { port } = await silent()
+test.concurrent('one that does not even say that it is there is given up long before the time of its request', async (context) => {
+  const { port } = await silent(context)
   const connection = new Connection({ ...settings, requestTimeout: 600_000, host: '127.0.0.1', port })
   await connection.connect()
   await expect(connection.send(request)).rejects.toMatchObject({ name: 'KafkaJSConnectionClosedError' })
@@ -93,19 +96,42 @@ test('one that does not even say that it is there is given up long before the ti
 /** Size, correlation id, and a body that says that there is no error, and nothing else (ApiVersions 0). */
 const answerTo = (id: number) => Buffer.from([0, 0, 0, 10, 0, 0, 0, id, 0, 0, 0, 0, 0, 0])
 
-test.each([
+for (const [what, meet] of [
   ['says that it is there', (asked: Socket) => void asked.once('data', () => asked.write(answerTo(0)))],
   ['takes no more connections', (asked: Socket) => void asked.destroy()],
-])('a slow one that %s may take its time', async (_what, meet) => {
-  const { port, connections } = await listener(([slow, ...others]) => {
-    const asked = others.at(-1)
-    if (asked) meet(asked)
-    // by then the first has been taken for an answer
-    if (others.length === 2) slow?.write(answerTo(0))
+] as const)
+  test.concurrent(`a slow one that ${what} may take its time`, async (context) => {
+    const { port, connections } = await listener(context, ([slow, ...others]) => {
+      const asked = others.at(-1)
+      if (asked) meet(asked)
+      // by then the first has been taken for an answer
+      if (others.length === 2) slow?.write(answerTo(0))
+    })
+    const connection = new Connection({ ...settings, requestTimeout: 600_000, host: '127.0.0.1', port })
+    await connection.connect()
+    await expect(connection.send(request)).resolves.toEqual({})
+    expect(connections()).toBe(3)
+    await connection.disconnect()
+  })
+
+test.concurrent('one that answers meanwhile on this connection, and to no new one, may take its time', async (context) => {
+  let slow: Socket | undefined
+  const { port, connections } = await listener(context, (sockets) => {
+    slow = sockets[0]
+    // it has not answered the question, and is asked again
+    if (sockets.length === 3) slow?.write(answerTo(0))
   })
   const connection = new Connection({ ...settings, requestTimeout: 600_000, host: '127.0.0.1', port })
   await connection.connect()
-  await expect(connection.send(request)).resolves.toEqual({})
+  const slowly = connection.send(request)
+  const others = setInterval(() => {
+    const id = connection.correlationId
+    connection.send(request).catch(() => undefined)
+    slow?.write(answerTo(id))
+  }, 200)
+  context.onTestFinished(() => clearInterval(others))
+  await expect(slowly).resolves.toEqual({})
   expect(connections()).toBe(3)
+  clearInterval(others)
   await connection.disconnect()
 })
