@@ -4,12 +4,12 @@ import { poll } from '../poll.ts'
 import { createHistory } from './history.ts'
 import { createHour, type Moment } from './hour.ts'
 import type { LagItem } from './item.ts'
-import { look } from './look.ts'
+import { type End, look } from './look.ts'
 import { readPast } from './past.ts'
 import type { Reading } from './readings.ts'
 
-/** `at`: when it was so, in ms since 1970. */
-export type Report = { at: number; items: readonly LagItem[] }
+/** `at`: when it was so, in ms since 1970. `ends`: of each topic that a group reads. */
+export type Report = { at: number; items: readonly LagItem[]; ends: readonly End[] }
 
 export type Lag = Loading & {
   /** What the last look has shown; undefined before the first, and when the last one is too old. */
@@ -53,7 +53,7 @@ export function followLag(options: LagOptions): Lag {
       if (!reading.ranges && !history.knows(reading.topic))
         history.begin(reading.topic, await readPast(offsets, reading, Date.now()))
     const seen = await look(offsets, read, Date.now)
-    report = { at: seen.at, items: history.add(seen) }
+    report = { at: seen.at, items: history.add(seen), ends: seen.ends }
     hour.add(report)
     lookedAt = performance.now()
     onLoaded()

@@ -10,7 +10,7 @@ export type History = {
   knows(topic: string): boolean
   begin(topic: string, past: ReadonlyMap<number, readonly Point[]>): void
   /** What is not in a look is gone. */
-  add(look: Look): LagItem[]
+  add(look: Pick<Look, 'at' | 'seen'>): LagItem[]
 }
 
 /** What is known of a partition of a group: `front` and the commit of the last look, and what was observed up to it. */

@@ -14,8 +14,11 @@ export type Seen = Pick<Bounds, 'partition' | 'low' | 'end'> & {
   front: number
 }
 
+/** Of a partition of a topic that is read, as Kafka has it, whatever a replay is to read of it. */
+export type End = Bounds & { topic: string }
+
 /** `at`: ms since 1970. */
-export type Look = { at: number; seen: Seen[] }
+export type Look = { at: number; seen: Seen[]; ends: End[] }
 
 type Asked = Pick<Offsets, 'committed' | 'owned' | 'bounds' | 'at'>
 
@@ -36,16 +39,18 @@ export async function look(offsets: Asked, readings: readonly Reading[], now: ()
   ])
   const commits = new Map(committed.flat())
   const topics = new Map(readings.map((reading) => [reading.topic, reading]))
-  const ends = await Promise.all([...topics.values()].map((reading) => endsOf(reading, offsets, now)))
-  const endsBy = Map.groupBy(ends.flat(), ({ topic }) => topic)
+  const found = await Promise.all([...topics.values()].map((reading) => endsOf(reading, offsets, now)))
+  const fronts = found.flat()
+  const frontsBy = Map.groupBy(fronts, ({ topic }) => topic)
   const seen = readings.flatMap((reading) =>
-    (endsBy.get(reading.topic) ?? []).map(({ topic, ...end }) => {
+    (frontsBy.get(reading.topic) ?? []).map(({ topic, ...end }) => {
       const { offset = null, ahead = '' } = commits.get(keyOf(reading.group, { topic, ...end })) ?? {}
       const isOwned = owned.get(reading.group)?.has(partitionKey(topic, end.partition)) ?? false
       return { ...end, reading, committed: offset, ahead, owned: isOwned }
     }),
   )
-  return { at: now(), seen: seen.filter(isRead) }
+  const ends = fronts.map(({ front: _, ...end }) => end)
+  return { at: now(), seen: seen.filter(isRead), ends }
 }
 
 const keyOf = (group: string, { topic, partition }: { topic: string; partition: number }) =>
@@ -56,7 +61,7 @@ async function endsOf(
   { topic, delayMs, markers }: Reading,
   offsets: Asked,
   now: () => number,
-): Promise<(Bounds & { topic: string; front: number })[]> {
+): Promise<(End & { front: number })[]> {
   const bounds = await offsets.bounds(topic)
   const due = delayMs > 0 ? await offsets.at(topic, now() - delayMs) : []
   const dueOf = new Map(due.map(({ partition, offset }) => [partition, offset]))

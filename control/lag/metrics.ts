@@ -2,45 +2,83 @@ import { Gauge } from 'prom-client'
 import { registry } from '../../metrics.ts'
 import type { Lag } from './follow.ts'
 import type { LagItem } from './item.ts'
+import type { End } from './look.ts'
 
-const where = ['consumergroup', 'topic', 'partition'] as const
+const place = ['topic', 'partition'] as const
+const where = ['consumergroup', ...place] as const
 
-/** Those that begin with `kafka_` have the names and labels that public Grafana boards know. Of what is gone no series remains. */
+/**
+ * Those that begin with `kafka_` have the names and labels of kafka_exporter (https://github.com/danielqsj/kafka_exporter), so that boards
+ * made for it show them; `kafka_consumergroup_lag_seconds` it does not have. Of what is gone no series remains.
+ */
 export function watchLag({ latest }: Pick<Lag, 'latest'>): void {
-  const each = (set: (item: LagItem, labels: Record<(typeof where)[number], string>) => void) => {
-    for (const item of latest()?.items ?? [])
-      set(item, { consumergroup: item.group, topic: item.topic, partition: String(item.partition) })
-  }
+  const items = () => latest()?.items ?? []
+  const ends = () => latest()?.ends ?? []
+  const ofGroups = (name: string, help: string, told: (item: LagItem) => number | null) =>
+    gauge(name, help, where, () => items().map((item) => [whereOf(item), told(item)]))
+  const ofTopics = (name: string, help: string, told: (end: End) => number) =>
+    gauge(name, help, place, () => ends().map((end) => [placeOf(end), told(end)]))
+
+  ofGroups(
+    'kafka_consumergroup_lag',
+    'Offsets from the committed one to the end, by consumer group, topic and partition.',
+    ({ lag }) => lag,
+  )
+  ofGroups(
+    'kafka_consumergroup_lag_seconds',
+    'How long the oldest record that is not settled waits; in rungs of the ladder, how long it is past due. None where it is not known.',
+    ({ lagSeconds }) => lagSeconds,
+  )
+  ofGroups(
+    'kafka_consumergroup_current_offset',
+    'The committed offset, by consumer group, topic and partition. None where nothing is committed.',
+    ({ committed }) => committed,
+  )
+  ofTopics(
+    'kafka_topic_partition_current_offset',
+    'The offset behind the last record, of topics that a consumer group of Sluice reads.',
+    ({ end }) => end,
+  )
+  ofTopics(
+    'kafka_topic_partition_oldest_offset',
+    'The offset of the first record that there still is, of topics that a consumer group of Sluice reads.',
+    ({ low }) => low,
+  )
+  gauge(
+    'kafka_topic_partitions',
+    'How many partitions a topic has that a consumer group of Sluice reads.',
+    ['topic'],
+    () => [...Map.groupBy(ends(), ({ topic }) => topic)].map(([topic, { length }]) => [{ topic }, length]),
+  )
+  gauge(
+    'sluice_control_lag_status',
+    '1 for the state that a partition of a consumer group is in: ok, warn, stall, stop or rewind.',
+    [...where, 'status'],
+    () => items().map((item) => [{ ...whereOf(item), status: item.status }, 1]),
+  )
+}
+
+const placeOf = ({ topic, partition }: Pick<End, 'topic' | 'partition'>) => ({
+  topic,
+  partition: String(partition),
+})
+const whereOf = (item: LagItem) => ({ consumergroup: item.group, ...placeOf(item) })
+
+/** @param told asked at each scrape: labels with their value, null for none. */
+function gauge<L extends string>(
+  name: string,
+  help: string,
+  labelNames: readonly L[],
+  told: () => [Record<L, string>, number | null][],
+): void {
   new Gauge({
-    name: 'kafka_consumergroup_lag',
-    help: 'Offsets from the committed one to the end, by consumer group, topic and partition.',
-    labelNames: where,
+    name,
+    help,
+    labelNames,
     registers: [registry],
     collect() {
       this.reset()
-      each(({ lag }, labels) => this.set(labels, lag))
-    },
-  })
-  new Gauge({
-    name: 'kafka_consumergroup_lag_seconds',
-    help: 'How long the oldest record that is not settled waits; in rungs of the ladder, how long it is past due. None where it is not known.',
-    labelNames: where,
-    registers: [registry],
-    collect() {
-      this.reset()
-      each(({ lagSeconds }, labels) => {
-        if (lagSeconds !== null) this.set(labels, lagSeconds)
-      })
-    },
-  })
-  new Gauge({
-    name: 'sluice_control_lag_status',
-    help: '1 for the state that a partition of a consumer group is in: ok, warn, stall, stop or rewind.',
-    labelNames: [...where, 'status'],
-    registers: [registry],
-    collect() {
-      this.reset()
-      each(({ status }, labels) => this.set({ ...labels, status }, 1))
+      for (const [labels, value] of told()) if (value !== null) this.set(labels, value)
     },
   })
 }

@@ -1,5 +1,5 @@
 import type { LagItem } from '../../control/lag/item.ts'
-import type { Seen } from '../../control/lag/look.ts'
+import type { End, Seen } from '../../control/lag/look.ts'
 import type { Reading } from '../../control/lag/readings.ts'
 import type { LagRouteParts } from '../../control/lag/routes.ts'
 
@@ -43,12 +43,13 @@ export const aLagItem = (fields: Partial<LagItem> = {}): LagItem => ({
 export const lagHeld = (
   items: readonly LagItem[] = [],
   more: Partial<LagRouteParts['lag']> = {},
+  ends: readonly End[] = [],
 ): Pick<LagRouteParts, 'lag'> => ({
   lag: {
     loaded: Promise.resolve(),
     isLoaded: () => true,
     hour: () => [],
-    latest: () => ({ at: Date.parse('2026-01-02T03:04:05.678Z'), items }),
+    latest: () => ({ at: Date.parse('2026-01-02T03:04:05.678Z'), items, ends }),
     ...more,
   },
 })

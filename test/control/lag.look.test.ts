@@ -76,6 +76,7 @@ test('each partition of each group is seen as Kafka has it', async () => {
       { reading, partition: 1, low: 3, end: 9, front: 9, committed: 7, ahead: 's1:Ag==', owned: true },
       { reading, partition: 2, low: 3, end: 9, front: 9, committed: null, ahead: '', owned: false },
     ],
+    ends: [0, 1, 2].map((partition) => ({ topic: 'events', partition, low: 3, end: 9 })),
   })
 })
 
@@ -110,13 +111,15 @@ test('a replay sees its partitions alone, and the topic is asked for once', asyn
   const replay = aReading({ group: 'replay.r1', ranges: new Map([[1, { from: 0, to: 5 }]]) })
   const bounds = { events: [0, 1].map((partition) => ({ partition, low: 0, end: 9 })) }
   const { offsets, asked } = kafka({ bounds })
-  const { seen } = await look(offsets, [aReading(), replay], () => NOW)
+  const { seen, ends } = await look(offsets, [aReading(), replay], () => NOW)
   expect(seen.map(({ reading: { group }, partition }) => `${group} ${partition}`)).toEqual([
     'router 0',
     'router 1',
     'replay.r1 1',
   ])
   expect(asked.filter((each) => each.startsWith('bounds'))).toEqual(['bounds events'])
+  expect(ends).toHaveLength(2)
+  expect((await look(offsets, [replay], () => NOW)).ends).toEqual(ends)
 })
 
 test('how a topic grew is asked of ten seconds ago, and up to a week', async () => {

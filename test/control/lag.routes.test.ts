@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Report } from '../../control/lag/follow.ts'
 import type { LagItem } from '../../control/lag/item.ts'
 import { watchLag } from '../../control/lag/metrics.ts'
 import { api, VIEW } from './api.ts'
@@ -75,12 +76,15 @@ test('who asks before the first look is over waits for it', async () => {
 })
 
 test('metrics have the names that public boards know, and no series of what is gone', async () => {
-  let shown: LagItem[] | undefined = items
-  watchLag({ latest: () => shown && { at: 0, items: shown } })
+  type Shown = Pick<Report, 'items' | 'ends'>
+  // what a replay is to read of a topic says nothing of how far that goes
+  const ends = [0, 1].map((partition) => ({ topic: 'events', partition, low: 5, end: 120 }))
+  let shown: Shown | undefined = { items, ends }
+  watchLag({ latest: () => shown && { at: 0, ...shown } })
   const server = api()
   const metrics = async () => {
     const { text } = await server.ask({ url: '/metrics' })
-    return text.split('\n').filter((line) => /^(kafka_consumergroup|sluice_control_lag)/.test(line))
+    return text.split('\n').filter((line) => /^(kafka_(consumergroup|topic)|sluice_control_lag)/.test(line))
   }
   const router = 'consumergroup="router",topic="events"'
   const deliverer = 'consumergroup="deliverer",topic="deliveries",partition="0"'
@@ -90,11 +94,18 @@ test('metrics have the names that public boards know, and no series of what is g
     `kafka_consumergroup_lag{${deliverer}} 10`,
     `kafka_consumergroup_lag_seconds{${router},partition="0"} 1.5`,
     `kafka_consumergroup_lag_seconds{${deliverer}} 1.5`,
+    `kafka_consumergroup_current_offset{${router},partition="0"} 90`,
+    `kafka_consumergroup_current_offset{${router},partition="1"} 90`,
+    'kafka_topic_partition_current_offset{topic="events",partition="0"} 120',
+    'kafka_topic_partition_current_offset{topic="events",partition="1"} 120',
+    'kafka_topic_partition_oldest_offset{topic="events",partition="0"} 5',
+    'kafka_topic_partition_oldest_offset{topic="events",partition="1"} 5',
+    'kafka_topic_partitions{topic="events"} 2',
     `sluice_control_lag_status{${router},partition="0",status="ok"} 1`,
     `sluice_control_lag_status{${router},partition="1",status="ok"} 1`,
     `sluice_control_lag_status{${deliverer},status="stop"} 1`,
   ])
-  shown = [aLagItem({ status: 'warn', lagSeconds: null })]
+  shown = { items: [aLagItem({ status: 'warn', lagSeconds: null, committed: null })], ends: [] }
   expect(await metrics()).toEqual([
     `kafka_consumergroup_lag{${router},partition="0"} 10`,
     `sluice_control_lag_status{${router},partition="0",status="warn"} 1`,

@@ -278,6 +278,17 @@ test('metrics say the same; of what is gone no series remains', async () => {
   expect(await metrics()).toContain(`kafka_consumergroup_lag{${labels}} ${first?.lag}\n`)
   expect(await metrics()).toContain(`kafka_consumergroup_lag_seconds{${labels}} 0\n`)
   expect(await metrics()).toContain(`sluice_control_lag_status{${labels},status="ok"} 1\n`)
+  const bounds = (await offsets.bounds(EVENTS)).find(({ partition }) => partition === 0)
+  const place = `topic="${EVENTS}",partition="0"`
+  // all is routed, and its offsets are committed soon after
+  await until(async () =>
+    (await metrics()).includes(
+      `kafka_consumergroup_current_offset{consumergroup="router",${place}} ${bounds?.end}\n`,
+    ),
+  )
+  expect(await metrics()).toContain(`kafka_topic_partition_current_offset{${place}} ${bounds?.end}\n`)
+  expect(await metrics()).toContain(`kafka_topic_partition_oldest_offset{${place}} ${bounds?.low}\n`)
+  expect(await metrics()).toContain(`kafka_topic_partitions{topic="${EVENTS}"} ${PARTITIONS}\n`)
   await sluice.stop('deliverer')
   const admin = sluice.connection.kafka.admin()
   await admin.connect()

@@ -10,7 +10,7 @@ export async function describedMetrics(): Promise<Set<string>> {
 /** @returns each metric that a text names; a histogram by its own name, not by those of its series. */
 export const namedMetrics = (text: string): Set<string> =>
   new Set(
-    [...text.matchAll(/\b(?:sluice|kafka_consumergroup|process|nodejs)_[a-z0-9_]+/g)].map(([name]) =>
-      name.replace(/_(bucket|sum|count)$/, ''),
+    [...text.matchAll(/\b(?:sluice|kafka_(?:consumergroup|topic)|process|nodejs)_[a-z0-9_]+/g)].map(
+      ([name]) => name.replace(/_(bucket|sum|count)$/, ''),
     ),
   )
