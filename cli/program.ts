@@ -6,6 +6,7 @@ import { addDead } from './commands/dead.ts'
 import { addDeleteUser } from './commands/delete-user.ts'
 import { addDiff } from './commands/diff.ts'
 import { addExport } from './commands/export.ts'
+import { addHelp } from './commands/help.ts'
 import { addLag } from './commands/lag.ts'
 import { addReplay } from './commands/replay.ts'
 import { addSchema } from './commands/schema.ts'
@@ -27,6 +28,7 @@ const COMMANDS = [
   addReplay,
   addLag,
   addDeleteUser,
+  addHelp,
 ]
 
 const AFTER = `

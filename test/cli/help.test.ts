@@ -26,6 +26,7 @@ const COMMANDS = [
   'replay',
   'lag',
   'delete-user',
+  'help',
 ]
 
 describe('help', () => {
@@ -43,11 +44,31 @@ describe('help', () => {
       expect.stringMatching(new RegExp(`Examples?:\n(.*\n)*  \\$.* sluice ${command}`)),
     ])
   })
+
+  test.each([
+    ['start', '--per-second'],
+    ['list', '--limit'],
+    ['show', '<id>'],
+    ['cancel', '<id>'],
+  ])('of replay %s is of that, whichever way it is asked for', async (command, has) => {
+    const ways = [
+      ['help', 'replay', command],
+      ['replay', 'help', command],
+      ['replay', command, '--help'],
+    ]
+    for (const way of ways)
+      expect(await said(...way)).toMatchObject({
+        code: 0,
+        out: expect.stringMatching(new RegExp(`^Usage: sluice replay ${command} .*(.*\\n)*.*${has}`)),
+      })
+  })
 })
 
 test.each([
   [[], /Usage: sluice/],
   [['nothing'], /unknown command 'nothing'/],
+  [['help', 'nothing'], /unknown command 'nothing'/],
+  [['help', 'replay', 'nothing'], /unknown command 'nothing'/],
   [['diff'], /missing required argument 'files'/],
   [['dead', '--limit', '0'], /a whole number above 0/],
   [['dead', '--limits', '1'], /unknown option '--limits'/],
