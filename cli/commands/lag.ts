@@ -4,44 +4,46 @@ import { table } from '../table.ts'
 import type { ExitCode } from '../world.ts'
 import { type Adding, type Doing, doing } from './command.ts'
 
-type Options = { group?: string; topic?: string; json?: true }
+type Options = { group?: string; topic?: string; partitions?: true; json?: true }
 
 const number = z.number().nullable()
+const itemShape = z.looseObject({
+  group: z.string(),
+  topic: z.string(),
+  partition: z.number(),
+  end: number,
+  committed: number,
+  lag: number,
+  lagSeconds: number,
+  status: z.string(),
+})
 const shape = z.looseObject({
-  items: z.array(
-    z.looseObject({
-      group: z.string(),
-      topic: z.string(),
-      partition: z.number(),
-      end: number,
-      committed: number,
-      lag: number,
-      lagSeconds: number,
-      status: z.string(),
-    }),
-  ),
+  items: z.array(itemShape),
   tasks: z
     .array(z.looseObject({ kind: z.string(), count: z.number(), oldestSeconds: z.number() }))
     .optional(),
 })
+
+type Item = z.infer<typeof itemShape>
 
 export function addLag({ program, ...adding }: Adding): void {
   program
     .command('lag')
     .summary('how far consumers are behind')
     .description(
-      `Prints for each group, topic and partition how many records and seconds it is behind, and what is to be thought of that:
-ok, warn, stall, stop or rewind. For rungs of the ladder the seconds are those past due. Below them, what control has still to do:
-deletions, syncs and replays.`,
+      `Prints for each group and topic how many records all partitions together and how many seconds the slowest is behind, and what is
+to be thought of that: ok, or how many partitions are in warn, stall, stop or rewind; these are below, one by one. For rungs of the
+ladder the seconds are those past due. Then what control has still to do: deletions, syncs and replays.`,
     )
     .option('--group <group>', 'of this group')
     .option('--topic <topic>', 'in this topic')
+    .option('--partitions', 'each partition, whatever its state, in place of that')
     .option('--json', 'as one JSON document')
     .addHelpText(
       'after',
       `
 Examples:
-  $ sluice lag --group deliverer
+  $ sluice lag --group deliverer --partitions
   $ sluice lag --json | jq '.items[] | select(.status != "ok")'`,
     )
     .action(doing<Options>(adding, act))
@@ -54,21 +56,56 @@ async function act({ options, control, out }: Doing<Options>): Promise<ExitCode>
     out.line(JSON.stringify(answer))
     return 0
   }
-  const heads = ['group', 'topic', 'partition', 'end', 'committed', 'lag', 'seconds', 'status']
-  const rows = answer.items.map((each) => [
-    each.group,
-    each.topic,
-    each.partition,
-    each.end,
-    each.committed,
-    each.lag,
-    each.lagSeconds,
-    each.status,
-  ])
-  for (const line of table(heads, rows)) out.line(line)
+  for (const line of options.partitions ? ofPartitions(answer.items) : atAGlance(answer.items)) out.line(line)
   if (answer.items.length === 0) out.line('Nothing is known of such a group or topic.')
   for (const line of undone(answer.tasks)) out.line(line)
   return 0
+}
+
+function atAGlance(items: readonly Item[]): string[] {
+  const rows = [...Map.groupBy(items, ({ group, topic }) => JSON.stringify([group, topic])).values()].map(
+    (its) => [
+      its[0]?.group,
+      its[0]?.topic,
+      its.length,
+      its.reduce((sum, { lag }) => sum + (lag ?? 0), 0),
+      longest(its),
+      states(its),
+    ],
+  )
+  const troubled = ofPartitions(items.filter(({ status }) => status !== 'ok'))
+  return [
+    ...table(['group', 'topic', 'partitions', 'lag', 'seconds', 'status'], rows),
+    ...(troubled.length > 0 ? ['', ...troubled] : []),
+  ]
+}
+
+/** Null: not known of any. */
+function longest(items: readonly Item[]): number | null {
+  const seconds = items.flatMap(({ lagSeconds }) => lagSeconds ?? [])
+  return seconds.length > 0 ? Math.max(...seconds) : null
+}
+
+/** Like `2 stall, 1 warn`. */
+function states(items: readonly Item[]): string {
+  const troubled = items.filter(({ status }) => status !== 'ok')
+  const counted = [...Map.groupBy(troubled, ({ status }) => status)]
+  return counted.map(([status, { length }]) => `${length} ${status}`).join(', ') || 'ok'
+}
+
+function ofPartitions(items: readonly Item[]): string[] {
+  const heads = ['group', 'topic', 'partition', 'end', 'committed', 'lag', 'seconds', 'status']
+  const rows = items.map(({ group, topic, partition, end, committed, lag, lagSeconds, status }) => [
+    group,
+    topic,
+    partition,
+    end,
+    committed,
+    lag,
+    lagSeconds,
+    status,
+  ])
+  return table(heads, rows)
 }
 
 function undone(tasks: z.infer<typeof shape>['tasks'] = []): string[] {

@@ -7,10 +7,10 @@ import { aDeletion, aReplay, tasksInMemory } from '../control/tasks-in-memory.ts
 import { control, operatorOf } from './in-memory.ts'
 
 /** What `sluice <args>` prints where control has these tasks. */
-async function told(args: string, tasks: readonly Task[]): Promise<string[]> {
+async function told(args: string, tasks: readonly Task[], items = [aLagItem()]): Promise<string[]> {
   const held = tasksInMemory()
   for (const task of tasks) held.known.apply(taskKey(task), task)
-  const world = await operatorOf(control({}, { tasks: held.tasks, ...lagHeld([aLagItem()]) }))
+  const world = await operatorOf(control({}, { tasks: held.tasks, ...lagHeld(items) }))
   expect(await run(args.split(' '), world)).toBe(0)
   return world.out.said
 }
@@ -34,9 +34,38 @@ describe('replay show', () => {
 
 describe('lag', () => {
   const lines = [
-    'group   topic   partition  end  committed  lag  seconds  status',
-    'router  events  0          100  90         10   1.5      ok',
+    'group   topic   partitions  lag  seconds  status',
+    'router  events  1           10   1.5      ok',
   ]
+
+  test('is one line for all partitions of a topic that a group reads, and one for each that is not ok', async () => {
+    const items = [
+      aLagItem({ lagSeconds: null }),
+      aLagItem({ partition: 1, lag: 300, lagSeconds: 75.5, status: 'stall' }),
+      aLagItem({ partition: 2, status: 'warn' }),
+      aLagItem({ partition: 3, status: 'stall' }),
+      aLagItem({ group: 'replay.r1', lagSeconds: null }),
+    ]
+    expect(await told('lag', [], items)).toEqual([
+      'group      topic   partitions  lag  seconds  status',
+      'router     events  4           330  75.5     2 stall, 1 warn',
+      'replay.r1  events  1           10   -        ok',
+      '',
+      'group   topic   partition  end  committed  lag  seconds  status',
+      'router  events  1          100  90         300  75.5     stall',
+      'router  events  2          100  90         10   1.5      warn',
+      'router  events  3          100  90         10   1.5      stall',
+    ])
+  })
+
+  test('is each partition when these are asked for', async () => {
+    const items = [0, 1].map((partition) => aLagItem({ partition }))
+    expect(await told('lag --partitions', [], items)).toEqual([
+      'group   topic   partition  end  committed  lag  seconds  status',
+      'router  events  0          100  90         10   1.5      ok',
+      'router  events  1          100  90         10   1.5      ok',
+    ])
+  })
 
   test('is all there is where nothing is to be done', async () => {
     expect(await told('lag', [])).toEqual(lines)

@@ -374,9 +374,10 @@ describe('what operators do', () => {
     expect(ended).toMatchObject({ code: 1, err: expect.stringContaining('replay_ended') })
   })
 
-  test('lag is listed for each partition', async () => {
+  test('lag is told for each topic that a group reads, and on request for each partition', async () => {
     await until(async () => (await sluice.api('get', 'lag')).status === 200)
-    const [heads, ...lines] = (await done(['lag', '--group', 'router'])).trim().split('\n')
+    expect(await done(['lag', '--group', 'router'])).toMatch(/^router +events +4 +\d+ /m)
+    const [heads, ...lines] = (await done(['lag', '--group', 'router', '--partitions'])).trim().split('\n')
     expect(heads).toMatch(/^group +topic +partition +end +committed +lag +seconds +status$/)
     expect(lines.filter((line) => /^router +events +\d /.test(line))).toHaveLength(4)
   })
