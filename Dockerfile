@@ -8,6 +8,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 # only what the console is made of, so that it is built again only when that changes
 COPY tsconfig.json ./
+COPY cli/api/sse.ts cli/api/
 COPY console console
 RUN npm run console
 

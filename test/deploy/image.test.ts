@@ -11,6 +11,7 @@ const read = (file: string) => readFile(join(root, file), 'utf8')
 const { devDependencies, dependencies } = JSON.parse(await read('package.json'))
 const dockerfile = (await read('Dockerfile')).replace(/\\\n/g, ' ')
 const last = dockerfile.slice(dockerfile.lastIndexOf('\nFROM '))
+const first = dockerfile.slice(0, dockerfile.indexOf('\nFROM ', dockerfile.indexOf('FROM ') + 1))
 
 // a tool that a machine may lack; .ci/run installs it (requirements.txt)
 const hasHadolint = spawnSync('hadolint', ['--version']).status === 0
@@ -27,7 +28,7 @@ async function reached(files: readonly string[]) {
   const own = new Set(files)
   const packages = new Set<string>()
   for (const file of own) {
-    if (!file.endsWith('.ts')) continue
+    if (!/\.tsx?$/.test(file)) continue
     const code = (await read(file)).replace(/^(import|export) type [^']*'[^']+'/gm, '')
     const named = [
       ...code.matchAll(/(?:\bfrom |\bimport |\bimport\()'([^']+)'|new URL\('([^']+)', import\.meta/g),
@@ -57,16 +58,23 @@ test('what it is made of is there, and not kept out', async () => {
   expect(sources.filter(isKept)).toEqual([])
 })
 
+/** Whether a stage has a file, by what is copied into it. */
+const isIn = (stage: string) => (file: string) =>
+  copies(stage).some(({ sources }) => sources.some((path) => file === path || file.startsWith(`${path}/`)))
+
+test('its stage for the console has all that is bundled into that, and what bundles it', async () => {
+  const { own } = await reached(['console/src/main.tsx', 'console/vite.config.ts'])
+  expect(own.length).toBeGreaterThan(100)
+  expect(own.filter((file) => !isIn(first)(file))).toEqual([])
+})
+
 test('it has all that its programs import, and no package that is for tests alone', async () => {
   const programs = ['ingest', 'router', 'deliverer', 'control', 'cli'].map((name) => `${name}/main.ts`)
   const { own, packages } = await reached(programs)
   expect(own.length).toBeGreaterThan(200)
-  const copied = copies(last).flatMap(({ sources }) => sources)
   // the folder of all, and what another stage has built
   const others = ['.', 'console/dist']
-  const isCopied = (file: string) =>
-    others.includes(file) || copied.some((path) => file === path || file.startsWith(`${path}/`))
-  expect(own.filter((file) => !isCopied(file))).toEqual([])
+  expect(own.filter((file) => !others.includes(file) && !isIn(last)(file))).toEqual([])
   expect(packages.filter((name) => !(name in dependencies))).toEqual([])
 })
 
