@@ -28,6 +28,7 @@ export default defineConfig({
           // it makes README's pictures, and shows nothing (`npm run pictures`)
           exclude: process.env.PICTURES ? [] : ['test/console/browser/pictures.test.ts'],
           globalSetup: ['test/helpers/kafka.ts'],
+          setupFiles: ['test/helpers/no-leaks.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           maxWorkers: 3,

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { spawnTied } from '../../local/tied.ts'
+import { planted } from '../helpers/planted.ts'
 import { until } from '../helpers/until.ts'
 
 export const ADMIN = 'admin-token-0123456789'
@@ -34,7 +35,15 @@ export function startControl({ kafkaBrokers, registryUrl, topicPrefix, key, sett
     LOG_LEVEL: 'info',
     ...settings,
   }
-  const child = spawnTied(process.execPath, { args: [MAIN], env, onLine: (line) => void lines.push(line) })
+  planted.settings(env)
+  const child = spawnTied(process.execPath, {
+    args: [MAIN],
+    env,
+    onLine(line) {
+      lines.push(line)
+      planted.heard(line)
+    },
+  })
 
   /** Its address, when it serves. */
   async function ready(): Promise<string> {
@@ -53,6 +62,7 @@ export function startControl({ kafkaBrokers, registryUrl, topicPrefix, key, sett
     const headers = new Headers({ authorization: `Bearer ${more.token ?? ADMIN}` })
     if (more.body !== undefined) headers.set('content-type', 'application/json')
     if (more.ifMatch !== undefined) headers.set('if-match', `"${more.ifMatch}"`)
+    planted.given(more.body)
     const body = more.body === undefined ? null : JSON.stringify(more.body)
     const response = await fetch(`${await ready()}${path}`, { method, headers, body })
     const text = await response.text()

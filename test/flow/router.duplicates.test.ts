@@ -5,6 +5,7 @@ import { freePort } from '../../local/free-port.ts'
 import { spawnTied } from '../../local/tied.ts'
 import { readDeliveries } from '../helpers/decoded.ts'
 import { NODE_FLAGS } from '../helpers/node-flags.ts'
+import { planted } from '../helpers/planted.ts'
 import type { Receiver } from '../helpers/receiver.ts'
 import { aReceiver, type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
@@ -121,6 +122,7 @@ async function aSecondRouter() {
     args: [...NODE_FLAGS, 'router/main.ts'],
     cwd: root,
     env: { PATH: process.env.PATH, ...sluice.env, ROUTER_PORT: String(port) },
+    onLine: planted.heard,
   })
   onTestFinished(async () => void (await child.kill()))
   const metrics = () => got(`http://127.0.0.1:${port}/metrics`, { retry: { limit: 0 } }).text()

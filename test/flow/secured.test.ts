@@ -5,6 +5,7 @@ import { spawnTied } from '../../local/tied.ts'
 import { createLog } from '../../log.ts'
 import { prepare } from '../../schemas/prepare.ts'
 import { NODE_FLAGS } from '../helpers/node-flags.ts'
+import { planted } from '../helpers/planted.ts'
 import { openRegistryDoor, type RegistryDoor } from '../helpers/registry-door.ts'
 import { type SecuredBroker, startSecuredBroker, USER } from '../helpers/secured-broker.ts'
 import { aReceiver, type System, startSystem } from '../helpers/system.ts'
@@ -55,10 +56,14 @@ describe.skipIf(!hasOpenssl)('Kafka and registry behind TLS and passwords', () =
   /** What a process says, and how it ends. */
   async function ended(changed: Record<string, string>): Promise<{ code: number | null; said: string }> {
     const said: string[] = []
+    planted.settings(changed)
     const { exited } = spawnTied(process.execPath, {
       args: [...NODE_FLAGS, 'router/main.ts'],
       env: { PATH: process.env.PATH, ...sluice.env, ROUTER_PORT: '0', ...changed },
-      onLine: (line) => void said.push(line),
+      onLine(line) {
+        said.push(line)
+        planted.heard(line)
+      },
     })
     return { code: (await exited).code, said: said.join('\n') }
   }

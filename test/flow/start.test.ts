@@ -7,11 +7,14 @@ import { expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../local/free-port.ts'
 import { spawnTied, type Tied } from '../../local/tied.ts'
 import { NODE_FLAGS } from '../helpers/node-flags.ts'
+import { planted } from '../helpers/planted.ts'
 import { aReceiver } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const token = 'test-admin-token-0123456789'
+const configKey = Buffer.alloc(32, 3).toString('base64')
+const shop = { id: 'shop', name: 'Shop', writeKey: 'the-shops-own-key' }
 
 /** `npm start` without npm, in a data folder of its own. */
 async function aFolder() {
@@ -35,6 +38,9 @@ async function aFolder() {
     }),
     async start(): Promise<Tied> {
       const said: string[] = []
+      // but for the token, which it shows
+      planted.settings({ CONFIG_KEY: configKey })
+      planted.given(shop)
       running = spawnTied(process.execPath, {
         args: [...NODE_FLAGS, 'local/main.ts'],
         cwd: root,
@@ -43,11 +49,14 @@ async function aFolder() {
           ...env,
           SLUICE_DATA: folder,
           CONTROL_TOKEN: token,
-          CONFIG_KEY: Buffer.alloc(32, 3).toString('base64'),
+          CONFIG_KEY: configKey,
           RETRY_LADDER: '500ms,1s,2s',
           PARTITIONS: '4',
         },
-        onLine: (line) => void said.push(line),
+        onLine(line) {
+          said.push(line)
+          planted.heard(line)
+        },
       })
       await until(() => said.includes('sluice ready'), {
         timeout: 60_000,
@@ -62,7 +71,7 @@ test('killed with -9 in the middle of 10,000 accepted events and started again, 
   const receiver = await aReceiver()
   const { start, ingest, api } = await aFolder()
   const first = await start()
-  await api.post('sources', { json: { id: 'shop', name: 'Shop', writeKey: 'shop-write-key' } })
+  await api.post('sources', { json: shop })
   const webhooks = [{ url: `${receiver.url}/switch` }]
   await api.post('destinations', { json: { id: 'crm', name: 'CRM', sourceIds: ['shop'], webhooks } })
 
@@ -73,7 +82,7 @@ test('killed with -9 in the middle of 10,000 accepted events and started again, 
     const calls = ids.map((messageId) => ({ type: 'track', userId: `u${batch}`, event: 'Paid', messageId }))
     await got.post(`${ingest}/v1/batch`, {
       json: { batch: calls },
-      username: 'shop-write-key',
+      username: shop.writeKey,
       retry: { limit: 0 },
     })
     accepted.push(...ids)

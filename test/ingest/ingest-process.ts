@@ -11,6 +11,7 @@ import { mapSecrets, seal } from '../../schemas/seal.ts'
 import type { Source } from '../../schemas/settings.ts'
 import { CONFIG } from '../../schemas/topics.ts'
 import { NODE_FLAGS } from '../helpers/node-flags.ts'
+import { planted } from '../helpers/planted.ts'
 
 /** A system of its own on a shared broker: topics and schemas are there, with the sources given. */
 export type System = { config: Config; connection: Connection; env: Record<string, string> }
@@ -48,6 +49,7 @@ export async function putSources(
   sources: SystemOptions['sources'],
 ): Promise<void> {
   const producer = await createProducer(connection)
+  planted.given(sources)
   const records = sources.map((source) => {
     const owner = `source/${source.id}`
     const stored = { ...source, name: source.id, version: 1, updatedAt: '2026-01-01T00:00:00.000Z' }
@@ -69,12 +71,14 @@ const MAIN = fileURLToPath(new URL('../../ingest/main.ts', import.meta.url))
 export async function startIngest({ env }: Pick<System, 'env'>): Promise<IngestProcess> {
   const output: string[] = []
   const address = Promise.withResolvers<string>()
+  planted.settings(env)
   const INGEST_METRICS_PORT = String(await freePort()) // of each process its own
   const tied = spawnTied(process.execPath, {
     args: [...NODE_FLAGS, MAIN],
     env: { PATH: process.env.PATH, ...env, INGEST_METRICS_PORT },
     onLine(line) {
       output.push(line)
+      planted.heard(line)
       const found = /"address":"([^"]+)".*"msg":"ready"/.exec(line)?.[1]
       if (found) address.resolve(found)
     },
