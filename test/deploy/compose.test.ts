@@ -6,7 +6,7 @@ import ms, { type StringValue } from 'ms'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { SETTINGS } from '../../config.ts'
+import { type Role, SETTINGS } from '../../config.ts'
 import { SHUTDOWN_MS } from '../../lifecycle.ts'
 import { configOf, opsPort, ROLES } from './settings.ts'
 
@@ -31,9 +31,21 @@ const one = z.looseObject({
   }),
   ports: z.array(z.string()).default([]),
 })
+const watching = z.looseObject({
+  profiles: z.tuple([z.literal('watch')]),
+  volumes: z.array(z.string()),
+  ports: z.array(z.string()),
+})
 const { services } = z
   .object({
-    services: z.looseObject({ ingest: one, router: one, deliverer: one, control: one }),
+    services: z.looseObject({
+      ingest: one,
+      router: one,
+      deliverer: one,
+      control: one,
+      prometheus: watching,
+      grafana: watching,
+    }),
   })
   .parse(parse(text, { merge: true }), { reportInput: true })
 
@@ -41,12 +53,18 @@ const { services } = z
 const unset = (value: string) =>
   value.replace(/\$\{(\w+)(?::([-?])([^}]*))?\}/g, (_, _name, sign, rest) => (sign === '-' ? rest : ''))
 
+/** Of a role, without what is handed on from outside. */
+const environmentOf = (role: Role): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(services[role].environment).flatMap(([name, value]) =>
+      value === null ? [] : [[name, unset(value)] as const],
+    ),
+  )
+
 describe.each(ROLES)('%s in docker-compose.yml', (role) => {
   const { command, environment, healthcheck, ports, stop_grace_period } = services[role]
-  const given = Object.entries(environment).flatMap(([name, value]) =>
-    value === null ? [] : [[name, value] as const],
-  )
-  const env = Object.fromEntries(given.map(([name, value]) => [name, unset(value)]))
+  const given = Object.values(environment).filter((value) => value !== null)
+  const env = environmentOf(role)
 
   test('is its own program', () => {
     expect(command).toBe(`${role}/main.ts`)
@@ -54,7 +72,7 @@ describe.each(ROLES)('%s in docker-compose.yml', (role) => {
   })
 
   test('is given settings that there are, and that it starts with', () => {
-    const asked = given.flatMap(([, value]) => value.match(/(?<=\$\{)\w+/g) ?? [])
+    const asked = given.flatMap((value) => value.match(/(?<=\$\{)\w+/g) ?? [])
     expect([...Object.keys(environment), ...asked].filter((name) => !SETTINGS.includes(name))).toEqual([])
     expect(configOf(role, env).kafka).toMatchObject({ replication: 3, brokers: { length: 3 } })
   })
@@ -67,6 +85,45 @@ describe.each(ROLES)('%s in docker-compose.yml', (role) => {
 
   test('has the time that it takes to end', () => {
     expect(ms(stop_grace_period as StringValue)).toBeGreaterThan(SHUTDOWN_MS)
+  })
+})
+
+describe('with --profile watch', () => {
+  /** Where a service finds what is beside the file. */
+  const mounts = ({ volumes }: z.infer<typeof watching>) =>
+    volumes.flatMap((volume) => {
+      const [source = '', target = ''] = volume.split(':')
+      return source.startsWith('./') ? [{ source: source.slice(2), target }] : []
+    })
+
+  test('Prometheus and Grafana find what is mounted, and nobody elsewhere reaches them', async () => {
+    const mounted = [...mounts(services.prometheus), ...mounts(services.grafana)]
+    expect(mounted.map(({ source }) => source)).toEqual([
+      'ops/prometheus',
+      'ops/grafana/provisioning',
+      'ops/grafana/sluice.json',
+    ])
+    expect(mounted.filter(({ source }) => !existsSync(new URL(source, file)))).toEqual([])
+    const provider = await readFile(new URL('ops/grafana/provisioning/dashboards/sluice.yml', file), 'utf8')
+    expect(`${parse(provider).providers[0].options.path}/sluice.json`).toBe(mounted.at(-1)?.target)
+    for (const port of [...services.prometheus.ports, ...services.grafana.ports])
+      expect(port).toMatch(/^127\.0\.0\.1:/)
+  })
+
+  test('Prometheus asks each process where it answers', async () => {
+    const config = parse(await readFile(new URL('ops/prometheus/compose.yml', file), 'utf8'))
+    const asked = z
+      .array(
+        z.object({
+          job_name: z.string(),
+          dns_sd_configs: z.tuple([z.object({ names: z.array(z.string()), port: z.number() })]),
+        }),
+      )
+      .parse(config.scrape_configs)
+    const expected = ROLES.map((role) => [role, [role], opsPort(configOf(role, environmentOf(role)))])
+    expect(asked.map(({ job_name, dns_sd_configs: [{ names, port }] }) => [job_name, names, port])).toEqual(
+      expected,
+    )
   })
 })
 

@@ -63,5 +63,6 @@ const promtool = (...args: string[]) => {
 test.skipIf(!hasPromtool)('the rules are as promtool wants them, and do as their tests say', () => {
   expect(promtool('check', 'rules', RULES)).toMatchObject({ status: 0 })
   expect(promtool('test', 'rules', TESTS)).toMatchObject({ status: 0 })
-  expect(promtool('check', 'config', 'ops/prometheus/prometheus.yml')).toMatchObject({ status: 0 })
+  for (const config of ['prometheus.yml', 'compose.yml'])
+    expect(promtool('check', 'config', `ops/prometheus/${config}`)).toMatchObject({ status: 0 })
 })
