@@ -116,7 +116,6 @@ export const SETTINGS: readonly string[] = [...Object.keys(environment.shape), .
 
 export const ROLES = ['ingest', 'router', 'deliverer', 'control'] as const
 export type Role = (typeof ROLES)[number]
-export type Rung = { name: string; delayMs: number }
 /** Paths of PEM files. */
 export type TlsFiles = Record<'caFile' | 'certFile' | 'keyFile', string | undefined>
 export type Config = ReturnType<typeof tree>

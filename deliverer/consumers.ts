@@ -1,6 +1,7 @@
 import type { Connection } from '../kafka/client.ts'
-import { type Consumer, consume, type Handler } from '../kafka/consume.ts'
+import { type Consumer, consume } from '../kafka/consume.ts'
 import type { Producer } from '../kafka/produce.ts'
+import type { Handler } from '../kafka/taken.ts'
 import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import { DELIVERIES, DUE } from '../schemas/topics.ts'

@@ -1,5 +1,5 @@
-import type { Rung } from '../config.ts'
 import type { Delivery } from '../schemas/delivery.ts'
+import type { Rung } from '../schemas/topics.ts'
 import type { Ladder, Next } from './ladder.ts'
 
 /**

@@ -1,5 +1,5 @@
-import type { Rung } from '../config.ts'
 import type { Delivery } from '../schemas/delivery.ts'
+import type { Rung } from '../schemas/topics.ts'
 import { type Outcome, recorded } from './classify.ts'
 
 /** One POST of a round, ended. Times in milliseconds. */

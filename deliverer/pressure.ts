@@ -1,5 +1,5 @@
-import type { Hold, Rest } from '../kafka/consume.ts'
 import type { Producer } from '../kafka/produce.ts'
+import type { Hold, Rest } from '../kafka/taken.ts'
 import type { Destination } from '../schemas/settings.ts'
 import type { Lane } from './lane/lane.ts'
 import { targetsOf } from './plan.ts'

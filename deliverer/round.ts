@@ -1,4 +1,4 @@
-import type { Taken } from '../kafka/consume.ts'
+import type { Taken } from '../kafka/taken.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Destination } from '../schemas/settings.ts'
 import { type Outcome, recorded } from './classify.ts'

@@ -1,5 +1,5 @@
-import type { Handler, Taken } from '../kafka/consume.ts'
 import type { Producer } from '../kafka/produce.ts'
+import type { Handler, Taken } from '../kafka/taken.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Settings } from '../schemas/follow.ts'
 import type { Destination } from '../schemas/settings.ts'

@@ -1,5 +1,5 @@
-import type { Handler } from '../kafka/consume.ts'
 import type { Producer } from '../kafka/produce.ts'
+import type { Handler } from '../kafka/taken.ts'
 import { DELIVERIES_KEPT, DUE } from '../schemas/topics.ts'
 import { carried } from '../trace/trace.ts'
 

@@ -1,6 +1,6 @@
-import type { Taken } from '../kafka/consume.ts'
 import { park } from '../kafka/parked.ts'
 import type { OutRecord, Producer } from '../kafka/produce.ts'
+import type { Taken } from '../kafka/taken.ts'
 import type { Logger } from '../log.ts'
 import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'

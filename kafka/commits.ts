@@ -1,9 +1,17 @@
 import type { Consumer } from 'kafkajs'
-import type { Held } from './assignment.ts'
 import type { Connection } from './client.ts'
+import type { Tracker } from './tracker.ts'
 
 /** Refused commits are normal in a rebalance; so long they are not. */
 const FAIL_S = 15
+
+/** What is settled of a partition. `topic` as named on the broker; `dirty`: since the last commit there is more. */
+export type Uncommitted = {
+  topic: string
+  partition: number
+  tracker: Pick<Tracker, 'position'>
+  dirty: boolean
+}
 
 /** @returns commits what is dirty; one commit at a time: a call during one waits for the next. */
 export function committer({
@@ -16,7 +24,7 @@ export function committer({
   groupId: string
   consumer: Pick<Consumer, 'commitOffsets'>
   /** What there is to commit now. */
-  dirty: () => Held[]
+  dirty: () => Uncommitted[]
 }): () => Promise<void> {
   let committing: Promise<void> | undefined
   let failingSince: number | undefined

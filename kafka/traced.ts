@@ -1,7 +1,7 @@
+import type { IHeaders } from 'kafkajs'
 import type { Attributes, Processed, Trace, Tracer } from '../trace/trace.ts'
-import type { Taken } from './consume.ts'
 import type { Produced } from './pending.ts'
-import type { OutRecord } from './produce.ts'
+import type { Taken } from './taken.ts'
 
 type Where<T> = Pick<Processed, 'topic' | 'group' | 'headers'> & {
   describe: ((value: T) => Attributes) | undefined
@@ -39,13 +39,11 @@ export function inTrace<T>(
   }
 }
 
-type Sent = { records: readonly OutRecord[]; topic: string }
-
 /** Records that belong to a trace: their headers say so. @param topic as named on the broker. */
-export async function sendIn(
+export async function sendIn<R extends { headers?: IHeaders }>(
   trace: Pick<Trace, 'send'>,
-  { records, topic }: Sent,
-  produce: (records: readonly OutRecord[]) => Promise<Produced>,
+  { records, topic }: { records: readonly R[]; topic: string },
+  produce: (records: readonly R[]) => Promise<Produced>,
 ): Promise<Produced> {
   const { headers, end } = trace.send(topic, records.length)
   const produced = await produce(

@@ -1,6 +1,6 @@
-import type { Handler, Message, Taken } from '../kafka/consume.ts'
 import type { Produced } from '../kafka/pending.ts'
 import type { OutRecord, Producer } from '../kafka/produce.ts'
+import type { Handler, Message, Taken } from '../kafka/taken.ts'
 import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Event } from '../schemas/event.ts'

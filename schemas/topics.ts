@@ -1,4 +1,3 @@
-import type { Rung } from '../config.ts'
 import type { SchemaName } from './codec.ts'
 
 const HOUR = 3_600_000
@@ -34,6 +33,9 @@ export const SEEN = 'router.seen'
 export const TASKS = 'tasks'
 /** Records that could not be handled, byte for byte as they were; headers say where from and why. */
 export const PARKED = 'parked'
+
+/** One delay of the ladder, in milliseconds, and as the setting writes it. */
+export type Rung = { name: string; delayMs: number }
 
 /** A rung's topic is named after its delay as the setting writes it: `deliveries.retry.5s`. */
 export const rungTopic = (delay: string) => `deliveries.retry.${delay}`

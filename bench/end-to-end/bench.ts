@@ -1,10 +1,9 @@
 import { warmUp } from '../load/scenario.ts'
 import { startEndpoints } from '../receivers/endpoints-process.ts'
-import type { WindowReport } from '../receivers/tally.ts'
 import { type Stack, startStack } from '../stack/stack.ts'
 import { type Run, runStraight, runThrough } from './run.ts'
 import { afterTry, type Found, nextRate } from './search.ts'
-import { HELD_MS, report } from './table.ts'
+import { HELD_MS, type Round, report } from './table.ts'
 
 const PER_SECOND = 1_000
 const WARM_MS = 15_000
@@ -12,8 +11,6 @@ const STRAIGHT_WARM_MS = 5_000
 const MEASURE_MS = 30_000
 /** Of the time for the search: as much is measured at each rate. */
 const TRY_SHARE = 1 / 20
-
-export type Round = { straight: WindowReport; through: Run }
 
 /** @returns the section of RESULTS.md: from a call to its arrival at a steady rate, and the highest rate that two cores keep up. */
 export async function bench({ rounds = 4, minutes = 10 } = {}): Promise<string> {

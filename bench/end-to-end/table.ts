@@ -2,7 +2,6 @@ import { verdict } from '../figures/goals.ts'
 import { markdownTable, median, spread } from '../figures/stats.ts'
 import { ENDPOINTS } from '../load/scenario.ts'
 import type { WindowReport } from '../receivers/tally.ts'
-import type { Round } from './bench.ts'
 import type { Run } from './run.ts'
 import type { Found } from './search.ts'
 
@@ -10,6 +9,7 @@ import type { Found } from './search.ts'
 export const HELD_MS = 250
 const GOAL_MS = 50
 
+export type Round = { straight: WindowReport; through: Run }
 type Searched = { tries: readonly Run[]; found: Found; forMs: number }
 
 export function report(rounds: readonly Round[], { tries, found, forMs }: Searched): string {

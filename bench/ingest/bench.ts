@@ -1,8 +1,6 @@
 import { median } from '../figures/stats.ts'
 import { type Load, measure, startBare, startBench, type Target } from './measure.ts'
-import { type Compared, comparison, halfLoad, type Round } from './tables.ts'
-
-export type Scenario = Load & { goal: string; peer: string }
+import { type Compared, comparison, halfLoad, type Round, type Scenario } from './tables.ts'
 
 const single = { path: '/v1/track', batch: 1 }
 const scenarios: readonly Scenario[] = [

@@ -1,7 +1,7 @@
 import { markdownTable, median, spread, spreadOfCounts } from '../figures/stats.ts'
-import type { Scenario } from './bench.ts'
-import type { Figures } from './measure.ts'
+import type { Figures, Load } from './measure.ts'
 
+export type Scenario = Load & { goal: string; peer: string }
 export type Round = { bare: Figures; sluice: Figures }
 export type Compared = { scenario: Scenario; rounds: readonly Round[] }
 

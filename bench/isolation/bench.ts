@@ -1,4 +1,5 @@
-import { ENDPOINTS, runScenario, type Scenario, warmUp } from '../load/scenario.ts'
+import { ENDPOINTS, runScenario, warmUp } from '../load/scenario.ts'
+import type { Scenario } from '../load/scenario-calls.ts'
 import { GRACE_US } from '../receivers/tally.ts'
 import { startStack } from '../stack/stack.ts'
 import { isolationTable, type Round } from './table.ts'

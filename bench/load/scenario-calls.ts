@@ -1,12 +1,21 @@
+import type { Turn } from '../receivers/endpoints-process.ts'
 import type { Window } from '../receivers/tally.ts'
 import type { Pipeline } from '../stack/pipeline.ts'
 import { nowUs } from './clock.ts'
 import { type Load, startLoad } from './process.ts'
-import type { Scenario } from './scenario.ts'
 
 const CONNECTIONS = 64
 /** Until then the load generator has started. */
 const START_US = 1e6
+
+/** Calls at a rate that does not give way; first all endpoints are healthy, then some turn bad for as long as the windows last. */
+export type Scenario = Turn & {
+  name: string
+  perSecond: number
+  healthyMs: number
+  /** Lengths of the windows that follow each other from the turn on. */
+  windowsMs: readonly number[]
+}
 
 /** Makes a scenario's calls, and tells its endpoints what to expect. */
 export async function startCalls(

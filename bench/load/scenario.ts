@@ -1,23 +1,13 @@
 import { inShort, type Outcome } from '../figures/outcome.ts'
 import { countIn, RUNGS, recordsWritten } from '../figures/outside.ts'
-import type { Turn } from '../receivers/endpoints-process.ts'
 import { GRACE_US } from '../receivers/tally.ts'
 import { type Pipeline, startPipeline } from '../stack/pipeline.ts'
 import { cpuSeconds, machineSeconds } from '../stack/process.ts'
 import type { Stack } from '../stack/stack.ts'
 import { nowUs, sleepUntil } from './clock.ts'
-import { startCalls } from './scenario-calls.ts'
+import { type Scenario, startCalls } from './scenario-calls.ts'
 
 export const ENDPOINTS = 20
-
-/** Calls at a rate that does not give way; first all endpoints are healthy, then some turn bad for as long as the windows last. */
-export type Scenario = Turn & {
-  name: string
-  perSecond: number
-  healthyMs: number
-  /** Lengths of the windows that follow each other from the turn on. */
-  windowsMs: readonly number[]
-}
 
 /** A scenario from beginning to end, on processes and topics of its own. */
 export async function runScenario(stack: Stack, scenario: Scenario): Promise<Outcome> {

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Rung } from '../../config.ts'
 import { createProducer } from '../../kafka/produce.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
-import { DELIVERIES, rungTopic } from '../../schemas/topics.ts'
+import { DELIVERIES, type Rung, rungTopic } from '../../schemas/topics.ts'
 import type { System } from '../../test/ingest/ingest-process.ts'
 import { renderer } from '../load/backlog.ts'
 

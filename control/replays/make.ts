@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Taken } from '../../kafka/consume.ts'
+import type { Taken } from '../../kafka/taken.ts'
 import { deliveryKey, route, UNTRIED } from '../../router/route.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Event } from '../../schemas/event.ts'

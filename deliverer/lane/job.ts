@@ -17,5 +17,8 @@ export type Job = {
   drop(): void
 }
 
+/** A job in its line, since when on the lane's own clock. */
+export type Waiting = { job: Job; since: number }
+
 /** What a job tells of its POST: `heard` at most once, when it is known how it ended; `done` once, when its connection is free. */
 export type Turn = { heard(ended: Ended): void; done(): void }

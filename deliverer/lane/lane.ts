@@ -1,7 +1,7 @@
 import { afterProbe, permit } from '../endpoint/breaker.ts'
 import type { Endpoint, Endpoints } from '../endpoint/endpoints.ts'
 import { LEAST_CAP } from './cap.ts'
-import type { Job, PassedOver, Refusal } from './job.ts'
+import type { Job, PassedOver, Refusal, Waiting } from './job.ts'
 import {
   begun,
   came,
@@ -19,7 +19,7 @@ import { isQueueFull } from './queue-limit.ts'
 import { createRate } from './rate.ts'
 import { createSlots } from './slots.ts'
 import { createTurns } from './turns.ts'
-import { createWaitingRoom, type Waiting } from './waiting.ts'
+import { createWaitingRoom } from './waiting.ts'
 
 /** First attempts and retries run in lanes of their own, so that a recovery with many retries cannot delay a fresh event. */
 export type Lane = {

@@ -2,7 +2,7 @@ import { afterPost, type Ended } from '../endpoint/breaker.ts'
 import type { Endpoint } from '../endpoint/endpoints.ts'
 import { capAfterTimeout, capAfterWhile, capUsedUp, LEAST_CAP } from './cap.ts'
 import { createFifo, type Fifo } from './fifo.ts'
-import type { Waiting } from './waiting.ts'
+import type { Waiting } from './job.ts'
 
 /** What waits and what is under way for one endpoint in one lane. Times are milliseconds of a steady clock. */
 export type Line = {

@@ -1,8 +1,5 @@
-import type { Job } from './job.ts'
+import type { Job, Waiting } from './job.ts'
 import type { Line } from './line.ts'
-
-/** A POST that waits, since when on the lane's own clock. */
-export type Waiting = { job: Job; since: number }
 
 /** All POSTs that wait in a lane, each in its line. */
 export type WaitingRoom = {

@@ -1,6 +1,5 @@
 import type { Code } from '../codes.ts'
 import { isObject, type JsonObject } from './json.ts'
-import type { Shared } from './shared.ts'
 
 /** The parts of a call that are objects, null where there is none. */
 export type Columns = {
@@ -10,11 +9,14 @@ export type Columns = {
   integrations: JsonObject | null
 }
 
+/** A batch's own, which each of its calls gets; null where there is nothing. */
+export type OfBatch = { context: unknown; integrations: unknown }
+
 /**
  * Integrations are those at the top level, else those in the context; a batch's own are the same two, under the call's.
  * @returns a code when one of the four is not what it must be.
  */
-export function readColumns(call: JsonObject, shared: Shared): Columns | Code {
+export function readColumns(call: JsonObject, shared: OfBatch): Columns | Code {
   const { properties = null, traits = null } = call
   const context = under(shared.context, call.context ?? null)
   if (properties !== null && !isObject(properties)) return 'properties_not_object'

@@ -10,17 +10,6 @@ import type { Parsed } from './json.ts'
 import type { Sent } from './sender.ts'
 import { isSuppressed } from './suppression.ts'
 
-/** The calls' type, or `batch`, as the route says. */
-export type RouteType = CallType | 'batch'
-
-/** A request as it came. */
-export type Received = {
-  type: RouteType
-  authorization: string | undefined
-  query: unknown
-  body: Buffer
-}
-
 export type Known = Omit<Facts, 'sourceId' | 'shared'> & {
   /** The users whose calls are dropped; undefined when there are none. */
   suppressed: Users | undefined

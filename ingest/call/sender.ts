@@ -1,9 +1,20 @@
 import type { Source } from '../../schemas/settings.ts'
 import type { Code } from '../codes.ts'
 import { BATCH_CALLS } from '../limits.ts'
+import type { CallType } from './accept.ts'
 import { isObject, type Parsed, parseBody } from './json.ts'
-import type { Received, RouteType } from './judge.ts'
 import { writeKeyOf } from './write-key.ts'
+
+/** The calls' type, or `batch`, as the route says. */
+export type RouteType = CallType | 'batch'
+
+/** A request as it came. */
+export type Received = {
+  type: RouteType
+  authorization: string | undefined
+  query: unknown
+  body: Buffer
+}
 
 export type Sender = Pick<Source, 'id' | 'enabled' | 'rateLimit'>
 export type SourceByWriteKey = (writeKey: string) => Sender | undefined

@@ -1,11 +1,9 @@
-import { ownIntegrations, withAll } from './columns.ts'
+import { type OfBatch, ownIntegrations, withAll } from './columns.ts'
 import { type JsonObject, jsonBytes } from './json.ts'
 import { parseTime } from './time.ts'
 
 /** What the calls of a batch have in common; null where there is nothing. */
-export type Shared = {
-  context: unknown
-  integrations: unknown
+export type Shared = OfBatch & {
   sentAt: number | null
   /** Bytes that each call of the batch gets of it. */
   bytes: number

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import type { Logger } from '../../log.ts'
 import { answerOps, type Probe } from '../../metrics.ts'
 import type { Tracer } from '../../trace/trace.ts'
@@ -7,11 +7,9 @@ import type { Code } from '../codes.ts'
 import type { Meter } from '../meter/metrics.ts'
 import { describe } from '../openapi/document.ts'
 import { sendPixel, takePixel } from './pixel.ts'
-import { type ReceiveOptions, receive, receiveMetrics } from './receive.ts'
+import { type Handler, type ReceiveOptions, receive, receiveMetrics } from './receive.ts'
 import { forgetHeaders } from './reply.ts'
 import { methodOf, type Route } from './routes.ts'
-
-export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
 
 /** What the handlers are made of. */
 export type Parts = Omit<ReceiveOptions, 'traced'> & {

@@ -1,15 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { RequestTrace } from '../../trace/trace.ts'
 import { type Answer, errorAnswer, SUCCESS, UNAVAILABLE } from '../answer.ts'
-import type { RouteType } from '../call/judge.ts'
+import type { RouteType } from '../call/sender.ts'
 import type { Code } from '../codes.ts'
 import { BATCH_BYTES, CALL_BYTES } from '../limits.ts'
 import type { Meter } from '../meter/metrics.ts'
 import type { Take } from '../take.ts'
 import { type BodyLimit, consume, dropped, type End, readBody } from './body.ts'
-import type { Handler } from './handlers.ts'
 import { type Hold, requestBytes } from './hold.ts'
 import type { Respond } from './reply.ts'
+
+export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
 
 export type ReceiveOptions = {
   take: Take

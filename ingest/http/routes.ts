@@ -1,5 +1,5 @@
 import { CALL_TYPES } from '../call/accept.ts'
-import type { RouteType } from '../call/judge.ts'
+import type { RouteType } from '../call/sender.ts'
 
 /** What is at a path, and for calls which type comes there. */
 export type Route = { path: string } & (

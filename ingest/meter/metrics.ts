@@ -1,5 +1,5 @@
 import { Histogram, type Registry } from 'prom-client'
-import type { RouteType } from '../call/judge.ts'
+import type { RouteType } from '../call/sender.ts'
 import { createDoorMeter, type DoorMeter } from './door.ts'
 import { gauge } from './gauge.ts'
 import { createTally, type Tally } from './tally.ts'

@@ -1,7 +1,7 @@
 import { Counter, type Registry } from 'prom-client'
 import type { Answer } from '../answer.ts'
 import { CALL_TYPES, type CallType } from '../call/accept.ts'
-import type { RouteType } from '../call/judge.ts'
+import type { RouteType } from '../call/sender.ts'
 import type { Code } from '../codes.ts'
 import type { Upshot } from '../upshot.ts'
 

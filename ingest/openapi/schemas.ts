@@ -1,5 +1,5 @@
 import { CALL_TYPES } from '../call/accept.ts'
-import type { RouteType } from '../call/judge.ts'
+import type { RouteType } from '../call/sender.ts'
 import { CODES } from '../codes.ts'
 import { BATCH_CALLS } from '../limits.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { groupsOf, worstOf } from '../../console/src/views/lag/group.ts'
-import { type LagItem, pastOf, series, withLook } from '../../console/src/views/lag/past.ts'
+import { groupsOf, type LagItem, worstOf } from '../../console/src/views/lag/group.ts'
+import { pastOf, series, withLook } from '../../console/src/views/lag/past.ts'
 
 const item = (fields: Partial<LagItem>): LagItem => ({
   group: 'router',

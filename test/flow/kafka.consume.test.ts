@@ -2,9 +2,10 @@ import { connect as dial, type Socket } from 'node:net'
 import { expect, inject, test } from 'vitest'
 import { bytes } from '../../deliverer/rungs.ts'
 import { type Connection, within } from '../../kafka/client.ts'
-import { type ConsumeOptions, type Consumer, consume, type Handler, type Taken } from '../../kafka/consume.ts'
+import { type ConsumeOptions, type Consumer, consume } from '../../kafka/consume.ts'
 import { Kafka, logLevel } from '../../kafka/kafkajs.ts'
 import { createProducer, type Producer } from '../../kafka/produce.ts'
+import type { Handler, Taken } from '../../kafka/taken.ts'
 import {
   COORDINATOR_LOADING,
   FIND_COORDINATOR,

@@ -1,6 +1,5 @@
 import { GenericContainer, getContainerRuntimeClient, Network, Wait } from 'testcontainers'
 import { freePort } from '../../local/free-port.ts'
-import type { TestKafka } from './kafka.ts'
 
 /*
  * The same broker and registry from containers, for machines with an engine and without Java. Written against the images'
@@ -9,9 +8,7 @@ import type { TestKafka } from './kafka.ts'
 const INSIDE = 'kafka:19092'
 
 /** Undefined when no container engine answers. */
-export async function startContainers(
-  ensureJournal: (brokers: string) => Promise<void>,
-): Promise<TestKafka | undefined> {
+export async function startContainers(ensureJournal: (brokers: string) => Promise<void>) {
   const engine = await getContainerRuntimeClient().catch(() => undefined)
   if (!engine) return undefined
   const network = await new Network().start()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Taken } from '../../kafka/consume.ts'
+import type { Taken } from '../../kafka/taken.ts'
 import { inTrace, sendIn } from '../../kafka/traced.ts'
 import { aTracer, SAMPLED } from '../trace/collected.ts'
 

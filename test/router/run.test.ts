@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Taken } from '../../kafka/consume.ts'
+import type { Taken } from '../../kafka/taken.ts'
 import type { Entry } from '../../router/duplicates/window.ts'
 import { router } from '../../router/run.ts'
 import type { Event } from '../../schemas/event.ts'

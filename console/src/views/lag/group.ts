@@ -1,5 +1,6 @@
-import type { LagItem } from './past.ts'
+import type { components } from '../../api/schema.ts'
 
+export type LagItem = components['schemas']['Lag']
 type Status = LagItem['status']
 
 /** A topic that a group reads, all partitions together. */

@@ -1,8 +1,7 @@
-import type { components, paths } from '../../api/schema.ts'
+import type { paths } from '../../api/schema.ts'
 import type { Line } from '../../parts/chart-parts.ts'
-import { groupsOf } from './group.ts'
+import { groupsOf, type LagItem } from './group.ts'
 
-export type LagItem = components['schemas']['Lag']
 type Moment = paths['/api/lag/hour']['get']['responses'][200]['content']['application/json']['items'][number]
 /** `at`: ISO 8601. */
 export type Look = { items: readonly LagItem[]; at: string }

@@ -1,4 +1,4 @@
-import type { LagItem } from './past.ts'
+import type { LagItem } from './group.ts'
 
 type Word = { label: string; color: string; says: string }
 
