@@ -1,7 +1,7 @@
 import type { Destination } from '../schemas/settings.ts'
 import { type SecretKeys, secretKeys } from './signatures.ts'
 
-export const USER_AGENT = 'Sluice/1.0'
+const USER_AGENT = 'Sluice/1.0'
 
 /** What of a destination's POSTs depends on its settings alone. */
 export type Prepared = {

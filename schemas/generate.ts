@@ -21,7 +21,7 @@ type AvroType = string | AvroType[] | AvroNamed | { type: string; logicalType: s
 export const schemaNames = ['event', 'delivery', 'attempt', 'rejected'] as const
 
 /** @returns text of the module for one schema: an exported type per record and enum. */
-export function typesOf(schema: AvroNamed): string {
+function typesOf(schema: AvroNamed): string {
   const modules: string[] = []
   typeText(schema, modules)
   return `// Written by \`npm run schemas\` from ${schema.name.toLowerCase()}.avsc: change that, not this.\n\n${modules.join('\n')}`

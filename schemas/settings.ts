@@ -6,7 +6,7 @@ import { z } from 'zod'
  */
 
 export const MAX_WEBHOOKS = 5
-export const MAX_HEADERS = 5
+const MAX_HEADERS = 5
 export const EVENT_TYPES = ['identify', 'track', 'page', 'screen', 'group', 'alias', 'delete'] as const
 
 export const idShape = z.string().regex(/^[a-z0-9_-]{1,64}$/, '1 to 64 of a-z, 0-9, _ and -')
@@ -61,7 +61,7 @@ const url = z
     examples: ['https://crm.example/hook'],
   })
 
-export const webhookShape = z.strictObject({
+const webhookShape = z.strictObject({
   url,
   headers: z
     .record(headerName, headerValue)

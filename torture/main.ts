@@ -2,12 +2,12 @@ import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { writeSection } from '../bench/figures/results.ts'
-import { killAllTied } from '../local/tied.ts'
 import { startFleet } from '../test/helpers/fleet.ts'
 import { until } from '../test/helpers/until.ts'
 import { account, holds } from './account.ts'
 import { type Endpoint, startEndpoint } from './endpoints.ts'
 import { type Fault, inWords, plan } from './plan.ts'
+import { runProgram, say } from './program.ts'
 import { openKafka } from './read.ts'
 import { report } from './report.ts'
 import { CHANGING, change, destination } from './settings.ts'
@@ -69,10 +69,6 @@ async function strike(fault: Fault, sluice: Sluice, endpoints: readonly Endpoint
     }
   }
 }
-
-const begun = performance.now()
-const say = (text: string) =>
-  process.stderr.write(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(7)} s  ${text}\n`)
 
 async function torture(): Promise<boolean> {
   const { minutes, seed, clients, write } = options()
@@ -143,12 +139,4 @@ async function torture(): Promise<boolean> {
   return holds(result)
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.once(signal, () => void killAllTied().then(() => process.exit(130)))
-
-try {
-  process.exitCode = (await torture()) ? 0 : 1
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.stack : error}\n\n${USAGE}`)
-  process.exitCode = 2
-}
+await runProgram(USAGE, torture)

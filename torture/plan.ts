@@ -3,7 +3,7 @@ import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 import type { Role } from '../config.ts'
 
 /** What an endpoint does: answers at once; 503; never; after 7 s, when nobody waits any more; resets; refuses; answers, with a body that never ends. */
-export const BEHAVIOURS = ['answers', 'failing', 'silent', 'late', 'reset', 'refusing', 'drip'] as const
+const BEHAVIOURS = ['answers', 'failing', 'silent', 'late', 'reset', 'refusing', 'drip'] as const
 export type Behaviour = (typeof BEHAVIOURS)[number]
 
 export type Fault =

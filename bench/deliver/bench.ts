@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { prepareSystem } from '../../test/ingest/ingest-process.ts'
 import { verdict } from '../figures/goals.ts'
 import { RUNGS, recordsWritten } from '../figures/outside.ts'
-import { markdownTable, median, spread, spreadOfCounts } from '../figures/stats.ts'
-import { type Figures, takeTurn } from '../figures/turns.ts'
+import { markdownTable, median, spread } from '../figures/stats.ts'
+import { cells, type Figures, takeTurn } from '../figures/turns.ts'
 import { fillBacklog } from '../load/backlog.ts'
 import { startSink } from '../receivers/sink-process.ts'
 import { putDestinations, SECRET } from '../stack/destinations.ts'
@@ -62,16 +62,11 @@ export async function bench({ rounds = 4 } = {}): Promise<string> {
 }
 
 function report(rounds: readonly Round[]): string {
-  const row = (name: string, of: keyof Round, ...rest: string[]) => {
-    const figures = rounds.map((round) => round[of])
-    return [
-      name,
-      spreadOfCounts(figures.map(({ perSecond }) => perSecond)),
-      spreadOfCounts(figures.map(({ perCpuSecond }) => perCpuSecond)),
-      (1e6 / median(figures.map(({ perCpuSecond }) => perCpuSecond))).toFixed(1),
-      ...rest,
-    ]
-  }
+  const row = (name: string, of: keyof Round, ...rest: string[]) => [
+    name,
+    ...cells(rounds.map((round) => round[of])),
+    ...rest,
+  ]
   const ratios = (to: keyof Round) =>
     rounds.map((round) => round.sluice.perCpuSecond / round[to].perCpuSecond)
   const ratio = (to: keyof Round) => `**${spread(ratios(to))}**`

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cpuSeconds } from '../stack/process.ts'
+import { median, spreadOfCounts } from './stats.ts'
 
 /** What processes measured in turn, each running while the others are stopped, have one after the other. */
 export type Figures = {
@@ -7,6 +8,16 @@ export type Figures = {
   perCpuSecond: number
   /** Connections opened for each 1,000 POSTs. */
   openedPerThousand: number
+}
+
+/** Of several rounds: work a second, work per CPU-second, and microseconds of CPU for each. */
+export function cells(rounds: readonly Figures[]): string[] {
+  const perCpuSecond = rounds.map((round) => round.perCpuSecond)
+  return [
+    spreadOfCounts(rounds.map(({ perSecond }) => perSecond)),
+    spreadOfCounts(perCpuSecond),
+    (1e6 / median(perCpuSecond)).toFixed(1),
+  ]
 }
 
 /** Until what stood still is under way again. */

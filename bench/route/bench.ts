@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { prepareSystem } from '../../test/ingest/ingest-process.ts'
 import { verdict } from '../figures/goals.ts'
 import { countIn } from '../figures/outside.ts'
-import { markdownTable, median, spread, spreadOfCounts } from '../figures/stats.ts'
-import { type Counter, type Figures, takeTurn } from '../figures/turns.ts'
+import { markdownTable, median, spread } from '../figures/stats.ts'
+import { type Counter, cells, type Figures, takeTurn } from '../figures/turns.ts'
 import { putDestinations } from '../stack/destinations.ts'
 import { type Forked, forkScript } from '../stack/forked.ts'
 import { pin } from '../stack/process.ts'
@@ -64,16 +64,11 @@ function since(count: () => Promise<number>): Counter {
 }
 
 function report(rounds: readonly Round[]): string {
-  const row = (name: string, of: keyof Round, ...rest: string[]) => {
-    const figures = rounds.map((round) => round[of])
-    return [
-      name,
-      spreadOfCounts(figures.map(({ perSecond }) => perSecond)),
-      spreadOfCounts(figures.map(({ perCpuSecond }) => perCpuSecond)),
-      (1e6 / median(figures.map(({ perCpuSecond }) => perCpuSecond))).toFixed(1),
-      ...rest,
-    ]
-  }
+  const row = (name: string, of: keyof Round, ...rest: string[]) => [
+    name,
+    ...cells(rounds.map((round) => round[of])),
+    ...rest,
+  ]
   const ratios = rounds.map(({ sluice, bare }) => sluice.perCpuSecond / bare.perCpuSecond)
   return `Events of 1 KB with one destination each, from a backlog in Kafka. Bare is JSON.parse and JSON.stringify of each, and nothing else, with V8's own flags. Router: the real process, as
 \`npm start\` runs it: it reads an event, remembers its id, renders its body and writes the delivery, on a core of its own; Kafka has the other. Ratios are those of events per

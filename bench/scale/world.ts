@@ -186,7 +186,7 @@ export function createWorld({
 }
 
 /** `waits`: microseconds of first attempts to fine receivers, from Kafka to the wire. `spent`: POSTs to those that do not answer or fail. */
-export const newCounts = () => ({
+const newCounts = () => ({
   came: 0,
   cameFine: 0,
   posts: 0,

@@ -1,4 +1,5 @@
 import type { Event } from '../../schemas/event.ts'
+import { NOTHING_SAID } from '../../schemas/nothing-said.ts'
 import type { Computation } from '../../schemas/settings.ts'
 import type { Sync } from '../../schemas/task.ts'
 import { hashedId } from '../settings/id.ts'
@@ -19,25 +20,16 @@ export function identifyOf(
   const time = Date.parse(createdAt)
   const { key } = computation
   return {
+    ...NOTHING_SAID,
     messageId: hashedId([id, userId]),
     sourceId: computation.sourceId,
     type: 'identify',
     userId,
-    anonymousId: null,
-    event: null,
-    name: null,
-    category: null,
-    groupId: null,
-    previousId: null,
-    properties: null,
     traits: `{${JSON.stringify(key)}:${value ?? GONE[of.kind]}}`,
     context: JSON.stringify({
       personas: { computation_class: of.kind, computation_id: of.id, computation_key: key },
     }),
-    integrations: null,
     timestamp: time,
     receivedAt: time,
-    sentAt: null,
-    originalTimestamp: null,
   }
 }

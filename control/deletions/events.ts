@@ -1,4 +1,5 @@
 import type { Event } from '../../schemas/event.ts'
+import { NOTHING_SAID } from '../../schemas/nothing-said.ts'
 import type { Deletion } from '../../schemas/task.ts'
 import { hashedId } from '../settings/id.ts'
 
@@ -11,7 +12,7 @@ export function* deleteEvents({ id, userIds, sourceIds, createdAt }: Deletion): 
   for (const sourceId of sourceIds)
     for (const userId of userIds)
       yield {
-        ...NOTHING_ELSE,
+        ...NOTHING_SAID,
         messageId: hashedId([id, sourceId, userId]),
         sourceId,
         type: 'delete',
@@ -20,18 +21,3 @@ export function* deleteEvents({ id, userIds, sourceIds, createdAt }: Deletion): 
         receivedAt: time,
       }
 }
-
-const NOTHING_ELSE = {
-  anonymousId: null,
-  event: null,
-  name: null,
-  category: null,
-  groupId: null,
-  previousId: null,
-  properties: null,
-  traits: null,
-  context: null,
-  integrations: null,
-  sentAt: null,
-  originalTimestamp: null,
-} satisfies Partial<Event>

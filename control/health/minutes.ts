@@ -1,7 +1,7 @@
 import { createDurations, type Durations, quantile } from './durations.ts'
 
 /** What is counted of a minute: POSTs by what came of them, and deliveries that were given up (`dead`). */
-export const COUNTED = ['delivered', 'retry', 'refused', 'deferred', 'dead'] as const
+const COUNTED = ['delivered', 'retry', 'refused', 'deferred', 'dead'] as const
 export type Counted = (typeof COUNTED)[number]
 
 /** `p50`, `p99`: how long POSTs took, in ms; null when there were none. */

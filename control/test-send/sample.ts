@@ -2,6 +2,9 @@ import type { Posting } from '../../deliverer/request.ts'
 import { render } from '../../router/render.ts'
 import { deliveryId } from '../../router/route.ts'
 import type { Event, EventType } from '../../schemas/event.ts'
+import { NOTHING_SAID } from '../../schemas/nothing-said.ts'
+
+const NO_SOURCE = ''
 
 /** `uuid`: random, so that each test has ids that no receiver has seen. `now`: ms since 1970. */
 export type SampleOf = { destinationId: string; uuid: string; now: number }
@@ -9,7 +12,8 @@ export type SampleOf = { destinationId: string; uuid: string; now: number }
 /** What a delivery of that type posts, of a user and a group that are nobody's. */
 export function sample(type: EventType, { destinationId, uuid, now }: SampleOf): Posting {
   const event: Event = {
-    ...nothing,
+    ...NOTHING_SAID,
+    sourceId: NO_SOURCE,
     type,
     messageId: `test-${uuid}`,
     userId: 'test-user',
@@ -22,23 +26,7 @@ export function sample(type: EventType, { destinationId, uuid, now }: SampleOf):
   return { deliveryId: deliveryId(destinationId, event), messageId, body: render(event), replay: false }
 }
 
-/** No source has sent it. */
-const nothing = {
-  sourceId: '',
-  anonymousId: null,
-  event: null,
-  name: null,
-  category: null,
-  groupId: null,
-  previousId: null,
-  properties: null,
-  traits: null,
-  integrations: null,
-  sentAt: null,
-  originalTimestamp: null,
-}
-
-/** What the seed shows of a context: a phone's. */
+/** A phone's. */
 const CONTEXT = JSON.stringify({
   device: { model: 'iPhone7,2', type: 'ios' },
   os: { name: 'iPhone OS', version: '8.1.3' },

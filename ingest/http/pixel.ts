@@ -10,7 +10,7 @@ import type { ReceiveOptions } from './receive.ts'
 import { closeAtEnd, forgetHeaders } from './reply.ts'
 
 /** One transparent pixel. */
-export const GIF = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
+const GIF = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
 
 const HEADERS = { ...CORS, 'content-type': 'image/gif', 'cache-control': 'no-store, max-age=0' }
 
@@ -42,7 +42,7 @@ export async function takePixel(
 }
 
 /** Base64 or base64url, whose padding may be missing; queries have a space for a plus sign. */
-export function decodeData(data: unknown): Buffer {
+function decodeData(data: unknown): Buffer {
   return typeof data === 'string' ? Buffer.from(data.replaceAll(' ', '+'), 'base64') : Buffer.alloc(0)
 }
 

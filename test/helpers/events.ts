@@ -1,29 +1,15 @@
 import { UNTRIED } from '../../router/route.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Event } from '../../schemas/event.ts'
+import { NOTHING_SAID } from '../../schemas/nothing-said.ts'
 import type { Destination } from '../../schemas/settings.ts'
 
-const nothing = {
-  event: null,
-  name: null,
-  category: null,
-  groupId: null,
-  previousId: null,
-  properties: null,
-  traits: null,
-  context: null,
-  integrations: null,
-  sentAt: null,
-  originalTimestamp: null,
-}
-
 export const anEvent = (fields: Partial<Event> = {}): Event => ({
+  ...NOTHING_SAID,
   messageId: 'm1',
   sourceId: 'shop',
   type: 'track',
   userId: 'u1',
-  anonymousId: null,
-  ...nothing,
   timestamp: 1_700_000_000_000,
   receivedAt: 1_700_000_000_000,
   ...fields,

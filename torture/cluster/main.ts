@@ -16,10 +16,10 @@ import { kafkaJars, registryApp } from '../../local/jars.ts'
 import { findJava } from '../../local/java.ts'
 import { ensureOwnJournal } from '../../local/journal.ts'
 import { startRegistry } from '../../local/registry.ts'
-import { killAllTied } from '../../local/tied.ts'
 import { createLog } from '../../log.ts'
 import { until } from '../../test/helpers/until.ts'
 import { account, holds } from '../account.ts'
+import { runProgram, say } from '../program.ts'
 import { openKafka } from '../read.ts'
 import { destination } from '../settings.ts'
 import { watchBrokers } from './brokers.ts'
@@ -54,10 +54,6 @@ function options() {
   if (!(Number(rate) > 0)) throw new Error('--rate is a number above 0')
   return { perSecond: Number(rate), only, write }
 }
-
-const begun = performance.now()
-const say = (text: string) =>
-  process.stderr.write(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(7)} s  ${text}\n`)
 
 /** Brokers and a registry whose schemas have a copy on each; their data is thrown away. */
 async function startKafka(closing: AsyncDisposableStack) {
@@ -162,13 +158,4 @@ async function run(): Promise<boolean> {
   return holds(result)
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.once(signal, () => void killAllTied().then(() => process.exit(130)))
-
-try {
-  process.exitCode = (await run()) ? 0 : 1
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.stack : error}\n\n${USAGE}`)
-  await killAllTied()
-  process.exitCode = 2
-}
+await runProgram(USAGE, run)

@@ -5,7 +5,7 @@ import { Icon } from '../../parts/icon.tsx'
 const BYTES = 24
 
 /** 192 random bits, in letters that every language's libraries take. */
-export function makeSecret(): string {
+function makeSecret(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(BYTES))
   return btoa(String.fromCharCode(...bytes))
     .replaceAll('+', '-')

@@ -1,0 +1,20 @@
+import { killAllTied } from '../local/tied.ts'
+
+const begun = performance.now()
+
+/** To stderr, with the seconds since the program began. */
+export const say = (text: string) =>
+  process.stderr.write(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(7)} s  ${text}\n`)
+
+/** Exit code 0: what was to hold holds; 1: it does not; 2: it could not be found out. Whatever was started ends with the program. */
+export async function runProgram(usage: string, holds: () => Promise<boolean>): Promise<void> {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => void killAllTied().then(() => process.exit(130)))
+  try {
+    process.exitCode = (await holds()) ? 0 : 1
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.stack : error}\n\n${usage}`)
+    await killAllTied()
+    process.exitCode = 2
+  }
+}
