@@ -22,8 +22,7 @@ export type Context = {
 export const SHUTDOWN_MS = 15_000
 
 /**
- * Runs one of the four processes: settings from the environment, SIGTERM and SIGINT end it in order (design: running,
- * "Shutdown"). Exit codes: 0 ended, 1 failed, 2 wrong settings.
+ * Runs one of the four processes: settings from the environment, SIGTERM and SIGINT end it in order. Exit codes: 0 ended, 1 failed, 2 wrong settings.
  * @param assemble opens everything and puts what must be closed on `closing`.
  */
 export async function run(role: Role, assemble: (context: Context) => Promise<void>): Promise<void> {

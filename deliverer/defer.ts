@@ -5,8 +5,7 @@ import type { Ladder, Next } from './ladder.ts'
 /**
  * A delivery that none of its URLs can take now waits on a rung without an attempt. Each deferral in a row may pick the next
  * longer rung, so that a dead endpoint's backlog costs little; but none that is longer than `waitMs`, so that the backlog comes
- * back soon when the endpoint does. The window runs from the first deferral too, and ends them (design: delivery,
- * "The ladder"; docs/decisions/009).
+ * back soon when the endpoint does. The window runs from the first deferral too, and ends them (docs/decisions/009).
  * @param waitMs what the lane advises: see `Refusal`.
  */
 export function defer(delivery: Delivery, waitMs: number, now: number, { ladder, windowMs }: Ladder): Next {

@@ -63,7 +63,7 @@ function sign(
   headers['webhook-signature'] = older ? `${current} ${standardSignature(message, older.standard)}` : current
 }
 
-/** Client-made ids may hold what a header cannot: percent-encoded then (design: ingest, "Body"). */
+/** Client-made ids may hold what a header cannot: percent-encoded then. */
 function headerSafe(id: string): string {
   return /^[\x20-\x7e]+$/.test(id) && id === id.trim() ? id : encodeURIComponent(id.toWellFormed())
 }

@@ -30,7 +30,7 @@ const LOOK_UP_MS = 100
 
 /**
  * Hands each delivery of a lane over and returns: looks up, posts, decides, writes what comes next, settles. Settled means
- * delivered, cancelled, or its next record acknowledged by Kafka (design: delivery, "Commit rule"); the attempt log decides nothing.
+ * delivered, cancelled, or its next record acknowledged by Kafka (ARCHITECTURE, "Hop by hop"); the attempt log decides nothing.
  */
 export function deliverer(parts: DelivererParts): (lane: Lane) => Handler<Delivery> {
   const { settings, producer, poster, ladder, onPosted } = parts

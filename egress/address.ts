@@ -16,7 +16,7 @@ export const allowed = (cidrs: readonly string[]): Allowed =>
 
 /**
  * Why a webhook must not reach this address, as the name of its range; undefined when it may: only global unicast passes, or
- * what EGRESS_ALLOW lists (design: delivery, "SSRF guard"). An allowed IPv4 address is also allowed in its IPv4-mapped form,
+ * what EGRESS_ALLOW lists (docs/decisions/008). An allowed IPv4 address is also allowed in its IPv4-mapped form,
  * which is dialled as IPv4; in any other form that holds it a packet takes another way, to an address that nobody allowed.
  * @param address as the socket would get it; other ways of writing an address (octal, one number) are `no_address`.
  */

@@ -8,7 +8,7 @@ import { ForbiddenAddress, faultOfAddresses, literalOf } from './guard.ts'
 import { parseHosts } from './hosts.ts'
 import { createNames, NameNotResolved } from './names.ts'
 
-/** Stands before every request to a URL that a customer has chosen (design: delivery, "SSRF guard"). */
+/** Stands before every request to a URL that a customer has chosen (docs/decisions/008). */
 export type Egress = {
   /**
    * For the connect options of net, tls and undici: resolves a name, vets all its addresses, and gives the socket those very

@@ -59,7 +59,7 @@ const BREATH_MS = 5
 
 /**
  * Consumes with commits of our own: per partition up to the lowest unsettled offset, every 500 ms, before a rebalance
- * and at shutdown (design: kafka, "Consuming"; delivery, "Commit rule").
+ * and at shutdown (ARCHITECTURE, "Hop by hop").
  */
 export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> {
   const { connection, codec, handle, producer, onFatal, highWater = 2_000, alsoInFlight = () => 0 } = options

@@ -39,7 +39,7 @@ const APART_MS = 100
 /**
  * Writing with a condition, for any number of instances: all use one `transactionalId`, so that a newer instance fences
  * the older one in the broker. Whoever has been fenced makes a new producer, reads the table to its end and decides anew.
- * Not fenced means: nobody else has written (design: kafka, "Tables"). Decisions that come while a write is under way are written
+ * Not fenced means: nobody else has written. Decisions that come while a write is under way are written
  * together, each decided as if those before it were in the table: so instances that take turns need not do so for each write.
  */
 export function createFencedWriter(options: {

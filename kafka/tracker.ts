@@ -1,5 +1,5 @@
 /**
- * Which offsets of one partition are settled: pure bookkeeping behind commits (design: delivery, "Commit rule").
+ * Which offsets of one partition are settled: pure bookkeeping behind commits (ARCHITECTURE, "Hop by hop").
  * Offsets are tracked as seen, not by arithmetic: compaction and transaction markers leave gaps.
  */
 export type Tracker = {

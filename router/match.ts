@@ -1,7 +1,7 @@
 import type { Event } from '../schemas/event.ts'
 import type { Destination } from '../schemas/settings.ts'
 
-/** The Integrations object names it so (seed, "What the service does"); it speaks of all destinations of this name at once. */
+/** The Integrations object names it so (README, "Send the first event"); it speaks of all destinations of this name at once. */
 const WEBHOOKS = 'Webhooks'
 
 /** Why a destination does not get an event of a source that it is connected to. */
@@ -23,7 +23,7 @@ function unfit({ type }: Event, { enabled, eventTypes }: Destination): Unmatched
 }
 
 /**
- * Whether the call's Integrations object leaves Webhooks on (design: delivery, "Integrations object").
+ * Whether the call's Integrations object leaves Webhooks on (README, "Send the first event").
  * Its own key decides: true or options turn it on, false turns it off; without it `All` does, which is true when absent.
  */
 export function wanted(integrations: string | null): boolean {

@@ -34,7 +34,7 @@ export function route(event: Event, connected: readonly Destination[], now: numb
   }))
 }
 
-/** The same event for the same destination has the same id, however often it is routed (design: delivery, "Delivery id"). */
+/** The same event for the same destination has the same id, however often it is routed. */
 export function deliveryId(
   destinationId: string,
   { sourceId, messageId }: Pick<Event, 'sourceId' | 'messageId'>,

@@ -11,7 +11,7 @@ type Sides = {
   others: Sync['others']
 }
 
-/** What is different in an upload from what was there; whoever is as before is left out (seed, "Audience and computed-trait data"). */
+/** What is different in an upload from what was there; whoever is as before is left out (docs/users.md, "Tell of an audience"). */
 export function* diff({ current, listed, others }: Sides): Generator<Change> {
   for (const [userId, value] of listed) if ((current.get(userId) ?? null) !== value) yield { userId, value }
   if (others !== 'removed') return

@@ -47,7 +47,7 @@ export type Asked = {
 
 /**
  * What a deletion request comes to: a task, or all that is wrong with it. Affected are the given sources, else all, that have a
- * webhook destination which is switched on (seed, "What the service does"; design: control, "Deletions").
+ * webhook destination which is switched on (docs/users.md, "Delete users").
  */
 export function decideDeletion({
   body,

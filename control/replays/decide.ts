@@ -62,7 +62,7 @@ export type Wanted = {
   perSecond: number
 }
 
-/** What a replay request comes to (design: control, "Deliveries, dead letters, replay"), or all that is wrong with it. */
+/** What a replay request comes to (docs/replay.md), or all that is wrong with it. */
 export function decideReplay({
   body,
   destinations,

@@ -2,8 +2,8 @@
 export type Ended = 'answered' | 'failed' | 'timed_out'
 
 /**
- * Health of one endpoint. Closed: all may go. Open: nothing goes but a probe now and then, and what is under way (design:
- * delivery, "Isolation"). Times are milliseconds of any clock that never goes back.
+ * Health of one endpoint. Closed: all may go. Open: nothing goes but a probe now and then, and what is under way
+ * (ARCHITECTURE, "An endpoint in trouble"). Times are milliseconds of any clock that never goes back.
  */
 export type Breaker = {
   open: boolean

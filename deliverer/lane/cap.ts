@@ -1,7 +1,7 @@
 /**
  * How many POSTs one endpoint may have under way in a lane: it grows with each answer while it is used up, so it doubles in the
  * time of one exchange, and shrinks by an eighth with each time-out. Where a share p of POSTs times out it settles near
- * 8(1 - p)/p: 400 at 2 %, 72 at 10 %, 8 at half (design: delivery, "Isolation").
+ * 8(1 - p)/p: 400 at 2 %, 72 at 10 %, 8 at half (docs/decisions/009).
  */
 export const LEAST_CAP = 4
 

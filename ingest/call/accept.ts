@@ -26,7 +26,7 @@ export type Facts = {
 export type Verdict = { ok: true; event: Event } | { ok: false; code: Code }
 
 /**
- * Decides whether one call is taken, and as which event (design: ingest, "One call, valid when"). Never throws.
+ * Decides whether one call is taken, and as which event. Never throws.
  * @param type that of the route; the calls of a batch carry their own.
  */
 export function accept(call: unknown, facts: Facts, type?: CallType): Verdict {

@@ -38,7 +38,7 @@ const RETRY_MS = 250
 
 type Kept = Remembered & { window: Window; mayRoute: boolean }
 
-/** The windows of the partitions that this process routes. They survive it in `router.seen` (design: delivery, "Duplicates"). */
+/** The windows of the partitions that this process routes. They survive it in `router.seen` (ARCHITECTURE, "Duplicates"). */
 export function createDuplicates(options: DuplicatesOptions): Duplicates {
   const { reader, producer, windowMs, onLoad, log } = options
   const kept = new Map<number, Kept>()

@@ -44,6 +44,25 @@ test('links from one document to another lead to files and headings that there a
   expect(broken).toEqual([])
 })
 
+test('comments name sections and decisions that there are', () => {
+  const named = files
+    .filter((path) => /\.tsx?$/.test(path))
+    .flatMap((path) =>
+      [...read(path).matchAll(SECTION)].map(([, file = '', heading = '']) => ({ path, file, heading })),
+    )
+  const missing = named.filter(({ file, heading }) => !hasSection(file, heading))
+  expect(named.length).toBeGreaterThan(20)
+  expect(missing).toEqual([])
+})
+
+/** `README, "Settings"`, or `docs/decisions/009`. */
+const SECTION = /\b(README|ARCHITECTURE|docs\/[\w-]+\.md|docs\/decisions\/\d+)(?:,\s+(?:\* )?"([^"]+)")?/g
+
+function hasSection(file: string, heading: string): boolean {
+  const [path] = files.filter((each) => each.startsWith(file) && each.endsWith('.md'))
+  return path !== undefined && (heading === '' || read(path).includes(`\n## ${heading}\n`))
+}
+
 function isThere(path: string): boolean {
   if (existsSync(path)) return true
   const ending = `/${path.replace(/\/$/, '')}`

@@ -15,7 +15,7 @@ import { useSetUp } from './use-set-up.ts'
 import { WebhooksStep } from './webhooks-step.tsx'
 
 /**
- * From the catalog to the first event, in the order of the seed: sources, URLs and headers, secret, test, on. @param id of a
+ * From the catalog to the first event: sources, URLs and headers, secret, test, on. @param id of a
  * destination whose set-up was left before its end.
  */
 export default function SetUp({ id }: { id: string | undefined }) {
