@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Taken } from '../../kafka/taken.ts'
 import type { Entry } from '../../router/duplicates/window.ts'
-import { router } from '../../router/run.ts'
+import { type RouterParts, router } from '../../router/run.ts'
 import type { Event } from '../../schemas/event.ts'
 import { anEvent } from '../helpers/events.ts'
 
@@ -28,8 +28,8 @@ const aRecord = (fields: Partial<Taken<Event>>): Taken<Event> => ({
   ...fields,
 })
 
-/** @returns what is remembered of an event with this record's time. */
-function rememberedOf(timestamp: number): Entry[] {
+/** A router, and what it remembers. */
+function aRouter(parts: Partial<RouterParts> = {}) {
   const entries: Entry[] = []
   const handle = router({
     settings: { isFresh: () => true, destinationsOf: () => [] },
@@ -38,10 +38,32 @@ function rememberedOf(timestamp: number): Entry[] {
     duplicates: { of: () => ({ admit: (entry) => entries.push(entry) > 0, write: async () => 'acked' }) },
     onRouted: () => undefined,
     onDuplicate: () => undefined,
+    ...parts,
   })
+  return { handle, entries }
+}
+
+/** @returns what is remembered of an event with this record's time. */
+function rememberedOf(timestamp: number): Entry[] {
+  const { handle, entries } = aRouter()
   handle(aRecord({ timestamp }), message)
   return entries
 }
+
+test.each<[string, Partial<RouterParts>]>([
+  ['the settings cannot be followed', { settings: { isFresh: () => false, destinationsOf: () => [] } }],
+  [
+    'much waits for Kafka',
+    { producer: { produce: async () => 'acked', queuedBytes: () => 17 * 1024 * 1024 } },
+  ],
+  ['the ids of its partition are not loaded', { duplicates: { of: () => undefined } }],
+])('while %s an event is held, and neither remembered nor settled', (_what, parts) => {
+  const settled: string[] = []
+  const { handle, entries } = aRouter(parts)
+  const held = handle(aRecord({ settle: () => void settled.push('settled') }), message)
+  expect(held).toEqual({ holdUntil: expect.any(Number) })
+  expect([entries, settled]).toEqual([[], []])
+})
 
 test('an event is remembered with the time of its record', () => {
   expect(rememberedOf(5_000)).toMatchObject([{ offset: 7, time: 5_000 }])
