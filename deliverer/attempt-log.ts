@@ -18,7 +18,7 @@ const MAX_QUEUED_BYTES = 16 * 1024 * 1024
 /** Nobody waits for it, and Kafka has as much to do with one record as with hundreds. */
 const TOGETHER = { mostItems: 500, lingerMs: 100 }
 
-/** Topic `attempts`, a record per POST (README, "What came of a POST"). It decides nothing, so it is what gives way when Kafka takes no writes. */
+/** Topic `attempts`, a record per POST (docs/receivers.md, "What came of a POST"). It decides nothing, so it is what gives way when Kafka takes no writes. */
 export function createAttemptLog({
   producer,
   codec,

@@ -2,7 +2,7 @@ import { errorCodes } from './error-codes.ts'
 import { retryAfter } from './retry-after.ts'
 
 /**
- * What came of one POST, as a closed union (README, "What came of a POST"). `code` says why when
+ * What came of one POST, as a closed union (docs/receivers.md, "What came of a POST"). `code` says why when
  * it was not delivered: one of a bounded set, fit for a metric's label. `retryAfterMs`: the receiver asked for this delay.
  */
 export type Outcome =

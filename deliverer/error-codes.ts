@@ -1,7 +1,7 @@
 export type Failure = { outcome: 'retry' | 'refused'; code: string }
 
 /**
- * A certificate that must not be trusted: an error is raised, and no request was sent (README, "What a receiver gets"). All of Node's
+ * A certificate that must not be trusted: an error is raised, and no request was sent (docs/receivers.md). All of Node's
  * "X509 certificate error codes"; UNSPECIFIED is its name for a verdict of OpenSSL that is not among them (a weak key, say).
  */
 const REFUSED: Record<string, string> = {

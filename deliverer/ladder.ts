@@ -25,7 +25,7 @@ export type Ladder = { ladder: readonly Rung[]; windowMs: number }
 
 /**
  * Any URL delivered: done. None, and at least one may succeed later: the next rung, as long as there is one and it ends
- * within the window, which began with the first attempt. All refused: dead at once (README, "What a receiver gets").
+ * within the window, which began with the first attempt. All refused: dead at once (docs/receivers.md).
  * A receiver's Retry-After moves it further up, to the first rung that is as long, or the longest that ends within the window;
  * the attempts count on as ever.
  * @param posted the round's POSTs, none of them still under way unless one was delivered.

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 /**
  * Settings as they are in memory, secrets in clear; topic `config` holds them as JSON with each secret sealed (seal.ts),
- * under the key `kind/id`. What they may hold: README, "Change settings".
+ * under the key `kind/id`. What they may hold: docs/control-api.md, "Change settings".
  */
 
 export const MAX_WEBHOOKS = 5

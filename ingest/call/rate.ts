@@ -14,7 +14,7 @@ const LONGEST_S = 300
 const ROUNDING_S = 1e-6
 
 /**
- * Whether a request of so many calls passes (README, "Limit a source, drop a user"). It does when there is one token at least, and
+ * Whether a request of so many calls passes (docs/control-api.md, "Limit a source, drop a user"). It does when there is one token at least, and
  * costs one for each call: a batch larger than the bucket is not refused for ever, it leaves a debt to wait for.
  * @param bucket undefined: a full one.
  */
