@@ -15,6 +15,7 @@ export async function runProgram(usage: string, holds: () => Promise<boolean>): 
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.stack : error}\n\n${usage}`)
     await killAllTied()
-    process.exitCode = 2
+    // its clients would go on for ever
+    process.exit(2)
   }
 }
