@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import got from 'got'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Receiver, startReceiver } from '../helpers/receiver.ts'
+import { type Receiver, startReceiver, withoutRetries } from '../helpers/receiver.ts'
 import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
@@ -12,7 +12,7 @@ let sluice: System
 let receiver: Receiver
 beforeAll(async () => {
   receiver = await startReceiver()
-  sluice = await startSystem()
+  sluice = await startSystem({}, ['control', 'router', 'deliverer'])
   await sluice.destination('crm', [`${receiver.url}/`])
 })
 afterAll(async () => {
@@ -47,7 +47,7 @@ const lines = (users: readonly string[]) => users.map((user) => `${user}\n`).joi
 
 /** What has arrived for a key, as `userId value`, in the order of arrival. */
 function told(key: string): string[] {
-  return receiver.arrivals.flatMap(({ body }) => {
+  return withoutRetries(receiver.arrivals).flatMap(({ body }) => {
     const { type, userId, traits } = JSON.parse(body)
     return type === 'identify' && key in traits ? [`${userId} ${JSON.stringify(traits[key])}`] : []
   })

@@ -10,7 +10,7 @@ const members = Array.from({ length: MANY }, (_, user) => `u${user}\n`).join('')
 
 let sluice: System
 beforeAll(async () => {
-  sluice = await startSystem()
+  sluice = await startSystem({}, ['control'])
   for (const id of ['vip', 'big']) await sluice.api('post', 'audiences', { id, name: id, sourceId: 'shop' })
 })
 afterAll(() => sluice?.close())
