@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createProducer } from '../../kafka/produce.ts'
-import { ownBroker } from '../helpers/broker.ts'
+import { type OwnBroker, startOwnBroker } from '../helpers/broker.ts'
 import { closing, connection, readAll } from '../helpers/cluster.ts'
 import { until } from '../helpers/until.ts'
 
@@ -65,68 +65,73 @@ test('past the bound of bytes nothing more is taken, at once', async () => {
   expect(producer.queuedBytes()).toBe(0)
 })
 
-test('no acknowledged record is missing when the broker is restarted under two producers', async () => {
-  const broker = await ownBroker()
-  const kafka = await connection([{}], broker.now.brokers)
-  const producers = [closing(await createProducer(kafka)), closing(await createProducer(kafka))]
-  const acked: string[] = []
-  let sending = true
-  const senders = producers.map(async (producer, who) => {
-    for (let index = 0; sending; index++) {
-      const names = Array.from({ length: 50 }, (_, item) => `${who}.${index}.${item}`)
-      const outcome = await producer.produce(
-        names.map((name) => ({ topic: 'work', key: name, value: value(name) })),
-      )
-      if (outcome === 'acked') acked.push(...names)
-    }
+describe('a broker that goes away', () => {
+  let broker: OwnBroker
+  beforeAll(async () => {
+    broker = await startOwnBroker()
   })
-  const ackedAtLeast = async (count: number) =>
-    expect.poll(() => acked.length, { timeout: 30_000 }).toBeGreaterThan(count)
-  await ackedAtLeast(5_000)
-  for (const how of ['kill', 'stop'] as const) {
-    const before = acked.length
-    await broker.restart(how)
-    await ackedAtLeast(before + 5_000)
-  }
-  sending = false
-  await Promise.all(senders)
-  const found = new Set((await readAll(kafka, 'work')).map((record) => String(record.value)))
-  expect(acked.filter((name) => !found.has(name))).toEqual([])
-}, 120_000)
+  afterAll(() => broker?.close())
 
-test('what was not acknowledged before the producer was closed is unknown, never acked', async () => {
-  const broker = await ownBroker()
-  const kafka = await connection([{}], broker.now.brokers)
-  const producer = await createProducer(kafka)
-  expect(await producer.produce([{ topic: 'work', key: 'a', value: value('1') }])).toBe('acked')
-  await broker.now.kill()
-  const during = producer.produce([{ topic: 'work', key: 'a', value: value('2') }])
-  await producer.close(300)
-  const after = producer.produce([{ topic: 'work', key: 'a', value: value('3') }])
-  expect(await Promise.all([during, after])).toEqual(['unknown', 'unknown'])
+  test('no acknowledged record is missing when the broker is restarted under two producers', async () => {
+    const kafka = await connection([{}], broker.now.brokers)
+    const producers = [closing(await createProducer(kafka)), closing(await createProducer(kafka))]
+    const acked: string[] = []
+    let sending = true
+    const senders = producers.map(async (producer, who) => {
+      for (let index = 0; sending; index++) {
+        const names = Array.from({ length: 50 }, (_, item) => `${who}.${index}.${item}`)
+        const outcome = await producer.produce(
+          names.map((name) => ({ topic: 'work', key: name, value: value(name) })),
+        )
+        if (outcome === 'acked') acked.push(...names)
+      }
+    })
+    const ackedAtLeast = async (count: number) =>
+      expect.poll(() => acked.length, { timeout: 30_000 }).toBeGreaterThan(count)
+    await ackedAtLeast(5_000)
+    for (const how of ['kill', 'stop'] as const) {
+      const before = acked.length
+      await broker.restart(how)
+      await ackedAtLeast(before + 5_000)
+    }
+    sending = false
+    await Promise.all(senders)
+    const found = new Set((await readAll(kafka, 'work')).map((record) => String(record.value)))
+    expect(acked.filter((name) => !found.has(name))).toEqual([])
+  }, 120_000)
+
+  test('past a deadline what waits for Kafka is unknown, and is in the topic once Kafka is back', async () => {
+    const kafka = await connection([{}], broker.now.brokers)
+    const producer = closing(await createProducer(kafka))
+    const produce = (key: string, count: number, deadlineMs?: number) => {
+      const records = Array.from({ length: count }, () => ({ topic: 'work', key, value: value(key) }))
+      return producer.produce(records, deadlineMs === undefined ? {} : { deadlineMs })
+    }
+    expect(await produce('first', 1)).toBe('acked')
+    await broker.now.kill()
+    // 600 are more than one send takes: a part of them waits still
+    const outcomes = [produce('under way', 1, 300), produce('both', 600, 300), produce('behind', 1, 300)]
+    const patient = produce('patient', 1)
+    expect(await Promise.all(outcomes)).toEqual(['unknown', 'unknown', 'unknown'])
+    await broker.restart('kill')
+    expect(await patient).toBe('acked')
+    const keys = (await readAll(kafka, 'work')).map((record) => record.key)
+    expect(keys.filter((key) => key === 'both').length).toBeGreaterThanOrEqual(600)
+    expect(keys).toEqual(expect.arrayContaining(['first', 'under way', 'behind', 'patient']))
+    expect(producer.queuedBytes()).toBe(0)
+  }, 60_000)
+
+  test('what was not acknowledged before the producer was closed is unknown, never acked', async () => {
+    const kafka = await connection([{}], broker.now.brokers)
+    const producer = await createProducer(kafka)
+    expect(await producer.produce([{ topic: 'work', key: 'a', value: value('1') }])).toBe('acked')
+    await broker.now.kill()
+    const during = producer.produce([{ topic: 'work', key: 'a', value: value('2') }])
+    await producer.close(300)
+    const after = producer.produce([{ topic: 'work', key: 'a', value: value('3') }])
+    expect(await Promise.all([during, after])).toEqual(['unknown', 'unknown'])
+  })
 })
-
-test('past a deadline what waits for Kafka is unknown, and is in the topic once Kafka is back', async () => {
-  const broker = await ownBroker()
-  const kafka = await connection([{}], broker.now.brokers)
-  const producer = closing(await createProducer(kafka))
-  const produce = (key: string, count: number, deadlineMs?: number) => {
-    const records = Array.from({ length: count }, () => ({ topic: 'work', key, value: value(key) }))
-    return producer.produce(records, deadlineMs === undefined ? {} : { deadlineMs })
-  }
-  expect(await produce('first', 1)).toBe('acked')
-  await broker.now.kill()
-  // 600 are more than one send takes: a part of them waits still
-  const outcomes = [produce('under way', 1, 300), produce('both', 600, 300), produce('behind', 1, 300)]
-  const patient = produce('patient', 1)
-  expect(await Promise.all(outcomes)).toEqual(['unknown', 'unknown', 'unknown'])
-  await broker.restart('kill')
-  expect(await patient).toBe('acked')
-  const keys = (await readAll(kafka, 'work')).map((record) => record.key)
-  expect(keys.filter((key) => key === 'both').length).toBeGreaterThanOrEqual(600)
-  expect(keys).toEqual(expect.arrayContaining(['first', 'under way', 'behind', 'patient']))
-  expect(producer.queuedBytes()).toBe(0)
-}, 60_000)
 
 test('what is produced in any moment after an acknowledgement is sent, not left behind', async () => {
   const kafka = await connection([{}])
