@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './test/helpers/longest-first.ts'
 
 const real = [
   'test/flow/**/*.test.ts',
@@ -7,9 +8,13 @@ const real = [
   'test/console/browser/*.test.ts',
 ]
 
+// one more than the smallest machine has cores: much of the time is waiting. The same for both projects, so that they run side by side
+const maxWorkers = 3
+
 export default defineConfig({
   test: {
     reporters: ['default', './test/helpers/count.ts'],
+    sequence: { sequencer: LongestFirst },
     projects: [
       // what they import is loaded once: half of their time would be that
       {
@@ -19,6 +24,7 @@ export default defineConfig({
           exclude: real,
           isolate: false,
           testTimeout: 30_000,
+          maxWorkers,
         },
       },
       {
@@ -31,8 +37,7 @@ export default defineConfig({
           setupFiles: ['test/helpers/no-leaks.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          maxWorkers: 3,
-          sequence: { groupOrder: 1 },
+          maxWorkers,
         },
       },
     ],

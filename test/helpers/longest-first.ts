@@ -1,0 +1,30 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** Those that take longest, the longest first: begun last, one of them would keep all others waiting while a core has nothing to do. */
+const LONG = [
+  'flow/outage',
+  'console/browser/console',
+  'flow/control.lag',
+  'clients/go',
+  'flow/control.schemathesis',
+  'flow/start',
+  'flow/kafka.consume',
+  'flow/deliverer.crash',
+  'local/start',
+  'local/broker',
+  'flow/clients',
+  'flow/control.tasks',
+]
+
+/** On a machine without times of an earlier run the largest files would be first. What needs no Kafka fills up the end. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other))
+  }
+}
+
+function rank({ moduleId, project }: TestSpecification): number {
+  if (project.name === 'pure') return LONG.length + 1
+  const place = LONG.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`))
+  return place === -1 ? LONG.length : place
+}
