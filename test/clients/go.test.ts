@@ -39,7 +39,7 @@ test('the Go library is vetted and passes its own tests, its examples among them
 }, 180_000)
 
 /** How many inputs: `go test -fuzz` by hand goes on, and is led to them by what they reach. */
-const FUZZED = { FuzzEncode: 8_000, FuzzSplit: 500 }
+const FUZZED = { FuzzEncode: 15_000, FuzzSplit: 3_000 }
 
 test('fuzzing finds nothing wrong, under the race detector', async () => {
   for (const [fuzz, inputs] of Object.entries(FUZZED)) {
