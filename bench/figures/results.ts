@@ -1,13 +1,16 @@
+import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { cpus, totalmem } from 'node:os'
+import { promisify } from 'node:util'
 
 const FILE = new URL('../RESULTS.md', import.meta.url)
-const TITLE = '# Benchmarks\n\nWritten by `npm run bench`; one section by `npm run bench -- <name>`.\n'
+const TITLE =
+  '# Benchmarks\n\nWritten by `npm run bench`; one section by `npm run bench -- <name>`. `cluster` and `torture` are written by `npm run cluster` and `npm run torture`, each with `-- --write`; `profile` by hand.\n'
 
 /** Puts a bench's section into RESULTS.md in place of its last one. */
 export async function writeSection(name: string, text: string): Promise<void> {
   const before = await readFile(FILE, 'utf8').catch(() => TITLE)
-  const section = `## ${name}\n\n${text}\n\n${machine()}\n`
+  const section = `## ${name}\n\n${text}\n\n*${machine()}${await commit()}*\n`
   const [title = TITLE, ...sections] = before.split(/^(?=## )/m)
   const kept = sections.filter((other) => !other.startsWith(`## ${name}\n`)).map((other) => other.trimEnd())
   await writeFile(FILE, [title.trimEnd(), ...[...kept, section.trimEnd()].sort()].join('\n\n').concat('\n'))
@@ -16,5 +19,12 @@ export async function writeSection(name: string, text: string): Promise<void> {
 function machine(): string {
   const [first] = cpus()
   const gigabytes = Math.round(totalmem() / 2 ** 30)
-  return `*${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} x ${first?.model ?? 'CPU'}, ${gigabytes} GB*`
+  return `${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} x ${first?.model ?? 'CPU'}, ${gigabytes} GB`
 }
+
+/** What was measured; nothing where this is no checkout. */
+const commit = () =>
+  promisify(execFile)('git', ['rev-parse', '--short', 'HEAD'], { cwd: import.meta.dirname }).then(
+    ({ stdout }) => `, commit ${stdout.trim()}`,
+    () => '',
+  )

@@ -54,7 +54,7 @@ export function startOpenLoad({
       count(`${status} ${code}`)
       return retryAfter ?? AGAIN_MS
     } catch (error) {
-      count(error instanceof Error && 'code' in error ? String(error.code) : String(error))
+      count(reasonOf(error))
       return AGAIN_MS
     }
   }
@@ -92,4 +92,10 @@ export function startOpenLoad({
       await dispatcher.close()
     },
   }
+}
+
+/** A time-out has a number for a code. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }
