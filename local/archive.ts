@@ -18,16 +18,15 @@ export type ArchiveOptions = {
 export type Archive = {
   /** For the program's command line. */
   flags: string[]
-  /** Makes the archive, for the next start: seconds of CPU, taken only when nothing else wants them. */
+  /** Makes the archive where there is none, for the next start: seconds of CPU, taken only when nothing else wants them. */
   make(): Promise<void>
 }
 
 export async function classArchive({ classPath, list, ...options }: ArchiveOptions): Promise<Archive> {
   const flags = await archiveFlags(options)
-  if (flags.length > 0) return { flags, make: async () => {} }
   const make = (partial: string) => dump(options.java, classPath, list, join(partial, ARCHIVE))
   return {
-    flags: [`-XX:DumpLoadedClassList=${list}`],
+    flags: flags.length > 0 ? flags : [`-XX:DumpLoadedClassList=${list}`],
     make: async () => {
       await whole(folderOf(options), make)
     },

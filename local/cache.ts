@@ -28,17 +28,17 @@ async function isWritable(folder: string): Promise<boolean> {
 
 /**
  * The folder `target`, filled by `fill` when it is not there yet. It appears whole or not at all, since it is filled under
- * another name; of two that fill it at the same time the first wins and both end well.
+ * another name; of two that fill it at the same time the first wins and both end well. What killed ones have left goes in any case.
  */
 export async function whole(target: string, fill: (folder: string) => Promise<void>): Promise<string> {
-  if (await exists(target)) return target
   await removeLeftovers(target)
+  if (await exists(target)) return target
   const partial = await mkdtemp(`${target}.part-`)
   try {
     await fill(partial)
     await rename(partial, target)
   } catch (error) {
-    await rm(partial, { recursive: true, force: true })
+    await remove(partial)
     if (!(await exists(target))) throw error
   }
   return target
@@ -46,15 +46,17 @@ export async function whole(target: string, fill: (folder: string) => Promise<vo
 
 const LEFTOVER_AGE_MS = 60 * 60_000
 
-/** Folders of downloads that were killed, told by age from those under way. */
+/** Folders whose filling was killed, told by age from those under way. One that cannot be removed is in nobody's way. */
 async function removeLeftovers(target: string): Promise<void> {
   for (const name of await readdir(dirname(target))) {
     const path = join(dirname(target), name)
     if (!name.startsWith(`${basename(target)}.part-`)) continue
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }))
-    if (Date.now() - mtimeMs > LEFTOVER_AGE_MS) await rm(path, { recursive: true, force: true })
+    if (Date.now() - mtimeMs > LEFTOVER_AGE_MS) await remove(path).catch(() => undefined)
   }
 }
+
+const remove = (path: string) => rm(path, { recursive: true, force: true })
 
 function exists(path: string): Promise<boolean> {
   return access(path).then(
