@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { sizeOf } from '../bench/command-line.ts'
 import { writeSection } from '../bench/figures/results.ts'
 import { startFleet } from '../test/helpers/fleet.ts'
 import { until } from '../test/helpers/until.ts'
@@ -38,10 +39,13 @@ function options() {
     options: { minutes: number, seed: number, clients: number, write: { type: 'boolean' } },
   })
   const { minutes = '10', seed = String(randomInt(2 ** 31)), clients = '60', write = false } = values
-  const sizes = { minutes: Number(minutes), seed: Number(seed), clients: Number(clients), write }
-  if (!(sizes.minutes > 0) || !Number.isInteger(sizes.seed) || !(sizes.clients > 0))
-    throw new Error('sizes are numbers above 0')
-  return sizes
+  if (!Number.isInteger(Number(seed))) throw new Error(`--seed takes a whole number, and not '${seed}'`)
+  return {
+    minutes: sizeOf('--minutes', minutes),
+    seed: Number(seed),
+    clients: sizeOf('--clients', clients, true),
+    write,
+  }
 }
 
 async function strike(fault: Fault, sluice: Sluice, endpoints: readonly Endpoint[]): Promise<void> {
@@ -70,8 +74,7 @@ async function strike(fault: Fault, sluice: Sluice, endpoints: readonly Endpoint
   }
 }
 
-async function torture(): Promise<boolean> {
-  const { minutes, seed, clients, write } = options()
+async function torture({ minutes, seed, clients, write }: ReturnType<typeof options>): Promise<boolean> {
   const forMs = minutes * 60_000
   say(`seed ${seed}, ${minutes} min, ${clients} calls a second`)
   await using closing = new AsyncDisposableStack()
@@ -139,4 +142,4 @@ async function torture(): Promise<boolean> {
   return holds(result)
 }
 
-await runProgram(USAGE, torture)
+await runProgram({ usage: USAGE, options, run: torture })

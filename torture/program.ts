@@ -1,3 +1,4 @@
+import { readOrExit } from '../bench/command-line.ts'
 import { killAllTied } from '../local/tied.ts'
 
 const begun = performance.now()
@@ -6,14 +7,26 @@ const begun = performance.now()
 export const say = (text: string) =>
   process.stderr.write(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(7)} s  ${text}\n`)
 
-/** Exit code 0: what was to hold holds; 1: it does not; 2: it could not be found out. Whatever was started ends with the program. */
-export async function runProgram(usage: string, holds: () => Promise<boolean>): Promise<void> {
+export type Program<T> = {
+  usage: string
+  /** What the command line says. @throws when it says it wrongly. */
+  options: () => T
+  /** Whether what was to hold holds. */
+  run: (options: T) => Promise<boolean>
+}
+
+/**
+ * Exit code 0: what was to hold holds; 1: it does not; 2: it could not be found out, or the command line is wrong. Whatever was
+ * started ends with the program.
+ */
+export async function runProgram<T>({ usage, options, run }: Program<T>): Promise<void> {
+  const asked = readOrExit(usage, options)
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => void killAllTied().then(() => process.exit(130)))
   try {
-    process.exitCode = (await holds()) ? 0 : 1
+    process.exitCode = (await run(asked)) ? 0 : 1
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.stack : error}\n\n${usage}`)
+    process.stderr.write(`${error instanceof Error ? error.stack : error}\n`)
     await killAllTied()
     // its clients would go on for ever
     process.exit(2)

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import got from 'got'
+import { sizeOf } from '../../bench/command-line.ts'
 import { writeSection } from '../../bench/figures/results.ts'
 import { readConfig } from '../../config.ts'
 import { connect } from '../../kafka/client.ts'
@@ -51,8 +52,7 @@ function options() {
   const text = { type: 'string' } as const
   const { values } = parseArgs({ options: { rate: text, only: text, write: { type: 'boolean' } } })
   const { rate = '200', only = '', write = false } = values
-  if (!(Number(rate) > 0)) throw new Error('--rate is a number above 0')
-  return { perSecond: Number(rate), only, write }
+  return { perSecond: sizeOf('--rate', rate), only, write }
 }
 
 /** Brokers and a registry whose schemas have a copy on each; their data is thrown away. */
@@ -83,8 +83,7 @@ async function startKafka(closing: AsyncDisposableStack) {
   return { cluster, registryUrl: registry.url }
 }
 
-async function run(): Promise<boolean> {
-  const { perSecond, only, write } = options()
+async function run({ perSecond, only, write }: ReturnType<typeof options>): Promise<boolean> {
   await using closing = new AsyncDisposableStack()
   const { cluster, registryUrl } = await startKafka(closing)
   const env = {
@@ -158,4 +157,4 @@ async function run(): Promise<boolean> {
   return holds(result)
 }
 
-await runProgram(USAGE, run)
+await runProgram({ usage: USAGE, options, run })
