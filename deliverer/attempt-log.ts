@@ -9,7 +9,6 @@ import type { Posted } from './ladder.ts'
 
 export type AttemptLog = {
   posted(delivery: Delivery, posted: Posted): void
-  cancelled(delivery: Delivery, code: string): void
   /** Writes what waits; to be called before the producer is closed. */
   flush(): void
 }
@@ -18,7 +17,10 @@ const MAX_QUEUED_BYTES = 16 * 1024 * 1024
 /** Nobody waits for it, and Kafka has as much to do with one record as with hundreds. */
 const TOGETHER = { mostItems: 500, lingerMs: 100 }
 
-/** Topic `attempts`, a record per POST (docs/receivers.md, "What came of a POST"). It decides nothing, so it is what gives way when Kafka takes no writes. */
+/**
+ * Topic `attempts`, a record per POST (docs/receivers.md, "What came of a POST"). It decides nothing, so it is what gives way when Kafka takes no
+ * writes: what became of a delivery is known without it, but of one that is cancelled.
+ */
 export function createAttemptLog({
   producer,
   codec,
@@ -51,19 +53,27 @@ export function createAttemptLog({
         ...recorded(outcome),
         response,
       }),
-    cancelled: (delivery, code) =>
-      write({
-        ...idsOf(delivery),
-        urlIndex: null,
-        startedAt: Date.now(),
-        durationMs: 0,
-        outcome: 'cancelled',
-        status: null,
-        code,
-        response: null,
-      }),
   }
 }
+
+/** The one record of a delivery that is cancelled: whoever settles it sees to it that it is written. */
+export const cancelled = (
+  delivery: Delivery,
+  { code, codec, now }: { code: string; codec: Pick<Codec<Attempt>, 'encode'>; now: number },
+): OutRecord => ({
+  topic: ATTEMPTS,
+  key: delivery.destinationId,
+  value: codec.encode({
+    ...idsOf(delivery),
+    urlIndex: null,
+    startedAt: now,
+    durationMs: 0,
+    outcome: 'cancelled',
+    status: null,
+    code,
+    response: null,
+  }),
+})
 
 const idsOf = ({ deliveryId, messageId, sourceId, destinationId, attempt }: Delivery) => ({
   deliveryId,

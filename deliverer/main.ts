@@ -64,6 +64,7 @@ await run('deliverer', async ({ config, log, connection, tracer, onFatal, closin
     poster,
     producer,
     deliveries,
+    attempts,
     ladder: { ladder, windowMs },
     log,
     onFatal,
@@ -71,7 +72,6 @@ await run('deliverer', async ({ config, log, connection, tracer, onFatal, closin
       countPost(posted)
       attemptLog.posted(delivery, posted)
     },
-    onCancelled: attemptLog.cancelled,
     onSettled: (result, delivery) => {
       countSettled(result)
       tell.ofDelivery(result, delivery)

@@ -21,7 +21,6 @@ export type DelivererParts = SettlerParts & {
   ladder: Ladder
   /** Each POST, and each URL that was passed over, goes to the attempt log. */
   onPosted: (delivery: Delivery, posted: Posted) => void
-  onCancelled: (delivery: Delivery, code: string) => void
 }
 
 /** Deliveries of a lane that wait for the settings of their destination to be read anew. */
@@ -30,7 +29,7 @@ const LOOK_UP_MS = 100
 
 /**
  * Hands each delivery of a lane over and returns: looks up, posts, decides, writes what comes next, settles. Settled means
- * delivered, cancelled, or its next record acknowledged by Kafka (ARCHITECTURE, "Hop by hop"); the attempt log decides nothing.
+ * delivered, or its next record acknowledged by Kafka (ARCHITECTURE, "Hop by hop"), which of one that is cancelled is the one in `attempts`.
  */
 export function deliverer(parts: DelivererParts): (lane: Lane) => Handler<Delivery> {
   const { settings, producer, poster, ladder, onPosted } = parts
@@ -44,10 +43,8 @@ export function deliverer(parts: DelivererParts): (lane: Lane) => Handler<Delive
     function take(record: Taken<Delivery>, destination: Destination | undefined): void {
       const delivery = record.value
       const planned = plan(delivery, destination)
-      if (planned.kind === 'cancelled') {
-        parts.onCancelled(delivery, planned.code)
-        settle(record, planned)
-      } else if (planned.kind === 'refused') settle(record, next(delivery, [], Date.now(), ladder))
+      if (planned.kind === 'cancelled') settle(record, planned)
+      else if (planned.kind === 'refused') settle(record, next(delivery, [], Date.now(), ladder))
       else
         startRound(record, planned.targets, { ...round, lane }, (tried) =>
           conclude(record, planned.targets, tried),

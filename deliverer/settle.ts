@@ -2,19 +2,22 @@ import { park } from '../kafka/parked.ts'
 import type { OutRecord, Producer } from '../kafka/produce.ts'
 import type { Taken } from '../kafka/taken.ts'
 import type { Logger } from '../log.ts'
+import type { Attempt } from '../schemas/attempt.ts'
 import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import { DEAD, PARKED, rungTopic } from '../schemas/topics.ts'
 import type { Trace } from '../trace/trace.ts'
+import { cancelled } from './attempt-log.ts'
 import { gather } from './gather.ts'
 import type { Next } from './ladder.ts'
 
-export type Result = Next | { kind: 'cancelled' }
-type Following = Exclude<Result, { kind: 'done' | 'cancelled' }>
+export type Result = Next | { kind: 'cancelled'; code: string }
+type Following = Exclude<Result, { kind: 'done' }>
 
 export type SettlerParts = {
   producer: Pick<Producer, 'produce'>
   deliveries: Pick<Codec<Delivery>, 'encode'>
+  attempts: Pick<Codec<Attempt>, 'encode'>
   log: Pick<Logger, 'error'>
   onSettled: (result: Result, delivery: Delivery) => void
   /** A delivery could be neither written nor kept: the process should end, so that it is read again. */
@@ -23,24 +26,31 @@ export type SettlerParts = {
 
 const MAX_REASON = 1_024
 /**
- * A dead endpoint's deliveries are put off one by one as they come. Nobody waits for them, no POST was made that a crash would
- * repeat, and when they are due is settled: Kafka gets them together, which costs it as much as one.
+ * A dead endpoint's deliveries are put off one by one as they come, and those of one that was switched off are cancelled. Nobody waits for them, no
+ * POST was made that a crash would repeat, and when they are due is settled: Kafka gets them together, which costs it as much as one.
  */
-const PUT_OFF_TOGETHER = { mostItems: 200, lingerMs: 50 }
+const WITHOUT_POST_TOGETHER = { mostItems: 200, lingerMs: 50 }
 
 /** The one place where what was decided on a delivery becomes a record, and where the delivery is settled. */
-export function settler({ producer, deliveries, log, onSettled, onFatal }: SettlerParts) {
-  const deferrals = gather<() => void>(PUT_OFF_TOGETHER, (writes) => {
+export function settler({ producer, deliveries, attempts, log, onSettled, onFatal }: SettlerParts) {
+  const withoutPost = gather<() => void>(WITHOUT_POST_TOGETHER, (writes) => {
     for (const beginOne of writes) beginOne()
   })
 
   /** Settles when Kafka has the next record; not written it is done again by whoever reads it next. */
   async function write(record: Taken<Delivery>, result: Following): Promise<void> {
-    const { key, trace } = record
-    const outcome = await producer.produce([nextRecord(key, result, deliveries)], { trace })
+    const outcome = await producer.produce([nextRecord(record, result)], { trace: record.trace })
     if (outcome === 'unknown') return record.release()
     if (outcome !== 'acked') return putAside(record, `its next record cannot be written: ${outcome}`)
     end(record, result)
+  }
+
+  function nextRecord({ key, value: delivery }: Taken<Delivery>, result: Following): OutRecord {
+    if (result.kind === 'cancelled')
+      return cancelled(delivery, { code: result.code, codec: attempts, now: Date.now() })
+    const value = deliveries.encode(result.delivery)
+    if (result.kind === 'dead') return { topic: DEAD, key, value, headers: { reason: result.reason } }
+    return { topic: rungTopic(result.rung.name), key, value, headers: { dueAt: String(result.dueAt) } }
   }
 
   function begin(record: Taken<Delivery>, result: Following): void {
@@ -78,17 +88,12 @@ export function settler({ producer, deliveries, log, onSettled, onFatal }: Settl
   return {
     putAside,
     settle(record: Taken<Delivery>, result: Result): void {
-      if (result.kind === 'done' || result.kind === 'cancelled') end(record, result)
-      else if (result.kind === 'defer') deferrals.add(() => begin(record, result))
+      if (result.kind === 'done') end(record, result)
+      else if (result.kind === 'defer' || result.kind === 'cancelled')
+        withoutPost.add(() => begin(record, result))
       else begin(record, result)
     },
   }
-}
-
-function nextRecord(key: string, result: Following, codec: Pick<Codec<Delivery>, 'encode'>): OutRecord {
-  const value = codec.encode(result.delivery)
-  if (result.kind === 'dead') return { topic: DEAD, key, value, headers: { reason: result.reason } }
-  return { topic: rungTopic(result.rung.name), key, value, headers: { dueAt: String(result.dueAt) } }
 }
 
 /** A delivery that is given up is what somebody looks for. */

@@ -37,6 +37,7 @@ function aWorld(...outcomes: (Produced | Promise<Produced>)[]) {
         return Buffer.from(JSON.stringify(delivery))
       },
     },
+    attempts: { encode: (attempt) => Buffer.from(JSON.stringify(attempt)) },
     log: { error: () => undefined },
     onSettled: (result, delivery) => void told.push([result.kind, delivery]),
     onFatal: (error) => void faults.push(error.message),
@@ -78,15 +79,26 @@ const asParked = (reason: string) => ({
 })
 
 describe('what is over', () => {
-  test.each<Result>([{ kind: 'done' }, { kind: 'cancelled' }])(
-    'as $kind is settled at once, and nothing is written',
-    (result) => {
-      const world = aWorld()
-      world.settle(result)
-      expect([world.fates, world.told]).toEqual([['settled'], [[result.kind, before]]])
-      expect(world.written()).toEqual([])
-    },
-  )
+  test('as done is settled at once, and nothing is written', () => {
+    const world = aWorld()
+    world.settle({ kind: 'done' })
+    expect([world.fates, world.told]).toEqual([['settled'], [['done', before]]])
+    expect(world.written()).toEqual([])
+  })
+
+  test('as cancelled is settled when Kafka has it in attempts, which alone says so, and not before', async () => {
+    const { promise, resolve } = Promise.withResolvers<Produced>()
+    const world = aWorld(promise)
+    world.settle({ kind: 'cancelled', code: 'destination_deleted' })
+    await vi.advanceTimersByTimeAsync(50)
+    expect([world.fates, world.told]).toEqual([[], []])
+    const { deliveryId, destinationId } = before
+    const value = { deliveryId, outcome: 'cancelled', code: 'destination_deleted', startedAt: 50 }
+    expect(world.written()).toMatchObject([{ topic: 'attempts', key: destinationId, value }])
+    resolve('acked')
+    await rested()
+    expect([world.fates, world.told]).toEqual([['settled'], [['cancelled', before]]])
+  })
 })
 
 describe('what goes on', () => {

@@ -38,6 +38,7 @@ function aSettler() {
       },
     },
     deliveries: { encode: () => Buffer.alloc(1) },
+    attempts: { encode: () => Buffer.alloc(1) },
     log: { error: () => undefined },
     onSettled: () => undefined,
     onFatal: () => undefined,
