@@ -6,16 +6,19 @@ import type { Connection } from './client.ts'
 import { ConfigResourceTypes } from './kafkajs.ts'
 import { asConfigError, settingsOf } from './refusal.ts'
 
+/** `differences`: how topics that exist differ from the table, one line each. `brokers`: how many the cluster has. */
+export type Found = { differences: string[]; brokers: number }
+
 /**
- * Creates the topics that are missing. What exists is left as it is; how it differs from the table is returned, one line each.
- * Repeating it, and several processes doing it at once, is harmless.
+ * Creates the topics that are missing; what exists is left as it is. Repeating it, and several processes doing it at once, is
+ * harmless.
  * @throws when Kafka cannot be reached within about half a minute; ConfigError when it does not let us in, with what the settings say.
  */
 export async function createTopics(
   connection: Connection,
   topics: readonly Topic[],
   config: KafkaConfig,
-): Promise<string[]> {
+): Promise<Found> {
   const admin = connection.kafka.admin()
   const wanted = topics.map((topic) => topicConfig(topic, connection, config))
   try {
@@ -34,13 +37,21 @@ export async function createTopics(
       minTimeout: 100,
       maxTimeout: 2_000,
     })
-    return await differences(
-      admin,
-      wanted.filter(({ topic }) => existing.has(topic)),
-    )
+    const { brokers } = await admin.describeCluster()
+    const existed = wanted.filter(({ topic }) => existing.has(topic))
+    return { differences: await differences(admin, existed), brokers: brokers.length }
   } finally {
     await admin.disconnect()
   }
+}
+
+/** Of a topic: with three replicas one may be away and acks=all still means two copies. */
+const ADVISED_COPIES = 3
+
+/** @returns what there is to say of a REPLICATION of 1 where the cluster has room for the copies that are advised. */
+export function onlyCopy(of: { brokers: number; replication: number }): string | undefined {
+  if (of.replication > 1 || of.brokers < ADVISED_COPIES) return undefined
+  return `REPLICATION is 1 on a cluster of ${of.brokers} brokers: the only copy of what a new topic holds goes with its broker`
 }
 
 /** A refusal does not pass by itself, other than a broker that is away. */
@@ -74,8 +85,7 @@ function topicConfig(
   { named }: Connection,
   config: KafkaConfig,
 ): ITopicConfig {
-  // with three replicas one may be away and acks=all still means two copies
-  const durability = config.replication >= 3 ? [{ name: 'min.insync.replicas', value: '2' }] : []
+  const durability = config.replication >= ADVISED_COPIES ? [{ name: 'min.insync.replicas', value: '2' }] : []
   return {
     topic: named(name),
     numPartitions: partitions === 'many' ? config.partitions : partitions,

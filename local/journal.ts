@@ -8,7 +8,8 @@ export async function ensureJournal(kafka: KafkaConfig, log: Logger): Promise<vo
   const config = { ...kafka, topicPrefix: '' } // the registry knows nothing of prefixes
   const connection = connect(config, { clientId: 'sluice-start', log })
   const journal = { name: 'kafkasql-journal', partitions: 1, kept: -1 } as const
-  for (const line of await createTopics(connection, [journal], config)) log.warn(`topic differs: ${line}`)
+  const { differences } = await createTopics(connection, [journal], config)
+  for (const line of differences) log.warn(`topic differs: ${line}`)
 }
 
 /** The same on brokers that a run of tests or benches has for itself, with a copy on each. */

@@ -1,14 +1,53 @@
-import { expect, test } from 'vitest'
+import { randomUUID } from 'node:crypto'
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { readConfig } from '../../config.ts'
+import { connect } from '../../kafka/client.ts'
+import { prepare } from '../../schemas/prepare.ts'
 import { watchBrokers } from '../../torture/cluster/brokers.ts'
 import { startOpenLoad } from '../../torture/cluster/load.ts'
-import { ownCluster } from '../helpers/broker.ts'
+import { startOwnCluster } from '../helpers/broker.ts'
 import { closing } from '../helpers/cluster.ts'
 import { deliveredAt } from '../helpers/delivered.ts'
 import { aReceiver, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
+let cluster: Awaited<ReturnType<typeof startOwnCluster>>
+beforeAll(async () => {
+  cluster = await startOwnCluster()
+})
+afterAll(() => cluster?.close())
+
+/** What a process says at its start, with REPLICATION as it is unless told. Its topics are gone again. */
+async function saidOf(brokers: string): Promise<string[]> {
+  const env = {
+    KAFKA_BROKERS: brokers,
+    SCHEMA_REGISTRY_URL: inject('registryUrl'),
+    TOPIC_PREFIX: `t${randomUUID().slice(0, 8)}.`,
+    PARTITIONS: '1',
+    CONFIG_KEY: Buffer.alloc(32, 7).toString('base64'),
+  }
+  const config = readConfig(env, 'router')
+  const said: string[] = []
+  const log = pino({ level: 'warn' }, { write: (line) => void said.push(JSON.parse(line).msg) })
+  const connection = connect(config.kafka, { clientId: 'test', log })
+  await prepare(connection, config)
+  const admin = connection.kafka.admin()
+  await admin.connect()
+  const made = (await admin.listTopics()).filter((name) => name.startsWith(env.TOPIC_PREFIX))
+  await admin.deleteTopics({ topics: made })
+  await admin.disconnect()
+  return said.filter((line) => line.includes('REPLICATION'))
+}
+
+test('three brokers and a REPLICATION of 1 are warned of once, at the start; one broker has no other', async () => {
+  expect(await saidOf(cluster.brokers)).toEqual([
+    'REPLICATION is 1 on a cluster of 3 brokers: the only copy of what a new topic holds goes with its broker',
+  ])
+  expect(await saidOf(inject('kafkaBrokers'))).toEqual([])
+})
+
 test('of three brokers the one that leads the most says nothing, and another time is killed, under load: what is accepted is delivered without it', async () => {
-  const cluster = await ownCluster()
   const settings = { KAFKA_BROKERS: cluster.brokers, REPLICATION: '3', PARTITIONS: '3' }
   const [system, receiver] = await Promise.all([startSystem(settings).then(closing), aReceiver()])
   const brokers = closing(await watchBrokers(system.connection, cluster))
