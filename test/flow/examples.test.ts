@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import got from 'got'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createProducer } from '../../kafka/produce.ts'
-import { ATTEMPTS, DEAD, EVENTS, REJECTED } from '../../schemas/topics.ts'
+import { ATTEMPTS, DEAD, EVENTS, PARKED, REJECTED } from '../../schemas/topics.ts'
 import { lag } from '../helpers/cluster.ts'
 import { exampleJars } from '../helpers/example-jars.ts'
 import { type System, startSystem } from '../helpers/system.ts'
@@ -208,6 +208,34 @@ describe('the example', () => {
       expect(await readdir(join(folder, 'parquet'))).toEqual([`day=${day}`])
     },
   )
+})
+
+test.skipIf(!python)('what is parked is shown, and goes back to its topic as it was', async () => {
+  const [brokers = ''] = argsOf('nobody')
+  const parked = (...more: string[]) => {
+    const args = [join(examples, 'parked.py'), brokers, sluice.connection.named(PARKED), ...more]
+    const { status, stdout, stderr } = spawnSync('python3', args, { encoding: 'utf8' })
+    expect([status, stderr]).toEqual([0, ''])
+    return stdout.split('\n').slice(0, -1)
+  }
+  const shown = await until(() => {
+    const records = parked().map((line) => JSON.parse(line))
+    return records.length >= 2 && records
+  })
+  const junk = shown.find(({ bytes }) => bytes === 'junk'.length)
+  expect(junk).toMatchObject({
+    key: 'shop/junk',
+    headers: { 'parked-topic': EVENTS, 'parked-reason': expect.any(String) },
+  })
+  expect(parked('--again', String(junk.partition), String(junk.offset))).toEqual([
+    `written to ${sluice.connection.named(EVENTS)}`,
+  ])
+  // nothing was mended: it is put aside again, by the same partition's reader, with the headers that it had at first
+  await until(() => parked().length === shown.length + 1)
+  const { offset: _, headers, ...again } = JSON.parse(parked().at(-1) ?? '')
+  expect(again).toEqual({ partition: junk.partition, key: junk.key, bytes: junk.bytes })
+  expect(headers).toEqual({ ...junk.headers, 'parked-offset': expect.any(String) })
+  expect(headers['parked-offset']).not.toBe(junk.headers['parked-offset'])
 })
 
 test('the subject of each topic that others read has the rule BACKWARD', async () => {
