@@ -15,11 +15,14 @@ const list = z.string().transform((text) =>
     .map((part) => part.trim())
     .filter(Boolean),
 )
-const port = z.coerce
-  .number('a port from 0 to 65535')
-  .int()
-  .min(0, 'a port from 0 to 65535')
-  .max(65_535, 'a port from 0 to 65535')
+const whole = (least: number, most: number) =>
+  z.string().transform((text, ctx) => {
+    const number = Number(text)
+    if (/^\d+$/.test(text) && number >= least && number <= most) return number
+    ctx.addIssue(`"${text}" is no whole number from ${least} to ${most}`)
+    return z.NEVER
+  })
+const port = whole(0, 65_535)
 const flag = z
   .enum(['true', 'false', '1', '0'], 'true or false')
   .transform((text) => text === 'true' || text === '1')
@@ -76,8 +79,8 @@ const environment = z.object({
     .string()
     .regex(/^[a-zA-Z0-9._-]{0,100}$/, 'only letters, digits, dot, dash, underscore')
     .default(''),
-  PARTITIONS: z.coerce.number().int().min(1).max(10_000).default(12),
-  REPLICATION: z.coerce.number().int().min(1).max(10).default(1),
+  PARTITIONS: whole(1, 10_000).default(12),
+  REPLICATION: whole(1, 10).default(1),
   HOST: z.string().default('0.0.0.0'),
   INGEST_PORT: port.default(8080),
   CONTROL_PORT: port.default(8081),
@@ -107,7 +110,7 @@ const environment = z.object({
     .prefault('5s'),
   DEDUP_WINDOW: durationMs.prefault('1h'),
   /** POSTs under way at once, per lane and process; as many again may be late (deliverer/lane/slots.ts). */
-  DELIVERY_SLOTS: z.coerce.number().int().min(1).max(65_536).default(512),
+  DELIVERY_SLOTS: whole(1, 65_536).default(512),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 })
 
@@ -226,6 +229,9 @@ function rules(env: z.infer<typeof environment>, role: Role): string[] {
     faults.push('CONTROL_VIEW_TOKEN: is the same as CONTROL_TOKEN, so it would not be read-only')
   if (env.KAFKA_SASL_MECHANISM && !(env.KAFKA_SASL_USERNAME && env.KAFKA_SASL_PASSWORD))
     faults.push('KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD: both are needed with KAFKA_SASL_MECHANISM')
+  for (const name of ['KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD'] as const)
+    if (env[name] && !env.KAFKA_SASL_MECHANISM)
+      faults.push(`${name}: has no effect without KAFKA_SASL_MECHANISM`)
   for (const name of ['KAFKA_SSL_CA', 'KAFKA_SSL_CERT', 'KAFKA_SSL_KEY'] as const)
     if (env[name] && !env.KAFKA_SSL) faults.push(`${name}: has no effect without KAFKA_SSL=true`)
   if (!env.KAFKA_SSL_CERT !== !env.KAFKA_SSL_KEY)

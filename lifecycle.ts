@@ -33,6 +33,7 @@ export async function run(role: Role, assemble: (context: Context) => Promise<vo
   const connection = orExit(() => connect(config.kafka, { clientId: `sluice-${role}`, at, log }))
   tellBuild(role)
   const closing = new AsyncDisposableStack()
+  let assembled = false
   let ending = false
 
   async function end(code: number, reason: string): Promise<void> {
@@ -47,6 +48,8 @@ export async function run(role: Role, assemble: (context: Context) => Promise<vo
   }
 
   function onFatal(err: Error): void {
+    // once it runs it ends in order, and says so when it is started anew
+    if (err instanceof ConfigError && !assembled) exitFor(err)
     log.fatal({ err }, 'cannot go on; what is not committed is done again after a restart')
     void end(1, 'failed')
   }
@@ -61,8 +64,8 @@ export async function run(role: Role, assemble: (context: Context) => Promise<vo
     // put there first, closed last: behind the last piece of work
     if (tracer) closing.defer(() => tracer.close())
     await assemble({ config, log, connection, tracer, onFatal, closing })
+    assembled = true
   } catch (error) {
-    if (error instanceof ConfigError) exitFor(error)
     onFatal(error instanceof Error ? error : new Error(String(error)))
   }
 }

@@ -8,7 +8,10 @@ sluice ready
   ingest     ${at.ingest}    POST /v1/track, /v1/batch, ...
   console    ${at.control}    in a browser: sign in with the token below
   control    ${at.control}    the same for programs, under /api
-  metrics    ${at.ingestMetrics}/metrics  ${at.control}/metrics  ${at.router}/metrics  ${at.deliverer}/metrics
+  metrics    ${at.ingestMetrics}/metrics    ingest
+             ${at.control}/metrics    control
+             ${at.router}/metrics    router
+             ${at.deliverer}/metrics    deliverer
   Kafka      ${at.brokers}
   registry   ${withoutPassword(at.registryUrl)}
   token      ${at.controlToken}

@@ -1,3 +1,4 @@
+import { ConfigError } from '../config.ts'
 import { type Keys, mapSecrets, unseal } from './seal.ts'
 import {
   type Kind,
@@ -16,7 +17,7 @@ const shapes = {
   trait: storedComputation,
 }
 
-/** @returns undefined for other kinds than these. @throws when the record cannot be opened or read. */
+/** @returns undefined for other kinds than these. @throws when the record cannot be read; ConfigError when no key opens it. */
 export function readSetting(
   key: string,
   value: Buffer,
@@ -37,7 +38,9 @@ function unsealed(record: object, { keys, owner }: { keys: Keys; owner: string }
   return mapSecrets(record, (sealed) => {
     const text = unseal(sealed, { keys, owner })
     if (text === undefined)
-      throw new Error(`CONFIG_KEY does not open the secrets of ${owner}: set the key that sealed them, too`)
+      throw new ConfigError([
+        `CONFIG_KEY: does not open the secrets of ${owner}: set the key that sealed them, too`,
+      ])
     return text
   })
 }

@@ -87,6 +87,23 @@ describe('faults', () => {
     expect(faults({ ...least, RESPONSE_TIMEOUT: duration })).toHaveLength(1)
   })
 
+  test.each(['x', '0', '1.5', '10001', ' '])('%j is no number of partitions', (PARTITIONS) => {
+    expect(faults({ ...least, PARTITIONS })).toEqual([
+      `PARTITIONS: "${PARTITIONS}" is no whole number from 1 to 10000`,
+    ])
+  })
+
+  test('numbers have the bounds of what they are for', () => {
+    expect(
+      faults({ ...least, PARTITIONS: '10000', REPLICATION: '10', DELIVERY_SLOTS: '65536', INGEST_PORT: '0' }),
+    ).toEqual([])
+    expect(faults({ ...least, REPLICATION: 'three', DELIVERY_SLOTS: '0', INGEST_PORT: 'http' })).toEqual([
+      'REPLICATION: "three" is no whole number from 1 to 10',
+      'INGEST_PORT: "http" is no whole number from 0 to 65535',
+      'DELIVERY_SLOTS: "0" is no whole number from 1 to 65536',
+    ])
+  })
+
   test('a receiver is given some time, and at most a minute', () => {
     const of = (RESPONSE_TIMEOUT: string) => faults({ ...least, RESPONSE_TIMEOUT })
     expect([of('1ms'), of('60s'), of('1m')]).toEqual([[], [], []])
@@ -108,6 +125,16 @@ describe('faults', () => {
     expect(faults({ ...least, RETRY_WINDOW: '49h' })).toEqual([
       'RETRY_WINDOW: at most 2d: deliveries are kept for 3d, which leaves 1d for an outage',
     ])
+  })
+
+  test('a name or password for Kafka is given with the mechanism that takes it', () => {
+    const given = { ...least, KAFKA_SASL_USERNAME: 'sluice', KAFKA_SASL_PASSWORD: 'hush' }
+    expect(faults(given)).toEqual([
+      'KAFKA_SASL_USERNAME: has no effect without KAFKA_SASL_MECHANISM',
+      'KAFKA_SASL_PASSWORD: has no effect without KAFKA_SASL_MECHANISM',
+    ])
+    expect(faults({ ...given, KAFKA_SASL_MECHANISM: 'plain' })).toEqual([])
+    expect(faults({ ...least, KAFKA_SASL_USERNAME: '', KAFKA_SASL_PASSWORD: '' })).toEqual([])
   })
 
   test('a file of certificates is read only where it has an effect', () => {

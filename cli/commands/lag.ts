@@ -31,9 +31,9 @@ export function addLag({ program, ...adding }: Adding): void {
     .command('lag')
     .summary('how far consumers are behind')
     .description(
-      `Prints for each group and topic how many records all partitions together and how many seconds the slowest is behind, and what is
-to be thought of that: ok, or how many partitions are in warn, stall, stop or rewind; these are below, one by one. For rungs of the
-ladder the seconds are those past due. Then what control has still to do: deletions, syncs and replays.`,
+      `Shows whether Sluice keeps up with its work: a line for each group of consumers and topic, with how many records are still to be done,
+how many seconds the slowest partition is behind, and ok or how many partitions are in warn, stall, stop or rewind. These are below, one
+by one. For rungs of the ladder the seconds are those past due. Then what control has still to do: deletions, syncs and replays.`,
     )
     .option('--group <group>', 'of this group')
     .option('--topic <topic>', 'in this topic')

@@ -20,7 +20,7 @@ const ordinary = { delayMs: 0, markers: 0 } as const
 
 /**
  * All that is read by groups that commit; tables, readers and tails commit nothing. What no group has ever read is here as well,
- * so that a process that was never started shows.
+ * so that a process that was never started shows. Rungs are in the order of their delays.
  * @param topics those that there are; rungs of an older ladder among them.
  * @param replays those that are done or cancelled are passed over: nobody reads for them any more.
  */
@@ -32,12 +32,10 @@ export function readings(
     { ...ordinary, group: 'router', topic: EVENTS },
     { ...ordinary, group: 'deliverer', topic: DELIVERIES },
     { ...ordinary, group: 'deliverer.due', topic: DUE },
-    ...topics.filter(isRung).map((topic) => ({
-      ...ordinary,
-      group: 'deliverer.rungs',
-      topic,
-      delayMs: delayOf(topic),
-    })),
+    ...topics
+      .filter(isRung)
+      .map((topic) => ({ ...ordinary, group: 'deliverer.rungs', topic, delayMs: delayOf(topic) }))
+      .toSorted((a, b) => a.delayMs - b.delayMs),
     { ...ordinary, group: 'control.tasks', topic: TASKS, markers: 1 },
     ...[...replays]
       .filter(({ state }) => state === 'accepted')

@@ -1,6 +1,7 @@
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.*;
 import java.net.URI;
 import java.net.http.*;
 import java.nio.ByteBuffer;
@@ -15,6 +16,7 @@ import org.apache.kafka.common.serialization.*;
 
 /** Prints Sluice's topics as JSON, an event that was sent again only once. Arguments: BROKERS REGISTRY_URL GROUP TOPIC ... */
 public class ReadEvents {
+  static final int UNKNOWN_SCHEMA = 40403;
   static final Map<Integer, Schema> schemas = new HashMap<>();
   static final Set<String> seen = Collections.newSetFromMap(new LinkedHashMap<>() {
     protected boolean removeEldestEntry(Map.Entry<String, Boolean> eldest) { return size() > 1_000_000; }
@@ -33,7 +35,7 @@ public class ReadEvents {
       consumer.subscribe(List.of(args).subList(3, args.length));
       while (true) {
         var records = consumer.poll(Duration.ofMillis(500));
-        for (var record : records) if (!isDuplicate(record)) System.out.println(decode(record.value(), args[1]));
+        for (var record : records) if (!isDuplicate(record)) print(record, args[1]);
         if (!records.isEmpty()) consumer.commitSync(); // after the work: a crash before this does it again
       }
     } catch (WakeupException stopped) { /* by Ctrl-C, or SIGTERM */ }
@@ -45,8 +47,19 @@ public class ReadEvents {
     return messageId != null && !seen.add(record.key() + "\0" + new String(messageId.value(), UTF_8));
   }
 
+  /** What cannot be decoded is told of and passed over; what the registry does not answer ends the program. */
+  static void print(ConsumerRecord<String, byte[]> record, String registryUrl) throws Exception {
+    try {
+      System.out.println(decode(record.value(), registryUrl));
+    } catch (RuntimeException | EOFException undecodable) {
+      System.err.printf("%s, partition %d, offset %d: cannot be decoded, passed over: %s%n",
+          record.topic(), record.partition(), record.offset(), undecodable);
+    }
+  }
+
   /** A zero byte, the id of the schema in 4 bytes, the Avro body. */
   static GenericRecord decode(byte[] value, String registryUrl) throws Exception {
+    if (value[0] != 0) throw new IllegalArgumentException("not Confluent's wire format");
     int id = ByteBuffer.wrap(value).getInt(1);
     if (!schemas.containsKey(id)) schemas.put(id, fetch(registryUrl + "/schemas/ids/" + id));
     var body = DecoderFactory.get().binaryDecoder(value, 5, value.length - 5, null);
@@ -55,6 +68,9 @@ public class ReadEvents {
 
   static Schema fetch(String url) throws Exception {
     var answer = HttpClient.newHttpClient().send(HttpRequest.newBuilder(URI.create(url)).build(), HttpResponse.BodyHandlers.ofString());
-    return new Schema.Parser().parse(new ObjectMapper().readTree(answer.body()).required("schema").asText());
+    var body = new ObjectMapper().readTree(answer.body());
+    if (body.path("error_code").asInt() == UNKNOWN_SCHEMA) throw new IllegalArgumentException("unknown schema");
+    if (answer.statusCode() != 200) throw new IOException(url + " answers " + answer.statusCode());
+    return new Schema.Parser().parse(body.required("schema").asText());
   }
 }

@@ -9,20 +9,16 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
-import fastavro
 from confluent_kafka import Consumer, KafkaException
-from confluent_kafka.schema_registry import SchemaRegistryClient
-from confluent_kafka.schema_registry.avro import AvroDeserializer
-from confluent_kafka.serialization import MessageField, SerializationContext
+
+from decoding import decoder
 
 MOST_EVENTS, SECONDS = 10_000, 2  # of a file; more of both make fewer files
-# as in read_events.py
-fastavro.read.LOGICAL_READERS["long-timestamp-millis"] = lambda milliseconds, *_: milliseconds
 
 if len(sys.argv) != 6:
     sys.exit(__doc__)
 brokers, registry_url, group, topic, folder = sys.argv[1:]
-decode = AvroDeserializer(SchemaRegistryClient({"url": registry_url}))
+decode = decoder(registry_url)
 consumer = Consumer({
     "bootstrap.servers": brokers,
     "group.id": group,
@@ -49,16 +45,19 @@ consumer.subscribe([topic])
 try:
     while not stopping:
         files = {}
-        for message in consumer.consume(MOST_EVENTS, timeout=SECONDS):
+        messages = consumer.consume(MOST_EVENTS, timeout=SECONDS)
+        for message in messages:
             if message.error():
                 raise KafkaException(message.error())
-            event = decode(message.value(), SerializationContext(topic, MessageField.VALUE))
+            event = decode(message)
+            if event is None:
+                continue
             day = datetime.fromtimestamp(event["receivedAt"] / 1000, timezone.utc).date()
             _, lines = files.setdefault((day, message.partition()), (message.offset(), []))
             lines.append(json.dumps(event) + "\n")
         for (day, partition), (first, lines) in files.items():
             write(day, partition, first, lines)
-        if files:
+        if messages:
             consumer.commit(asynchronous=False)  # after the work: a crash before this does it again
 finally:
     consumer.close()

@@ -6,20 +6,16 @@ import json
 import signal
 import sys
 
-import fastavro
 from confluent_kafka import Consumer, KafkaException
-from confluent_kafka.schema_registry import SchemaRegistryClient
-from confluent_kafka.schema_registry.avro import AvroDeserializer
-from confluent_kafka.serialization import MessageField, SerializationContext
+
+from decoding import decoder
 
 REMEMBERED = 1_000_000
-# times stay milliseconds since 1970: a reader in another zone need not think of its own
-fastavro.read.LOGICAL_READERS["long-timestamp-millis"] = lambda milliseconds, *_: milliseconds
 
 if len(sys.argv) < 5:
     sys.exit(__doc__)
 brokers, registry_url, group, *topics = sys.argv[1:]
-decode = AvroDeserializer(SchemaRegistryClient({"url": registry_url}))
+decode = decoder(registry_url)
 consumer = Consumer({
     "bootstrap.servers": brokers,
     "group.id": group,
@@ -51,8 +47,8 @@ try:
         for message in messages:
             if message.error():
                 raise KafkaException(message.error())
-            if not is_duplicate(message):
-                print(json.dumps(decode(message.value(), SerializationContext(message.topic(), MessageField.VALUE))))
+            if not is_duplicate(message) and (record := decode(message)):
+                print(json.dumps(record))
         if messages:
             sys.stdout.flush()
             consumer.commit(asynchronous=False)  # after the work: a crash before this does it again

@@ -46,6 +46,17 @@ test('a rung holds its records back for as long as its name says, also one of an
   })
 })
 
+test('rungs are told from the shortest to the longest, however Kafka lists them', () => {
+  const listed = ['15m', '5s', '60m', '30s', '2m'].map((name) => `deliveries.retry.${name}`)
+  expect(readings(listed, []).map(({ topic }) => topic.split('.').at(-1))).toEqual([
+    '5s',
+    '30s',
+    '2m',
+    '15m',
+    '60m',
+  ])
+})
+
 test('a rung whose name says no time is read as one that holds nothing back', () => {
   expect(readings(['deliveries.retry.soon', 'deliveries.retry.'], []).map(({ delayMs }) => delayMs)).toEqual([
     0, 0,

@@ -88,6 +88,34 @@ describe.each(ROLES)('%s in docker-compose.yml', (role) => {
   })
 })
 
+test('every setting is said or handed on, but those of addresses, ports, files, and a Kafka elsewhere', () => {
+  const named = new Set(ROLES.flatMap((role) => Object.keys(services[role].environment)))
+  expect(SETTINGS.filter((name) => !named.has(name)).toSorted()).toEqual([
+    'CONTROL_PORT',
+    'DELIVERER_PORT',
+    'EGRESS_CA',
+    'HOST',
+    'INGEST_METRICS_PORT',
+    'INGEST_PORT',
+    'KAFKA_SASL_MECHANISM',
+    'KAFKA_SASL_PASSWORD',
+    'KAFKA_SASL_USERNAME',
+    'KAFKA_SSL',
+    'KAFKA_SSL_CA',
+    'KAFKA_SSL_CERT',
+    'KAFKA_SSL_KEY',
+    'OTEL_EXPORTER_OTLP_CERTIFICATE',
+    'OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE',
+    'OTEL_EXPORTER_OTLP_CLIENT_KEY',
+    'OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE',
+    'OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE',
+    'OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY',
+    'OTEL_SERVICE_NAME',
+    'ROUTER_PORT',
+    'SCHEMA_REGISTRY_CA',
+  ])
+})
+
 describe('with --profile watch', () => {
   /** Where a service finds what is beside the file. */
   const mounts = ({ volumes }: z.infer<typeof watching>) =>
@@ -144,14 +172,16 @@ test.skipIf(!canLoad)(
   'docker-compose.yml is what compose takes, once the secrets are given',
   { timeout: 120_000 },
   () => {
-    const { stdout, stderr } = load({ CONFIG_KEY: 'a key', CONTROL_TOKEN: 'a token', CONTROL_VIEW_TOKEN: '' })
-    expect(stderr).toBe('')
-    const { environment } = JSON.parse(stdout).services.control
-    expect(environment).toMatchObject({
+    const given = {
       CONFIG_KEY: 'a key',
       CONTROL_TOKEN: 'a token',
       CONTROL_VIEW_TOKEN: '',
-    })
+      PARTITIONS: '3',
+      RETRY_LADDER: '1s,5s',
+    }
+    const { stdout, stderr } = load(given)
+    expect(stderr).toBe('')
+    expect(JSON.parse(stdout).services.control.environment).toMatchObject(given)
     expect(load({ CONFIG_KEY: 'a key', CONTROL_TOKEN: '' }).stderr).toMatch(/CONTROL_TOKEN is missing/)
   },
 )

@@ -145,10 +145,11 @@ describe('with another CONFIG_KEY', () => {
 
   test('control ends, saying why, in place of serving a system without settings', async () => {
     const wrong = startControl({ ...place, key: other })
-    expect(await wrong.exited).toMatchObject({ code: 1 })
+    expect(await wrong.exited).toMatchObject({ code: 2 })
     expect(wrong.lines.join('\n')).toMatch(
-      /CONFIG_KEY does not open the secrets of (source\/shop|destination\/crm)/,
+      /CONFIG_KEY: does not open the secrets of (source\/shop|destination\/crm)/,
     )
+    expect(wrong.lines.join('\n')).not.toMatch(/\bstack\b|^ +at /m)
     expect(wrong.lines.join('\n')).not.toContain('control ready')
   })
 

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import got from 'got'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { ATTEMPTS, DEAD, EVENTS, REJECTED } from '../../schemas/topics.ts'
+import { createProducer } from '../../kafka/produce.ts'
+import { ATTEMPTS, DEAD, EVENTS, PARKED, REJECTED } from '../../schemas/topics.ts'
 import { lag } from '../helpers/cluster.ts'
 import { exampleJars } from '../helpers/example-jars.ts'
 import { type System, startSystem } from '../helpers/system.ts'
@@ -53,10 +54,23 @@ beforeAll(async () => {
     },
     { type: 'track', userId: 'u3' },
   ])
+  await putJunk()
   await sluice.api('post', 'deletions', { id: 'd1', userIds: ['gone'] })
   await until(async () => (await sluice.api('get', 'deletions/d1')).body.state === 'done')
 })
 afterAll(() => sluice?.close())
+
+/** As who writes to a topic of ours by mistake: no record, a schema that nobody knows, and no value at all. */
+async function putJunk(): Promise<void> {
+  const producer = await createProducer(sluice.connection)
+  const values = ['junk', Buffer.from([0, 0x7f, 0, 0, 1, 2]), null]
+  const records = values.map((value) => ({ topic: EVENTS, key: 'shop/junk', value }))
+  expect(await producer.produce(records)).toBe('acked')
+  await producer.close()
+}
+
+/** What a reader says of each of these, in the order in which they came. */
+const PASSED_OVER = /^\S*events, partition \d+, offset \d+: cannot be decoded, passed over: .+$/gm
 
 /** A reader that runs until it is ended. */
 function read(command: string, args: string[]): Reader {
@@ -125,6 +139,7 @@ describe('the example', () => {
     })
     for (const topic of topics) await upToDate('python', topic, reader)
     expect(await reader.stop(), reader.said()).toBe(0)
+    expect(reader.said().match(PASSED_OVER)).toHaveLength(3)
     const records = reader.records()
     const events = records.filter(isEvent)
     expect(ids(events)).toHaveLength(EVENTS_IN_ALL)
@@ -153,6 +168,7 @@ describe('the example', () => {
     const reader = read('java', [...flags, join(examples, 'ReadEvents.java'), ...argsOf('java', EVENTS)])
     await upToDate('java', EVENTS, reader)
     await reader.stop()
+    expect(reader.said().match(PASSED_OVER)).toHaveLength(3)
     expect(ids(reader.records())).toHaveLength(EVENTS_IN_ALL)
     expect(reader.records().find(({ messageId }) => messageId === 'm1')).toMatchObject({
       event: 'Grüße ✓',
@@ -170,6 +186,7 @@ describe('the example', () => {
       const writer = read('python3', args)
       await upToDate('files', EVENTS, writer)
       expect(await writer.stop(), writer.said()).toBe(0)
+      expect(writer.said().match(PASSED_OVER)).toHaveLength(3)
       const sql = await readFile(join(examples, 'events.sql'), 'utf8')
       const { status, stdout, stderr } = spawnSync('duckdb', ['-csv'], {
         input: sql,
@@ -191,6 +208,34 @@ describe('the example', () => {
       expect(await readdir(join(folder, 'parquet'))).toEqual([`day=${day}`])
     },
   )
+})
+
+test.skipIf(!python)('what is parked is shown, and goes back to its topic as it was', async () => {
+  const [brokers = ''] = argsOf('nobody')
+  const parked = (...more: string[]) => {
+    const args = [join(examples, 'parked.py'), brokers, sluice.connection.named(PARKED), ...more]
+    const { status, stdout, stderr } = spawnSync('python3', args, { encoding: 'utf8' })
+    expect([status, stderr]).toEqual([0, ''])
+    return stdout.split('\n').slice(0, -1)
+  }
+  const shown = await until(() => {
+    const records = parked().map((line) => JSON.parse(line))
+    return records.length >= 2 && records
+  })
+  const junk = shown.find(({ bytes }) => bytes === 'junk'.length)
+  expect(junk).toMatchObject({
+    key: 'shop/junk',
+    headers: { 'parked-topic': EVENTS, 'parked-reason': expect.any(String) },
+  })
+  expect(parked('--again', String(junk.partition), String(junk.offset))).toEqual([
+    `written to ${sluice.connection.named(EVENTS)}`,
+  ])
+  // nothing was mended: it is put aside again, by the same partition's reader, with the headers that it had at first
+  await until(() => parked().length === shown.length + 1)
+  const { offset: _, headers, ...again } = JSON.parse(parked().at(-1) ?? '')
+  expect(again).toEqual({ partition: junk.partition, key: junk.key, bytes: junk.bytes })
+  expect(headers).toEqual({ ...junk.headers, 'parked-offset': expect.any(String) })
+  expect(headers['parked-offset']).not.toBe(junk.headers['parked-offset'])
 })
 
 test('the subject of each topic that others read has the rule BACKWARD', async () => {

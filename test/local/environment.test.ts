@@ -50,5 +50,12 @@ test('what is printed has every address and the token, but no password', () => {
   const text = banner(addressesOf(env))
   for (const part of ['sluice ready', ':1/v1/track', ':2/api/sources', '9092', 'a-token-of-our-own'])
     expect(text).toContain(part)
+  const metrics = [...text.matchAll(/:(\d)\/metrics {4}(\w+)$/gm)].map(([, port, role]) => [port, role])
+  expect(metrics).toEqual([
+    ['5', 'ingest'],
+    ['2', 'control'],
+    ['3', 'router'],
+    ['4', 'deliverer'],
+  ])
   expect(text).not.toContain('secret')
 })

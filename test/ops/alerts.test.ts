@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { ROLES } from '../../config.ts'
 import { describedMetrics, namedMetrics } from './metric-names.ts'
 
 const RULES = 'ops/prometheus/sluice.rules.yml'
@@ -51,6 +52,17 @@ test('what alerts, their tests and the runbook name are metrics that there are',
   const described = await describedMetrics()
   for (const file of [RULES, TESTS, 'ops/runbook.md'])
     expect([...namedMetrics(await readFile(file, 'utf8'))].filter((name) => !described.has(name))).toEqual([])
+})
+
+test('each role is a job of its own, under the port that it has unless told', async () => {
+  const ports = { ingest: 8084, router: 8082, deliverer: 8083, control: 8081 }
+  const { scrape_configs } = await read('ops/prometheus/prometheus.yml')
+  expect(scrape_configs).toEqual(
+    ROLES.map((role) => ({
+      job_name: role,
+      static_configs: [{ targets: [`localhost:${ports[role]}`] }],
+    })),
+  )
 })
 
 // Prometheus' own tool, which a machine may lack; .ci/run installs it

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { ConfigError } from '../../config.ts'
 import { readSetting } from '../../schemas/read-setting.ts'
 import { mapSecrets, seal } from '../../schemas/seal.ts'
 import { KINDS } from '../../schemas/settings.ts'
@@ -34,6 +35,17 @@ test('what has not its shape is named, without its user', () => {
   const read = () => readSetting('suppression/s1', broken, { keys, kinds: KINDS })
   expect(read).toThrow('suppression/s1')
   expect(read).not.toThrow('jane')
+})
+
+test('a key that opens nothing is a fault of the settings, told in one line with the record', () => {
+  const record = bytes({ ...source, writeKey: sealed('shop-write-key') })
+  const read = () => readSetting('source/shop', record, { keys: [Buffer.alloc(32, 2)], kinds: KINDS })
+  expect(read).toThrow(
+    new ConfigError([
+      'CONFIG_KEY: does not open the secrets of source/shop: set the key that sealed them, too',
+    ]),
+  )
+  expect(read).toThrow(ConfigError)
 })
 
 test('destinations from before a rule are read as they are: half a rotation, statuses twice, a secret that is no base64', () => {
