@@ -43,5 +43,5 @@ test('one file alone brings the SDK in, and is loaded only where traces are on',
 })
 
 test('without settings there is no tracer', async () => {
-  expect(await openTracer(undefined, { warn: () => undefined })).toBeUndefined()
+  expect(await openTracer(undefined, { info: () => undefined, warn: () => undefined })).toBeUndefined()
 })
