@@ -15,6 +15,8 @@ import { until } from '../helpers/until.ts'
 /** Fails what writes a file, starts a program or a thread, as a read-only file system and a container without rights would. */
 const READ_ONLY = '--permission --allow-fs-read=* --allow-addons'
 
+const withoutPassword = { KAFKA_SASL_MECHANISM: '', KAFKA_SASL_USERNAME: '', KAFKA_SASL_PASSWORD: '' }
+
 describe.skipIf(!hasOpenssl)('Kafka and registry behind TLS and passwords', () => {
   let broker: SecuredBroker
   let door: RegistryDoor
@@ -80,7 +82,7 @@ describe.skipIf(!hasOpenssl)('Kafka and registry behind TLS and passwords', () =
     const { cert, key } = broker.files
     await starting({
       KAFKA_BROKERS: broker.mutual,
-      KAFKA_SASL_MECHANISM: '',
+      ...withoutPassword,
       KAFKA_SSL_CERT: cert,
       KAFKA_SSL_KEY: key,
     })
@@ -126,7 +128,7 @@ describe.skipIf(!hasOpenssl)('Kafka and registry behind TLS and passwords', () =
       ],
       [
         'no certificate where one is asked for',
-        () => ({ KAFKA_BROKERS: broker.mutual, KAFKA_SASL_MECHANISM: '' }),
+        () => ({ KAFKA_BROKERS: broker.mutual, ...withoutPassword }),
         'KAFKA_SSL_CERT, KAFKA_SSL_KEY: ',
       ],
     ])('%s', async (_, changed, setting) => {
