@@ -19,7 +19,7 @@ const TOGETHER = { mostItems: 500, lingerMs: 100 }
 
 /**
  * Topic `attempts`, a record per POST (docs/receivers.md, "What came of a POST"). It decides nothing, so it is what gives way when Kafka takes no
- * writes: what became of a delivery is known without it, but of one that is cancelled.
+ * writes.
  */
 export function createAttemptLog({
   producer,
@@ -56,7 +56,7 @@ export function createAttemptLog({
   }
 }
 
-/** The one record of a delivery that is cancelled: whoever settles it sees to it that it is written. */
+/** The only record that says of a delivery that it was cancelled: it is not settled before Kafka has this. */
 export const cancelled = (
   delivery: Delivery,
   { code, codec, now }: { code: string; codec: Pick<Codec<Attempt>, 'encode'>; now: number },

@@ -50,4 +50,12 @@ const MISSING: Readonly<Record<keyof Account['missing'], string>> = {
 
 const KINDS = ['accepted', 'unrouted', 'unsettled', 'strangeIds'] as const
 
-const some = (keys: readonly string[]) => (keys.length > 0 ? `: ${keys.slice(0, SOME).join(', ')}` : '')
+/** How many of each destination, where they are of one, and the first of them. */
+function some(keys: readonly string[]): string {
+  if (keys.length === 0) return ''
+  const ofDestinations = keys.filter((key) => key.includes(' '))
+  const sums = [...Map.groupBy(ofDestinations, (key) => key.split(' ')[0])].map(
+    ([destination, { length }]) => `${destination} ${count(length)}`,
+  )
+  return `: ${[...sums, `as ${keys.slice(0, SOME).join(', ')}`].join('; ')}`
+}
