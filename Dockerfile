@@ -46,4 +46,4 @@ COPY cli cli
 USER 1000:1000
 # Node is the first process of its container: it listens for SIGTERM itself, and starts no others that it would have to reap. There
 # is no HEALTHCHECK, as each process has its probes at a port of its own, of which only compose and Kubernetes know which it runs
-ENTRYPOINT ["node", "--disable-warning=TimeoutNegativeWarning", "--max-semi-space-size=16", "--heap-growing-percent=100", "--no-allocation-site-pretenuring"]
+ENTRYPOINT ["node", "--max-semi-space-size=16", "--heap-growing-percent=100", "--no-allocation-site-pretenuring"]

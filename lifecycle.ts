@@ -66,7 +66,9 @@ export async function run(role: Role, assemble: (context: Context) => Promise<vo
     await assemble({ config, log, connection, tracer, onFatal, closing })
     assembled = true
   } catch (error) {
-    onFatal(error instanceof Error ? error : new Error(String(error)))
+    // what it was about to use is closed: that is no failure
+    if (ending) log.debug({ err: error }, 'ended before it was ready')
+    else onFatal(error instanceof Error ? error : new Error(String(error)))
   }
 }
 

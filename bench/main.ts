@@ -1,11 +1,10 @@
-import { killAllTied } from '../local/tied.ts'
 import { readArguments, USAGE } from './arguments.ts'
 import { benches } from './benches.ts'
 import { readOrExit } from './command-line.ts'
 import { writeSection } from './figures/results.ts'
+import { exitWhenInterrupted } from './scratch.ts'
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.once(signal, () => void killAllTied().then(() => process.exit(130)))
+exitWhenInterrupted()
 
 const { names, sizes } = readOrExit(USAGE, readArguments)
 const isTrial = Object.keys(sizes).length > 0

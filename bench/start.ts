@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { archiveFlags } from '../local/archive.ts'
 import { startBroker } from '../local/broker.ts'
@@ -10,6 +8,7 @@ import { findJava } from '../local/java.ts'
 import { spawnTied } from '../local/tied.ts'
 import { verdict } from './figures/goals.ts'
 import { markdownTable, median, spread } from './figures/stats.ts'
+import { scratchFolder } from './scratch.ts'
 import { machineSeconds } from './stack/process.ts'
 
 const GOAL_SECONDS = 10
@@ -29,9 +28,7 @@ type Start = { seconds: number; idleShare: number }
 
 /** @returns the section of RESULTS.md: how long `npm start` takes on a data folder that is there, beside Kafka alone. */
 export async function bench({ rounds = ROUNDS } = {}): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-start-'))
-  await using closing = new AsyncDisposableStack()
-  closing.defer(() => rm(folder, { recursive: true, force: true }))
+  const folder = await scratchFolder('start')
   const kafka = await kafkaAlone(join(folder, 'kafka-alone'))
   const all = () => npmStart(join(folder, 'data'))
   const first = { kafka: await timed('Kafka, first', kafka), all: await timed('npm start, first', all) }

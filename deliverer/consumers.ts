@@ -45,7 +45,6 @@ export function startConsumers(consuming: Consuming): Promise<Consumer[]> {
       describe: ofDelivery,
       highWater: LANE_HIGH_WATER,
       maxWaitMs: LANE_WAIT_MS,
-      maxBytesPerPartition: 128 * 1024,
     })
   return Promise.all([
     lane('first', 'deliverer', DELIVERIES),

@@ -8,7 +8,7 @@ import { serveOps } from '../metrics.ts'
 import { followSettings } from '../schemas/follow.ts'
 import { prepare } from '../schemas/prepare.ts'
 import { openCodec, openRegistry } from '../schemas/registry.ts'
-import { ATTEMPTS, DELIVERIES, rungTopic } from '../schemas/topics.ts'
+import { ATTEMPTS, DELIVERIES, isRung } from '../schemas/topics.ts'
 import { createAttemptLog } from './attempt-log.ts'
 import { startConsumers } from './consumers.ts'
 import { createEndpoints } from './endpoint/endpoints.ts'
@@ -89,7 +89,7 @@ await run('deliverer', async ({ config, log, connection, tracer, onFatal, closin
   closing.defer(() => clearInterval(looking))
 
   // rungs that the ladder no longer has may still hold deliveries
-  const rungTopics = (await listTopics(connection)).filter((name) => name.startsWith(rungTopic('')))
+  const rungTopics = (await listTopics(connection)).filter(isRung)
   const consumers = await startConsumers({
     connection,
     producer,

@@ -35,6 +35,8 @@ const quiet: object = {
 /** In turns of this process's own running: one that was itself held up for seconds has not waited for a broker. */
 const TURN_MS = 100
 const TURNS = 30
+/** The client's own limits: what they end looks like an answer, so they are longer than all turns, also where this process is held up in each. */
+const NEVER_MS = 600_000
 
 /** What the system says of a machine that is not there; any other fault comes from one that is. */
 const UNREACHABLE = new Set(['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ETIMEDOUT'])
@@ -59,12 +61,11 @@ export function isAlive(of: Dialled): Promise<boolean> {
 }
 
 async function ask({ socket, port, clientId, ssl, socketFactory, ...of }: Dialled): Promise<boolean> {
-  const limit = 2 * TURNS * TURN_MS
   // the machine that has not answered, with no name to be looked up
   const host = socket?.remoteAddress ?? of.host
   const probe = new Connection({
     ...{ host, port, clientId, ssl, socketFactory, logger: quiet },
-    ...{ connectionTimeout: limit, requestTimeout: limit },
+    ...{ connectionTimeout: NEVER_MS, requestTimeout: NEVER_MS },
   })
   let alive = false
   const answer = async () => {

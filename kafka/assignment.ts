@@ -9,6 +9,8 @@ export type Held = {
   partition: number
   tracker: Tracker
   owned: boolean
+  /** Counts those that have kept it. */
+  generation: number
   /** Settled since the last commit. */
   dirty: boolean
   /** Whether the tracker was held against what the group has committed, in this generation. */
@@ -76,12 +78,11 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
     }
   }
 
-  function begin(topic: string, partition: number, starts: Map<string, Position>): Held {
-    const start = starts.get(partitionKey(topic, partition)) ?? { offset: 0, ahead: '' }
-    const tracker = createTracker(start)
-    const held: Held = { topic, partition, tracker, owned: true, dirty: false, checked: true, waiting: 'no' }
-    partitions.set(partitionKey(topic, partition), held)
-    return held
+  function begin(topic: string, partition: number, starts: Map<string, Position>): void {
+    const key = partitionKey(topic, partition)
+    const tracker = createTracker(starts.get(key) ?? { offset: 0, ahead: '' })
+    const fresh = { owned: true, generation: 0, dirty: false, checked: true, waiting: 'no' } as const
+    partitions.set(key, { topic, partition, tracker, ...fresh })
   }
 
   function gain(assigned: readonly Partition[], starts: Map<string, Position>): void {
@@ -119,6 +120,7 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
       for (const held of kept.values()) {
         clearTimeout(held.timer)
         held.owned = true
+        held.generation += 1
         held.waiting = 'no'
         held.checked = false
       }
@@ -134,14 +136,14 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
       consumer.resume(consumer.paused())
     },
 
-    async held(topic: string, partition: number): Promise<Held> {
+    /** @returns undefined for what is another member's by now. */
+    async held(topic: string, partition: number): Promise<Held | undefined> {
       let generation: typeof positions
-      let starts: Map<string, Position>
       do {
         generation = positions
-        starts = await generation
+        await generation
       } while (generation !== positions)
-      return partitions.get(partitionKey(topic, partition)) ?? begin(topic, partition, starts)
+      return partitions.get(partitionKey(topic, partition))
     },
 
     settle(held: Held, offset: number): void {

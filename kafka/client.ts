@@ -5,12 +5,15 @@ import { zstdCompress, zstdDecompress } from 'node:zlib'
 import type { KafkaConfig as KafkaJsConfig, Kafka as KafkaJsKafka, logCreator, SASLOptions } from 'kafkajs'
 import type { KafkaConfig } from '../config.ts'
 import type { Logger } from '../log.ts'
+import { adaptFetchWaits } from './fetch-wait.ts'
 import { CompressionCodecs, CompressionTypes, Kafka, logLevel } from './kafkajs.ts'
 import { joinUntilJoined } from './membership.ts'
 import { followMoves } from './moves.ts'
 import { succeedKilled } from './predecessor.ts'
 import { encodeOurselves } from './produce-request.ts'
 import { settingsOf } from './refusal.ts'
+import { restWithoutRequests } from './request-queue.ts'
+import { measureSpans } from './spans.ts'
 import { tlsOptions } from './tls.ts'
 import { closeUnanswered } from './unanswered.ts'
 
@@ -21,11 +24,14 @@ CompressionCodecs[CompressionTypes.ZSTD] = () => ({
   decompress: (buffer: Buffer) => zstd.decompress(buffer),
 })
 
+measureSpans()
 encodeOurselves()
 joinUntilJoined()
 followMoves()
 closeUnanswered()
 succeedKilled()
+adaptFetchWaits()
+restWithoutRequests()
 
 /** A client of one cluster; topics and groups are named without the prefix everywhere but here. */
 export type Connection = {

@@ -30,8 +30,8 @@ export function committer({
   let failingSince: number | undefined
 
   function warn(err: unknown): void {
-    failingSince ??= Date.now()
-    const seconds = Math.round((Date.now() - failingSince) / 1000)
+    failingSince ??= performance.now()
+    const seconds = Math.round((performance.now() - failingSince) / 1000)
     if (seconds >= FAIL_S) connection.log.warn({ err, groupId, seconds }, 'offsets cannot be committed')
     else connection.log.debug({ err, groupId }, 'commit refused, the next one will carry it')
   }

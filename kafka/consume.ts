@@ -1,10 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { EachBatchPayload } from 'kafkajs'
-import type { Codec } from '../schemas/codec.ts'
+import type { Codec, Decoded } from '../schemas/codec.ts'
 import type { Attributes, Tracer } from '../trace/trace.ts'
 import { createAssignment, type Held, type PartitionWatch } from './assignment.ts'
 import { CLOSE_MS, type Connection, within } from './client.ts'
 import { drainBeforeJoin } from './drain.ts'
+import { fetchesWait, IDLE_WAIT_MS } from './fetch-wait.ts'
 import { type Load, loadOf } from './load.ts'
 import { park, parked } from './parked.ts'
 import { succeed } from './predecessor.ts'
@@ -25,7 +26,7 @@ export type ConsumeOptions<T> = {
   onFatal: (error: Error) => void
   /** Unsettled records of a partition above which it is paused. Half of it lets it go on. */
   highWater?: number
-  /** Longest wait of a fetch; also how late a paused partition notices that it may go on. */
+  /** How late a paused partition notices that it may go on: the longest wait of a fetch while there is one. */
   maxWaitMs?: number
   maxBytesPerPartition?: number
   watch?: PartitionWatch
@@ -39,6 +40,8 @@ export type ConsumeOptions<T> = {
   /** What a trace says of a record besides its place. */
   describe?: (value: T) => Attributes
 }
+
+type Placed = Pick<Taken<unknown>, 'topic' | 'partition' | 'offset' | 'settle'>
 
 export type Consumer = {
   /** Resolves when the group has been joined for the first time. */
@@ -63,6 +66,7 @@ const BREATH_MS = 5
  */
 export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> {
   const { connection, codec, handle, producer, onFatal, highWater = 2_000, alsoInFlight = () => 0 } = options
+  const { maxWaitMs = IDLE_WAIT_MS } = options
   const { tracer, describe } = options
   const { log } = connection
   const groupId = connection.named(options.group)
@@ -79,8 +83,8 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
   const consumer = connection.kafka.consumer({
     groupId,
     partitionAssigners: [drain.assigner],
-    maxWaitTimeInMs: options.maxWaitMs ?? 250,
-    maxBytesPerPartition: options.maxBytesPerPartition ?? 256 * 1024,
+    maxWaitTimeInMs: maxWaitMs,
+    maxBytesPerPartition: options.maxBytesPerPartition ?? 128 * 1024,
     // how long the partitions of a killed member wait; its successor cannot join before
     sessionTimeout: 10_000,
     rebalanceTimeout: 30_000,
@@ -105,24 +109,27 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
     if (!payload.restart) onFatal(payload.error)
   })
 
+  /** `value` is in none of its functions: a record that waits to be settled shall not keep it. */
   function taken(held: Held, message: Message, value: T): Taken<T> {
     const offset = Number(message.offset)
-    const record: Taken<T> = {
-      topic: connection.plain(held.topic),
-      partition: held.partition,
+    const { partition } = held
+    const topic = connection.plain(held.topic)
+    const settle = () => assignment.settle(held, offset)
+    return {
+      topic,
+      partition,
       offset,
       timestamp: Number(message.timestamp),
       key: message.key?.toString() ?? '',
       value,
-      settle: () => assignment.settle(held, offset),
+      settle,
       owned: () => held.owned && !closing,
       release: () => held.tracker.release(offset),
-      park: (original, reason) => putAside(record, original, reason),
+      park: (original, reason) => putAside({ topic, partition, offset, settle }, original, reason),
     }
-    return record
   }
 
-  function putAside(record: Omit<Taken<T>, 'value'>, message: Message, reason: string): void {
+  function putAside(record: Placed, message: Message, reason: string): void {
     const { topic, partition, offset } = record
     log.error({ topic, partition, offset, reason }, 'a record cannot be handled; it is kept in topic parked')
     park(producer, parked({ topic, partition, offset, message, reason })).then((outcome) => {
@@ -135,9 +142,7 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
   }
 
   /** @returns whether the batch goes on behind this message, and then maybe for how long its partition rests after it. */
-  async function take(held: Held, message: Message): Promise<boolean | Rest> {
-    const decoding = codec.decode(message.value)
-    const decoded = decoding instanceof Promise ? await decoding : decoding
+  function take(held: Held, message: Message, decoded: Decoded<T>): boolean | Rest {
     if (!decoded.ok && decoded.reason === 'registry_unreachable') {
       log.warn({ err: decoded.message }, 'the schema registry cannot be reached; the partition waits')
       assignment.hold(held, Date.now() + REGISTRY_RETRY_MS)
@@ -149,9 +154,7 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
       putAside(record, message, `${decoded.reason}: ${decoded.message}`)
       return true
     }
-    // one that is held comes again: what was opened for it is then never told of
-    const where = tracer && { topic: held.topic, group: groupId, headers: message.headers, describe }
-    const pause = guarded(where ? inTrace(tracer, record, where) : record, message) ?? true
+    const pause = guarded(held, record, message) ?? true
     if (pause === true || 'restUntil' in pause) return pause
     record.release()
     assignment.hold(held, pause.holdUntil)
@@ -159,9 +162,11 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
   }
 
   /** An error that left this function would stop the consumer, some kinds of it for good. */
-  function guarded(record: Taken<T>, message: Message): Hold | Rest | undefined {
+  function guarded({ topic }: Held, record: Taken<T>, message: Message): Hold | Rest | undefined {
     try {
-      return handle(record, message)
+      // one that is held comes again: what was opened for it is then never told of
+      const where = tracer && { topic, group: groupId, headers: message.headers, describe }
+      return handle(where ? inTrace(tracer, record, where) : record, message)
     } catch (error) {
       record.park(message, error instanceof Error ? `${error.name}: ${error.message}` : String(error))
       return undefined
@@ -170,19 +175,37 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
 
   async function eachBatch({ batch, resolveOffset, isRunning, isStale }: EachBatchPayload): Promise<void> {
     const held = await assignment.held(batch.topic, batch.partition)
+    if (!held) return
+    const { generation } = held
+    const isPast = () => closing || !isRunning() || isStale() || !held.owned || held.generation !== generation
+    if (isPast()) return
     let restUntil = 0
+    let last: Message | undefined
+    /** Once for many, as the client counts in 64-bit objects; in the turn in which they were taken, as a later one may be of another generation. */
+    function resolve(): void {
+      if (last) resolveOffset(last.offset)
+      last = undefined
+    }
     for (const message of batch.messages) {
-      if (closing || !isRunning() || isStale() || !held.owned) return
-      const goes = await take(held, message)
+      let decoded = codec.decode(message.value)
+      if (decoded instanceof Promise) {
+        resolve()
+        decoded = await decoded
+        if (isPast()) return
+      }
+      const goes = take(held, message, decoded)
       if (!goes) {
+        resolve()
         assignment.pauseIfFull(held)
         return
       }
       if (goes !== true) ({ restUntil } = goes)
-      resolveOffset(message.offset)
+      last = message
     }
+    resolve()
     if (!assignment.pauseIfFull(held) && restUntil > Date.now()) assignment.hold(held, restUntil)
-    if (batch.messages.length < FEW) await breathe()
+    // else all batches of a fetch are taken in one turn, and what was sent meanwhile waits for its acknowledgement to be read
+    await (batch.messages.length < FEW ? breathe() : nextTurn())
   }
 
   /** The client fetches again when its handlers have returned, and a fetch for a few records costs as much as one for hundreds. */
@@ -192,6 +215,7 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
     breathedAt = performance.now()
   }
 
+  const waits = fetchesWait(groupId, (isPaused) => ({ maxWaitTime: isPaused ? maxWaitMs : IDLE_WAIT_MS }))
   const heir = connection.soleClientId ? succeed(groupId, connection.soleClientId) : undefined
   await consumer.connect()
   await consumer.subscribe({ topics, fromBeginning: true })
@@ -218,6 +242,7 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
       await within(CLOSE_MS, assignment.commit())
       await within(CLOSE_MS, Promise.all([assignment.close(), consumer.disconnect()]))
       heir?.()
+      waits()
     },
   }
 }

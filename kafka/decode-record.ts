@@ -26,8 +26,7 @@ export function decodeRecord(bytes: RecordBytes, batchContext: BatchContext) {
   return {
     magicByte,
     attributes,
-    timestamp:
-      timestampType === 1 && maxTimestamp ? maxTimestamp : String(Number(firstTimestamp) + timestampDelta),
+    timestamp: timestampType === 1 && maxTimestamp ? maxTimestamp : later(firstTimestamp, timestampDelta),
     offset: String(Number(firstOffset) + offsetDelta),
     key,
     value,
@@ -36,6 +35,9 @@ export function decodeRecord(bytes: RecordBytes, batchContext: BatchContext) {
     batchContext,
   }
 }
+
+/** Producers give all records of a batch one time, mostly. */
+const later = (time: string, delta: number) => (delta === 0 ? time : String(Number(time) + delta))
 
 /** Zigzag, seven bits a byte, the lowest first; exact up to 2^53. */
 function readVarint(bytes: RecordBytes): number {
@@ -61,10 +63,14 @@ function readBytes(bytes: RecordBytes): Buffer | null {
 
 type Value = Buffer | null
 
+const NO_HEADERS: Record<string, Value | Value[]> = Object.freeze(Object.create(null))
+
 /** One name may come several times. Without a prototype, as names may be anything. */
 function readHeaders(bytes: RecordBytes): Record<string, Value | Value[]> {
+  let left = readVarint(bytes)
+  if (left <= 0) return NO_HEADERS
   const headers: Record<string, Value | Value[]> = Object.create(null)
-  for (let left = readVarint(bytes); left > 0; left--) {
+  for (; left > 0; left--) {
     const name = String(readBytes(bytes))
     const value = readBytes(bytes)
     const before = headers[name]

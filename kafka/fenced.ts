@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Producer } from 'kafkajs'
 import { CLOSE_MS, type Connection, within } from './client.ts'
 import type { OutRecord } from './produce.ts'
+import { isRecordFault } from './record-fault.ts'
 import type { Table } from './table.ts'
 
 /** `ok: false` carries the caller's own refusal; `unavailable`: Kafka did not answer, the write may or may not have happened. */
@@ -30,11 +31,18 @@ type Waiting = {
 /** Of the first that wait what is written at once. */
 type Together = { count: number; records: readonly OutRecord[] }
 
+/** A write is given up when it has failed so often and for so long: longer than clients wait, as instances need not come apart in five slow tries. */
 const TRIES = 5
+const TRY_MS = 30_000
 /** The broker takes 1 MB of a partition at once; a decision that comes to more than this is written alone. */
 const MOST_BYTES = 512 * 1024
-/** By chance, at most: instances that take the id from each other all the time come apart. */
+/**
+ * The wait between two tries is chosen by chance, below so much for each try that has failed: instances that take the id from each other
+ * come apart. It is the time of the slowest try where that took longer: the id must stay with one of them for a whole write.
+ */
 const APART_MS = 100
+/** The longest wait: what failed while Kafka was away goes on soon after it is back. */
+const FARTHEST_MS = 5_000
 
 /**
  * Writing with a condition, for any number of instances: all use one `transactionalId`, so that a newer instance fences
@@ -52,9 +60,11 @@ export function createFencedWriter(options: {
   const queue: Waiting[] = []
   let producer: Producer | undefined
   let writing: Promise<void> | undefined
+  let isClosed = false
 
   async function owner(): Promise<Producer> {
     if (producer) return producer
+    if (isClosed) throw new Error('the writer is closed')
     const fresh = connection.kafka.producer({
       transactionalId,
       idempotent: true,
@@ -91,15 +101,18 @@ export function createFencedWriter(options: {
       await table.reached({ partition, offset: Number(baseOffset) })
   }
 
-  /** Those that wait, decided in their order, each by the table as it will be after those before. */
-  const decideTogether = (): Together =>
+  /**
+   * Those that wait, decided in their order, each by the table as it will be after those before.
+   * @param mostBytes 0: only the first with records, and those before it, which rest on the table alone.
+   */
+  const decideTogether = (mostBytes: number): Together =>
     table.supposing((suppose) => {
       const records: OutRecord[] = []
       let [count, bytes] = [0, 0]
       for (const waiting of [...queue]) {
         const some = decided(waiting)
         bytes += some ? bytesOf(some) : 0
-        if (records.length > 0 && bytes > MOST_BYTES) break
+        if (records.length > 0 && bytes > mostBytes) break
         if (!some) continue
         suppose(some)
         records.push(...some)
@@ -129,25 +142,45 @@ export function createFencedWriter(options: {
     return values.some(({ key, value }) => table.get(String(key))?.equals(Buffer.from(value ?? '')) === true)
   }
 
-  /** Until some of those that wait are written. @throws when they cannot be. */
+  /** Until some of those that wait are written, or refused. @returns how many were written. @throws when none can be. */
   async function writeSome(): Promise<number> {
     let inDoubt: Together | undefined
+    let mostBytes = MOST_BYTES
+    let apart = APART_MS
+    const began = performance.now()
     for (let tries = 1; ; tries++) {
+      const from = performance.now()
       // after a failure: takes over, which ends what was under way, and reads the table to its end
       const current = await owner()
       if (inDoubt && isThere(inDoubt.records)) return inDoubt.count
-      inDoubt = decideTogether()
+      inDoubt = decideTogether(mostBytes)
       if (inDoubt.records.length === 0) return inDoubt.count
       try {
         await commit(current, inDoubt.records)
         return inDoubt.count
       } catch (err) {
-        connection.log.info({ err }, 'another control instance has written, or Kafka failed; deciding anew')
         await discard()
-        if (tries === TRIES) throw err
-        if (tries > 1) await sleep(Math.random() * APART_MS)
+        if (isRecordFault(err)) {
+          connection.log.warn({ err }, 'Kafka refuses a record')
+          if (inDoubt.count === 1 || mostBytes === 0) return refuse(inDoubt, asError(err))
+          // it may be any of them, or all together
+          inDoubt = undefined
+          mostBytes = 0
+          continue
+        }
+        connection.log.info({ err }, 'another control instance has written, or Kafka failed; deciding anew')
+        if (tries >= TRIES && performance.now() - began > TRY_MS) throw err
+        apart = Math.max(apart, performance.now() - from)
+        if (tries > 1) await sleep(Math.random() * Math.min(apart * tries, FARTHEST_MS))
       }
     }
+  }
+
+  /** Of the last of them; those before it have nothing to write, and those behind can be written. */
+  function refuse({ count }: Together, error: Error): 0 {
+    for (const { written } of queue.splice(0, count - 1)) written()
+    queue.shift()?.fail(error)
+    return 0
   }
 
   async function writeAll(): Promise<void> {
@@ -178,6 +211,7 @@ export function createFencedWriter(options: {
     },
     async close() {
       if (writing) await within(CLOSE_MS, writing)
+      isClosed = true
       await within(CLOSE_MS, discard())
     },
   }

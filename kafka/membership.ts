@@ -4,8 +4,10 @@ const require = createRequire(import.meta.url)
 
 /** As far as it matters here (kafkajs 2.2.4, src/consumer/consumerGroup.js). */
 type Member = {
+  /** Of one join: from where to fetch. */
+  offsetManager: object | null
   joinAndSync(): Promise<void>
-  fetch(nodeId: string): Promise<unknown>
+  fetch(nodeId: string): Promise<unknown[]>
 }
 
 const { prototype: member }: { prototype: Member } = require('kafkajs/src/consumer/consumerGroup')
@@ -40,7 +42,10 @@ export function joinUntilJoined(): void {
   }
   member.fetch = async function (this: Member, nodeId) {
     if (outside.has(this)) throw createErrorFromCode(REBALANCE_IN_PROGRESS)
-    return fetch.call(this, nodeId)
+    const { offsetManager } = this
+    const batches = await fetch.call(this, nodeId)
+    // from where the last generation was: resolved in this one, they would pass over what was released in between
+    return this.offsetManager === offsetManager && !outside.has(this) ? batches : []
   }
 }
 

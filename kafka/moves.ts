@@ -118,10 +118,10 @@ function countBatches(): void {
   const { events } = require('kafkajs/src/consumer/instrumentationEvents')
   runner.prototype.fetch = async function (this: Runner, nodeId: string): Promise<unknown[]> {
     if (!this.running) return []
-    const start = Date.now()
+    const start = performance.now()
     this.instrumentationEmitter.emit(events.FETCH_START, { nodeId })
     const batches = await this.consumerGroup.fetch(nodeId)
-    const fetched = { numberOfBatches: batches.length, duration: Date.now() - start, nodeId }
+    const fetched = { numberOfBatches: batches.length, duration: performance.now() - start, nodeId }
     this.instrumentationEmitter.emit(events.FETCH, fetched)
     if (batches.length === 0) await this.heartbeat()
     return batches

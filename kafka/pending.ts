@@ -9,7 +9,7 @@ export type Produced = 'acked' | 'unknown' | 'full' | 'too_large' | 'refused'
 
 /** Records that were produced together: what comes of them is told once. */
 export type Pending = {
-  /** Milliseconds since 1970; past it nobody waits for the outcome. */
+  /** By the monotonic clock, in ms; past it nobody waits for the outcome. */
   deadline: number
   outcome: Promise<Produced>
   settle(produced: Produced): void

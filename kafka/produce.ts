@@ -60,7 +60,7 @@ export async function createProducer(
   const queue: Queued[] = []
   let sending: readonly Queued[] = []
   const sender = await createSender(connection)
-  const sweep = setInterval(() => giveUp(Date.now()), SWEEP_MS).unref()
+  const sweep = setInterval(() => giveUp(performance.now()), SWEEP_MS).unref()
   let queuedBytes = 0
   let sendingSince = 0
   /** No deadline is before that. */
@@ -109,8 +109,11 @@ export async function createProducer(
     running ??= run()
   }
 
-  function toQueue({ topic, key, ...rest }: OutRecord, pending: Pending): Queued {
-    const message = { ...rest, key: typeof key === 'string' ? Buffer.from(key) : key }
+  function toQueue({ topic, key: given, value, partition, headers }: OutRecord, pending: Pending): Queued {
+    const key = typeof given === 'string' ? Buffer.from(given) : given
+    const message: Keyed = { key, value, placed: undefined }
+    if (partition !== undefined) message.partition = partition
+    if (headers) message.headers = headers
     return { topic: connection.named(topic), message, bytes: sizeOf(message), pending }
   }
 
@@ -118,7 +121,7 @@ export async function createProducer(
     if (records.length === 0) return Promise.resolve('acked')
     if (closed) return Promise.resolve('unknown')
     if (isFull()) return Promise.resolve('full')
-    const pending = openPending(records.length, Date.now() + deadlineMs)
+    const pending = openPending(records.length, performance.now() + deadlineMs)
     soonest = Math.min(soonest, pending.deadline)
     const queued = records.map((record) => toQueue(record, pending))
     if (queued.some(({ bytes }) => bytes > MAX_RECORD_BYTES)) pending.settle('too_large')

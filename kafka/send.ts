@@ -3,6 +3,7 @@ import type { Producer as KafkaJsProducer, Message, PartitionerArgs, RecordMetad
 import { CLOSE_MS, type Connection, within } from './client.ts'
 import { CompressionTypes } from './kafkajs.ts'
 import { type Placeable, place } from './partition.ts'
+import { isRecordFault } from './record-fault.ts'
 
 /** A message with its key in bytes. */
 export type Keyed = Message & Placeable
@@ -136,19 +137,4 @@ function byTopic(records: readonly Sendable[]): { topic: string; messages: Messa
     else topics.set(topic, [message])
   }
   return [...topics].map(([topic, messages]) => ({ topic, messages }))
-}
-
-/** Faults of a record, not of the moment: one such record fails its whole request. */
-const RECORD_FAULTS = new Set([
-  'MESSAGE_TOO_LARGE',
-  'RECORD_LIST_TOO_LARGE',
-  'INVALID_RECORD',
-  'CORRUPT_MESSAGE',
-  'INVALID_TIMESTAMP',
-])
-
-function isRecordFault(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause)
-    if ('type' in cause && typeof cause.type === 'string' && RECORD_FAULTS.has(cause.type)) return true
-  return false
 }

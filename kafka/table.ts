@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pRetry from 'p-retry'
 import { CLOSE_MS, type Connection, within } from './client.ts'
+import { IDLE_WAIT_MS } from './fetch-wait.ts'
 import type { OutRecord } from './produce.ts'
 
 /** A compacted topic held in memory. */
@@ -36,9 +37,8 @@ export type TableOptions = {
   onFatal: (error: Error) => void
 }
 
-const FETCH_WAIT_MS = 100
 const LOAD_MS = 60_000
-/** Fetches come ten times a second; without one for so long the table may be behind. */
+/** Fetches come four times a second; without one for so long the table may be behind. */
 const FRESH_MS = 1_500
 
 /** Follows a compacted topic from its beginning, with a group of its own that commits nothing and is deleted at the end. */
@@ -56,7 +56,7 @@ export async function openTable(options: TableOptions): Promise<Table> {
   const admin = connection.kafka.admin()
   const consumer = connection.kafka.consumer({
     groupId,
-    maxWaitTimeInMs: FETCH_WAIT_MS,
+    maxWaitTimeInMs: IDLE_WAIT_MS,
     // the shortest that brokers allow: after an outage the table may be read again only when its old session has ended
     sessionTimeout: 6_000,
     heartbeatInterval: 1_500,
@@ -128,9 +128,10 @@ export async function openTable(options: TableOptions): Promise<Table> {
     { partition, offset }: { partition: number; offset: number },
     timeoutMs = 30_000,
   ): Promise<void> {
-    const deadline = Date.now() + timeoutMs
+    const deadline = performance.now() + timeoutMs
     while ((positions.get(partition) ?? 0) <= offset) {
-      if (Date.now() > deadline) throw new Error(`table ${topic} has not caught up within ${timeoutMs} ms`)
+      if (performance.now() > deadline)
+        throw new Error(`table ${topic} has not caught up within ${timeoutMs} ms`)
       await sleep(2)
     }
   }

@@ -3,6 +3,7 @@ import type { EachBatchPayload, IHeaders } from 'kafkajs'
 import pRetry from 'p-retry'
 import type { Connection } from './client.ts'
 import { partitionKey } from './committed.ts'
+import { fetchesWait, IDLE_WAIT_MS } from './fetch-wait.ts'
 import { leaveForGood } from './leave.ts'
 
 /** A record that passes by. `timestamp`: its own time, ms since 1970. */
@@ -46,9 +47,9 @@ export type TailOptions = {
   onFatal: (error: Error) => void
 }
 
-/** Fetches wait for so much or so long: one for a few records would cost as much as one for hundreds. */
-const FETCH_BYTES = 64 * 1024
-const FETCH_WAIT_MS = 100
+/** While records come fetches wait for so much or so long: one for a few would cost as much as one for hundreds. Otherwise for the first. */
+const BUSY = { minBytes: 64 * 1024, maxWaitTime: 100 }
+const QUIET = { minBytes: 1, maxWaitTime: IDLE_WAIT_MS }
 
 /** Follows topics from near their end, with a group of its own that commits nothing and is deleted at the end. */
 export async function openTail(options: TailOptions): Promise<Tail> {
@@ -61,10 +62,11 @@ export async function openTail(options: TailOptions): Promise<Tail> {
   const { promise: caughtUp, resolve: atEnd } = Promise.withResolvers<void>()
   const admin = connection.kafka.admin()
   let fetchedAt = performance.now()
+  let cameAt = Number.NEGATIVE_INFINITY
+  const isBusy = () => performance.now() - cameAt < BUSY.maxWaitTime
+  const waits = fetchesWait(groupId, () => (isBusy() ? BUSY : QUIET))
   const consumer = connection.kafka.consumer({
     groupId,
-    minBytes: FETCH_BYTES,
-    maxWaitTimeInMs: FETCH_WAIT_MS,
     // the shortest that brokers allow: after an outage it may come back only when its old session has ended
     sessionTimeout: 6_000,
     heartbeatInterval: 1_500,
@@ -102,6 +104,7 @@ export async function openTail(options: TailOptions): Promise<Tail> {
   async function eachBatch({ batch: { topic, partition, messages } }: EachBatchPayload): Promise<void> {
     const key = partitionKey(topic, partition)
     const plain = connection.plain(topic)
+    cameAt = performance.now()
     for (const message of messages) {
       const offset = Number(message.offset)
       if (offset < (positions.get(key) ?? 0)) continue
@@ -128,7 +131,10 @@ export async function openTail(options: TailOptions): Promise<Tail> {
     })
   }
 
-  const close = () => leaveForGood({ consumer, admin, groupId }, connection.log)
+  async function close(): Promise<void> {
+    await leaveForGood({ consumer, admin, groupId }, connection.log)
+    waits()
+  }
 
   try {
     await Promise.all([admin.connect(), consumer.connect()])

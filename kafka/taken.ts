@@ -24,6 +24,9 @@ export type Taken<T> = {
   park(message: Message, reason: string): void
 }
 
+/** What ends a record. Kept while it waits, where its value need not be. */
+export type Ends = Pick<Taken<unknown>, 'settle' | 'release' | 'park'>
+
 /** Not yet: this record and all behind it in its partition come again at that time (milliseconds of the epoch). */
 export type Hold = { holdUntil: number }
 /** It is taken, and what was fetched with it; nothing more of its partition is fetched before that time. */

@@ -1,7 +1,7 @@
 import type { IHeaders } from 'kafkajs'
 import type { Attributes, Processed, Trace, Tracer } from '../trace/trace.ts'
 import type { Produced } from './pending.ts'
-import type { Taken } from './taken.ts'
+import type { Ends, Taken } from './taken.ts'
 
 type Where<T> = Pick<Processed, 'topic' | 'group' | 'headers'> & {
   describe: ((value: T) => Attributes) | undefined
@@ -13,31 +13,32 @@ export function inTrace<T>(
   record: Taken<T>,
   { describe, ...where }: Where<T>,
 ): Taken<T> {
-  const { partition, offset, value } = record
+  const { partition, offset } = record
   const trace = tracer.process({
     ...where,
     partition,
     offset,
-    describe: describe && (() => describe(value)),
+    describe: describe && (() => describe(record.value)),
   })
-  return {
-    ...record,
-    trace,
-    settle() {
-      trace.end()
-      record.settle()
-    },
-    release() {
-      trace.note({ 'sluice.outcome': 'released' })
-      trace.end()
-      record.release()
-    },
-    park(message, reason) {
-      trace.end('parked')
-      record.park(message, reason)
-    },
-  }
+  return { ...record, trace, ...ending(trace, record) }
 }
+
+/** A function of its own: what ends a record shall not keep its value. */
+const ending = (trace: Pick<Trace, 'note' | 'end'>, { settle, release, park }: Ends): Ends => ({
+  settle() {
+    trace.end()
+    settle()
+  },
+  release() {
+    trace.note({ 'sluice.outcome': 'released' })
+    trace.end()
+    release()
+  },
+  park(message, reason) {
+    trace.end('parked')
+    park(message, reason)
+  },
+})
 
 /** Records that belong to a trace: their headers say so. @param topic as named on the broker. */
 export async function sendIn<R extends { headers?: IHeaders }>(

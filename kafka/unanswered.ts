@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Dialled, isAlive } from './alive.ts'
 
 const require = createRequire(import.meta.url)
@@ -54,11 +55,31 @@ export function closeUnanswered(): void {
 
 async function giveUpIfGone(connection: Connection): Promise<void> {
   const { socket } = connection
-  const read = socket?.bytesRead
+  if (!socket) return
+  look(socket)
   if (await isAlive(connection)) return
+  // a process that was held up itself reads first what has come meanwhile
+  await nextTurn()
   // what answers here is there, though it takes no new connections
-  if (socket !== connection.socket || socket?.bytesRead !== read) return
+  if (socket !== connection.socket || look(socket) < DOUBT_MS) return
   for (const request of [...connection.requestQueue.inflight.values()]) request.timeoutRequest()
+}
+
+/** Of each connection: how many bytes had come when it was last looked at, and since when no others have. */
+const looks = new WeakMap<Socket, { bytes: number; since: number }>()
+
+/**
+ * Several of a connection's requests wait, and each looks when its own time has come, maybe just before the end of a question that was asked for
+ * another: what came before that look counts too.
+ * @returns for how long nothing has come, in ms, as far as looks tell.
+ */
+function look(socket: Socket): number {
+  const { bytesRead: bytes } = socket
+  const before = looks.get(socket)
+  const now = performance.now()
+  if (before?.bytes === bytes) return now - before.since
+  looks.set(socket, { bytes, since: now })
+  return 0
 }
 
 function goneOf({ host, port }: Connection, apiKey: number, message: string): Error {

@@ -23,8 +23,8 @@ export type FolderOptions = Omit<BrokerProperties, 'dataFolder'> & {
   clusterId?: string
   /** Users that SCRAM lets in, as `kafka-storage format --add-scram` takes them. */
   scram?: readonly string[]
-  /** Runs a class of Kafka's; its lines go to `onLine`. */
-  java: { program: string; classPath: string }
+  /** Runs a class of Kafka's. */
+  java: { program: string; classPath: string; flags: readonly string[] }
 }
 
 /**
@@ -60,9 +60,9 @@ async function format(options: FolderOptions): Promise<void> {
   await mkdir(fresh, { recursive: true })
   await writeFile(properties, brokerProperties({ ...options, dataFolder: fresh }))
   const words = new LastWords()
-  const { program, classPath } = options.java
+  const { program, classPath, flags } = options.java
   const id = options.clusterId ?? newClusterId()
-  const jvm = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-cp', classPath]
+  const jvm = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', ...flags, '-cp', classPath]
   const users = (options.scram ?? []).flatMap((user) => ['--add-scram', user])
   const args = [...jvm, 'kafka.tools.StorageTool', 'format', '-t', id, '-c', properties, ...users]
   const { code } = await spawnTied(program, { args, onLine: (line) => words.add(line) }).exited

@@ -51,7 +51,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const controllerPort = options.controllerPort ?? (await freePort(HOST, [port]))
   const nodeId = options.nodeId ?? 1
   const voters = options.voters ?? [{ id: nodeId, controllerPort }]
-  const java = { program: options.java, classPath: join(options.jars, '*') }
+  const java = { program: options.java, classPath: join(options.jars, '*'), flags: options.jvmFlags ?? [] }
   const paths = layout(options.directory, options.logs)
   await awaitPreviousOwner(paths.owner, options.directory)
   await prepareFolder({ ...options, paths, nodeId, port, voters, java })

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Event } from '../schemas/event.ts'
 import type { Destination } from '../schemas/settings.ts'
@@ -39,7 +39,7 @@ export function deliveryId(
   destinationId: string,
   { sourceId, messageId }: Pick<Event, 'sourceId' | 'messageId'>,
 ): string {
-  return createHash('sha256').update(`${destinationId}\0${sourceId}\0${messageId}`).digest('hex').slice(0, 32)
+  return hash('sha256', `${destinationId}\0${sourceId}\0${messageId}`, 'hex').slice(0, 32)
 }
 
 /** First attempts of one user at one destination stay in one partition, so in order. */

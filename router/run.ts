@@ -1,6 +1,6 @@
 import type { Produced } from '../kafka/pending.ts'
 import type { OutRecord, Producer } from '../kafka/produce.ts'
-import type { Handler, Message, Taken } from '../kafka/taken.ts'
+import type { Ends, Handler, Message } from '../kafka/taken.ts'
 import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Event } from '../schemas/event.ts'
@@ -8,6 +8,7 @@ import type { Settings } from '../schemas/follow.ts'
 import { DELIVERIES } from '../schemas/topics.ts'
 import type { Duplicates } from './duplicates/duplicates.ts'
 import { hashOf } from './duplicates/hash.ts'
+import type { Written } from './duplicates/seen.ts'
 import { deliveryKey, route } from './route.ts'
 
 export type RouterParts = {
@@ -49,10 +50,9 @@ export function router(parts: RouterParts): Handler<Event> {
     const records = deliveriesOf(event, parts)
     record.trace?.note({ 'sluice.outcome': 'routed', 'sluice.deliveries': records.length })
     onRouted(event, records.length)
-    const writing = [producer.produce(records, { trace: record.trace }), remembered.write(entry)] as const
-    void Promise.all(writing).then(([made, written]) =>
-      conclude(record, message, made === 'acked' ? written : made),
-    )
+    const { settle, release, park } = record
+    const making = producer.produce(records, { trace: record.trace })
+    void conclude({ settle, release, park }, message, making, remembered.write(entry))
     return
   }
 }
@@ -69,9 +69,19 @@ function deliveriesOf(
   }))
 }
 
-/** `unknown` comes only at the end of the process: unsettled, the event is routed again by whoever reads it next. */
-function conclude(record: Taken<Event>, message: Message, outcome: Produced): void {
-  if (outcome === 'acked') record.settle()
-  else if (outcome === 'unknown') record.release()
-  else record.park(message, `its deliveries cannot be written: ${outcome}`)
+/**
+ * `unknown` comes only at the end of the process: unsettled, the event is routed again by whoever reads it next. Without the event itself:
+ * thousands wait at a time, and what waits is copied by the garbage collector.
+ */
+async function conclude(
+  ends: Ends,
+  message: Message,
+  making: Promise<Produced>,
+  writing: Promise<Written>,
+): Promise<void> {
+  const made = await making
+  const outcome = made === 'acked' ? await writing : made
+  if (outcome === 'acked') ends.settle()
+  else if (outcome === 'unknown') ends.release()
+  else ends.park(message, `its deliveries cannot be written: ${outcome}`)
 }

@@ -1,3 +1,4 @@
+import ms, { type StringValue } from 'ms'
 import type { SchemaName } from './codec.ts'
 
 const HOUR = 3_600_000
@@ -39,6 +40,16 @@ export type Rung = { name: string; delayMs: number }
 
 /** A rung's topic is named after its delay as the setting writes it: `deliveries.retry.5s`. */
 export const rungTopic = (delay: string) => `deliveries.retry.${delay}`
+
+const RUNG = rungTopic('')
+export const isRung = (topic: string) => topic.startsWith(RUNG)
+
+/** @returns the delay in ms by a rung's name; 0 for one that says none. */
+export function rungDelay(topic: string): number {
+  const name = topic.slice(RUNG.length)
+  // what is no duration gives NaN, whatever the type says
+  return (name && ms(name as StringValue)) || 0
+}
 
 export function topics({
   ladder,

@@ -7,7 +7,8 @@ import { startFleet } from '../test/helpers/fleet.ts'
 import { until } from '../test/helpers/until.ts'
 import { account, holds } from './account.ts'
 import { type Endpoint, startEndpoint } from './endpoints.ts'
-import { type Fault, inWords, plan } from './plan.ts'
+import { findFaketime, thisMachine } from './faketime.ts'
+import { type Fault, furthestAhead, inWords, plan } from './plan.ts'
 import { runProgram, say } from './program.ts'
 import { openKafka } from './read.ts'
 import { report } from './report.ts'
@@ -19,6 +20,8 @@ const USAGE = `npm run torture                 random faults under load for ten 
   --seed N      the same faults as in another run: its log begins with it
   --clients N   so many make a call a second each (default: 60)
   --write       puts the result into bench/RESULTS.md
+
+Clocks are stepped where libfaketime is (on Debian: apt-get install libfaketime).
 `
 
 /** Short enough for what is never taken to be given up within the run: deferred, it waits until the window's end. */
@@ -57,6 +60,8 @@ async function strike(fault: Fault, sluice: Sluice, endpoints: readonly Endpoint
       return sluice.freeze(fault.role, fault.forMs)
     case 'another':
       return sluice.another(fault.role, fault.forMs, fault.goes)
+    case 'step-clock':
+      return sluice.stepClock(fault.role, fault.seconds)
     case 'kill-broker':
       return sluice.killBroker(fault.forMs)
     case 'freeze-broker':
@@ -85,7 +90,9 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
     endpoints.push(closing.adopt(await startEndpoint(name), (it) => it.close()))
   }
   await endpoints[FIXED.never]?.behave('failing')
-  const sluice = closing.adopt(await startSluice(SETTINGS), (it) => it.close())
+  const faketime = findFaketime(thisMachine)
+  if (!faketime) say('libfaketime was not found: no clock is stepped')
+  const sluice = closing.adopt(await startSluice(SETTINGS, faketime), (it) => it.close())
   await sluice.ready()
   await sluice.api('POST', 'sources', { id: 'shop', name: 'Shop', writeKey: 'torture-write-key' })
   for (const [id, its] of names)
@@ -100,20 +107,24 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
   await sleep(2_000) // a change is followed within a second
   const kafka = openKafka(sluice)
 
-  const faults = plan({ seed, forMs, endpoints: COUNT })
+  const faults = plan({ seed, forMs, endpoints: COUNT, clocks: faketime !== undefined })
   const start = performance.now()
   const fleet = startFleet({ url: sluice.ingest, writeKey: 'torture-write-key', size: clients })
   say(`${faults.length} faults are planned`)
   const struck = new Map<string, number>()
-  const line = async (kinds: (fault: Fault) => boolean) => {
-    for (const { at, fault } of faults.filter((each) => kinds(each.fault))) {
+  const line = async (isInIt: (kind: Fault['kind']) => boolean) => {
+    for (const { at, fault } of faults.filter((each) => isInIt(each.fault.kind))) {
       await sleep(Math.max(0, start + at - performance.now()))
       if (fault.kind !== 'endpoint') say(inWords(fault))
       struck.set(fault.kind, (struck.get(fault.kind) ?? 0) + 1)
       await strike(fault, sluice, endpoints)
     }
   }
-  await Promise.all([line(({ kind }) => kind === 'endpoint'), line(({ kind }) => kind !== 'endpoint')])
+  const beside: readonly Fault['kind'][] = ['endpoint', 'step-clock']
+  await Promise.all([
+    ...beside.map((one) => line((kind) => kind === one)),
+    line((kind) => !beside.includes(kind)),
+  ])
   await sleep(Math.max(0, start + forMs - performance.now()))
 
   say('no more faults; all endpoints but one answer')
@@ -123,9 +134,9 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
   say(`${fleet.accepted.size} calls accepted, ${fleet.unanswered.length} requests without an answer`)
   await sluice.ready()
   const settling = performance.now()
-  await until(async () => (await kafka.unsettled()) === 0, { timeout: SETTLE_MS }).catch(() =>
-    say('not all is settled'),
-  )
+  // the window of what was first tried by a clock that was ahead ends so much later
+  const timeout = SETTLE_MS + furthestAhead(faults)
+  await until(async () => (await kafka.unsettled()) === 0, { timeout }).catch(() => say('not all is settled'))
   const settledMs = performance.now() - settling
   say(`settled after ${(settledMs / 1_000).toFixed(1)} s; the topics are read`)
 
@@ -136,7 +147,16 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
     answered,
     steady: Object.keys(STEADY),
   })
-  const text = report({ seed, minutes, clients, struck, result, settledMs, deaths: sluice.deaths() })
+  const text = report({
+    seed,
+    minutes,
+    clients,
+    struck,
+    clocks: faketime !== undefined,
+    result,
+    settledMs,
+    deaths: sluice.deaths(),
+  })
   process.stdout.write(`## torture\n\n${text}\n`)
   if (write) await writeSection('torture', text)
   return holds(result)

@@ -13,23 +13,39 @@ export type Fault =
   | { kind: 'another'; role: Role; forMs: number; goes: 'kill' | 'end' }
   | { kind: 'kill-broker'; forMs: number }
   | { kind: 'freeze-broker'; forMs: number }
+  /** The wall clock of a role's machine, so many seconds from the right time from then on; a further instance has one that is right. */
+  | { kind: 'step-clock'; role: Role; seconds: number }
   | { kind: 'settings'; change: 'off' | 'on' | 'remove' | 'create' | 'move' }
   | { kind: 'endpoint'; endpoint: number; behaviour: Behaviour }
 
 /** `at`: ms after the beginning. */
 export type Planned = { at: number; fault: Fault }
 
-export type PlanOptions = { seed: number; forMs: number; endpoints: number }
+export type PlanOptions = {
+  seed: number
+  forMs: number
+  endpoints: number
+  /** Whether clocks can be stepped. The other faults of a seed are the same with and without. */
+  clocks: boolean
+}
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const ROLES: readonly Role[] = ['ingest', 'router', 'deliverer', 'control']
 
+/** Seconds: as long as retries wait, and longer than anything does in a run. */
+const STEPS = [
+  { least: 1, most: 30 },
+  { least: 60, most: 600 },
+] as const
+/** All clocks are right so long before the end. */
+const RIGHT_MS = 5 * SECOND
+
 /**
  * The same faults for the same seed. Those of processes and of the broker follow one another with 2 to 10 s between, endpoints change beside them; the broker is
  * away for a minute in every tenth minute, else for seconds.
  */
-export function plan({ seed, forMs, endpoints }: PlanOptions): Planned[] {
+export function plan({ seed, forMs, endpoints, clocks }: PlanOptions): Planned[] {
   const generator = xoroshiro128plus(seed)
   const between = (from: number, to: number) => uniformInt(generator, from, to)
   const oneOf = <T>(choices: readonly [T, ...T[]] | readonly T[]): T =>
@@ -52,6 +68,7 @@ export function plan({ seed, forMs, endpoints }: PlanOptions): Planned[] {
     } as const
     planned.push({ at, fault })
   }
+  if (clocks) planned.push(...steps(seed, forMs))
   return planned.toSorted((one, other) => one.at - other.at)
 
   function oneFault(): Fault {
@@ -82,6 +99,33 @@ export function plan({ seed, forMs, endpoints }: PlanOptions): Planned[] {
     }
   }
 }
+
+/** From a stream of their own of the seed. Each clock is off for a while, again and again, and right at the end. */
+function steps(seed: number, forMs: number): Planned[] {
+  const generator = xoroshiro128plus(seed)
+  generator.jump()
+  const between = (from: number, to: number) => uniformInt(generator, from, to)
+  const planned: Planned[] = []
+  const step = (at: number, role: Role, seconds: number) =>
+    planned.push({ at, fault: { kind: 'step-clock', role, seconds } })
+  const off = new Set<Role>()
+
+  for (let at = 8 * SECOND; at < forMs - RIGHT_MS; at += between(3, 15) * SECOND) {
+    const role = ROLES[between(0, ROLES.length - 1)] as Role
+    const { least, most } = STEPS[between(0, STEPS.length - 1)] as (typeof STEPS)[number]
+    const seconds = between(least, most) * (between(0, 1) === 0 ? -1 : 1)
+    const isBack = off.has(role) && between(0, 2) === 0
+    if (isBack) off.delete(role)
+    else off.add(role)
+    step(at, role, isBack ? 0 : seconds)
+  }
+  for (const role of off) step(forMs - RIGHT_MS, role, 0)
+  return planned
+}
+
+/** How far ahead a clock is at most, in ms: what it decides on in that time may be due so much later. */
+export const furthestAhead = (planned: readonly Planned[]): number =>
+  Math.max(0, ...planned.map(({ fault }) => (fault.kind === 'step-clock' ? fault.seconds * SECOND : 0)))
 
 export const lengthOf = (fault: Fault): number => ('forMs' in fault ? fault.forMs : 0)
 

@@ -1,4 +1,5 @@
 import { readOrExit } from '../bench/command-line.ts'
+import { exitWhenInterrupted } from '../bench/scratch.ts'
 import { killAllTied } from '../local/tied.ts'
 
 const begun = performance.now()
@@ -21,8 +22,7 @@ export type Program<T> = {
  */
 export async function runProgram<T>({ usage, options, run }: Program<T>): Promise<void> {
   const asked = readOrExit(usage, options)
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => void killAllTied().then(() => process.exit(130)))
+  exitWhenInterrupted()
   try {
     process.exitCode = (await run(asked)) ? 0 : 1
   } catch (error) {

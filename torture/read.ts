@@ -7,7 +7,7 @@ import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Event } from '../schemas/event.ts'
 import { openCodec, openRegistry } from '../schemas/registry.ts'
-import { ATTEMPTS, DEAD, DELIVERIES, DUE, EVENTS, rungTopic } from '../schemas/topics.ts'
+import { ATTEMPTS, DEAD, DELIVERIES, DUE, EVENTS, isRung } from '../schemas/topics.ts'
 import { lag, readEach } from '../test/helpers/cluster.ts'
 import { type Facts, pair } from './account.ts'
 import type { Sluice } from './sluice.ts'
@@ -32,7 +32,7 @@ export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
 
   return {
     async unsettled() {
-      const rungs = (await listTopics(connection)).filter((name) => name.startsWith(rungTopic('')))
+      const rungs = (await listTopics(connection)).filter(isRung)
       const groups = [
         { group: 'router', topic: EVENTS },
         { group: 'deliverer', topic: DELIVERIES },

@@ -7,6 +7,8 @@ export type Run = {
   clients: number
   /** How many of each kind there were. */
   struck: ReadonlyMap<string, number>
+  /** Whether clocks could be stepped. */
+  clocks: boolean
   result: Account
   settledMs: number
   deaths: number
@@ -16,9 +18,10 @@ const count = (figure: number) => figure.toLocaleString('en-US')
 /** Enough to look for them. */
 const SOME = 5
 
-export function report({ seed, minutes, clients, struck, result, settledMs, deaths }: Run): string {
+export function report({ seed, minutes, clients, struck, clocks, result, settledMs, deaths }: Run): string {
   const { missing, ...sums } = result
-  const faults = [...struck].map(([kind, times]) => `${kind} ${times}`).join(', ')
+  const kinds = [...struck].map(([kind, times]) => `${kind} ${times}`)
+  const faults = [...kinds, ...(clocks ? [] : ['no clock steps: libfaketime was not found'])].join(', ')
   const rows = [
     ['calls answered with 200', count(sums.accepted)],
     ['events in `events`', count(sums.events)],
@@ -35,11 +38,15 @@ export function report({ seed, minutes, clients, struck, result, settledMs, deat
     ['all settled after the last fault', `${(settledMs / 1_000).toFixed(0)} s`],
   ]
   return `\`npm run torture -- --minutes ${minutes} --seed ${seed} --clients ${clients}\`: ${clients} clients make a call a second each, and send it until it is accepted, to one of each process, a broker and
-a registry on this machine, while faults strike them (${faults}). Six destinations: one that always answers, two that change, one with two URLs that change, one that never
+a registry on this machine, while faults strike them (${faults}).${clocks ? STEPS : ''} Six destinations: one that always answers, two that change, one with two URLs that change, one that never
 takes anything, one whose settings change. Then all but that one answer, and every call is accounted for, by what endpoints have answered and by the topics.
 
 ${markdownTable(['', ''], rows)}`
 }
+
+const STEPS = ` A step sets the wall clock of one of the four, in the
+running process, up to ten minutes forward or back by libfaketime; the broker's stays right, and before the end all are.
+What was first tried by a clock that was ahead is given up so much later: so long it may take until all is settled.`
 
 const MISSING: Readonly<Record<keyof Account['missing'], string>> = {
   accepted: 'accepted, but not in `events`',

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import got from 'got'
 import pRetry from 'p-retry'
+import { scratchFolder } from '../bench/scratch.ts'
 import { ROLES, type Role } from '../config.ts'
 import { archiveFlags } from '../local/archive.ts'
 import { type Broker, startBroker } from '../local/broker.ts'
@@ -17,6 +16,7 @@ import { startRegistry } from '../local/registry.ts'
 import { spawnTied, type Tied } from '../local/tied.ts'
 import { NODE_FLAGS } from '../test/helpers/node-flags.ts'
 import { until } from '../test/helpers/until.ts'
+import { type Clock, openClock, removeShared } from './faketime.ts'
 
 /** All of Sluice on one machine, each process of which can be hurt; what ends is started again, as a supervisor would. */
 export type Sluice = {
@@ -32,6 +32,8 @@ export type Sluice = {
   end(role: Role, how: 'kill' | 'end'): Promise<void>
   freeze(role: Role, forMs: number): Promise<void>
   another(role: Role, forMs: number, goes: 'kill' | 'end'): Promise<void>
+  /** Sets the wall clock that the role has now and whenever it is started again; not that of `another`, nor the broker's. */
+  stepClock(role: Role, seconds: number): Promise<void>
   killBroker(awayMs: number): Promise<void>
   freezeBroker(forMs: number): Promise<void>
   /** Resolves when each process says that it is ready. */
@@ -45,8 +47,15 @@ const GRACE_MS = 20_000
 /** As a supervisor waits before it starts one again. */
 const AGAIN_MS = 500
 
-export async function startSluice(settings: Readonly<Record<string, string>>): Promise<Sluice> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-torture-'))
+/**
+ * @param faketime where libfaketime is. The four processes go by it; the broker does not, and is what they are wrong against: its JVM is known to hang
+ * under it, and what Kafka does when its own clock steps is Kafka's.
+ */
+export async function startSluice(
+  settings: Readonly<Record<string, string>>,
+  faketime: string | undefined,
+): Promise<Sluice> {
+  const folder = await scratchFolder('torture')
   const java = await findJava(process.env)
   const cache = await cacheFolder(process.env)
   const quiet = () => undefined
@@ -74,25 +83,31 @@ export async function startSluice(settings: Readonly<Record<string, string>>): P
     ...(await ports()),
     ...settings,
   }
+  const clocks = new Map<Role | 'right', Clock>()
+  if (faketime)
+    for (const name of [...ROLES, 'right'] as const)
+      clocks.set(name, await openClock(faketime, join(folder, `clock-${name}`)))
   const running = new Map<Role, Tied>()
   /** Roles that are being hurt: their ends are meant. */
   const meant = new Set<Tied>()
   let deaths = 0
   let closed = false
 
-  function launch(role: Role, more: Record<string, string> = {}): Tied {
-    return spawnTied(process.execPath, {
+  function launch(role: Role, clock: Clock | undefined, more: Record<string, string> = {}): Tied {
+    const tied = spawnTied(process.execPath, {
       args: [...NODE_FLAGS, `${role}/main.ts`],
-      env: { PATH: process.env.PATH, ...env, ...more },
+      env: { PATH: process.env.PATH, ...env, ...clock?.env, ...more },
       onLine: (line) => {
         if (/"level":"(error|fatal)"/.test(line)) process.stderr.write(`    ${role}: ${line.slice(0, 400)}\n`)
       },
     })
+    if (clock) void tied.exited.then(() => removeShared(tied.pid))
+    return tied
   }
 
   /** Started again whenever it ends, until all is closed. */
   function keep(role: Role): void {
-    const tied = launch(role)
+    const tied = launch(role, clocks.get(role))
     running.set(role, tied)
     void tied.exited.then(async ({ code, signal }) => {
       if (closed) return
@@ -112,9 +127,9 @@ export async function startSluice(settings: Readonly<Record<string, string>>): P
   }
 
   async function freezePid(pid: number, forMs: number): Promise<void> {
-    process.kill(pid, 'SIGSTOP')
+    signal(pid, 'SIGSTOP')
     await sleep(forMs)
-    process.kill(pid, 'SIGCONT')
+    signal(pid, 'SIGCONT')
   }
 
   for (const role of ROLES) keep(role)
@@ -142,9 +157,14 @@ export async function startSluice(settings: Readonly<Record<string, string>>): P
     freeze: (role, forMs) => freezePid(held(role).pid, forMs),
     async another(role, forMs, goes) {
       const more = { [`${role.toUpperCase()}_PORT`]: '0', INGEST_METRICS_PORT: '0' }
-      const tied = launch(role, more)
+      const tied = launch(role, clocks.get('right'), more)
       await sleep(forMs)
       await (goes === 'kill' ? tied.kill() : tied.stop(GRACE_MS))
+    },
+    async stepClock(role, seconds) {
+      const clock = clocks.get(role)
+      if (!clock) throw new Error('clocks cannot be stepped here')
+      await clock.set(seconds)
     },
     async killBroker(awayMs) {
       await broker.kill()
@@ -165,8 +185,16 @@ export async function startSluice(settings: Readonly<Record<string, string>>): P
       closed = true
       await Promise.all([...running.values()].map((tied) => tied.kill()))
       await Promise.all([registry.kill(), broker.kill()])
-      await rm(folder, { recursive: true, force: true })
     },
+  }
+}
+
+/** One that was killed a moment ago is not there to be frozen: a busy machine is late with its faults, and they follow at once. */
+function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
   }
 }
 

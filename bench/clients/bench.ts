@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { startSink } from '../receivers/sink-process.ts'
+import { scratchFolder } from '../scratch.ts'
 import { type Measured, table } from './table.ts'
 
 const run = promisify(execFile)
@@ -16,32 +15,27 @@ const LIMIT_MS = 120_000
 
 /** @returns the section of RESULTS.md: the client libraries beside those of the service whose calls they make. */
 export async function bench({ rounds = 4 } = {}): Promise<string> {
-  const built = await mkdtemp(join(tmpdir(), 'sluice-bench-'))
-  try {
-    const program = join(built, 'clients')
-    await run('go', ['build', '-o', program, '.'], { cwd: join(folder, 'go') })
-    const libraries = {
-      go: (which: string, url: string) => run(program, [which, url, String(CALLS.go)], { timeout: LIMIT_MS }),
-      node: (which: string, url: string) =>
-        run(process.execPath, [join(folder, 'node.ts'), which, url, String(CALLS.node)], {
-          timeout: LIMIT_MS,
-        }),
-    }
-    const measured: Measured[] = []
-    for (let round = 1; round <= rounds; round++)
-      for (const language of ['go', 'node'] as const)
-        for (const which of ['ours', 'peer'] as const) {
-          await using sink = await disposable(startSink())
-          const { stdout } = await libraries[language](which, `http://127.0.0.1:${sink.port}`)
-          const { requests } = await sink.since()
-          const one = { language, which, requests, ...JSON.parse(stdout) }
-          process.stderr.write(`${round}: ${JSON.stringify(one)}\n`)
-          measured.push(one)
-        }
-    return `${EXPLAINED}\n\n${table(measured)}`
-  } finally {
-    await rm(built, { recursive: true })
+  const program = join(await scratchFolder('bench'), 'clients')
+  await run('go', ['build', '-o', program, '.'], { cwd: join(folder, 'go') })
+  const libraries = {
+    go: (which: string, url: string) => run(program, [which, url, String(CALLS.go)], { timeout: LIMIT_MS }),
+    node: (which: string, url: string) =>
+      run(process.execPath, [join(folder, 'node.ts'), which, url, String(CALLS.node)], {
+        timeout: LIMIT_MS,
+      }),
   }
+  const measured: Measured[] = []
+  for (let round = 1; round <= rounds; round++)
+    for (const language of ['go', 'node'] as const)
+      for (const which of ['ours', 'peer'] as const) {
+        await using sink = await disposable(startSink())
+        const { stdout } = await libraries[language](which, `http://127.0.0.1:${sink.port}`)
+        const { requests } = await sink.since()
+        const one = { language, which, requests, ...JSON.parse(stdout) }
+        process.stderr.write(`${round}: ${JSON.stringify(one)}\n`)
+        measured.push(one)
+      }
+  return `${EXPLAINED}\n\n${table(measured)}`
 }
 
 async function disposable<T extends { stop(): Promise<void> }>(

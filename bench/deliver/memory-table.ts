@@ -3,8 +3,8 @@ import type { Outcome } from '../figures/outcome.ts'
 import { markdownTable } from '../figures/stats.ts'
 import { MB } from '../stack/process.ts'
 
-/** Resident memory of a minute, in bytes. */
-export type Sample = Record<(typeof PROCESSES)[number], number>
+/** Resident memory of a minute, in bytes; `ids`: what of the router's are ids against duplicates. */
+export type Sample = Record<(typeof PROCESSES)[number] | 'ids', number>
 
 const PROCESSES = ['deliverer', 'router', 'ingest'] as const
 
@@ -12,9 +12,16 @@ export function report(samples: readonly Sample[], { windows, toRungs, deliverer
   const rows = samples.map((sample, index) => {
     const { inTime = 0, due = 0, p99Ms = Number.NaN } = windows[index] ?? {}
     const megabytes = PROCESSES.map((name) => (sample[name] / MB).toFixed(0))
-    return [String(index + 1), ...megabytes, `${((inTime / due) * 100).toFixed(1)} %`, p99Ms.toFixed(1)]
+    const ids = (sample.ids / MB).toFixed(0)
+    return [String(index + 1), ...megabytes, ids, `${((inTime / due) * 100).toFixed(1)} %`, p99Ms.toFixed(1)]
   })
-  const head = ['minute', ...PROCESSES.map((name) => `${name}, MB`), 'in time', 'p99 ms']
+  const head = [
+    'minute',
+    ...PROCESSES.map((name) => `${name}, MB`),
+    'ids in the router, MB',
+    'in time',
+    'p99 ms',
+  ]
   const growth = PROCESSES.map((name) => `${name} **${growthOf(samples, name).toFixed(2)}**`)
   const highest = highestOf(samples, 'deliverer') / MB
   return `${markdownTable(head, rows)}

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EVENTS } from '../../schemas/topics.ts'
+import { verdict } from '../figures/goals.ts'
 import { markdownTable } from '../figures/stats.ts'
 import type { LoadReport } from '../load/process.ts'
 import { highestRss, MB } from '../stack/process.ts'
@@ -62,5 +63,10 @@ The highest resident memory of each minute.
 
 ${markdownTable(['minute', 'RSS, MB', 'events/s', 'p99 ms, singles', 'p99 ms, batches'], rows)}
 
-From minute 3 on **${growth.toFixed(2)}** times that of minute 2 (goal <= 1.10), at most **${(highest / MB).toFixed(0)} MB** (goal <= 256).`
+From minute 3 on **${growth.toFixed(2)}** times that of minute 2 (goal <= 1.10), at most **${(highest / MB).toFixed(0)} MB** (goal <= 256).
+
+${verdict([
+  { what: 'the growth', is: growth, atMost: 1.1 },
+  { what: 'RSS, in MB,', is: highest / MB, atMost: 256 },
+])}`
 }

@@ -13,7 +13,7 @@ import { fillEvents } from './backlog.ts'
 
 const MEASURE_MS = 3_000
 const WARM_MS = 6_000
-const BACKLOG = 900_000
+const BACKLOG = 1_400_000
 const MEASURED_CORE = 0
 const OTHER_CORE = 1
 

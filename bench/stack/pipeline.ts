@@ -11,6 +11,7 @@ export type Pipeline = {
   /** Of the source of each endpoint. */
   writeKeys: readonly string[]
   endpoints: Endpoints
+  router: RoleProcess
   deliverer: RoleProcess
   pids: { ingest: number; router: number; deliverer: number }
 } & AsyncDisposable
@@ -44,6 +45,7 @@ export async function startPipeline(stack: Stack, endpointCount: number): Promis
     ingestUrl: ingest.url,
     writeKeys: sources.map(({ writeKey }) => writeKey),
     endpoints,
+    router,
     deliverer,
     pids: { ingest: ingest.pid, router: router.pid, deliverer: deliverer.pid },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),

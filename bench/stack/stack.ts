@@ -1,6 +1,4 @@
-import { rmSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startBroker } from '../../local/broker.ts'
 import { cacheFolder } from '../../local/cache.ts'
@@ -8,6 +6,7 @@ import { kafkaJars, registryApp } from '../../local/jars.ts'
 import { findJava } from '../../local/java.ts'
 import { ensureOwnJournal } from '../../local/journal.ts'
 import { startRegistry } from '../../local/registry.ts'
+import { scratchFolder } from '../scratch.ts'
 
 export type Stack = { brokers: string; brokerPid: number; registryUrl: string } & AsyncDisposable
 
@@ -16,8 +15,7 @@ export async function startStack(): Promise<Stack> {
   const { program: java } = await findJava(process.env)
   const cache = await cacheFolder(process.env)
   const progress = (text: string) => void process.stderr.write(`${text}\n`)
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true })) // also after Ctrl-C
+  const folder = await scratchFolder('bench')
   const jars = await kafkaJars(cache, progress)
   const broker = await startBroker({ directory: join(folder, 'kafka'), java, jars, benchmark: true })
   const jar = await registryApp(cache, progress)
@@ -34,7 +32,7 @@ export async function startStack(): Promise<Stack> {
     registryUrl: registry.url,
     async [Symbol.asyncDispose]() {
       await Promise.all([registry.kill(), broker.kill()])
-      await rm(folder, { recursive: true, force: true })
+      await rm(folder, { recursive: true, force: true }) // the next bench needs the room
     },
   }
 }

@@ -1,4 +1,4 @@
-import { pipeline, Readable } from 'node:stream'
+import { finished, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 import { type Answer, problem } from '../http/answer.ts'
@@ -11,19 +11,27 @@ export function takeStreams(api: FastifyInstance): void {
 
 export const readAsStream = (body: unknown): body is Readable => body instanceof Readable
 
-/** The text of a streamed body, inflated; or why it is none. */
+/** The text of a streamed body, inflated; or why it is none. Whoever has read enough of it leaves the rest to be read off. */
 export function textOf({
   body,
   headers,
-}: Pick<Asked, 'body' | 'headers'>): { text: Readable } | { refused: Answer } {
+}: Pick<Asked, 'body' | 'headers'>): { text: AsyncIterable<Buffer> } | { refused: Answer } {
   // without a body there is nothing to parse
   if (body === undefined || body === null) return { text: Readable.from([]) }
   if (!readAsStream(body)) return { refused: wrongType(LINES) }
   const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity'
-  if (encoding === 'identity') return { text: body }
+  // destroyed, a body could not be read off, and its connection would be good for no other request
+  if (encoding === 'identity') return { text: body.iterator({ destroyOnReturn: false }) }
   if (encoding !== 'gzip') return { refused: wrongEncoding }
-  // what goes wrong is thrown where the text is read
-  return { text: pipeline(body, createGunzip(), () => undefined) }
+  return { text: inflated(body) }
+}
+
+/** Not by `pipeline`, which destroys the body when no more of the text is wanted. */
+async function* inflated(body: Readable): AsyncGenerator<Buffer> {
+  const text = createGunzip()
+  // it may have broken off before this
+  finished(body, (error) => error && text.destroy(error))
+  yield* body.pipe(text)
 }
 
 /** Whether each line is JSON. */

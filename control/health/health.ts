@@ -71,15 +71,17 @@ export function createHealth({
     targetsOf(destination).map(({ urlIndex, origin }) => ({ urlIndex, ...breakers.of(origin, now()) }))
 
   return {
-    attempt(attempt) {
+    attempt(told) {
+      const attempt = notToCome(told, now())
       const { minutes, last } = heldOf(attempt.destinationId)
       count(attempt, minutes, now())
       note(attempt, last)
       if (hasBegun) judge(attempt)
     },
-    died: ({ destinationId, time }) => heldOf(destinationId).minutes.add({ what: 'dead', at: time }, now()),
+    died: ({ destinationId, time }) =>
+      heldOf(destinationId).minutes.add({ what: 'dead', at: Math.min(time, now()) }, now()),
     begin(attempts) {
-      for (const attempt of attempts) judge(attempt)
+      for (const attempt of attempts) judge(notToCome(attempt, now()))
       hasBegun = true
     },
     of(destination) {
@@ -103,6 +105,10 @@ export function createHealth({
     },
   }
 }
+
+/** A clock that is ahead tells of times to come: left so, nothing that others tell would be newer until then. */
+const notToCome = (attempt: Attempt, now: number): Attempt =>
+  attempt.startedAt > now ? { ...attempt, startedAt: now } : attempt
 
 const WORST_FIRST = ['open', 'half-open', 'closed', 'unknown'] as const
 const worst = (states: readonly BreakerState[]) =>

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { countRefusedConnection } from '../metrics.ts'
 import { isStreamed } from './operation.ts'
+import { readOff } from './read-off.ts'
 
 /** What clients may take of this process, nearly all of it before they have shown a token. Times in milliseconds. */
 export type Bounds = {
@@ -36,25 +37,24 @@ export const serverOptions = ({ headersMs, uploadMs, checkMs }: Bounds) => ({
 /** Bounds connections, and the time of each request that is no upload. To be called before any route is added. */
 export function bound(app: FastifyInstance, { connections, requestMs }: Bounds): void {
   const waiting = new WeakMap<IncomingMessage, NodeJS.Timeout>()
+  const stop = (request: IncomingMessage) => clearTimeout(waiting.get(request))
   app.server.maxConnections = connections
   app.server.on('drop', countRefusedConnection)
   app.addHook('onRequest', async ({ raw }, reply) => {
     const timer = setTimeout(() => {
       if (raw.complete) return
-      // it has its answer, and goes on sending
+      // its answer is on its way, and it goes on sending
       if (reply.raw.headersSent) raw.socket.destroy()
       else app.server.emit('clientError', late(), raw.socket)
     }, requestMs).unref()
     waiting.set(raw, timer)
   })
-  app.addHook('onResponse', async ({ raw }) => {
-    // what is left of it may still be coming
-    if (raw.complete !== false) clearTimeout(waiting.get(raw))
-  })
   // behind the guard: who gets here may upload
   app.addHook('preParsing', async ({ raw, routeOptions }) => {
-    if (isStreamed(routeOptions.config.operation)) clearTimeout(waiting.get(raw))
+    if (isStreamed(routeOptions.config.operation)) stop(raw)
   })
+  app.addHook('onResponse', async ({ raw }) => stop(raw))
+  readOff(app, requestMs)
 }
 
 const late = () => Object.assign(new Error('the request is not whole'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })

@@ -26,7 +26,10 @@ const table = {
   sync_ended: [409, 'The sync is over already, or forgets what was removed.'],
   sync_running: [409, 'A sync of the same audience or trait is under way.'],
   version_mismatch: [412, 'It is at another version than `If-Match` says: `ETag` has it.'],
-  body_too_large: [413, 'The body is larger than the path takes: 1 MB, or 4 KB to sign in.'],
+  body_too_large: [
+    413,
+    'The body is larger than the path takes (1 MB, or 4 KB to sign in), or what it makes than Kafka does.',
+  ],
   unsupported_media_type: [415, 'The body is of a type that the path does not take.'],
   unsupported_encoding: [415, 'The `Content-Encoding` is neither gzip nor none.'],
   precondition_required: [428, '`If-Match` is needed.'],

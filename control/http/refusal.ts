@@ -7,6 +7,8 @@ export type Refusal =
   | { code: 'version_mismatch'; current: number }
   | { code: 'faulty'; faults: readonly Fault[] }
   | { code: 'in_use'; faults: readonly Fault[] }
+  /** Of what would be written: for a record in Kafka. */
+  | { code: 'too_large' }
 
 export function answerTo(refusal: Refusal): Answer {
   switch (refusal.code) {
@@ -16,11 +18,19 @@ export function answerTo(refusal: Refusal): Answer {
       const message = `It is at version ${refusal.current} by now: read it again, and repeat the change on that`
       return problem({ code: 'version_mismatch', message }, { etag: etag(refusal.current) })
     }
+    case 'too_large':
+      return tooLarge
     case 'in_use':
     case 'faulty':
       return conflict(refusal.faults) ?? invalid(refusal.faults)
   }
 }
+
+const tooLarge = problem({
+  code: 'body_too_large',
+  message:
+    'What this would write is larger than Kafka takes (max.message.bytes of the topic): say less at once',
+})
 
 /** Faults of no request by itself have a code of their own: another record stands in the way. */
 function conflict(errors: readonly Fault[]): Answer | undefined {

@@ -1,14 +1,16 @@
-import ms, { type StringValue } from 'ms'
 import type { Range } from '../../kafka/range.ts'
 import type { Replay } from '../../schemas/task.ts'
-import { DELIVERIES, DUE, EVENTS, rungTopic, TASKS } from '../../schemas/topics.ts'
+import { DELIVERIES, DUE, EVENTS, isRung, rungDelay, TASKS } from '../../schemas/topics.ts'
 import { topicOf } from '../replays/make.ts'
 
 /** A topic that a consumer group of this system reads. */
 export type Reading = {
   group: string
   topic: string
-  /** Of a rung: its records are due so long after they were written, and nobody is late with them before. Else 0. */
+  /**
+   * Of a rung: its records are due so long after they were written, and nobody is late with them before. Else 0, as of one whose name says
+   * none: they are taken for due at once, as the deliverer goes by what they say themselves.
+   */
   delayMs: number
   /** How many offsets before the end no record has: transactions end with a marker, which no consumer commits. */
   markers: 0 | 1
@@ -34,7 +36,7 @@ export function readings(
     { ...ordinary, group: 'deliverer.due', topic: DUE },
     ...topics
       .filter(isRung)
-      .map((topic) => ({ ...ordinary, group: 'deliverer.rungs', topic, delayMs: delayOf(topic) }))
+      .map((topic) => ({ ...ordinary, group: 'deliverer.rungs', topic, delayMs: rungDelay(topic) }))
       .toSorted((a, b) => a.delayMs - b.delayMs),
     { ...ordinary, group: 'control.tasks', topic: TASKS, markers: 1 },
     ...[...replays]
@@ -47,14 +49,4 @@ export function readings(
       })),
   ]
   return all.filter(({ topic }) => topics.includes(topic))
-}
-
-const RUNG = rungTopic('')
-const isRung = (topic: string) => topic.startsWith(RUNG)
-
-/** 0 for a name that says none: its records are taken for due at once, as the deliverer goes by what they say themselves. */
-function delayOf(rung: string): number {
-  const name = rung.slice(RUNG.length)
-  // what is no duration gives NaN, whatever the type says
-  return (name && ms(name as StringValue)) || 0
 }

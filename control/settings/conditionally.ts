@@ -1,5 +1,6 @@
 import type { FencedWriter } from '../../kafka/fenced.ts'
 import type { OutRecord } from '../../kafka/produce.ts'
+import { isTooLarge } from '../../kafka/record-fault.ts'
 import type { Table } from '../../kafka/table.ts'
 import type { Logger } from '../../log.ts'
 import type { Refusal } from '../http/refusal.ts'
@@ -23,7 +24,8 @@ const PATIENCE_MS = 10_000
 
 /**
  * Decides on the newest that there is and writes what comes of it; resolves when Kafka has acknowledged it and this process shows
- * it. `unavailable`: Kafka did not answer in time, and the write may or may not have happened.
+ * it. `unavailable`: Kafka did not answer in time, and the write may or may not have happened. What makes a
+ * record larger than Kafka takes is refused.
  */
 export async function conditionally<D extends object>(
   conditions: Conditions,
@@ -54,6 +56,7 @@ async function attempt<D extends object>(
     if ('unavailable' in written) throw written.unavailable
     return outcome
   } catch (err) {
+    if (isTooLarge(err)) return { refusal: { code: 'too_large' } }
     log.warn({ err }, 'what a client asked for may not have been written')
     return 'unavailable'
   }

@@ -29,6 +29,8 @@ export type DuplicatesOptions = {
   windowMs: number
   /** Told when a partition's window is loaded, or has not been within the time that routing waits for it. */
   onLoad: (outcome: 'loaded' | 'late') => void
+  /** So long routing waits for a window at most: two seconds unless told. */
+  waitMs?: number
   log: Logger
 }
 
@@ -40,7 +42,7 @@ type Kept = Remembered & { window: Window; mayRoute: boolean }
 
 /** The windows of the partitions that this process routes. They survive it in `router.seen` (ARCHITECTURE, "Duplicates"). */
 export function createDuplicates(options: DuplicatesOptions): Duplicates {
-  const { reader, producer, windowMs, onLoad, log } = options
+  const { reader, producer, windowMs, onLoad, log, waitMs = WAIT_MS } = options
   const kept = new Map<number, Kept>()
 
   function remember(partition: number): Kept {
@@ -85,7 +87,7 @@ export function createDuplicates(options: DuplicatesOptions): Duplicates {
       mine.mayRoute = true
       onLoad('late')
       log.warn({ partition }, 'routing goes on before the ids routed before are loaded: duplicates may pass')
-    }, WAIT_MS)
+    }, waitMs)
     await recall(partition, mine, bounds)
     clearTimeout(limit)
     if (!isWanted()) return

@@ -2,7 +2,7 @@ import { unpack } from './packing.ts'
 import type { Window } from './window.ts'
 
 /** In records: bounds what is read in vain. */
-const MAX_STEP = 4_096
+const MAX_STEP = 32_768
 
 export type LoadOptions = {
   /** The partition's first offset in `router.seen`, and the one behind its last. */

@@ -1,7 +1,7 @@
 import type { Entry } from './window.ts'
 
-/** More make a record of their own. */
-export const MAX_ENTRIES = 500
+/** More make a record of their own: few enough that under load no event waits long to be settled. */
+export const MAX_ENTRIES = 64
 
 const VERSION = 1
 /** Version, and of each entry two numbers of at most 8 bytes and the hash. */

@@ -316,9 +316,12 @@ describe('any settings', () => {
           for (const each of collections) expect(memory.settings[each].size).toBe(wanted[each].length)
       },
     )
-    await fc.assert(property, { numRuns: 30 })
+    // one that is refused by nobody, makes one and removes one: of any thirty maybe none does
+    const source = (id: string) => ({ id, name: id, writeKey: `write-key-${id}`, enabled: true })
+    const of = (id: string) => ({ sources: [source(id)], destinations: [], audiences: [], traits: [] })
+    await fc.assert(property, { numRuns: 30, examples: [[of('a'), of('b'), [...COLLECTIONS], true]] })
     expect(Math.min(...Object.values(cases))).toBeGreaterThan(0)
-  }, 30_000)
+  })
 
   test('exported and applied change nothing', async () => {
     const memory = control()
@@ -333,7 +336,7 @@ describe('any settings', () => {
       }),
       { numRuns: 15 },
     )
-  }, 30_000)
+  })
 
   test('are exported without a secret in clear', async () => {
     const memory = control({ sources: [shop], destinations: [crm] })

@@ -137,3 +137,22 @@ test('when attempts or dead letters have not been read for a while, nothing old 
     expect((await stream).text).toContain('event: unavailable\ndata: {"event":"health"}')
   }
 })
+
+test.each([
+  ['while it is followed', true],
+  ['before the start', false],
+])('what a clock that is ahead tells %s is of now: the next answer is newer', async (_, isFollowed) => {
+  const ahead = Array.from({ length: 5 }, () => failed({ startedAt: now + 600_000 }))
+  const health = isFollowed ? held(ahead) : held([], ahead)
+  health.died({ destinationId: 'crm', time: now + 600_000 })
+  const endpoint = async () => (await ask(health, '/api/destinations/crm/health')).json.endpoints[0]
+  expect(await endpoint()).toMatchObject({
+    breaker: 'open',
+    since: expect.stringMatching(/^2026-01-02T03:04:05/),
+    lastError: { at: '2026-01-02T03:04:05.678Z' },
+  })
+  const { json } = await ask(health, '/api/destinations/crm/health')
+  expect(json.now).toMatchObject({ retry: 5, dead: 1 })
+  health.attempt(anAttempt({ startedAt: now, durationMs: 20 }))
+  expect(await endpoint()).toMatchObject({ breaker: 'closed' })
+})

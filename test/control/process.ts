@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { spawnTied } from '../../local/tied.ts'
+import { NODE_FLAGS } from '../helpers/node-flags.ts'
 import { planted } from '../helpers/planted.ts'
 import { until } from '../helpers/until.ts'
 
@@ -37,7 +38,7 @@ export function startControl({ kafkaBrokers, registryUrl, topicPrefix, key, sett
   }
   planted.settings(env)
   const child = spawnTied(process.execPath, {
-    args: [MAIN],
+    args: [...NODE_FLAGS, MAIN],
     env,
     onLine(line) {
       lines.push(line)
@@ -48,7 +49,7 @@ export function startControl({ kafkaBrokers, registryUrl, topicPrefix, key, sett
   /** Its address, when it serves. */
   async function ready(): Promise<string> {
     const line = await until(() => lines.find((each) => each.includes('control ready')), {
-      timeout: 30_000,
+      timeout: 90_000,
       message: () => `control ready:\n${lines.join('\n')}`,
     })
     return JSON.parse(line).url

@@ -116,7 +116,8 @@ describe('a name server that', () => {
     await expect(where('crm.example')).rejects.toMatchObject({ code: 'ETIMEOUT' })
     const took = performance.now() - start
     expect(took).toBeGreaterThanOrEqual(299)
-    expect(took).toBeLessThan(900)
+    // c-ares's own limits are 7 s
+    expect(took).toBeLessThan(5_000)
   })
 
   test('never answers for one family delays the other a little', async () => {

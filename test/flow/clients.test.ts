@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { EVENTS } from '../../schemas/topics.ts'
+import { DELIVERIES, EVENTS } from '../../schemas/topics.ts'
 import { buildGoLibrary, type ClientLibrary, nodeLibrary } from '../helpers/client-libraries.ts'
-import { readEach } from '../helpers/cluster.ts'
-import { type Receiver, startReceiver, withoutRetries } from '../helpers/receiver.ts'
+import { ended, readEach } from '../helpers/cluster.ts'
+import { postedAgain, type Receiver, startReceiver, withoutRetries } from '../helpers/receiver.ts'
 import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
@@ -29,13 +29,21 @@ beforeAll(async () => {
     await sluice.send([{ type: 'track', userId: 'first', event: 'First' }], `${id}-write-key`)
   }
   await sluice.destination('crm', [`${receiver.url}/`])
-}, 120_000)
+}, 240_000)
 afterAll(async () => {
   await sluice?.close()
   await Promise.all([receiver?.close(), go?.close()])
 })
 
 const endpoint = () => `${sluice.ingest}/v1/batch`
+
+async function count(topic: string): Promise<number> {
+  let records = 0
+  await readEach(sluice.connection, topic, () => {
+    records += 1
+  })
+  return records
+}
 
 /** How often each id is there. */
 function counted(ids: Iterable<string>): { ids: number; most: number } {
@@ -44,43 +52,49 @@ function counted(ids: Iterable<string>): { ids: number; most: number } {
   return { ids: times.size, most: Math.max(0, ...new Set(times.values())) }
 }
 
-async function ended(topic = EVENTS): Promise<number> {
-  const admin = sluice.connection.kafka.admin()
-  await admin.connect()
-  const ends = await admin.fetchTopicOffsets(sluice.connection.named(topic))
-  await admin.disconnect()
-  return ends.reduce((sum, { high }) => sum + Number(high), 0)
-}
-
 describe.each(['node', 'go'] as const)('the %s library', (name) => {
-  test(`brings ${MANY.toLocaleString('en-US')} calls of eight producers, none lost and none twice, in bounded memory`, async () => {
+  test(`brings ${MANY.toLocaleString('en-US')} calls of eight producers, none lost, and none twice unless it is sent again, in bounded memory`, async () => {
     const library = libraries[name]()
     const calls = { endpoint: endpoint(), writeKey: `many-${name}-write-key`, count: MANY, maxQueue: 10_000 }
-    const { refused, lost, maxRss } = await library.produce(calls)
+    let isSentAgain = false
+    const onAgain = () => {
+      isSentAgain = true
+    }
+    const { refused, lost, maxRss } = await library.produce({ ...calls, onAgain })
     expect([refused, lost]).toEqual([0, 0])
     expect(maxRss).toBeLessThan(256 * MB)
     const ids: string[] = []
     await readEach(sluice.connection, EVENTS, ({ key, headers }) => {
       if (key.startsWith(`many-${name}/user-`)) ids.push(headers.messageId ?? '')
     })
-    expect(counted(ids)).toEqual({ ids: MANY, most: 1 })
+    const { ids: found, most } = counted(ids)
+    expect(found).toBe(MANY)
+    // a library sends again what is not answered in time, as on a machine that stands still
+    expect(isSentAgain || most === 1).toBe(true)
   }, 300_000)
 
   test('brings each call exactly once when ingest is killed and started again in the middle', async () => {
-    const before = await ended()
+    const before = await ended(sluice.connection, EVENTS)
+    const routedBefore = await count(DELIVERIES)
     const library = libraries[name]()
     const { promise: secondHalf, resolve: goOn } = Promise.withResolvers<void>()
+    const { promise: again, resolve: onAgain } = Promise.withResolvers<void>()
     const calls = { endpoint: endpoint(), writeKey: 'shop-write-key', count: FORWARDED, maxQueue: 1_000 }
-    const producing = library.produce({ ...calls, secondHalf })
-    await until(async () => (await ended()) > before + FORWARDED / 4, { timeout: 20_000 })
+    const producing = library.produce({ ...calls, secondHalf, onAgain })
+    await until(async () => (await ended(sluice.connection, EVENTS)) > before + FORWARDED / 4)
     await sluice.kill('ingest')
     goOn()
+    await again
     await sluice.start('ingest')
     expect(await producing).toMatchObject({ refused: 0, lost: 0 })
     const arrived = () =>
       withoutRetries(receiver.arrivals).map(({ headers }) => String(headers['x-message-id']))
     const own = () => arrived().filter((id) => id.startsWith(`${name}-`))
-    await until(() => counted(own()).ids >= FORWARDED, { timeout: 40_000 })
+    // some seconds, where the machine has nothing else to do
+    await until(() => counted(own()).ids >= FORWARDED, { timeout: 300_000 })
+    expect(postedAgain(receiver.arrivals)).toEqual([])
     expect(counted(own())).toEqual({ ids: FORWARDED, most: 1 })
-  })
+    // one that is routed twice would look like one that is posted twice
+    expect((await count(DELIVERIES)) - routedBefore).toBe(FORWARDED)
+  }, 600_000)
 })

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { get } from 'node:http'
+import { json } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readConfig } from '../../config.ts'
 import { createProducer, type Producer } from '../../kafka/produce.ts'
@@ -71,7 +74,7 @@ async function events(query: string): Promise<Answer> {
   return body as Answer
 }
 
-/** All pages. */
+/** All pages: each is searched for three seconds at most, and may have nothing. */
 async function all(query: string): Promise<Item[]> {
   const items: Item[] = []
   for (let next: string | null = ''; next !== null; ) {
@@ -140,7 +143,7 @@ test('an event is found by its id: where it goes and why not, and what became of
 })
 
 test('of one destination alone, also one that is not connected', async () => {
-  const [item] = (await events('messageId=first&destinationId=elsewhere')).items
+  const [item] = await all('messageId=first&destinationId=elsewhere')
   expect(item?.destinations).toMatchObject([{ destinationId: 'elsewhere', routed: false, reason: 'source' }])
 })
 
@@ -149,9 +152,9 @@ test('what its call turned off is said, and what was rejected', async () => {
     track('not-to-us', { integrations: { Webhooks: false } }),
     { type: 'track', userId: 'u1', messageId: 'nameless' },
   ])
-  const [off] = (await events('messageId=not-to-us')).items
+  const [off] = await all('messageId=not-to-us')
   expect(off?.destinations.map(({ reason }) => reason)).toEqual(Array(4).fill('integrations'))
-  expect((await events('messageId=nameless')).items).toMatchObject([
+  expect(await all('messageId=nameless')).toMatchObject([
     {
       messageId: 'nameless',
       userId: 'u1',
@@ -166,11 +169,9 @@ test('what its call turned off is said, and what was rejected', async () => {
 test('by the id of a delivery: of one that is known by its attempts, and of one that must be computed', async () => {
   const id = (messageId: string, destination = 'crm') =>
     deliveryId(destination, { sourceId: 'shop', messageId })
-  expect((await events(`deliveryId=${id('first')}`)).items).toMatchObject([{ messageId: 'first' }])
-  expect((await events(`deliveryId=${id('not-to-us', 'pages')}`)).items).toMatchObject([
-    { messageId: 'not-to-us' },
-  ])
-  expect((await events(`deliveryId=${id('first', 'nowhere')}`)).items).toEqual([])
+  expect(await all(`deliveryId=${id('first')}`)).toMatchObject([{ messageId: 'first' }])
+  expect(await all(`deliveryId=${id('not-to-us', 'pages')}`)).toMatchObject([{ messageId: 'not-to-us' }])
+  expect(await all(`deliveryId=${id('first', 'nowhere')}`)).toEqual([])
 })
 
 test('by user: accepted and rejected calls of all sources or one, newest first, in pages', async () => {
@@ -187,7 +188,7 @@ test('by user: accepted and rejected calls of all sources or one, newest first, 
   expect(found[3]?.messageId).toBe('first')
   expect((await all('userId=u1&sourceId=app')).map(({ messageId }) => messageId)).toEqual(['by-app'])
   expect((await all('anonymousId=a1')).map(({ messageId }) => messageId)).toEqual(['anon'])
-  expect((await events('')).items.map(({ messageId }) => messageId)[0]).toBe('anon')
+  expect((await all('')).map(({ messageId }) => messageId)[0]).toBe('anon')
 })
 
 test('when a delivery is given up that is said', async () => {
@@ -201,7 +202,7 @@ test('when a delivery is given up that is said', async () => {
   const record = { topic: DEAD, key: 'crm/u1', value: deliveries.encode(deadOne) }
   expect(await producer.produce([record])).toBe('acked')
   const crm = await until(async () => {
-    const [item] = (await events('messageId=gone&destinationId=crm')).items
+    const [item] = await all('messageId=gone&destinationId=crm')
     return item?.destinations[0]?.state && item.destinations[0]
   })
   expect(crm).toMatchObject({ state: 'dead', dead: { reason: 'attempts_exhausted' }, routed: false })
@@ -232,25 +233,35 @@ test('among many, of any age, each is found once; a request reads a bounded part
     Array.from({ length: 12 }, (_, index) => `old-${(11 - index) * 1_000}`),
   )
   expect(await all('userId=rare&sourceId=old&limit=100')).toEqual(rare)
-  const some = await events('userId=many-3&limit=100')
-  expect(some.items).toHaveLength(100)
+  const some = await until(async () => {
+    const page = await events('userId=many-3&limit=100')
+    return page.items.length === 100 && page
+  })
   expect(some.next).not.toBeNull()
 })
 
 test('four searches are under way at once, more are told to come again', async () => {
   const headers = { authorization: `Bearer ${sluice.env.CONTROL_TOKEN}` }
-  // got would come again by itself
-  const ask = () => fetch(`${sluice.control}/api/events?messageId=first`, { headers })
-  const asked = await Promise.all(Array.from({ length: 12 }, ask))
-  const bodies = await Promise.all(asked.map((answer) => answer.json() as Promise<object>))
-  for (const [index, { status }] of asked.entries())
-    if (status === 200) expect(bodies[index]).toMatchObject({ items: [{ messageId: 'first' }] })
-    else expect([status, bodies[index]]).toMatchObject([429, { code: 'too_many_searches' }])
-  expect(new Set(asked.map(({ status }) => status))).toEqual(new Set([200, 429]))
+  function ask() {
+    const asking = get(`${sluice.control}/api/events?messageId=first`, { headers, agent: false })
+    const answered = once(asking, 'response').then(async ([answer]) => {
+      return { status: Number(answer.statusCode), body: await json(answer) }
+    })
+    return { sent: once(asking, 'finish'), answered }
+  }
+  // it finds all of them at once, however slowly they are asked
+  const goOn = sluice.freeze('control')
+  const asked = Array.from({ length: 12 }, ask)
+  await Promise.all(asked.map(({ sent }) => sent)).finally(goOn)
+  const answers = await Promise.all(asked.map(({ answered }) => answered))
+  for (const { status, body } of answers)
+    if (status !== 200) expect([status, body]).toMatchObject([429, { code: 'too_many_searches' }])
+    else if ((body as Answer).next === null) expect(body).toMatchObject({ items: [{ messageId: 'first' }] })
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]))
 })
 
 test('what became of it is known when its attempts are not held any more', async () => {
-  const before = await events('messageId=first')
+  const before = await all('messageId=first')
   const later = Array.from({ length: 11_000 }, (_, each) =>
     anAttempt({
       deliveryId: `filler-${each}`,
@@ -272,12 +283,12 @@ test('what became of it is known when its attempts are not held any more', async
     return (body.items as unknown[]).length === 1
   })
   expect((await sluice.api('get', 'attempts?messageId=first')).body).toMatchObject({ items: [] })
-  expect(await events('messageId=first')).toEqual(before)
+  expect(await all('messageId=first')).toEqual(before)
 })
 
 test('after a restart the same is found', async () => {
-  const before = await events('messageId=first')
+  const before = await all('messageId=first')
   await sluice.stop('control')
   await sluice.start('control')
-  expect(await events('messageId=first')).toEqual(before)
+  expect(await all('messageId=first')).toEqual(before)
 })

@@ -64,15 +64,18 @@ test('what is delivered, tried again and given up is counted as it happens; a br
   receiver.answerWith(503)
   const stream = await listen(`${sluice.control}/api/health/stream`, VIEW)
   await until(() => stream.of('health').length > 0 && stream.of('ingest').length > 0)
+  const began = performance.now()
   await send(10)
   const [good, bad] = await until(async () => {
     const found = [await health('good'), await health('bad')] as const
-    return sum(found[0], 'delivered') === 10 && found[1].endpoints[0]?.breaker !== 'closed' && found
+    const isOpen = /open$/.test(found[1].endpoints[0]?.breaker ?? '')
+    return sum(found[0], 'delivered') === 10 && isOpen && found
   })
   expect(good.endpoints).toMatchObject([
     { breaker: 'closed', lastError: null, lastDeliveredAt: expect.any(String) },
   ])
-  expect(good.now.p50).toBeLessThan(1_000)
+  // told to within an eighth
+  expect(good.now.p50).toBeLessThan((performance.now() - began) * 1.125 + 1)
   expect(sum(bad, 'retry')).toBeGreaterThanOrEqual(5)
   expect(bad.endpoints).toMatchObject([
     {
@@ -90,9 +93,11 @@ test('what is delivered, tried again and given up is counted as it happens; a br
     ['good', true],
     ['bad', false],
   ])
-  const last = () => stream.of('health').at(-1) as unknown as Overview
-  await until(() => last().items.find(({ destinationId }) => destinationId === 'good')?.delivered === 10)
-  await until(() => Number(stream.of('ingest').at(-1)?.perSecond) > 0)
+  // once: with the minute, or the ten seconds, they go again
+  const told = () => stream.of('health') as unknown as Overview[]
+  const isGood = (item: Overview['items'][number]) => item.destinationId === 'good' && item.delivered === 10
+  await until(() => told().some((each) => each.items.some(isGood)))
+  await until(() => stream.of('ingest').some(({ perSecond }) => Number(perSecond) > 0))
 })
 
 test('what came in is told by the minute', async () => {
@@ -110,13 +115,10 @@ test('what came in is told by the minute', async () => {
 
 test('when the endpoint answers again its breaker closes, and the last error stays to be seen', async () => {
   receiver.answerWith(200)
-  const bad = await until(
-    async () => {
-      const found = await health('bad')
-      return found.endpoints[0]?.breaker === 'closed' && sum(found, 'delivered') > 0 && found
-    },
-    { timeout: 30_000 },
-  )
+  const bad = await until(async () => {
+    const found = await health('bad')
+    return found.endpoints[0]?.breaker === 'closed' && sum(found, 'delivered') > 0 && found
+  })
   expect(bad.endpoints[0]).toMatchObject({ lastError: { status: 503 }, lastDeliveredAt: expect.any(String) })
 })
 
@@ -124,7 +126,7 @@ test('deliveries that are given up are counted', async () => {
   const before = sum(await health('bad'), 'dead')
   receiver.answerWith(500)
   await send(1)
-  await until(async () => sum(await health('bad'), 'dead') > before, { timeout: 20_000 })
+  await until(async () => sum(await health('bad'), 'dead') > before)
 })
 
 test('after a restart the same is told, of the log that is kept, and of the hour before', async () => {
@@ -139,9 +141,12 @@ test('after a restart the same is told, of the log that is kept, and of the hour
     return sum(found, 'delivered') === sent && found
   })
   expect(after.endpoints).toEqual(before.endpoints)
-  const { body } = await sluice.api('get', 'ingest')
-  const minutes = body.minutes as { calls: number }[]
-  expect(minutes.reduce((count, { calls }) => count + calls, 0)).toBe(sent)
+  // events and attempts are read side by side
+  await until(async () => {
+    const { body } = await sluice.api('get', 'ingest')
+    const minutes = body.minutes as { calls: number }[]
+    return minutes.reduce((count, { calls }) => count + calls, 0) === sent
+  })
 })
 
 test('how far groups are behind is told as it changes, until the process ends', async () => {
@@ -151,5 +156,5 @@ test('how far groups are behind is told as it changes, until the process ends', 
     expect.arrayContaining([expect.objectContaining({ group: 'router', topic: 'events' })]),
   )
   expect(await sluice.stop('control')).toBe(0)
-  expect(stream.hasEnded()).toBe(true)
+  await until(stream.hasEnded)
 })

@@ -1,11 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
-import { connect } from '../../kafka/client.ts'
+import { connect as openSocket } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest'
+import { type Connection, connect } from '../../kafka/client.ts'
 import { createLog } from '../../log.ts'
-import { MEMBERS } from '../../schemas/topics.ts'
+import { MEMBERS, UPLOADS } from '../../schemas/topics.ts'
 import { ADMIN, type Control, startControl } from '../control/process.ts'
 import { rawTopic } from '../control/topic.ts'
+import { head } from '../control/wire.ts'
 import { type OwnBroker, startOwnBroker } from '../helpers/broker.ts'
+import { ended } from '../helpers/cluster.ts'
 import { until } from '../helpers/until.ts'
 
 const topicPrefix = `t${randomUUID().slice(0, 8)}.`
@@ -46,15 +50,18 @@ async function put(id: string, members: string | ReadableStream<Uint8Array>) {
 
 const users = (count: number) => Array.from({ length: count }, (_, user) => `user-${user}\n`).join('')
 
-/** Keys of the topic of members that belong to an audience. */
-async function kept(id: string): Promise<number> {
+function connection(): Connection {
   const log = createLog({ role: 'start', level: 'silent' })
   const brokers = broker.now.brokers.split(',')
-  const connection = connect(
+  return connect(
     { brokers, ssl: false, sasl: undefined, topicPrefix, partitions: 4, replication: 1 },
     { clientId: 'test', log },
   )
-  const keys = [...(await rawTopic(connection, MEMBERS)).keys()]
+}
+
+/** Keys of the topic of members that belong to an audience. */
+async function kept(id: string): Promise<number> {
+  const keys = [...(await rawTopic(connection(), MEMBERS)).keys()]
   return keys.filter((key) => key.startsWith(`${id}/`)).length
 }
 
@@ -73,7 +80,7 @@ test('an audience that is removed while its users are told of ends that, and not
     const id = `gone-${times}`
     await made(id)
     const uploading = put(id, users(MANY * times))
-    await until(async () => (await kept(id)) > 0, { timeout: 20_000 })
+    await until(async () => (await kept(id)) > 0)
     expect(await control.ask('DELETE', `/api/audiences/${id}`)).toMatchObject({ status: 204 })
     const sync = `/api/syncs/${(await uploading).json.id}`
     const state = async () => (await control.ask('GET', sync)).json.state
@@ -85,14 +92,46 @@ test('an audience that is removed while its users are told of ends that, and not
   expect(await kept('a')).toBe(2_000)
 })
 
+test.each(['identity', 'gzip'])(
+  'with a wrong line it is answered at once, and its connection takes the next request: %s',
+  async (encoding) => {
+    await made(`wrong-${encoding}`)
+    const lines = Buffer.from(
+      `{"of":"another type"}\n${Array.from({ length: 100_000 }, randomUUID).join('\n')}`,
+    )
+    const body = encoding === 'gzip' ? gzipSync(lines) : lines
+    const { hostname, port } = new URL(await control.ready())
+    const socket = openSocket(Number(port), hostname)
+    onTestFinished(() => void socket.destroy())
+    let answers = ''
+    socket.on('data', (chunk) => {
+      answers += chunk
+    })
+    const headers = {
+      Authorization: `Bearer ${ADMIN}`,
+      'Content-Type': 'text/plain',
+      'Content-Encoding': encoding,
+      'Content-Length': String(body.length),
+    }
+    socket.write(head(`PUT /api/audiences/wrong-${encoding}/members HTTP/1.1`, headers))
+    socket.write(body.subarray(0, 100_000))
+    await until(() => answers.includes('"invalid_line"'))
+    socket.write(body.subarray(100_000))
+    socket.write(head('GET /livez HTTP/1.1'))
+    await until(() => answers.includes('HTTP/1.1 200 OK'))
+  },
+)
+
 test('while Kafka is away an upload and a change of members answer 503 in time, and are taken again afterwards', async () => {
   await made('late')
   const { readable, writable } = new TransformStream<Uint8Array>()
   const writer = writable.getWriter()
+  const before = await ended(connection(), UPLOADS)
   const begun = put('late', readable)
-  await writer.write(Buffer.from(users(1_000)))
-  // it is under way
-  await until(async () => (await put('late', 'u\n')).json.code === 'sync_running')
+  // so much that a part of it is in Kafka before it ends
+  await writer.write(Buffer.from(users(50_000)))
+  await until(async () => (await ended(connection(), UPLOADS)) > before)
+  expect((await put('late', 'u\n')).json.code).toBe('sync_running')
   process.kill(broker.now.pid, 'SIGSTOP')
   try {
     const began = performance.now()

@@ -13,8 +13,8 @@ import { type Receiver, startReceiver } from '../helpers/receiver.ts'
 import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
-/** Long enough to change settings while a delivery waits on it. */
-const RUNG = '2s'
+/** Long enough to change settings while a delivery waits on it, on a slow machine too. */
+const RUNG = '5s'
 /** So long that what is moved from it was not waited for. */
 const LONG_RUNG = '1h'
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { EVENTS, REJECTED } from '../../schemas/topics.ts'
 import { type Control, startControl } from '../control/process.ts'
@@ -61,15 +62,16 @@ const keysIn = async (topic: string) => (await readAll(system.connection, topic)
 describe('a rate limit', () => {
   test('holds from when it is set; who waits as told passes; it is gone from when it is removed', async () => {
     expect((await batch(...Array(100).fill('early'))).status).toBe(200)
-    await shop({ rateLimit: { perSecond: 5, burst: 5 } })
+    // a batch leaves a debt of some seconds: what a slow machine takes for the next call does not pay it
+    await shop({ rateLimit: { perSecond: 1, burst: 1 } })
     onTestFinished(() => shop({}))
     await soon('the limit holds', async () => (await batch(...Array(10).fill('limited'))).status === 429)
     const refused = await identify('over-the-limit')
     expect(refused).toMatchObject({ status: 429, json: { code: 'rate_limited' } })
     expect(Number(refused.retryAfter)).toBeGreaterThanOrEqual(1)
-    expect(Number(refused.retryAfter)).toBeLessThanOrEqual(3)
-    const passes = async () => (await batch(...Array(1_000).fill('waited'))).status === 200
-    await until(passes, { timeout: Number(refused.retryAfter) * 1000 + 500, message: 'it passes' })
+    expect(Number(refused.retryAfter)).toBeLessThanOrEqual(10)
+    await sleep(Number(refused.retryAfter) * 1_000)
+    expect((await batch(...Array(1_000).fill('waited'))).status).toBe(200)
     // the batch has left a debt
     expect(Number((await identify('over-the-limit')).retryAfter)).toBeGreaterThan(100)
     await shop({})

@@ -19,7 +19,9 @@ import {
 } from '../helpers/answers.ts'
 import { ownBroker } from '../helpers/broker.ts'
 import { closing, connection, readAll } from '../helpers/cluster.ts'
+import { collectGarbage } from '../helpers/garbage.ts'
 import { until } from '../helpers/until.ts'
+import { aTracer } from '../trace/collected.ts'
 
 type Record = Taken<Buffer>
 
@@ -65,27 +67,55 @@ async function committed(kafka: Connection): Promise<Map<number, number>> {
 
 const number = (record: Record) => Number(record.value)
 
+test('what a record says is not kept by what ends it', async () => {
+  const kafka = await connection([{ name: 'work' }])
+  const producer = closing(await createProducer(kafka))
+  const ends: Pick<Record, 'settle' | 'release' | 'park' | 'owned'>[] = []
+  const values: WeakRef<Buffer>[] = []
+  const consumer = await start(kafka, producer, ({ settle, release, park, owned, value }) => {
+    ends.push({ settle, release, park, owned })
+    values.push(new WeakRef(value))
+    return undefined
+  })
+  closing(consumer)
+  await fill(producer, 0, 3)
+  await until(() => {
+    collectGarbage()
+    return values.length === 3 && values.every((value) => value.deref() === undefined)
+  })
+  for (const { settle } of ends) settle()
+  await until(() => consumer.loads().every(({ unsettled }) => unsettled === 0))
+})
+
 test('a partition that is held does not hold the others, and goes on when its time has come', async () => {
   const kafka = await connection([{}])
   const producer = closing(await createProducer(kafka))
   await fill(producer, 0, 400)
   const seen: Record[] = []
-  let holdUntil = Number.POSITIVE_INFINITY
+  /** Each time that it was held, until when; and when it came again after that. */
+  const held: number[] = []
+  const cameAgain: number[] = []
+  let isHeld = true
   closing(
     await start(kafka, producer, (record) => {
       if (record.partition === 0) {
-        if (holdUntil === Number.POSITIVE_INFINITY) holdUntil = Date.now() + 2_500
-        if (Date.now() < holdUntil) return { holdUntil }
+        if (held.length > cameAgain.length) cameAgain.push(Date.now())
+        if (isHeld) {
+          held.push(Date.now() + 300)
+          return { holdUntil: Date.now() + 300 }
+        }
       }
       seen.push(record)
       record.settle()
       return
     }),
   )
-  await until(() => new Set(seen.map(({ partition }) => partition)).size === 3)
+  await until(() => held.length > 2 && new Set(seen.map(({ partition }) => partition)).size === 3)
   expect(seen.some(({ partition }) => partition === 0)).toBe(false)
+  isHeld = false
   await until(() => seen.length === 400)
-  expect(Date.now()).toBeGreaterThanOrEqual(holdUntil)
+  expect(cameAgain).toHaveLength(held.length)
+  expect(cameAgain.filter((at, time) => at < (held[time] ?? 0))).toEqual([])
 })
 
 test('commits only what is settled with all before it, and says what is settled behind', async () => {
@@ -156,6 +186,28 @@ test('a handler that throws a TypeError parks its record and the group goes on',
   expect(parked).toMatchObject({ key: 'k4', headers: { 'parked-topic': 'work', 'parked-offset': '4' } })
   expect(parked?.headers['parked-reason']).toContain('TypeError')
   expect(String(parked?.value)).toBe('4')
+})
+
+test('a record of which no trace can tell is parked, and the group goes on', async () => {
+  const kafka = await connection([{ partitions: 1 }])
+  const producer = closing(await createProducer(kafka))
+  await fill(producer, 0, 3)
+  const { tracer } = aTracer()
+  const describe = (value: Buffer) => {
+    if (String(value) === '1') throw new TypeError('cannot be described')
+    return {}
+  }
+  const seen: number[] = []
+  const handle: Handler<Buffer> = (record) => {
+    seen.push(number(record))
+    record.settle()
+    return undefined
+  }
+  closing(await start(kafka, producer, handle, { tracer, describe }))
+  await until(async () => (await committed(kafka)).get(0) === 3)
+  expect(seen).toEqual([0, 2])
+  const [parked] = await readAll(kafka, 'parked')
+  expect(parked?.headers).toMatchObject({ 'parked-offset': '1' })
 })
 
 test('what goes by who owns a partition is waited for before that is given away', async () => {
@@ -253,7 +305,7 @@ test('after a broker restart every record is handled, from where the commits wer
   })
   // what was committed before is not handled again
   expect(handled.filter((value) => value < 500)).toHaveLength(500)
-})
+}, 240_000)
 
 const rebalance = { key: HEARTBEAT, error: REBALANCE }
 const noCoordinator = { key: FIND_COORDINATOR, error: NO_COORDINATOR }

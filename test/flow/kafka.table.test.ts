@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Transaction } from 'kafkajs'
 import { expect, test } from 'vitest'
 import type { Connection } from '../../kafka/client.ts'
 import { createFencedWriter, type FencedWriter } from '../../kafka/fenced.ts'
 import { createProducer } from '../../kafka/produce.ts'
 import { openTable, type Table } from '../../kafka/table.ts'
-import { closing, connection } from '../helpers/cluster.ts'
+import { closing, connection, narrowTopic } from '../helpers/cluster.ts'
 import { until } from '../helpers/until.ts'
 
 const onFatal = (error: Error) => {
@@ -80,24 +82,52 @@ test('a write is shown by the own table when it is answered, and a refusal write
   expect(await writer.write(() => ({ refusal: 'taken' }))).toEqual({ ok: false, refusal: 'taken' })
 })
 
-test('of instances that write at once on the same condition one wins each time, and no write is lost', async () => {
-  const kafka = await connection([compacted])
-  const instances = await Promise.all([instance(kafka), instance(kafka), instance(kafka)])
-  const increment = ({ writer, count }: (typeof instances)[number]) =>
-    // no two writes have the same bytes, as sealed settings have not
-    writer.write(() => ({
-      records: [{ topic: 'settings', key: 'counter', value: `${count() + 1} ${randomUUID()}` }],
-    }))
-  let written = 0
-  for (let round = 0; round < 5; round++) {
-    const outcomes = await Promise.all(instances.map(increment))
-    written += outcomes.filter(({ ok }) => ok).length
+/** Each transaction takes so much longer than any chance between two tries would be, by itself. */
+const SLOW_MS = 300
+
+/** A connection whose transactions send as they are told. */
+function sending(from: Connection, sendBatch: (send: () => Sent) => Sent): Connection {
+  const kafka: typeof from.kafka = Object.create(from.kafka)
+  kafka.producer = (config) => {
+    const producer = from.kafka.producer(config)
+    const transaction = async () => {
+      const begun = await producer.transaction()
+      const sendsAsTold: Transaction['sendBatch'] = (batch) => sendBatch(() => begun.sendBatch(batch))
+      return { ...begun, sendBatch: sendsAsTold }
+    }
+    return { ...producer, transaction }
   }
-  expect(written).toBe(15)
-  await until(() => instances.every(({ count }) => count() === written), {
-    message: () => `${instances.map(({ count }) => count())} of ${written}`,
-  })
-})
+  return { ...from, kafka }
+}
+type Sent = ReturnType<Transaction['sendBatch']>
+
+/** As Kafka is for a client that is far from it, or short of CPU. */
+const slow = (from: Connection) => sending(from, (send) => sleep(SLOW_MS).then(send))
+
+test.each([
+  ['', (kafka: Connection) => kafka],
+  [', also where Kafka is slow', slow],
+])(
+  'of instances that write at once on the same condition one wins each time, and no write is lost%s',
+  async (_, as) => {
+    const kafka = as(await connection([compacted]))
+    const instances = await Promise.all([instance(kafka), instance(kafka), instance(kafka)])
+    const increment = ({ writer, count }: (typeof instances)[number]) =>
+      // no two writes have the same bytes, as sealed settings have not
+      writer.write(() => ({
+        records: [{ topic: 'settings', key: 'counter', value: `${count() + 1} ${randomUUID()}` }],
+      }))
+    let written = 0
+    for (let round = 0; round < 5; round++) {
+      const outcomes = await Promise.all(instances.map(increment))
+      written += outcomes.filter(({ ok }) => ok).length
+    }
+    expect(written).toBe(15)
+    await until(() => instances.every(({ count }) => count() === written), {
+      message: () => `${instances.map(({ count }) => count())} of ${written}`,
+    })
+  },
+)
 
 test('writes that wait are written together, each decided by what those before it come to', async () => {
   const kafka = await connection([compacted])
@@ -152,6 +182,68 @@ test('a decision that fails does so alone, and what is too large to be written w
   expect(outcomes.map(({ ok }) => ok)).toEqual([true, false, true, true])
   expect(outcomes[1]).toMatchObject({ unavailable: { message: 'no decision' } })
   expect([...table.entries()].map(([key]) => key)).toEqual(['a', 'b', 'c'])
+})
+
+test('what Kafka refuses is not tried again, and fails by itself: what waits behind it is written', async () => {
+  const kafka = await connection([compacted])
+  const { table, writer } = await instance(kafka)
+  let decided = 0
+  const refused = writer.write(() => {
+    decided += 1
+    return { records: [{ topic: 'settings', key: 'a', value: 'a'.repeat(2_000_000) }] }
+  })
+  const behind = writer.write(() => ({ records: [{ topic: 'settings', key: 'b', value: 'b' }] }))
+  expect(await refused).toMatchObject({ ok: false, unavailable: { type: 'MESSAGE_TOO_LARGE' } })
+  expect(await behind).toEqual({ ok: true })
+  expect([...table.entries()].map(([key]) => key)).toEqual(['b'])
+  // each write has five tries at least
+  expect(decided).toBeLessThan(5)
+})
+
+test('what Kafka refuses among others fails alone, and nothing is decided as if it were there', async () => {
+  const kafka = await connection([])
+  await narrowTopic(kafka, 'settings', 20_000)
+  const { table, writer } = await instance(kafka)
+  const put = (key: string, length: number) =>
+    writer.write(() => ({ records: [{ topic: 'settings', key, value: 'x'.repeat(length) }] }))
+  const looked = () => writer.write(() => ({ refusal: `large: ${table.get('large')?.length}` }))
+  // of two of them Kafka takes each, and not both in one batch
+  const outcomes = await Promise.all([
+    looked(),
+    put('a', 15_000),
+    put('b', 15_000),
+    looked(),
+    put('large', 30_000),
+    looked(),
+    put('c', 1),
+  ])
+  const refused = { ok: false, refusal: 'large: undefined' }
+  expect(outcomes).toEqual([
+    refused,
+    { ok: true },
+    { ok: true },
+    refused,
+    { ok: false, unavailable: expect.objectContaining({ type: 'MESSAGE_TOO_LARGE' }) },
+    refused,
+    { ok: true },
+  ])
+  expect([...table.entries()].map(([key]) => key).toSorted()).toEqual(['a', 'b', 'c'])
+})
+
+test('a writer that is closed tries no further', async () => {
+  let tries = 0
+  const kafka = sending(await connection([compacted]), async () => {
+    tries += 1
+    throw new Error('no')
+  })
+  const { writer } = await instance(kafka)
+  const written = writer.write(() => ({ records: [{ topic: 'settings', key: 'a', value: '1' }] }))
+  await until(() => tries > 2)
+  await writer.close()
+  // one can be under way
+  const most = tries + 1
+  expect(await written).toMatchObject({ ok: false, unavailable: expect.any(Error) })
+  expect(tries).toBeLessThanOrEqual(most)
 })
 
 async function endOf(kafka: Connection): Promise<number> {

@@ -10,9 +10,9 @@ import { NODE_FLAGS } from '../helpers/node-flags.ts'
 import { planted } from '../helpers/planted.ts'
 import { aReceiver } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
+import { anyLives, descendantsOf, isWatcher } from '../local/living.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const token = 'test-admin-token-0123456789'
 const configKey = Buffer.alloc(32, 3).toString('base64')
 const shop = { id: 'shop', name: 'Shop', writeKey: 'the-shops-own-key' }
 
@@ -32,11 +32,9 @@ async function aFolder() {
   onTestFinished(async () => void (await running?.kill()))
   return {
     ingest: `http://127.0.0.1:${env.INGEST_PORT}`,
-    api: got.extend({
-      prefixUrl: `http://127.0.0.1:${env.CONTROL_PORT}/api`,
-      headers: { authorization: `Bearer ${token}` },
-    }),
-    async start(): Promise<Tied> {
+    control: `http://127.0.0.1:${env.CONTROL_PORT}/api`,
+    /** @returns also the admin token that was made on the first start. */
+    async start(): Promise<{ running: Tied; token: string | undefined }> {
       const said: string[] = []
       // but for the token, which it shows
       planted.settings({ CONFIG_KEY: configKey })
@@ -48,7 +46,6 @@ async function aFolder() {
           ...outer,
           ...env,
           SLUICE_DATA: folder,
-          CONTROL_TOKEN: token,
           CONFIG_KEY: configKey,
           RETRY_LADDER: '500ms,1s,2s',
           PARTITIONS: '4',
@@ -58,19 +55,22 @@ async function aFolder() {
           planted.heard(line)
         },
       })
-      await until(() => said.includes('sluice ready'), {
-        timeout: 60_000,
+      await until(() => said.some((line) => line.includes('Ctrl-C ends all of it.')), {
+        // two JVMs and four processes, beside those of other tests
+        timeout: 120_000,
         message: () => `ready; it said:\n${said.slice(-20).join('\n')}`,
       })
-      return running
+      const [, token] = /^ +token +(\S+)/m.exec(said.join('\n')) ?? []
+      return { running, token }
     },
   }
 }
 
-test('killed with -9 in the middle of 10,000 accepted events and started again, each arrives', async () => {
+test('killed with -9 in the middle of 10,000 accepted events and started again, each arrives; Ctrl-C ends it in order and leaves nothing running', async () => {
   const receiver = await aReceiver()
-  const { start, ingest, api } = await aFolder()
+  const { start, ingest, control } = await aFolder()
   const first = await start()
+  const api = got.extend({ prefixUrl: control, headers: { authorization: `Bearer ${first.token}` } })
   await api.post('sources', { json: shop })
   const webhooks = [{ url: `${receiver.url}/switch` }]
   await api.post('destinations', { json: { id: 'crm', name: 'CRM', sourceIds: ['shop'], webhooks } })
@@ -94,13 +94,15 @@ test('killed with -9 in the middle of 10,000 accepted events and started again, 
   for (let batch = 20; batch < 100; batch++) await send(batch)
   expect(accepted).toHaveLength(10_000)
   await until(() => receiver.arrivals.some(({ status }) => status === undefined))
-  await first.kill()
+  await first.running.kill()
   receiver.answerWith(200)
   const before = arrived().size
   expect(before).toBeLessThan(10_000)
 
   // the settings are found again, and so is what was under way
-  await start()
+  const { running, token } = await start()
+  expect(token).toBe(first.token)
+  expect(await api('sources').text()).toContain('"shop"')
   await until(() => arrived().size === 10_000, {
     timeout: 60_000,
     message: () => `all arrived: ${arrived().size}`,
@@ -109,4 +111,16 @@ test('killed with -9 in the middle of 10,000 accepted events and started again, 
   // what is sent again is what was in flight, or settled since the last commit, and carries the same id
   expect(again).toBeLessThan(10_000)
   expect(new Set(receiver.arrivals.map(({ headers }) => headers['x-delivery-id'])).size).toBe(10_000)
-}, 150_000)
+
+  const pids = descendantsOf(running.pid)
+  expect(pids.length).toBeGreaterThanOrEqual(8)
+  const watchers = pids.filter(isWatcher)
+  const programs = pids.filter((pid) => !watchers.includes(pid))
+  expect(programs.length).toBeGreaterThanOrEqual(6)
+  process.kill(running.pid, 'SIGINT')
+  process.kill(running.pid, 'SIGINT') // npm passes on what the terminal has sent already
+  expect(await running.exited).toEqual({ code: 0, signal: null })
+  expect(anyLives(programs)).toBe(false)
+  // the last one has let go of all that it held, and may not have been removed by the system yet
+  await until(() => !anyLives(watchers), { message: 'no watcher is left' })
+}, 360_000)

@@ -20,7 +20,6 @@ beforeAll(async () => {
     RETRY_LADDER: '100ms',
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
-    OTEL_EXPORTER_OTLP_TIMEOUT: '500',
     OTEL_BSP_SCHEDULE_DELAY: '50',
     OTEL_BSP_MAX_QUEUE_SIZE: '256',
   })

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
@@ -31,6 +32,8 @@ export type Calls = {
   maxQueue: number
   /** The second half of the calls is made when this is. */
   secondHalf?: Promise<void>
+  /** Called when the library says that a batch is sent again: whether it was taken before is not known. */
+  onAgain: () => void
 }
 
 export const nodeLibrary: ClientLibrary = {
@@ -52,11 +55,13 @@ export async function buildGoLibrary(): Promise<ClientLibrary & { close(): Promi
 }
 
 async function produced(program: string, first: readonly string[], calls: Calls): Promise<Produced> {
-  const { endpoint, writeKey, count, maxQueue, secondHalf } = calls
+  const { endpoint, writeKey, count, maxQueue, secondHalf, onAgain } = calls
   const args = [...first, endpoint, writeKey, String(count), String(maxQueue)]
   const running = run(program, secondHalf ? [...args, 'gated'] : args, { cwd: folder, timeout: 600_000 })
+  const { stdin, stderr } = running.child
+  if (stderr) createInterface(stderr).on('line', (line) => line.includes('tried again') && onAgain())
   await secondHalf
-  running.child.stdin?.end('go on\n')
+  stdin?.end('go on\n')
   const { stdout } = await running
   return JSON.parse(stdout)
 }

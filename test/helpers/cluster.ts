@@ -34,6 +34,16 @@ export async function connection(
   return made
 }
 
+/** Makes a topic that refuses larger batches; from its beginning, as a broker follows a change of settings only some time after it. */
+export async function narrowTopic(on: Connection, name: string, maxBytes: number): Promise<void> {
+  const admin = on.kafka.admin()
+  await admin.connect()
+  const configEntries = [{ name: 'max.message.bytes', value: String(maxBytes) }]
+  const topic = { topic: on.named(name), numPartitions: 1, configEntries }
+  await admin.createTopics({ topics: [topic], waitForLeaders: true })
+  await admin.disconnect()
+}
+
 export type ReadRecord = {
   key: string
   value: Buffer
@@ -90,6 +100,15 @@ function recordOf({ key, value, headers, offset }: KafkaMessage, partition: numb
     offset: Number(offset),
     headers: Object.fromEntries(Object.entries(headers ?? {}).map(([name, text]) => [name, String(text)])),
   }
+}
+
+/** @returns how many records there have been of a topic; one of a transaction has a marker behind it. */
+export async function ended({ kafka, named }: Connection, topic: string): Promise<number> {
+  const admin = kafka.admin()
+  await admin.connect()
+  const ends = await admin.fetchTopicOffsets(named(topic))
+  await admin.disconnect()
+  return ends.reduce((sum, { high }) => sum + Number(high), 0)
 }
 
 /** @returns how many records a group has not committed. */

@@ -21,8 +21,6 @@ declare module 'vitest' {
     /** host:port list of the broker that this run uses: `inject('kafkaBrokers')`. */
     kafkaBrokers: string
     registryUrl: string
-    /** NODE_COMPILE_CACHE for processes of Sluice: their code is read and compiled once for the whole run. */
-    compileCache: string
   }
 }
 
@@ -31,21 +29,25 @@ export type TestKafka = { brokers: string; registryUrl: string; stop(): Promise<
 /** Vitest's globalSetup: one broker and one registry for the whole run, gone after it, also when it is killed. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const compileCache = await mkdtemp(join(tmpdir(), 'sluice-test-'))
+  // of the workers and all that they start: what processes run is read and compiled once
+  process.env.NODE_COMPILE_CACHE = compileCache
   const [found] = await Promise.all([findKafka(process.env), fill(compileCache)])
   project.provide('kafkaBrokers', found.brokers)
   project.provide('registryUrl', found.registryUrl)
-  project.provide('compileCache', compileCache)
   return async () => {
     await found.stop()
     await rm(compileCache, { recursive: true, force: true })
   }
 }
 
-/** Without settings a process ends as soon as it is loaded, and leaves what was compiled; one that is killed leaves nothing. */
+/** With wrong settings a process ends as soon as it is loaded, and leaves what was compiled; one that is killed leaves nothing. */
 async function fill(compileCache: string): Promise<void> {
   const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: compileCache }
-  for (const role of ROLES)
-    await spawnTied(process.execPath, { args: [...NODE_FLAGS, `${role}/main.ts`], env }).exited
+  for (const main of [
+    ...ROLES.map((role) => [`${role}/main.ts`]),
+    ['local/main.ts', '--nothing-of-the-kind'],
+  ])
+    await spawnTied(process.execPath, { args: [...NODE_FLAGS, ...main], env }).exited
 }
 
 /** In this order: what the environment names; Java and Maven; containers. @throws LocalFault naming the three. */

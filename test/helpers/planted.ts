@@ -7,6 +7,8 @@ export type Planted = {
   /** Takes the secrets out of a body for the control API. */
   given(body: unknown): void
   heard(text: string): void
+  /** Another test file of the same worker begins. */
+  forget(): void
   /** What held one. */
   leaks: readonly string[]
 }
@@ -43,6 +45,10 @@ export function createPlanted(): Planted {
     given,
     heard(text) {
       if (written.values().some((form) => text.includes(form))) leaks.push(text)
+    },
+    forget() {
+      written.clear()
+      leaks.length = 0
     },
     leaks,
   }

@@ -19,17 +19,33 @@ export type Receiver = {
 }
 
 /**
- * Without the further attempts at what has arrived before, which a receiver that is too slow for the deliverer gets; what is
- * delivered twice for another reason stays twice.
+ * Without the further attempts of a delivery, which a receiver that is too slow for the deliverer gets, and may read in another order;
+ * an attempt that comes twice stays twice.
  */
 export function withoutRetries(arrivals: readonly Arrival[]): Arrival[] {
-  const seen = new Set<unknown>()
-  return arrivals.filter(({ headers }) => {
-    const id = headers['x-delivery-id']
-    const isRetry = headers['x-attempt'] !== '1' && seen.has(id)
-    seen.add(id)
+  const attempts = new Map<unknown, Set<unknown>>()
+  return arrivals.filter(({ headers: { 'x-delivery-id': id, 'x-attempt': attempt } }) => {
+    const before = attempts.get(id)
+    const isRetry = before !== undefined && !before.has(attempt)
+    attempts.set(id, new Set(before).add(attempt))
     return !isRetry
   })
+}
+
+/** What `withoutRetries` leaves more than once: of each delivery the attempts that came, in their order. */
+export function postedAgain(arrivals: readonly Arrival[]): string[] {
+  const idOf = ({ headers }: Arrival) => String(headers['x-delivery-id'])
+  const left = Map.groupBy(withoutRetries(arrivals), idOf)
+  const all = Map.groupBy(arrivals, idOf)
+  return [...left]
+    .filter(([, { length }]) => length > 1)
+    .map(
+      ([id]) =>
+        `${id}: ${all
+          .get(id)
+          ?.map(({ headers }) => headers['x-attempt'])
+          .join(', ')}`,
+    )
 }
 
 /**

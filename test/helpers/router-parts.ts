@@ -97,6 +97,8 @@ async function aRouter(
     producer,
     windowMs: 3_600_000,
     onLoad: (outcome) => void routing.loads.push(outcome),
+    // else long, so that no busy machine routes before they are loaded
+    ...(!readsAfter && { waitMs: 60_000 }),
     log: kafka.log,
   })
   onTestFinished(duplicates.forget)

@@ -71,7 +71,7 @@ export async function startSystem(
     const child = spawnTied(process.execPath, {
       args: [...NODE_FLAGS, `${role}/main.ts`],
       cwd: root,
-      env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: inject('compileCache'), ...settings },
+      env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...settings },
       onLine: (line) => {
         said.push(line)
         planted.heard(line)
@@ -82,7 +82,8 @@ export async function startSystem(
     const ready = async () =>
       (await got(url, { throwHttpErrors: false, retry: { limit: 0 } })).statusCode === 200
     await until(ready, {
-      timeout: 30_000,
+      // four that start at once, beside five other workers on two cores, took more than 30 s
+      timeout: 90_000,
       message: () => `${role} is ready; it said:\n${said.slice(-20).join('\n')}`,
     })
     return child
@@ -128,6 +129,13 @@ export async function startSystem(
     })
     return { status: response.statusCode, body: response.body ? JSON.parse(response.body) : {} }
   }
+  /** Other processes follow the settings within a second. */
+  async function routerFollows(): Promise<void> {
+    const metrics = () => got(`http://127.0.0.1:${env.ROUTER_PORT}/metrics`, { retry: { limit: 0 } }).text()
+    const { items } = (await api('get', 'destinations?limit=1000')).body as { items: unknown[] }
+    await until(async () => (await metrics()).includes(`sluice_router_destinations ${items.length}\n`))
+  }
+
   await Promise.all(roles.map(start))
   await api('post', 'sources', { id: 'shop', name: 'Shop', writeKey: 'shop-write-key' })
   return {
@@ -152,12 +160,12 @@ export async function startSystem(
     api,
     async destination(id, webhooks, more = {}) {
       const json = { id, name: id, sourceIds: ['shop'], webhooks: webhooks.map((url) => ({ url })), ...more }
+      // one that was removed a moment ago would be counted in place of this one
+      await routerFollows()
       const { status, body } = await api('post', 'destinations', json)
       if (status !== 201) throw new Error(`destination ${id}: ${JSON.stringify(body)}`)
-      // other processes follow within a second; what is sent before that is not for it
-      const { items } = (await api('get', 'destinations?limit=1000')).body as { items: unknown[] }
-      const metrics = () => got(`http://127.0.0.1:${env.ROUTER_PORT}/metrics`, { retry: { limit: 0 } }).text()
-      await until(async () => (await metrics()).includes(`sluice_router_destinations ${items.length}\n`))
+      // what is sent before that is not for it
+      await routerFollows()
     },
     async send(calls, writeKey = 'shop-write-key') {
       const post = () =>

@@ -75,7 +75,12 @@ export async function startIngest({ env }: Pick<System, 'env'>): Promise<IngestP
   const INGEST_METRICS_PORT = String(await freePort()) // of each process its own
   const tied = spawnTied(process.execPath, {
     args: [...NODE_FLAGS, MAIN],
-    env: { PATH: process.env.PATH, ...env, INGEST_METRICS_PORT },
+    env: {
+      PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+      ...env,
+      INGEST_METRICS_PORT,
+    },
     onLine(line) {
       output.push(line)
       planted.heard(line)

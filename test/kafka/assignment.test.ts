@@ -43,13 +43,23 @@ function bookkeeping({ highWater = 400 } = {}) {
   return { assignment, paused, commits, state, told }
 }
 
+/** A partition that is this member's. */
+async function heldOf(
+  { held }: Pick<ReturnType<typeof createAssignment>, 'held'>,
+  partition: number,
+): Promise<Held> {
+  const found = await held('work', partition)
+  if (!found) throw new Error(`partition ${partition} is not held`)
+  return found
+}
+
 const take = (held: Held, from: number, to: number) => {
   for (let offset = from; offset < to; offset++) held.tracker.take(offset, 0)
 }
 
 test('a full partition whose records were released in a rebalance goes on once those that are taken again are settled', async () => {
   const { assignment, paused } = bookkeeping()
-  const held = await assignment.held('work', 0)
+  const held = await heldOf(assignment, 0)
   take(held, 0, 475)
   assignment.pauseIfFull(held)
   assignment.disown()
@@ -57,10 +67,27 @@ test('a full partition whose records were released in a rebalance goes on once t
   for (let offset = 40; offset < 475; offset++) held.tracker.release(offset)
   assignment.assign({ work: [0] })
 
-  take(await assignment.held('work', 0), 40, 135)
+  take(await heldOf(assignment, 0), 40, 135)
   assignment.pauseIfFull(held)
   for (let offset = 40; offset < 135; offset++) assignment.settle(held, offset)
   expect([...paused]).toEqual([])
+})
+
+test("of a partition that is another member's nothing is held, though a batch of it may still come", async () => {
+  const { assignment, told } = bookkeeping()
+  await heldOf(assignment, 0)
+  assignment.assign({ work: [1] })
+  expect(await assignment.held('work', 0)).toBeUndefined()
+  expect(told).toEqual(['gained 0', 'lost 0', 'gained 1'])
+})
+
+test('one that is kept is of another generation: what was fetched before is past', async () => {
+  const { assignment } = bookkeeping()
+  const held = await heldOf(assignment, 0)
+  const { generation } = held
+  assignment.assign({ work: [0] })
+  expect(await heldOf(assignment, 0)).toBe(held)
+  expect(held.generation).not.toBe(generation)
 })
 
 describe('a partition of which far more is settled ahead than a commit can tell', () => {
@@ -69,7 +96,7 @@ describe('a partition of which far more is settled ahead than a commit can tell'
 
   test('waits until what is in flight before that is settled', async () => {
     const { assignment, paused } = bookkeeping({ highWater: FAR * 2 })
-    const held = await assignment.held('work', 0)
+    const held = await heldOf(assignment, 0)
     take(held, 0, FAR)
     for (let offset = 1; offset < FAR; offset++) assignment.settle(held, offset)
     expect(assignment.pauseIfFull(held)).toBe(true)
@@ -79,7 +106,7 @@ describe('a partition of which far more is settled ahead than a commit can tell'
 
   test('does not wait for what was released: that has to be fetched again', async () => {
     const { assignment, paused } = bookkeeping({ highWater: FAR * 2 })
-    const held = await assignment.held('work', 0)
+    const held = await heldOf(assignment, 0)
     take(held, 0, FAR)
     for (let offset = 1; offset < FAR; offset++) assignment.settle(held, offset)
     held.tracker.release(0)
@@ -92,7 +119,7 @@ describe('a partition of which far more is settled ahead than a commit can tell'
 
   test('goes on when the last in flight is settled, though another was released before it', async () => {
     const { assignment, paused } = bookkeeping({ highWater: FAR * 2 })
-    const held = await assignment.held('work', 0)
+    const held = await heldOf(assignment, 0)
     take(held, 0, FAR)
     for (let offset = 2; offset < FAR; offset++) assignment.settle(held, offset)
     held.tracker.release(0)
@@ -105,12 +132,12 @@ describe('a partition of which far more is settled ahead than a commit can tell'
 
 test('a partition that others have worked on meanwhile is followed from where they are, and never committed back', async () => {
   const { assignment, commits, state } = bookkeeping()
-  const old = await assignment.held('work', 0)
+  const old = await heldOf(assignment, 0)
   take(old, 0, 100)
   state.committed = '1000'
   assignment.assign({ work: [0] })
   assignment.settle(old, 0)
-  const held = await assignment.held('work', 0)
+  const held = await heldOf(assignment, 0)
   take(held, 1_000, 1_002)
   assignment.settle(held, 1_000)
   await assignment.commit()
@@ -119,19 +146,19 @@ test('a partition that others have worked on meanwhile is followed from where th
 
 test('a partition that stays is committed again after a rebalance: the last commit may have been lost', async () => {
   const { assignment, commits } = bookkeeping()
-  const held = await assignment.held('work', 0)
+  const held = await heldOf(assignment, 0)
   take(held, 0, 3)
   assignment.settle(held, 0)
   await assignment.commit()
   assignment.assign({ work: [0] })
-  await assignment.held('work', 0)
+  await heldOf(assignment, 0)
   await assignment.commit()
   expect(commits.map(({ offset }) => offset)).toEqual(['1', '1'])
 })
 
 test('nothing is thrown while the consumer restarts and can be neither paused nor resumed', async () => {
   const { assignment, state } = bookkeeping({ highWater: 2 })
-  const held = await assignment.held('work', 0)
+  const held = await heldOf(assignment, 0)
   take(held, 0, 3)
   assignment.pauseIfFull(held)
   state.restarting = true
@@ -142,11 +169,11 @@ test('nothing is thrown while the consumer restarts and can be neither paused no
 
 test('who had a partition before it was lost and came again does not pause it any more', async () => {
   const { assignment, paused } = bookkeeping({ highWater: 2 })
-  const old = await assignment.held('work', 0)
+  const old = await heldOf(assignment, 0)
   take(old, 0, 3)
   assignment.assign({})
   assignment.assign({ work: [0] })
-  await assignment.held('work', 0)
+  await heldOf(assignment, 0)
   assignment.pauseIfFull(old)
   assignment.hold(old, Date.now() + 60_000)
   expect([...paused]).toEqual([])
@@ -160,7 +187,7 @@ describe('a partition that is held', () => {
   /** Time stands still from here on, but for what a test lets pass or sets the clock to. */
   async function held(forMs: number) {
     const kafka = bookkeeping()
-    const partition = await kafka.assignment.held('work', 0)
+    const partition = await heldOf(kafka.assignment, 0)
     vi.useFakeTimers({ toFake: ['Date', 'performance', 'setTimeout', 'clearTimeout'] })
     const until = Date.now() + forMs
     kafka.assignment.hold(partition, until)
@@ -237,13 +264,13 @@ describe('a partition that is held', () => {
 
 test('who keeps something per partition is told when it comes, goes, or comes back from others, and not when it stays', async () => {
   const { assignment, state, told } = bookkeeping()
-  await assignment.held('work', 0)
+  await heldOf(assignment, 0)
   expect(told.splice(0)).toEqual(['gained 0'])
   assignment.assign({ work: [0, 1] })
-  await assignment.held('work', 1)
+  await heldOf(assignment, 1)
   expect(told.splice(0)).toEqual(['gained 1'])
   state.committed = '1000'
   assignment.assign({ work: [0] })
-  await assignment.held('work', 0)
+  await heldOf(assignment, 0)
   expect(told.splice(0)).toEqual(['lost 1', 'lost 0', 'gained 0'])
 })

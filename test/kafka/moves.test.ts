@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module'
 import { expect, test, vi } from 'vitest'
 import '../../kafka/client.ts' // has the client follow moves
+import { aMember } from '../helpers/kafkajs.ts'
 import { until } from '../helpers/until.ts'
 
 const require = createRequire(import.meta.url)
-const ConsumerGroup = require('kafkajs/src/consumer/consumerGroup')
 const Runner = require('kafkajs/src/consumer/runner')
 const { KafkaJSConnectionError, KafkaJSProtocolError } = require('kafkajs/src/errors')
 const { createErrorFromCode } = require('kafkajs/src/protocol/error')
@@ -14,12 +14,10 @@ const LOADING = 14
 const NOT_COORDINATOR = 16
 const REBALANCING = 27
 const gone = () => new KafkaJSConnectionError('Connection error', { code: 'ECONNREFUSED' })
-const quiet = { namespace: () => quiet, debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 function member(coordinator: object, next: object = {}) {
   const cluster = { refreshMetadata: vi.fn(async () => {}), findGroupCoordinator: vi.fn(async () => next) }
-  const options = { cluster, groupId: 'work', topics: [], logger: quiet, retry: { retries: 0 } }
-  const group = new ConsumerGroup({ ...options, instrumentationEmitter: { emit: () => {} } })
+  const group = aMember({ cluster })
   const joinAndSync = vi.fn(async () => {})
   Object.assign(group, { coordinator, memberId: 'me', generationId: 3, lastRequest: 0, joinAndSync })
   group.offsetManager = { coordinator, commitOffsets: async () => coordinator }

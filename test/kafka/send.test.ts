@@ -34,3 +34,28 @@ test('a producer that needed a second try is not used for another send, and no o
   expect(outcomes).toEqual(['acked', 'acked', 'acked'])
   expect(sends).toEqual([1, 2, 2])
 })
+
+test.each([
+  ['whose time the broker does not take goes once the clock is right', 'INVALID_TIMESTAMP', 'acked'],
+  ['that the broker never takes is refused', 'INVALID_RECORD', 'refused'],
+])('a record %s', async (_, type, outcome) => {
+  let tries = 0
+  const kafka = {
+    producer: ({ createPartitioner }: { createPartitioner: () => (of: object) => number }) => ({
+      connect: async () => {},
+      disconnect: async () => {},
+      async sendBatch() {
+        createPartitioner()({ topic: 'work', message: record.message, partitionMetadata: [{}] })
+        tries += 1
+        if (tries === 1) throw Object.assign(new Error('no'), { type })
+        return [{ topicName: 'work', partition: 0 }]
+      },
+    }),
+  }
+  const log = createLog({ role: 'start', level: 'silent' })
+  // of a connection a sender takes no more than this
+  const sender = await createSender({ kafka, log } as unknown as Connection)
+  const outcomes: string[] = []
+  await sender.send([record], (_, told) => void outcomes.push(told))
+  expect(outcomes).toEqual([outcome])
+})

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Taken } from '../../kafka/taken.ts'
 import { inTrace, sendIn } from '../../kafka/traced.ts'
+import { collectGarbage } from '../helpers/garbage.ts'
+import { until } from '../helpers/until.ts'
 import { aTracer, SAMPLED } from '../trace/collected.ts'
 
 const where = {
@@ -56,6 +58,23 @@ test('it says which record, and goes on with the trace that this carries', async
       attributes: { 'messaging.kafka.offset': 7, 'sluice.message.id': 'm1' },
     },
   ])
+})
+
+test('what ends a record does not keep what it says', async () => {
+  const { tracer, ended } = aTracer()
+  function begin() {
+    const { record } = aTaken()
+    const value = { messageId: 'm1' }
+    const { settle } = inTrace(tracer, { ...record, value }, { ...where, describe: () => ({}) })
+    return { settle, value: new WeakRef(value) }
+  }
+  const { settle, value } = begin()
+  await until(() => {
+    collectGarbage()
+    return value.deref() === undefined
+  })
+  settle()
+  expect(await ended()).toHaveLength(1)
 })
 
 test('one that is held is not told of: it comes again', async () => {

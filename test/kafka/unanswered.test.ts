@@ -1,15 +1,16 @@
 import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, type TestContext, test } from 'vitest'
 import '../../kafka/client.ts' // has the client close them
 import { Kafka, logLevel } from '../../kafka/kafkajs.ts'
+import { quiet } from '../helpers/kafkajs.ts'
 
 const require = createRequire(import.meta.url)
 const Connection = require('kafkajs/src/network/connection')
 const createSocketFactory = require('kafkajs/src/network/socketFactory')
 const Encoder = require('kafkajs/src/protocol/encoder')
-const quiet = { namespace: () => quiet, debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 const request = {
   request: {
@@ -95,6 +96,8 @@ test.concurrent('one that does not even say that it is there is given up long be
 
 /** Size, correlation id, and a body that says that there is no error, and nothing else (ApiVersions 0). */
 const answerTo = (id: number) => Buffer.from([0, 0, 0, 10, 0, 0, 0, id, 0, 0, 0, 0, 0, 0])
+/** An id of no request. */
+const NOBODYS = 255
 
 for (const [what, meet] of [
   ['says that it is there', (asked: Socket) => void asked.once('data', () => asked.write(answerTo(0)))],
@@ -132,6 +135,26 @@ test.concurrent('one that answers meanwhile on this connection, and to no new on
   context.onTestFinished(() => clearInterval(others))
   await expect(slowly).resolves.toEqual({})
   expect(connections()).toBeGreaterThanOrEqual(3)
+  clearInterval(others)
+  await connection.disconnect()
+})
+
+test.concurrent('one that answers here while others wait for long may take its time, whenever each of them asks', async (context) => {
+  let slow: Socket | undefined
+  const { port, connections } = await listener(context, (sockets) => {
+    slow = sockets[0]
+    if (sockets.length === 3) for (let id = 0; id < waiting.length; id++) slow?.write(answerTo(id))
+  })
+  const connection = new Connection({ ...settings, requestTimeout: 600_000, host: '127.0.0.1', port })
+  await connection.connect()
+  const waiting: Promise<unknown>[] = []
+  // each looks a second after it was sent, and every second from then on: one of them just before the question has gone unanswered
+  for (let after = 0; after < 1_000; after += 50)
+    waiting.push(sleep(after).then(() => connection.send(request)))
+  const others = setInterval(() => void slow?.write(answerTo(NOBODYS)), 350)
+  context.onTestFinished(() => clearInterval(others))
+  await expect(Promise.all(waiting)).resolves.toHaveLength(20)
+  expect(connections()).toBe(3)
   clearInterval(others)
   await connection.disconnect()
 })

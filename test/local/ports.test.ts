@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { freePort, isFree } from '../../local/free-port.ts'
+import { firstPortOf, freePort } from '../../local/free-port.ts'
 import { findKeptPorts } from '../../local/kept-ports.ts'
 import { choosePorts } from '../../local/ports.ts'
 import { temporaryFolder } from './folders.ts'
@@ -9,12 +10,18 @@ import { temporaryFolder } from './folders.ts'
 const HOST = '127.0.0.1'
 const silent = () => {}
 
-/** Listens until the end of the test; a port that somebody else has is as good. */
+/** Listens until the end of the test; a port that somebody else has is as good, if it is not who only looks whether it is free. */
 async function occupy(port: number): Promise<void> {
-  if (!(await isFree(port, HOST))) return
-  const server = createServer().listen(port, HOST)
-  onTestFinished(() => void server.close())
-  await once(server, 'listening')
+  for (let tries = 0; tries < 20; tries++) {
+    const server = createServer().listen(port, HOST)
+    onTestFinished(() => void server.close())
+    const isMine = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    if (isMine) return
+    await sleep(20)
+  }
 }
 
 test('a port that was asked for and is taken is refused, with its name and 0 as a way out', async () => {
@@ -32,6 +39,15 @@ test('a default that is taken gives way to the next free one, and that is said',
   expect(ports.INGEST_PORT).toBeGreaterThan(8084)
   expect(said).toContain(`INGEST_PORT: 8080 is taken, using ${ports.INGEST_PORT}`)
   expect(new Set(Object.values(ports)).size).toBe(5)
+})
+
+test('of 170 processes in a row no two look among the same ports, and one does not find a port twice in a row', async () => {
+  const firsts = Array.from({ length: 170 }, (_, index) => firstPortOf(4_000_000 + index))
+  const ports = firsts.flatMap((first) => Array.from({ length: 100 }, (_, index) => first + index))
+  expect(new Set(ports).size).toBe(17_000)
+  expect([Math.min(...ports), Math.max(...ports)]).toEqual([15_000, 31_999])
+  const found = await Promise.all(Array.from({ length: 50 }, () => freePort()))
+  expect(new Set(found).size).toBe(50)
 })
 
 test('0 is any free port, and no two processes get the same', async () => {

@@ -2,11 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { processFacts } from '../../local/process-facts.ts'
 import { NODE_FLAGS } from '../helpers/node-flags.ts'
 import { until } from '../helpers/until.ts'
 import { temporaryFolder } from './folders.ts'
-import { anyLives, childrenOf } from './living.ts'
+import { anyLives, childrenOf, descendantsOf, makesArchive } from './living.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const FREE = {
@@ -18,7 +17,7 @@ const FREE = {
 }
 const MAIN = [process.execPath, ...NODE_FLAGS, 'local/main.ts'] as const
 
-type Started = { child: ChildProcess; pid: number; output: () => string; pids: () => number[] }
+type Started = { child: ChildProcess; pid: number; output: () => string }
 
 /** What `npm start` starts, on free ports and with nothing of this run's environment. */
 function run(
@@ -32,14 +31,8 @@ function run(
   onTestFinished(() => void child.kill('SIGKILL'))
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
-  return { child, pid, output: () => output, pids: () => descendantsOf(pid) }
+  return { child, pid, output: () => output }
 }
-
-/** On a machine's first start some do, for a while. */
-const makesArchive = (pid: number) => processFacts(pid)?.command.includes('-Xshare:dump')
-
-const descendantsOf = (pid: number): number[] =>
-  childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)])
 
 /** @returns what `sluice ready` told */
 async function ready({ output }: Started) {
@@ -60,33 +53,26 @@ async function sources({ control, token }: Told, body?: object): Promise<string>
   return (await fetch(`${control}/api/sources`, init)).text()
 }
 
-test('npm start serves until Ctrl-C, leaves nothing running, and finds its data again', {
+test('npm start serves what it says, once for a data folder, and leaves nothing running when npm is killed', {
   timeout: 120_000,
 }, async () => {
   const folder = await temporaryFolder()
-  const first = run(MAIN, folder)
-  const told = await ready(first)
+  const npm = run(['npm', 'start'], folder)
+  const told = await ready(npm)
   expect(await sources(told, { id: 'shop', name: 'Shop' })).toContain('"shop"')
+  expect(await sources(told)).toContain('"shop"')
+  const [main = 0, ...others] = childrenOf(npm.pid)
+  expect(others).toEqual([])
 
   const second = run(MAIN, folder)
   expect(await once(second.child, 'close')).toEqual([2, null])
-  expect(second.output()).toContain(`already runs on ${folder} (pid ${first.pid})`)
+  expect(second.output()).toContain(`already runs on ${folder} (pid ${main})`)
 
-  const pids = first.pids()
+  const pids = descendantsOf(main)
   // two of Java, each with its watcher, and four of Node
   expect(pids.filter((pid) => !makesArchive(pid))).toHaveLength(8)
-  first.child.kill('SIGINT')
-  first.child.kill('SIGINT') // npm passes on what the terminal has sent already
-  expect(await once(first.child, 'close')).toEqual([0, null])
-  expect(anyLives(pids)).toBe(false)
-
-  const third = run(['npm', 'start'], folder)
-  const again = await ready(third)
-  expect(again.token).toBe(told.token)
-  expect(await sources(again)).toContain('"shop"')
-  const rest = third.pids()
-  third.child.kill('SIGKILL') // npm alone
-  await until(() => !anyLives(rest), { message: 'npm is gone, and all that it started' })
+  npm.child.kill('SIGKILL') // npm alone
+  await until(() => !anyLives([main, ...pids]), { message: 'npm is gone, and all that it started' })
 })
 
 test('a setting that is wrong, and a port that is taken, end it with 2 before anything runs', async () => {

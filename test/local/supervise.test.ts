@@ -9,14 +9,14 @@ import { anyLives } from './living.ts'
 
 const FOREVER = 'process.on("SIGTERM", () => process.exit(0)); setInterval(() => {}, 1000);'
 
-/** Programs that append their pid to a file, then do what their source says. */
+/** Programs that do what their source says, and append their pid to a file when they listen for signals. */
 async function superviseAll(sources: Record<string, string>) {
   const root = await temporaryFolder()
   const append = 'require("node:fs").appendFileSync(process.env.PIDS, process.pid + "\\n");'
   const programs: Record<string, string> = {}
   for (const [name, source] of Object.entries(sources)) {
     programs[name] = `${name}.cjs`
-    await writeFile(join(root, `${name}.cjs`), append + source)
+    await writeFile(join(root, `${name}.cjs`), `${source};${append}`)
   }
   const pidFile = join(root, 'pids')
   await writeFile(pidFile, '')
@@ -28,7 +28,9 @@ async function superviseAll(sources: Record<string, string>) {
   const supervised = supervise({ programs, root, env, log, ending, onRefused: (name) => refused.push(name) })
   onTestFinished(() => supervised.stop(0))
   const pids = async () => (await readFile(pidFile, 'utf8')).trim().split('\n').filter(Boolean).map(Number)
-  return { supervised, said, refused, pids }
+  /** What programs have written beside the file of pids. */
+  const written = (name: string) => readFile(`${pidFile}.${name}`, 'utf8')
+  return { supervised, said, refused, pids, written }
 }
 
 test('a process that is killed is started again, and that is said in one line', async () => {
@@ -49,7 +51,10 @@ test('a process that keeps dying is started again at growing intervals', async (
 })
 
 test('a process that refuses its settings is not started again, and whoever waits is told', async () => {
-  const { refused, said, pids } = await superviseAll({ control: 'process.exit(2)', router: FOREVER })
+  const { refused, said, pids } = await superviseAll({
+    control: 'setImmediate(() => process.exit(2))',
+    router: FOREVER,
+  })
   await until(() => refused.length > 0)
   expect(refused).toEqual(['control'])
   await until(async () => (await pids()).length === 2)
@@ -66,14 +71,21 @@ test('once all were ready, exit code 2 is an end like any other', async () => {
 })
 
 test('all are asked to end at once, and those that do not are killed', async () => {
-  const slow =
-    'process.on("SIGTERM", () => setTimeout(() => process.exit(0), 1_000)); setInterval(() => {}, 1000);'
-  const deaf = 'process.on("SIGTERM", () => {}); setInterval(() => {}, 1000);'
-  const { pids, supervised } = await superviseAll({ one: slow, two: slow, three: deaf })
+  // ends when the other was asked as well
+  const together = `
+    const { appendFileSync, readFileSync } = require('node:fs')
+    const file = (name) => process.env.PIDS + '.' + name
+    const end = () => (appendFileSync(file('ended'), 'x'), process.exit(0))
+    process.on('SIGTERM', () => {
+      appendFileSync(file('asked'), 'x')
+      setInterval(() => readFileSync(file('asked')).length === 2 && end(), 20)
+    })
+    setInterval(() => {}, 1000)`
+  const deaf = 'process.on("SIGTERM", () => {}); setInterval(() => {}, 1000)'
+  const { pids, supervised, written } = await superviseAll({ one: together, two: together, three: deaf })
   await until(async () => (await pids()).length === 3)
-  const begin = performance.now()
-  await supervised.stop(2_000)
-  expect(performance.now() - begin).toBeLessThan(3_500)
+  await supervised.stop(4_000)
+  expect(await written('ended')).toBe('xx')
   expect(anyLives(await pids())).toBe(false)
 })
 

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { processFacts } from '../../local/process-facts.ts'
 import { spawnTied, spawnTiedNode } from '../../local/tied.ts'
 import { until } from '../helpers/until.ts'
 import { temporaryFolder } from './folders.ts'
@@ -25,13 +26,14 @@ test('a parent killed with -9 takes its broker, its Node process and the watcher
 
 test('a child that ends by itself leaves no watcher, and its exit is told', async () => {
   await temporaryFolder()
-  const child = spawnTied('sh', { args: ['-c', 'sleep 0.3; exit 7'] })
-  const watchers = await until(() => {
-    const found = childrenOf(child.pid)
-    return found.length === 2 && found // the watcher and the sleep
-  })
+  const child = spawnTied('sh', { args: ['-c', 'sleep 60; exit 7'] })
+  const isSleep = (pid: number) => processFacts(pid)?.command === 'sleep 60'
+  const asleep = await until(() => childrenOf(child.pid).find(isSleep))
+  const children = childrenOf(child.pid) // the watcher too
+  expect(children).toHaveLength(2)
+  process.kill(asleep)
   expect(await child.exited).toEqual({ code: 7, signal: null })
-  await until(() => !anyLives(watchers), { message: 'the watcher has left' })
+  await until(() => !anyLives(children), { message: 'the watcher has left' })
 })
 
 test('a child whose watcher is killed is ended, since nothing would end it with us', async () => {

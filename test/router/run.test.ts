@@ -4,6 +4,8 @@ import type { Entry } from '../../router/duplicates/window.ts'
 import { type RouterParts, router } from '../../router/run.ts'
 import type { Event } from '../../schemas/event.ts'
 import { anEvent } from '../helpers/events.ts'
+import { collectGarbage } from '../helpers/garbage.ts'
+import { until } from '../helpers/until.ts'
 
 const message = {
   key: null,
@@ -72,4 +74,23 @@ test('an event is remembered with the time of its record', () => {
 test('a time to come counts as now: it would make all others too old', () => {
   const [entry] = rememberedOf(Date.now() + 3_600_000)
   expect(entry?.time).toBeLessThanOrEqual(Date.now())
+})
+
+test('an event that waits for Kafka is not kept: thousands wait at a time', async () => {
+  const settled: string[] = []
+  const ack = Promise.withResolvers<'acked'>()
+  const { handle } = aRouter({ producer: { produce: () => ack.promise, queuedBytes: () => 0 } })
+  function take(): WeakRef<Event> {
+    const record = aRecord({ settle: () => void settled.push('settled') })
+    handle(record, message)
+    return new WeakRef(record.value)
+  }
+  const event = take()
+  await until(() => {
+    collectGarbage()
+    return event.deref() === undefined
+  })
+  expect(settled).toEqual([])
+  ack.resolve('acked')
+  await until(() => settled.length === 1)
 })

@@ -3,7 +3,7 @@ import { report } from '../../torture/report.ts'
 
 const nothing = { accepted: [], unrouted: [], unsettled: [], strangeIds: [] }
 const sums = { accepted: 6, events: 6, routed: 18, delivered: 11, dead: 0, cancelled: 0, again: 0 }
-const run = { seed: 1, minutes: 10, clients: 60, struck: new Map(), settledMs: 0, deaths: 0 }
+const run = { seed: 1, minutes: 10, clients: 60, struck: new Map(), clocks: true, settledMs: 0, deaths: 0 }
 
 test('what is missing is counted by destination, all of it, and the first are named', () => {
   const crm = ['m1', 'm2', 'm3', 'm4', 'm5', 'm6'].map((id) => `crm ${id}`)
@@ -11,4 +11,13 @@ test('what is missing is counted by destination, all of it, and the first are na
   const text = report({ ...run, result: { ...sums, missing } })
   expect(text).toContain('**7**: crm 6; mail 1; as crm m1, crm m2, crm m3, crm m4, crm m5 |')
   expect(text).toContain('**1**: as m7 |')
+})
+
+test('a run in which no clock could be stepped says so', () => {
+  const result = { ...sums, missing: nothing }
+  const struck = new Map([['kill', 3]])
+  expect(report({ ...run, result, struck, clocks: false })).toContain(
+    '(kill 3, no clock steps: libfaketime was not found).',
+  )
+  expect(report({ ...run, result, struck })).not.toContain('was not found')
 })

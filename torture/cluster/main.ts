@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { rmSync } from 'node:fs'
-import { mkdtemp } from 'node:fs/promises'
-import { loadavg, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { loadavg } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import got from 'got'
 import { sizeOf } from '../../bench/command-line.ts'
 import { writeSection } from '../../bench/figures/results.ts'
+import { scratchFolder } from '../../bench/scratch.ts'
 import { readConfig } from '../../config.ts'
 import { connect } from '../../kafka/client.ts'
 import { archiveFlags } from '../../local/archive.ts'
@@ -57,8 +55,7 @@ function options() {
 
 /** Brokers and a registry whose schemas have a copy on each; their data is thrown away. */
 async function startKafka(closing: AsyncDisposableStack) {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-cluster-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true })) // also after Ctrl-C
+  const folder = await scratchFolder('cluster')
   const java = await findJava(process.env)
   const cache = await cacheFolder(process.env)
   const cluster = closing.adopt(

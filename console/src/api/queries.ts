@@ -19,10 +19,10 @@ export function forget(): void {
   queries.getMutationCache().clear()
 }
 
-/** What somebody else has changed is read anew. */
-function noticeOfChange(error: unknown): void {
+/** What somebody else has changed is read anew, before that is told: what is then shown, and tried again, is as it is now. */
+async function noticeOfChange(error: unknown): Promise<void> {
   notice(error)
-  if (isConflict(error)) void queries.invalidateQueries({ predicate: isOther })
+  if (isConflict(error)) await queries.invalidateQueries({ predicate: isOther })
 }
 
 const isWorthAnother = (error: unknown) =>

@@ -52,7 +52,7 @@ describe('a call', () => {
       }),
       { numRuns: 50 },
     )
-  }, 30_000)
+  })
 
   test('is kept as its JSON alone, in which its id is found again', () => {
     const messageId = 'a "quoted" \u2028 id, \ud800 and é'

@@ -8,7 +8,7 @@ import { until } from '../../helpers/until.ts'
 import { run } from './program.ts'
 import { deadEndpoint, startService } from './service.ts'
 
-const patience = { timeout: 30_000 }
+const patience = { timeout: 60_000 }
 
 describe('a process that has nothing more to do', () => {
   test('ends with a client that has no calls', patience, async () => {

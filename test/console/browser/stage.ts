@@ -29,7 +29,8 @@ export async function openStage(): Promise<Stage> {
     startReceiver(),
     startReceiver(),
     openChromium(),
-    startSystem({ CONTROL_VIEW_TOKEN: VIEW, RETRY_LADDER: '200ms,60s' }),
+    // the third attempt comes when all has been looked at, however slow the machine
+    startSystem({ CONTROL_VIEW_TOKEN: VIEW, RETRY_LADDER: '200ms,10m' }),
   ])
   const [admin, view] = await Promise.all([sessionOf(sluice, ADMIN), sessionOf(sluice, VIEW)])
   const sessions = { nobody: undefined, admin, view }

@@ -29,7 +29,8 @@ export async function openVisitor(
     permissions: ['clipboard-read', 'clipboard-write'],
     reducedMotion: 'reduce',
   })
-  context.setDefaultTimeout(10_000)
+  // as long as `until`: it is only how late one is told
+  context.setDefaultTimeout(30_000)
   if (session !== undefined)
     await context.addCookies([
       { name: 'sluice_session', value: session, url: origin, httpOnly: true, sameSite: 'Strict' },

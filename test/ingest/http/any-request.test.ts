@@ -63,7 +63,7 @@ async function sent(ingest: FakeIngest, bytes: Buffer, cuts: readonly number[]):
   const over = new Promise<NodeJS.ErrnoException | undefined>((resolve) =>
     socket.once('error', resolve).once('end', () => resolve(undefined)),
   )
-  const noEnd = setTimeout(() => socket.destroy(new Error('not closed after its answers')), 2_000)
+  const noEnd = setTimeout(() => socket.destroy(new Error('not closed after its answers')), 20_000)
   let at = 0
   for (const cut of [...cuts, bytes.length].sort((a, b) => a - b)) {
     socket.write(bytes.subarray(at, cut))

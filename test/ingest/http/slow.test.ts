@@ -42,23 +42,25 @@ function connections(ingest: FakeIngest): number | undefined {
 
 test('one that drips after its refusal is cut off', async () => {
   const ingest = slow({ requestMs: 60_000 })
+  const taken = once(ingest.app.server, 'connection')
   const socket = await open(ingest)
   socket.write(head('Content-Length: 99999'))
   const drip = setInterval(() => socket.writable && socket.write('x'), 10)
   socket.on('error', () => {})
-  await until(() => connections(ingest) === 1)
+  await taken
   await until(() => connections(ingest) === 0, { message: 'the connection is closed' })
   clearInterval(drip)
 })
 
 test('one that does not read its answers is cut off', async () => {
   const ingest = slow()
+  const taken = once(ingest.app.server, 'connection')
   const socket = await open(ingest)
   socket.pause()
   socket.on('error', () => {})
   const many = 'GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2_000)
   socket.write(many)
-  await until(() => connections(ingest) === 1)
+  await taken
   await until(() => connections(ingest) === 0, { message: 'the connection is closed' })
 })
 

@@ -61,8 +61,8 @@ test('all of the window before the newest id is recalled and nothing older, in e
 })
 
 test('one record of many days gives what is in the window of its end', async () => {
-  const { window } = await loaded(topic(5_000, 500).slice(-1))
-  expect(window.size()).toBe(500)
+  const { window } = await loaded(topic(5_000, 50).slice(-1))
+  expect(window.size()).toBe(50)
   const days = [0, DAY].map((time, id): Entry => ({ high: 1, low: id + 1, offset: id, time }))
   const sparse = await loaded([pack(days)])
   expect(isKnown(sparse.window, 1, DAY + 1)).toBe(true)

@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { gzipSync } from 'node:zlib'
+import fastify from 'fastify'
+import { expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
+import { takeStreams, textOf } from '../../control/computations/body.ts'
+import { BOUNDS, bound } from '../../control/http/bounds.ts'
+import { operation } from '../../control/http/operation.ts'
+import { path } from '../../control/http/serve.ts'
+import { until } from '../helpers/until.ts'
+import { api } from './api.ts'
+import { head, listen } from './wire.ts'
+
+/** Reads the first piece, and has seen enough. @param answering when it answers. */
+const upload = (answering: Promise<void>) =>
+  operation({
+    summary: 'An upload',
+    body: { required: true, types: { 'text/plain': z.string() } },
+    answers: {},
+    async handle(request) {
+      const read = textOf(request)
+      if ('refused' in read) return expect.fail('it can be read')
+      for await (const _ of read.text) break
+      await answering
+      return { status: 400, body: 'refused' }
+    },
+  })
+const next = (answering: Promise<void>) =>
+  operation({
+    summary: 'Another',
+    answers: {},
+    async handle() {
+      await answering
+      return { status: 200, body: 'the next' }
+    },
+  })
+
+/** @param when of both requests: at once unless told. */
+async function refusing(
+  { requestMs }: { requestMs: number },
+  when: { upload?: Promise<void>; next?: Promise<void> } = {},
+) {
+  const app = fastify()
+  onTestFinished(() => app.close())
+  bound(app, { ...BOUNDS, requestMs })
+  app.removeAllContentTypeParsers()
+  takeStreams(app)
+  const atOnce = Promise.resolve()
+  path(app, '/', { PUT: upload(when.upload ?? atOnce), GET: next(when.next ?? atOnce) })
+  return { app, open: await listen(app) }
+}
+
+const chunked = head('PUT / HTTP/1.1', { 'Content-Type': 'text/plain', 'Transfer-Encoding': 'chunked' })
+const CHUNK = '7\r\nuser-1\n\r\n'
+
+const plain = Buffer.alloc(2_000_000, 'user-1\n')
+test.each<[string, Record<string, string>, Buffer]>([
+  ['as it is', {}, plain],
+  // of what is random nothing gets smaller
+  ['as gzip', { 'Content-Encoding': 'gzip' }, gzipSync(randomBytes(2_000_000))],
+  ['so short that it is there whole', {}, plain.subarray(0, 100_000)],
+])(
+  'the connection of an upload that is answered before its end takes the next request: %s',
+  async (_, more, body) => {
+    const { open } = await refusing({ requestMs: 60_000 })
+    const length = { 'Content-Type': 'text/plain', 'Content-Length': String(body.length) }
+    const socket = open(head('PUT / HTTP/1.1', { ...length, ...more }))
+    let answers = ''
+    socket.on('data', (chunk) => {
+      answers += chunk
+    })
+    socket.write(body.subarray(0, 70_000))
+    await until(() => answers.includes('refused'))
+    socket.write(body.subarray(70_000))
+    socket.write(head('GET / HTTP/1.1'))
+    await until(() => answers.includes('the next'))
+  },
+)
+
+test('its rest is not read for ever', async () => {
+  const { open } = await refusing({ requestMs: 200 })
+  const socket = open(`${chunked}${CHUNK}`)
+  const [chunk] = await once(socket, 'data')
+  expect(String(chunk)).toMatch(/^HTTP\/1.1 400 /)
+  const drip = setInterval(() => socket.write(CHUNK), 20)
+  onTestFinished(() => clearInterval(drip))
+  // not `once`: it may be reset
+  await until(() => socket.closed)
+})
+
+test('what has ended in time has no bearing on what comes later on the connection', async () => {
+  const { open } = await refusing({ requestMs: 1_000 })
+  const socket = open(`${chunked}${CHUNK}`)
+  await once(socket, 'data')
+  socket.write('0\r\n\r\n')
+  const begun = performance.now()
+  while (performance.now() - begun < 1_500) {
+    socket.write(head('GET / HTTP/1.1'))
+    expect(String((await once(socket, 'data'))[0])).toContain('the next')
+  }
+})
+
+test('nor does it hold up the end of the process', async () => {
+  const { app, open } = await refusing({ requestMs: 60_000 })
+  await once(open(`${chunked}${CHUNK}`), 'data')
+  await app.close()
+})
+
+test('nor does one that is answered while it ends', async () => {
+  const { promise: answering, resolve: answer } = Promise.withResolvers<void>()
+  const { app, open } = await refusing({ requestMs: 60_000 }, { upload: answering })
+  const asked = once(app.server, 'request')
+  const socket = open(`${chunked}${CHUNK}`)
+  await asked
+  const closed = app.close()
+  await until(() => !app.server.listening)
+  answer()
+  const [chunk] = await once(socket, 'data')
+  expect(String(chunk)).toMatch(/^HTTP\/1.1 400 /)
+  await closed
+})
+
+test('nor does a body that nobody has begun to read, as its sender may not send it', async () => {
+  const { app } = api()
+  const open = await listen(app)
+  const headers = { 'Content-Type': 'text/plain', 'Transfer-Encoding': 'chunked' }
+  const [chunk] = await once(open(head('PUT /api/audiences/vip/members HTTP/1.1', headers)), 'data')
+  expect(String(chunk)).toMatch(/^HTTP\/1.1 401 /)
+  await app.close()
+})
+
+test('who has ended a body, and asked for more, is answered before the process ends', async () => {
+  const { promise: answering, resolve: answer } = Promise.withResolvers<void>()
+  const { app, open } = await refusing({ requestMs: 60_000 }, { next: answering })
+  const socket = open(`${chunked}${CHUNK}`)
+  await once(socket, 'data')
+  const asked = once(app.server, 'request')
+  socket.write(`0\r\n\r\n${head('GET / HTTP/1.1', { Connection: 'close' })}`)
+  await asked
+  const closed = app.close()
+  await until(() => !app.server.listening)
+  answer()
+  expect(await text(socket)).toContain('the next')
+  await closed
+})

@@ -1,0 +1,76 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { rungs } from '../../deliverer/rungs.ts'
+import type { OutRecord } from '../../kafka/produce.ts'
+import type { Message, Taken } from '../../kafka/taken.ts'
+import { DUE, rungTopic } from '../../schemas/topics.ts'
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const NOW = 2_000_000_000_000
+
+beforeEach(() => void vi.useFakeTimers({ now: NOW, toFake: ['Date'] }))
+afterEach(() => void vi.useRealTimers())
+
+/** Hands a record of a rung over that was written at `writtenAt`. */
+async function met(name: string, { writtenAt, dueAt }: { writtenAt: number; dueAt: number }) {
+  const written: OutRecord[] = []
+  const settle = vi.fn()
+  const handle = rungs({
+    produce: async (records) => {
+      written.push(...records)
+      return 'acked'
+    },
+  })
+  const value = Buffer.from('a delivery')
+  const record = { topic: rungTopic(name), timestamp: writtenAt, key: 'crm u1', value, settle }
+  const headers = { dueAt: Buffer.from(String(dueAt)), traceparent: Buffer.from('00-1-2-01') }
+  // of a record and its message a rung takes no more than this
+  const held = handle(record as unknown as Taken<Buffer>, { headers } as unknown as Message)
+  await new Promise(setImmediate)
+  const [moved] = written
+  return { held, moved, settled: settle.mock.calls.length }
+}
+
+const at = (writtenAt: number, delayMs: number) => ({ writtenAt, dueAt: writtenAt + delayMs })
+
+test('what is not due is held until then', async () => {
+  const { held, moved, settled } = await met('5m', at(NOW - MINUTE, 5 * MINUTE))
+  expect(held).toEqual({ holdUntil: NOW + 4 * MINUTE })
+  expect([moved, settled]).toEqual([undefined, 0])
+})
+
+test('what is due goes on as it is, and is settled when it is there', async () => {
+  const { held, moved, settled } = await met('5m', at(NOW - 5 * MINUTE, 5 * MINUTE))
+  expect(held).toBeUndefined()
+  expect(moved).toMatchObject({ topic: DUE, key: 'crm u1', value: Buffer.from('a delivery') })
+  expect(Object.keys(moved?.headers ?? {})).toEqual(['traceparent'])
+  expect(settled).toBe(1)
+})
+
+test.each([
+  ['by a clock that is ahead', 10 * MINUTE],
+  ['before the clock here was set back by more than the rung is long', 7 * MINUTE],
+])('what was written %s waits anew behind what it would hold up, as long as its rung', async (_, aheadMs) => {
+  const { held, moved, settled } = await met('5m', at(NOW + aheadMs, 5 * MINUTE))
+  expect(held).toBeUndefined()
+  expect(moved).toMatchObject({ topic: rungTopic('5m'), key: 'crm u1', value: Buffer.from('a delivery') })
+  expect(moved?.headers).toMatchObject({ dueAt: String(NOW + 5 * MINUTE), traceparent: expect.anything() })
+  expect(settled).toBe(1)
+  const again = await met('5m', { writtenAt: NOW, dueAt: Number(moved?.headers?.dueAt) })
+  expect(again.held).toEqual({ holdUntil: NOW + 5 * MINUTE })
+})
+
+test('clocks that differ by a little make nothing wait anew', async () => {
+  expect((await met('5s', at(NOW + SECOND, 5 * SECOND))).held).toEqual({ holdUntil: NOW + 6 * SECOND })
+})
+
+test('a rung whose name says no delay goes by its records alone', async () => {
+  expect((await met('later', at(NOW, 10 * MINUTE))).held).toEqual({ holdUntil: NOW + 10 * MINUTE })
+})
+
+test.each([
+  ['no time', Number.NaN],
+  ['one before which the record itself is gone', NOW + 365 * 24 * 60 * MINUTE],
+])('what says %s is due at once', async (_, dueAt) => {
+  expect((await met('5m', { writtenAt: NOW, dueAt })).moved?.topic).toBe(DUE)
+})

@@ -1,0 +1,12 @@
+import { test, vi } from 'vitest'
+
+const HOUR = 3_600_000
+
+/** Sets the wall clock of a test with fake timers; the monotonic one goes on as it was. */
+export const setClock = (byMs: number) => vi.setSystemTime(Date.now() + byMs)
+
+/** Once for each direction. */
+export const bySteps = test.for([
+  ['forward', HOUR],
+  ['back', -HOUR],
+] as const)

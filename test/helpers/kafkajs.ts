@@ -1,0 +1,56 @@
+import { createRequire } from 'node:module'
+import { vi } from 'vitest'
+import '../../kafka/client.ts' // before what it changes
+
+const require = createRequire(import.meta.url)
+const ConsumerGroup = require('kafkajs/src/consumer/consumerGroup')
+const RequestQueue = require('kafkajs/src/network/requestQueue')
+
+/** kafkajs's logger. */
+export const quiet: object = {
+  namespace: () => quiet,
+  debug: () => {},
+  info: () => {},
+  warn: () => {},
+  error: () => {},
+}
+
+/** @param cluster the client's part that the member asks. @returns kafkajs's own class, which our patches change. */
+export function aMember({ groupId = 'work', topics = [] as string[], cluster = {} } = {}) {
+  return new ConsumerGroup({
+    ...{ cluster, groupId, topics, logger: quiet, retry: { retries: 0 } },
+    ...{ instrumentationEmitter: { emit: () => {} }, maxWaitTimeInMs: 70, minBytes: 7 },
+  })
+}
+
+/** From where a generation fetches: the beginning. */
+export const offsets = () => ({
+  committedOffsets: () => ({ work: { 0: '0', 1: '0' } }),
+  nextOffset: () => '0',
+  resolveOffsets: async () => {},
+})
+
+/** A member with both partitions of topic `work`, which it asks a broker for with this. */
+export function aFetchingMember(groupId: string, fetch: (options: object) => Promise<object>) {
+  const cluster = { refreshMetadataIfNecessary: async () => {}, findBroker: async () => ({ fetch }) }
+  const member = aMember({ groupId, topics: ['work'], cluster })
+  member.subscriptionState.assign([{ topic: 'work', partitions: [0, 1] }])
+  return Object.assign(member, {
+    offsetManager: offsets(),
+    filterPartitionsByNode: (_: string, of: unknown) => of,
+    checkForStaleAssignment: () => {},
+  })
+}
+
+/** What a connection sends its requests from; each runs out after 10 s. */
+export const aQueue = ({ maxInFlightRequests = 5 } = {}) =>
+  new RequestQueue({
+    ...{ maxInFlightRequests, requestTimeout: 10_000, enforceRequestTimeout: true },
+    ...{ clientId: 'test', broker: 'b:1', logger: quiet },
+  })
+
+/** One that such a queue takes. */
+export const aRequest = (correlationId = 1) => {
+  const entry = { correlationId, apiName: 'Metadata', resolve: vi.fn(), reject: vi.fn() }
+  return { entry, expectResponse: true, sendRequest: vi.fn() }
+}

@@ -1,0 +1,99 @@
+import { afterEach, expect, type TestContext, test, vi } from 'vitest'
+import type { Connection } from '../../kafka/client.ts'
+import { committer } from '../../kafka/commits.ts'
+import { createProducer } from '../../kafka/produce.ts'
+import { openTable } from '../../kafka/table.ts'
+import { bySteps, setClock } from '../helpers/clock.ts'
+
+const SECOND = 1_000
+const HOUR = 3_600 * SECOND
+
+afterEach(() => void vi.useRealTimers())
+
+// no Kafka: the client's part that is used here
+const connectionOf = (kafka: object) =>
+  ({ kafka, named: (name: string) => name, log: { warn() {}, debug() {} } }) as unknown as Connection
+
+bySteps('what is produced is waited for as long as was said when the clock is set %s', async ([_, byMs]) => {
+  vi.useFakeTimers()
+  const sending = {
+    connect: async () => {},
+    disconnect: async () => {},
+    sendBatch: () => new Promise(() => {}),
+  }
+  const producer = await createProducer(connectionOf({ producer: () => sending }))
+  let outcome: string | undefined
+  const record = { topic: 'work', key: 'k', value: 'v' }
+  void producer.produce([record], { deadlineMs: 10 * SECOND }).then((it) => {
+    outcome = it
+  })
+  setClock(byMs)
+  await vi.advanceTimersByTimeAsync(9 * SECOND)
+  expect(outcome).toBeUndefined()
+  await vi.advanceTimersByTimeAsync(2 * SECOND)
+  expect(outcome).toBe('unknown')
+})
+
+bySteps(
+  'commits are told of when they fail for long, and not when the clock is set %s',
+  async ([_, byMs]) => {
+    vi.useFakeTimers()
+    const log = { warn: vi.fn(), debug: vi.fn() }
+    const tracker = { position: () => ({ offset: 1, ahead: '' }) }
+    const commit = committer({
+      connection: { log: log as unknown as Connection['log'] },
+      groupId: 'work',
+      consumer: { commitOffsets: () => Promise.reject(new Error('away')) },
+      dirty: () => [{ topic: 'work', partition: 0, tracker, dirty: true }],
+    })
+    await commit()
+    setClock(byMs)
+    vi.advanceTimersByTime(14 * SECOND)
+    await commit()
+    expect(log.warn).not.toHaveBeenCalled()
+    vi.advanceTimersByTime(SECOND)
+    await commit()
+    expect(log.warn.mock.calls[0]?.[0]).toMatchObject({ seconds: 15 })
+  },
+)
+
+async function table({ onTestFinished }: TestContext) {
+  const read: ((of: { payload: object }) => void)[] = []
+  const nothing = async () => {}
+  const kafka = {
+    admin: () => ({
+      connect: nothing,
+      disconnect: nothing,
+      deleteGroups: nothing,
+      fetchTopicOffsets: () => [],
+    }),
+    consumer: () => ({
+      ...{ connect: nothing, disconnect: nothing, subscribe: nothing, run: nothing },
+      events: { END_BATCH_PROCESS: 'read' },
+      on: (event: string, listener: (typeof read)[0]) => void (event === 'read' && read.push(listener)),
+    }),
+  }
+  const opened = await openTable({ connection: connectionOf(kafka), topic: 'config', onFatal: () => {} })
+  onTestFinished(() => opened.close())
+  const reads = (lastOffset: number) => {
+    for (const listener of read) listener({ payload: { partition: 0, lastOffset } })
+  }
+  return { reached: opened.reached, reads }
+}
+
+test('a table is waited for no longer when the clock is set back', async (context) => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  const { reached } = await table(context)
+  const waiting = reached({ partition: 0, offset: 5 }, 50)
+  setClock(-HOUR)
+  await expect(waiting).rejects.toThrow('has not caught up within 50 ms')
+})
+
+test('a table is waited for no shorter when the clock is set forward', async (context) => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  const { reached, reads } = await table(context)
+  const waiting = reached({ partition: 0, offset: 5 })
+  setClock(HOUR)
+  setTimeout(() => reads(5), 20)
+  await expect(waiting).resolves.toBeUndefined()
+})

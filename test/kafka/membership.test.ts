@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import '../../kafka/client.ts' // has members join until they are in
+import { aFetchingMember, offsets } from '../helpers/kafkajs.ts'
+import { until } from '../helpers/until.ts'
+
+const record = { offset: '0', isControlRecord: false }
+const response = {
+  responses: [{ topicName: 'work', partitions: [{ partition: 0, highWatermark: '1', messages: [record] }] }],
+}
+
+/** `asked`: each fetch is answered with one record when it is called. */
+function member() {
+  const asked: (() => void)[] = []
+  const fetch = () => new Promise<object>((resolve) => void asked.push(() => resolve(response)))
+  return { group: aFetchingMember('work', fetch), asked }
+}
+
+test('what was fetched from where a generation was is handed over in that one only', async () => {
+  const { group, asked } = member()
+  const fetched = group.fetch('1')
+  await until(() => asked.length === 1)
+  asked[0]?.()
+  expect(await fetched).toMatchObject([{ messages: [{ offset: '0' }] }])
+
+  const late = group.fetch('1')
+  await until(() => asked.length === 2)
+  group.offsetManager = offsets()
+  asked[1]?.()
+  expect(await late).toEqual([])
+})

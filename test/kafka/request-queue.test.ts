@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { aQueue, aRequest } from '../helpers/kafkajs.ts'
+
+const SECOND = 1_000
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+test('a connection all of whose requests are answered looks for no more', () => {
+  const queue = aQueue()
+  const request = aRequest(1)
+  queue.push(request)
+  queue.fulfillRequest({ correlationId: 1, payload: Buffer.alloc(0), size: 0 })
+  expect(request.entry.resolve).toHaveBeenCalledOnce()
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('a request that waits for another is sent when that is answered', () => {
+  const queue = aQueue({ maxInFlightRequests: 1 })
+  const [first, second] = [aRequest(1), aRequest(2)]
+  queue.push(first)
+  queue.push(second)
+  vi.advanceTimersByTime(SECOND)
+  expect(second.sendRequest).not.toHaveBeenCalled()
+  queue.fulfillRequest({ correlationId: 1, payload: Buffer.alloc(0), size: 0 })
+  expect(second.sendRequest).toHaveBeenCalledOnce()
+})
+
+test('what waits is sent when the time for which a broker holds us back is over, though it was made longer meanwhile; then nothing is looked for', () => {
+  const queue = aQueue()
+  const held = [aRequest(1), aRequest(2)]
+  const sent = () => held.filter(({ sendRequest }) => sendRequest.mock.calls.length > 0)
+  queue.maybeThrottle(2 * SECOND)
+  for (const request of held) queue.push(request)
+  vi.advanceTimersByTime(SECOND)
+  queue.maybeThrottle(3 * SECOND)
+  vi.advanceTimersByTime(2_999)
+  expect(sent()).toEqual([])
+  vi.advanceTimersByTime(20)
+  expect(sent()).toEqual(held)
+  vi.advanceTimersByTime(20)
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('a request is sent though the time for which a broker held us back ran out while it was put aside', () => {
+  const queue = aQueue()
+  vi.spyOn(queue, 'canSendSocketRequestImmediately').mockReturnValueOnce(false)
+  const request = aRequest(1)
+  queue.push(request)
+  vi.advanceTimersByTime(20)
+  expect(request.sendRequest).toHaveBeenCalledOnce()
+})
+
+test('requests that a broker has us hold back are sent after that time, in order, also the one that came last', () => {
+  const queue = aQueue()
+  const sent: number[] = []
+  const held = [1, 2, 3].map((id) => ({ ...aRequest(id), sendRequest: () => sent.push(id) }))
+  queue.push(aRequest(9))
+  queue.maybeThrottle(5 * SECOND)
+  queue.fulfillRequest({ correlationId: 9, payload: Buffer.alloc(0), size: 0 })
+  queue.push(held[0])
+  vi.advanceTimersByTime(3 * SECOND)
+  queue.push(held[1])
+  vi.advanceTimersByTime(1_999)
+  queue.push(held[2])
+  expect(sent).toEqual([])
+  vi.advanceTimersByTime(20)
+  expect(sent).toEqual([1, 2, 3])
+})
