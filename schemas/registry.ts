@@ -59,21 +59,40 @@ export async function registerSchemas(
 async function getIn(config: RegistryConfig): Promise<void> {
   await pRetry(async () => {
     try {
-      await putCompatibility(config)
+      await listSubjects(config)
     } catch (error) {
-      const fault = faultOf(error)
-      throw fault === undefined ? error : new AbortError(new ConfigError([fault]))
+      throw lasting(error)
     }
-  }, retries)
+  }, retries).catch((error) => {
+    // also what stands in front of a registry that is still starting says so
+    if (statusOf(error) === 404) throw new ConfigError([notThere(config)])
+    throw error
+  })
+}
+
+/** What does not pass by itself is not tried again. */
+function lasting(error: unknown): unknown {
+  const fault = faultOf(error)
+  return fault === undefined ? error : new AbortError(new ConfigError([fault]))
 }
 
 /** What is wrong with the settings, if it is these. */
 function faultOf(error: unknown): string | undefined {
   const message = error instanceof Error ? error.message : ''
-  if (error instanceof HTTPError && [401, 403].includes(error.response.statusCode))
-    return `SCHEMA_REGISTRY_URL: the registry answers ${error.response.statusCode} to its user and password`
+  const status = statusOf(error)
+  if (status === 401 || status === 403)
+    return `SCHEMA_REGISTRY_URL: the registry answers ${status} to its user and password`
   return isUntrusted(message) ? `SCHEMA_REGISTRY_CA: ${message}` : undefined
 }
+
+function statusOf(error: unknown): unknown {
+  if (error instanceof HTTPError) return error.response.statusCode
+  // of the registry's client
+  return error instanceof Error && 'status' in error ? error.status : undefined
+}
+
+const notThere = ({ url }: RegistryConfig) =>
+  `SCHEMA_REGISTRY_URL: ${url}/subjects is not there (404). Does the path lack its end, such as Apicurio's /apis/ccompat/v7?`
 
 /** @returns a codec whose records carry the id under which `topic`'s schema is registered. */
 export async function openCodec<N extends SchemaName>(
@@ -84,18 +103,27 @@ export async function openCodec<N extends SchemaName>(
   return codec(schema, await register(registry, schema, subject), registry.client)
 }
 
-/** Sets the rule of one subject, or of all that have none of their own. */
-async function putCompatibility(config: RegistryConfig, subject?: string): Promise<void> {
-  const { url, auth } = config
-  const certificateAuthority = rootsOf(config)
-  const path = subject === undefined ? 'config' : `config/${encodeURIComponent(subject)}`
-  await got.put(`${url}/${path}`, {
+/** Sets the rule of one subject; that of all others may be somebody else's. */
+async function putCompatibility(config: RegistryConfig, subject: string): Promise<void> {
+  await got.put(`${config.url}/config/${encodeURIComponent(subject)}`, {
     json: { compatibility: COMPATIBILITY.BACKWARD },
-    ...(auth ?? {}),
+    ...requestOf(config),
+  })
+}
+
+/** Asks, and changes nothing. */
+async function listSubjects(config: RegistryConfig): Promise<void> {
+  await got(`${config.url}/subjects`, requestOf(config))
+}
+
+function requestOf(config: RegistryConfig) {
+  const certificateAuthority = rootsOf(config)
+  return {
+    ...(config.auth ?? {}),
     ...(certificateAuthority && { https: { certificateAuthority } }),
     timeout: { request: REQUEST_MS },
     retry: { limit: 0 },
-  })
+  }
 }
 
 /** Two first registers at once collide in the registry's rules, and pass when repeated. */
@@ -109,7 +137,7 @@ function register(registry: Registry, schema: SchemaName, subject: string): Prom
       // the client makes the schema first and its rule after it: a start killed in between leaves a subject without
       if (error instanceof Error && error.name === 'ConfluentSchemaRegistryCompatibilityError')
         await putCompatibility(registry.config, subject)
-      throw isIncompatible(error) ? new AbortError(incompatible(schema, subject, error)) : error
+      throw isIncompatible(error) ? new AbortError(incompatible(schema, subject, error)) : lasting(error)
     }
   }, retries)
 }
@@ -119,4 +147,4 @@ const incompatible = (schema: SchemaName, subject: string, { message }: Error) =
 
 /** 409 says both: an incompatible schema, and (Apicurio) two processes that make the same rule at once. */
 const isIncompatible = (error: unknown): error is Error =>
-  error instanceof Error && 'status' in error && error.status === 409 && !/already exists/.test(error.message)
+  error instanceof Error && statusOf(error) === 409 && !/already exists/.test(error.message)

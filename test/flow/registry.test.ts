@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { createServer } from 'node:net'
+import { createServer as createHttpServer, request } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
 import { SchemaType } from '@kafkajs/confluent-schema-registry'
 import avro from 'avsc'
 import got from 'got'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { ConfigError } from '../../config.ts'
 import { codec, schemaText } from '../../schemas/codec.ts'
-import { openCodec, openRegistry } from '../../schemas/registry.ts'
+import { openCodec, openRegistry, registerSchemas } from '../../schemas/registry.ts'
+import type { Topic } from '../../schemas/topics.ts'
 import { anEvent } from '../helpers/events.ts'
 
 const registry = () => openRegistry({ url: inject('registryUrl'), auth: undefined })
@@ -31,6 +34,70 @@ test('a schema that breaks readers of the present one is refused with the subjec
   await got.post(`${url}/subjects/${subject}/versions`, { json: { schema: JSON.stringify(foreign) } })
   await got.put(`${url}/config/${subject}`, { json: { compatibility: 'BACKWARD' } })
   await expect(openCodec(registry(), 'event', subject)).rejects.toThrow(subject)
+})
+
+/** A registry before which a proxy stands: it answers some requests itself. */
+async function proxied(answerOf: (method: string, path: string) => number | undefined): Promise<string> {
+  const target = new URL(inject('registryUrl'))
+  const server = createHttpServer((asked, answer) => {
+    const { method = '', url = '', headers } = asked
+    const status = answerOf(method, url)
+    if (status !== undefined) return void answer.writeHead(status).end('{}')
+    const forwarded = request(target.origin + url, { method, headers }, (response) => {
+      answer.writeHead(response.statusCode ?? 502, response.headers)
+      response.pipe(answer)
+    })
+    asked.pipe(forwarded)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}${target.pathname}`
+}
+
+describe('a registry that others use as well', () => {
+  const topics: Topic[] = [{ name: 'events', partitions: 'many', kept: 1, schema: 'event' }]
+  const prefixed = () => {
+    const prefix = `t${randomUUID().slice(0, 8)}.`
+    return (name: string) => prefix + name
+  }
+
+  test('keeps the rule of all subjects that are not ours', async () => {
+    const changed: string[] = []
+    const url = await proxied((method, path) => {
+      if (method !== 'GET') changed.push(`${method} ${path}`)
+      return undefined
+    })
+    const named = prefixed()
+    await registerSchemas({ url, auth: undefined }, topics, named)
+    expect(changed.filter((one) => !one.includes(named('events-value')))).toEqual([])
+    expect(await got(`${url}/config/${named('events-value')}`).json()).toEqual({
+      compatibilityLevel: 'BACKWARD',
+    })
+  })
+
+  test('takes processes that begin at once', async () => {
+    const url = inject('registryUrl')
+    for (let times = 0; times < 5; times++) {
+      const named = prefixed()
+      const starting = Array.from({ length: 4 }, () =>
+        registerSchemas({ url, auth: undefined }, topics, named),
+      )
+      await Promise.all(starting)
+      expect(await got(`${url}/config/${named('events-value')}`).json()).toEqual({
+        compatibilityLevel: 'BACKWARD',
+      })
+    }
+  })
+
+  test('and where we may only read is told apart from one that is away', async () => {
+    const url = await proxied((method) => (method === 'GET' ? undefined : 403))
+    const registering = registerSchemas({ url, auth: undefined }, topics, prefixed())
+    await expect(registering).rejects.toThrow(ConfigError)
+    await expect(registering).rejects.toThrow('SCHEMA_REGISTRY_URL: the registry answers 403')
+  })
 })
 
 test('a registry that takes connections and never answers holds nobody for longer than its time limit', async () => {

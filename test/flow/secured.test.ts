@@ -127,6 +127,11 @@ describe.skipIf(!hasOpenssl)('Kafka and registry behind TLS and passwords', () =
         'SCHEMA_REGISTRY_URL: ',
       ],
       [
+        "a registry's address without its path",
+        () => ({ SCHEMA_REGISTRY_URL: new URL('/', door.url).href }),
+        'SCHEMA_REGISTRY_URL: https://127.0.0.1',
+      ],
+      [
         'no certificate where one is asked for',
         () => ({ KAFKA_BROKERS: broker.mutual, ...withoutPassword }),
         'KAFKA_SSL_CERT, KAFKA_SSL_KEY: ',

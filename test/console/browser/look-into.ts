@@ -84,6 +84,8 @@ export function lookInto(on: () => Stage): void {
     await shoot(page, 'overview')
     await page.getByRole('link', { name: 'billing' }).click()
     await page.getByText("Look into the receiver's own log").waitFor()
+    // two failures do not open its breaker
+    await page.getByText('Failed last', { exact: true }).waitFor()
     await page.getByRole('button', { name: /Deliveries a minute.*show as table/ }).click()
     await page.getByRole('table', { name: /Deliveries a minute/ }).waitFor()
 
@@ -97,6 +99,7 @@ export function lookInto(on: () => Stage): void {
     expect(await page.getByText("Look into the receiver's own log").count()).toBe(0)
     await page.goto('/destinations/crm')
     await page.getByText('Last delivered').waitFor()
+    await page.getByText('Answers', { exact: true }).waitFor()
     await page.getByRole('img', { name: /Time to answer.*p50: now/ }).waitFor()
     await shoot(page, 'health')
   })

@@ -36,6 +36,13 @@ const BREAKERS: Record<string, Shown & { says: string }> = {
   unknown: { label: 'Nothing sent lately', color: 'gray', says: 'No request has gone there of late.' },
 }
 
+/** Of a breaker that is closed still, though the last request has failed. */
+export const FAILED_LAST: Shown & { says: string } = {
+  label: 'Failed last',
+  color: 'yellow',
+  says: 'The last request to it has failed. What comes is still sent at once.',
+}
+
 const REASONS: Record<string, { label: string; says: string }> = {
   attempts_exhausted: {
     label: 'All attempts failed',

@@ -23,10 +23,10 @@ export function DestinationHealth({ destination }: { destination: Destination })
             <Figure label="Given up" isBad={now.dead > 0}>
               {whole(now.dead)}
             </Figure>
-            <Figure label="Half are answered in" hint="p50">
+            <Figure label="Half of POSTs take" hint="p50">
               {ms(now.p50)}
             </Figure>
-            <Figure label="99 of 100 in" hint="p99">
+            <Figure label="99 of 100 take" hint="p99">
               {ms(now.p99)}
             </Figure>
           </SimpleGrid>

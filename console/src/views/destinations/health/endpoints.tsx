@@ -4,7 +4,7 @@ import type { Health } from '../../../api/health.ts'
 import { State } from '../../../parts/badge.tsx'
 import { Since, When } from '../../../parts/when.tsx'
 import { saidOf } from '../../../parts/words/codes.ts'
-import { breakerOf } from '../../../parts/words/outcomes.ts'
+import { breakerOf, FAILED_LAST } from '../../../parts/words/outcomes.ts'
 import { ofNow } from './of-now.ts'
 
 type EndpointsParts = { destination: Destination; endpoints: Health['endpoints'] }
@@ -25,9 +25,11 @@ type EndpointParts = { endpoint: Health['endpoints'][number]; url: string; updat
 
 function Endpoint({ endpoint, url, updatedAt }: EndpointParts) {
   const { breaker, since, lastError, lastDeliveredAt } = endpoint
-  const { says, ...state } = breakerOf(breaker)
   const { isErrorOfNow, isErrorOver, isDeliveredOfNow } = ofNow(endpoint, updatedAt)
   const isPressing = isErrorOfNow && !isErrorOver
+  // the breaker opens only after several failures in a row
+  const hasFailedLast = breaker === 'closed' && isPressing
+  const { says, ...state } = hasFailedLast ? FAILED_LAST : breakerOf(breaker)
   const before = (
     <>
       , before its settings were changed (<When at={updatedAt} short />)
@@ -40,7 +42,7 @@ function Endpoint({ endpoint, url, updatedAt }: EndpointParts) {
           {url}
         </Text>
         <State {...state} says={says} />
-        {since !== null && (
+        {since !== null && !hasFailedLast && (
           <Text size="xs" c="dimmed">
             <Since at={since} />
           </Text>
