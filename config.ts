@@ -209,8 +209,9 @@ export function readConfig(env: Record<string, string | undefined>, role: Role):
   const parsed = environment.safeParse(given)
   const traces = readTraces(given, role)
   const faults = parsed.success
-    ? rules(parsed.data, role)
+    ? rules(parsed.data)
     : parsed.error.issues.map((issue) => describe(issue, given))
+  if (role === 'control' && !given.CONTROL_TOKEN) faults.push('CONTROL_TOKEN: not set')
   faults.push(...traces.issues.map((issue) => describe(issue, given)))
   if (faults.length > 0 || !parsed.success) throw new ConfigError(faults)
   return tree(parsed.data, role, traces.settings)
@@ -222,9 +223,8 @@ function describe(issue: z.core.$ZodIssue, given: Record<string, unknown>): stri
 }
 
 /** Rules that hold between settings. */
-function rules(env: z.infer<typeof environment>, role: Role): string[] {
+function rules(env: z.infer<typeof environment>): string[] {
   const faults: string[] = []
-  if (role === 'control' && !env.CONTROL_TOKEN) faults.push('CONTROL_TOKEN: not set')
   if (env.CONTROL_TOKEN && env.CONTROL_TOKEN === env.CONTROL_VIEW_TOKEN)
     faults.push('CONTROL_VIEW_TOKEN: is the same as CONTROL_TOKEN, so it would not be read-only')
   if (env.KAFKA_SASL_MECHANISM && !(env.KAFKA_SASL_USERNAME && env.KAFKA_SASL_PASSWORD))

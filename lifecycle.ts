@@ -50,7 +50,11 @@ export async function run(role: Role, assemble: (context: Context) => Promise<vo
   function onFatal(err: Error): void {
     // once it runs it ends in order, and says so when it is started anew
     if (err instanceof ConfigError && !assembled) exitFor(err)
-    log.fatal({ err }, 'cannot go on; what is not committed is done again after a restart')
+    const settings = portTaken(err, config)
+    log.fatal(
+      settings === undefined ? { err } : { err, settings },
+      'cannot go on; what is not committed is done again after a restart',
+    )
     void end(1, 'failed')
   }
 
@@ -70,6 +74,13 @@ export async function run(role: Role, assemble: (context: Context) => Promise<vo
     if (ending) log.debug({ err: error }, 'ended before it was ready')
     else onFatal(error instanceof Error ? error : new Error(String(error)))
   }
+}
+
+/** The setting of a port that somebody else listens on: maybe a process that ends just now. */
+function portTaken(error: Error, { role, port, metricsPort }: Config): string | undefined {
+  if (!('port' in error) || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') return undefined
+  if (error.port === port) return `${role.toUpperCase()}_PORT`
+  return error.port === metricsPort ? 'INGEST_METRICS_PORT' : undefined
 }
 
 function exitFor({ message }: ConfigError): never {

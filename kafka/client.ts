@@ -11,7 +11,7 @@ import { joinUntilJoined } from './membership.ts'
 import { followMoves } from './moves.ts'
 import { succeedKilled } from './predecessor.ts'
 import { encodeOurselves } from './produce-request.ts'
-import { settingsOf } from './refusal.ts'
+import { settingsToLookAt } from './refusal.ts'
 import { restWithoutRequests } from './request-queue.ts'
 import { measureSpans } from './spans.ts'
 import { tlsOptions } from './tls.ts'
@@ -105,7 +105,7 @@ function forwardTo(log: Logger): logCreator {
       const text = `${namespace}: ${message}`
       const isWarning = level === logLevel.ERROR && !expectedOnce.test(message)
       if (!isWarning || !isNews(namespace, performance.now())) return log.debug(fields, text)
-      const settings = settingsOf(message)
+      const settings = settingsToLookAt(message)
       log.warn(settings === undefined ? fields : { ...fields, settings }, text)
     }
 }

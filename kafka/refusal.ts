@@ -7,6 +7,8 @@ const ABOUT: readonly [(message: string) => boolean, string][] = [
     (message) => /mechanism is not supported|not support the requested SASL mechanism/.test(message),
     'KAFKA_SASL_MECHANISM',
   ],
+  // to a listener without SASL
+  [(message) => /current SASL state/.test(message), 'KAFKA_SASL_MECHANISM'],
   // kafkajs calls so also what broke the connection meanwhile
   [
     (message) => /^SASL .+ failed: /.test(message) && !/closed|connection|timed out/i.test(message),
@@ -24,6 +26,17 @@ const ABOUT: readonly [(message: string) => boolean, string][] = [
 export function settingsOf(message: string): string | undefined {
   return ABOUT.find(([says]) => says(message))?.[1]
 }
+
+/** What may pass by itself, and then was not about them. */
+const MAYBE_ABOUT: typeof ABOUT = [
+  // to a listener without TLS, or a broker that is killed just then
+  [(message) => /before secure TLS connection was established/.test(message), 'KAFKA_SSL'],
+  [(message) => /^Failed to connect to seed broker/.test(message), 'KAFKA_BROKERS'],
+]
+
+/** The settings to look at when a failure to get into Kafka does not pass. */
+export const settingsToLookAt = (message: string): string | undefined =>
+  settingsOf(message) ?? MAYBE_ABOUT.find(([says]) => says(message))?.[1]
 
 /** A refusal that stays as long as the settings do, as one of these; any other error as it is. */
 export function asConfigError(error: unknown): unknown {

@@ -28,6 +28,9 @@ export type LocalOptions = {
   say: Say
 }
 
+/** On two cores that do nothing else it takes less. */
+const SLOW_MS = 15_000
+
 type Tools = LocalOptions & { java: Java; cache: string; logs: string }
 
 /**
@@ -48,7 +51,9 @@ export async function startKafkaAndRegistry(options: LocalOptions): Promise<Arch
   const journal = app && (kafka ?? Promise.resolve()).then(() => ensureJournal(options.kafka, log))
   const registry = app && journal && startLocalRegistry(tools, app, journal)
   const prepared = kafka && (journal ?? kafka).then(options.onKafka)
-  const [kafkaArchive, registryArchive] = await Promise.all([kafka, registry, journal, prepared])
+  const told = setTimeout(() => say.line(`still starting; see the logs in ${tools.logs}`), SLOW_MS)
+  const started = Promise.all([kafka, registry, journal, prepared])
+  const [kafkaArchive, registryArchive] = await started.finally(() => clearTimeout(told))
   return [kafkaArchive, registryArchive].filter((archive) => archive !== undefined)
 }
 

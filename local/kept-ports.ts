@@ -9,10 +9,17 @@ const ports = z.object({ kafka: z.number(), controller: z.number(), registry: z.
 /** Ports of what others connect to with settings of their own: the same at every start, as long as they are free. */
 export type KeptPorts = z.infer<typeof ports>
 
-const FIRST: KeptPorts = { kafka: 9092, controller: 9093, registry: 8085 }
+export const FIRST: KeptPorts = { kafka: 9092, controller: 9093, registry: 8085 }
+/** Of those that others connect to. */
+const NAMES = { kafka: 'Kafka', registry: 'schema registry' }
 const HOST = '127.0.0.1'
 
-export async function findKeptPorts(folder: string, taken: readonly number[]): Promise<KeptPorts> {
+/** @param say told of each that is another than at the last start, or than at first starts. */
+export async function findKeptPorts(
+  folder: string,
+  taken: readonly number[],
+  say: (line: string) => void,
+): Promise<KeptPorts> {
   const path = join(folder, 'ports.json')
   const wanted = await readFile(path, 'utf8')
     .then((text) => ports.parse(JSON.parse(text)))
@@ -20,8 +27,12 @@ export async function findKeptPorts(folder: string, taken: readonly number[]): P
   const kafka = await keep(wanted.kafka, taken)
   const controller = await keep(wanted.controller, [...taken, kafka])
   const registry = await keep(wanted.registry, [...taken, kafka, controller])
-  await writeWhole(path, JSON.stringify({ kafka, controller, registry }))
-  return { kafka, controller, registry }
+  const found: KeptPorts = { kafka, controller, registry }
+  for (const name of ['kafka', 'registry'] as const)
+    if (found[name] !== wanted[name])
+      say(`${NAMES[name]}: port ${wanted[name]} is taken, using ${found[name]}, from now on`)
+  await writeWhole(path, JSON.stringify(found))
+  return found
 }
 
 async function keep(port: number, taken: readonly number[]): Promise<number> {

@@ -56,8 +56,13 @@ Put the file back, or remove the whole data folder to start with an empty one.`
   return new LocalFault('keys_damaged', message, { cause })
 }
 
-/** The data folder, which nobody else may look into. */
+/** The data folder, which nobody else may look into. @throws LocalFault setting_invalid */
 export async function makeDataFolder(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  await chmod(folder, 0o700)
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await chmod(folder, 0o700)
+  } catch (cause) {
+    const message = `SLUICE_DATA: ${folder} cannot be a folder: ${(cause as Error).message}`
+    throw new LocalFault('setting_invalid', message, { cause })
+  }
 }

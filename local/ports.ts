@@ -1,5 +1,6 @@
 import { LocalFault } from './fault.ts'
 import { freePort, isFree } from './free-port.ts'
+import { FIRST } from './kept-ports.ts'
 
 const DEFAULTS = {
   INGEST_PORT: 8080,
@@ -11,6 +12,8 @@ const DEFAULTS = {
 
 export type PortName = keyof typeof DEFAULTS
 export type Ports = Record<PortName, number>
+
+const RESERVED = [...Object.values(DEFAULTS), ...Object.values(FIRST)]
 
 // of an object with exactly these keys
 const names = Object.keys(DEFAULTS) as PortName[]
@@ -58,8 +61,8 @@ async function choose(
 
 async function nextFree(first: number, host: string, used: readonly number[]): Promise<number> {
   for (let port = first; port < first + 1_000; port++) {
-    // the defaults of the other processes are theirs
-    const reserved = port !== first && names.some((name) => DEFAULTS[name] === port)
+    // the defaults of the others are theirs
+    const reserved = port !== first && RESERVED.includes(port)
     if (!reserved && !used.includes(port) && (await isFree(port, host))) return port
   }
   return freePort(host, used)

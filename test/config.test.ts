@@ -116,6 +116,7 @@ describe('faults', () => {
 
   test('control needs its token, and one that differs from the read-only one', () => {
     expect(faults(least, 'control')).toEqual(['CONTROL_TOKEN: not set'])
+    expect(faults({}, 'control')).toContain('CONTROL_TOKEN: not set')
     const same = 'a-token-of-20-letters'
     expect(faults({ ...least, CONTROL_TOKEN: same, CONTROL_VIEW_TOKEN: same }, 'control')).toHaveLength(1)
   })

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { freePort } from '../local/free-port.ts'
 import { NODE_FLAGS } from './helpers/node-flags.ts'
 
 /** A router that is told to end while it starts: what it opens next finds all closed. */
@@ -17,6 +18,18 @@ const ENDED_EARLY = `
   })
 `
 
+/** A router whose port somebody else has. */
+const PORT_TAKEN = `
+  const { createServer } = await import('node:net')
+  const { run } = await import('${new URL('../lifecycle.ts', import.meta.url)}')
+  const listening = (port) => new Promise((resolve, reject) =>
+    createServer().once('error', reject).listen({ port, host: '127.0.0.1' }, resolve))
+  await run('router', async ({ config: { port } }) => {
+    await listening(port)
+    await listening(port)
+  })
+`
+
 /** Nothing is asked of them. */
 const ENV = {
   PATH: process.env.PATH,
@@ -25,10 +38,10 @@ const ENV = {
   CONFIG_KEY: randomBytes(32).toString('base64'),
 }
 
-function runScript(script: string): Promise<{ code: number; said: string }> {
+function runScript(script: string, more: NodeJS.ProcessEnv = {}): Promise<{ code: number; said: string }> {
   const args = [...NODE_FLAGS, '--input-type=module', '--eval', script]
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, args, { env: ENV }, (_error, out, err) =>
+    const child = execFile(process.execPath, args, { env: { ...ENV, ...more } }, (_error, out, err) =>
       resolve({ code: child.exitCode ?? -1, said: out + err }),
     )
   })
@@ -39,4 +52,10 @@ test('a process that is told to end while it starts ends with 0, and says nothin
   expect(said).toContain('"reason":"SIGTERM"')
   expect(said).not.toContain('fatal')
   expect(code).toBe(0)
+})
+
+test('a process whose port is taken names the setting', async () => {
+  const { code, said } = await runScript(PORT_TAKEN, { ROUTER_PORT: String(await freePort()) })
+  expect(said).toContain('"settings":"ROUTER_PORT"')
+  expect(code).toBe(1)
 })

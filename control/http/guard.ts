@@ -21,6 +21,11 @@ const unauthorized = problem(
   { code: 'unauthorized', message: 'Send Authorization: Bearer with the control token, or sign in' },
   { 'www-authenticate': 'Bearer realm="sluice"' },
 )
+const unknownToken = problem(
+  { code: 'unauthorized', message: 'This is no token of this system' },
+  // RFC 6750, 3.1
+  { 'www-authenticate': 'Bearer realm="sluice", error="invalid_token"' },
+)
 const csrf = problem({
   code: 'csrf',
   message: 'Send X-Requested-With with a change by cookie, whatever it says',
@@ -59,7 +64,7 @@ function identifier({ judge, sessions }: GuardParts): (request: FastifyRequest) 
     const token = bearer(headers.authorization)
     if (token !== undefined) {
       const judged = judge(token, ip)
-      return typeof judged === 'string' ? { who: judged, by: 'bearer' } : (judged ?? unauthorized)
+      return typeof judged === 'string' ? { who: judged, by: 'bearer' } : (judged ?? unknownToken)
     }
     const session = sessionIn(headers.cookie)
     const who = session === undefined ? undefined : sessions.whoOf(session, Date.now())

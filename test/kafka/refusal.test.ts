@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import { ConfigError } from '../../config.ts'
-import { asConfigError, settingsOf } from '../../kafka/refusal.ts'
+import { asConfigError, settingsOf, settingsToLookAt } from '../../kafka/refusal.ts'
 
 test.each([
   ['SASL SCRAM-SHA-256 mechanism is not supported by the server', 'KAFKA_SASL_MECHANISM'],
   ['The broker does not support the requested SASL mechanism', 'KAFKA_SASL_MECHANISM'],
+  ['Request is not valid given the current SASL state', 'KAFKA_SASL_MECHANISM'],
   [
     'SASL PLAIN authentication failed: Authentication failed: Invalid username or password',
     'KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD',
@@ -33,4 +34,18 @@ test.each([
   const error = new Error(message)
   expect(settingsOf(message)).toBeUndefined()
   expect(asConfigError(error)).toBe(error)
+})
+
+test.each([
+  [
+    'Connection error: Client network socket disconnected before secure TLS connection was established',
+    'KAFKA_SSL',
+  ],
+  [
+    'Failed to connect to seed broker, trying another broker from the list: Connection error: connect ECONNREFUSED 127.0.0.1:9092',
+    'KAFKA_BROKERS',
+  ],
+])('%j may pass, and %s is what to look at when it does not', (message, settings) => {
+  expect(settingsOf(message)).toBeUndefined()
+  expect(settingsToLookAt(message)).toBe(settings)
 })

@@ -17,6 +17,16 @@ test('keys are made once, for nobody else to read, and found again', async () =>
   expect(await permissions(folder)).toBe(0o700)
 })
 
+test('a data folder that is a file is a wrong setting', async () => {
+  const path = join(await temporaryFolder(), 'file')
+  await writeFile(path, '')
+  for (const folder of [path, join(path, 'below')])
+    await expect(makeDataFolder(folder)).rejects.toMatchObject({
+      code: 'setting_invalid',
+      message: expect.stringContaining(`SLUICE_DATA: ${folder} `),
+    })
+})
+
 test('a damaged file is refused, never replaced', async () => {
   const folder = await temporaryFolder()
   await findKeys(folder, { isNew: true })

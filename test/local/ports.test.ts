@@ -36,7 +36,7 @@ test('a default that is taken gives way to the next free one, and that is said',
   await occupy(8080)
   const said: string[] = []
   const ports = await choosePorts({}, HOST, (line) => said.push(line))
-  expect(ports.INGEST_PORT).toBeGreaterThan(8084)
+  expect(ports.INGEST_PORT).toBeGreaterThan(8085)
   expect(said).toContain(`INGEST_PORT: 8080 is taken, using ${ports.INGEST_PORT}`)
   expect(new Set(Object.values(ports)).size).toBe(5)
 })
@@ -83,10 +83,13 @@ test('the same port for two, and what is no port, are refused by name', async ()
 
 test("Kafka's and the registry's ports are kept, and given up only when somebody else has them", async () => {
   const folder = await temporaryFolder()
-  const first = await findKeptPorts(folder, [])
-  expect(await findKeptPorts(folder, [])).toEqual(first)
+  const said: string[] = []
+  const say = (line: string) => void said.push(line)
+  const first = await findKeptPorts(folder, [], say)
+  expect(await findKeptPorts(folder, [], say)).toEqual(first)
   await occupy(first.kafka)
-  const third = await findKeptPorts(folder, [])
+  const third = await findKeptPorts(folder, [], say)
   expect(third).toMatchObject({ registry: first.registry })
   expect(third.kafka).not.toBe(first.kafka)
+  expect(said.at(-1)).toBe(`Kafka: port ${first.kafka} is taken, using ${third.kafka}, from now on`)
 })
