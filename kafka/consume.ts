@@ -215,7 +215,7 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
     breathedAt = performance.now()
   }
 
-  const waits = fetchesWait(groupId, (isPaused) => ({ maxWaitTime: isPaused ? maxWaitMs : IDLE_WAIT_MS }))
+  const endWaits = fetchesWait(groupId, (isPaused) => ({ maxWaitTime: isPaused ? maxWaitMs : IDLE_WAIT_MS }))
   const heir = connection.soleClientId ? succeed(groupId, connection.soleClientId) : undefined
   await consumer.connect()
   await consumer.subscribe({ topics, fromBeginning: true })
@@ -242,7 +242,7 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
       await within(CLOSE_MS, assignment.commit())
       await within(CLOSE_MS, Promise.all([assignment.close(), consumer.disconnect()]))
       heir?.()
-      waits()
+      endWaits()
     },
   }
 }

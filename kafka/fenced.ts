@@ -31,7 +31,10 @@ type Waiting = {
 /** Of the first that wait what is written at once. */
 type Together = { count: number; records: readonly OutRecord[] }
 
-/** A write is given up when it has failed so often and for so long: longer than clients wait, as instances need not come apart in five slow tries. */
+/**
+ * A write is given up when it has failed so often and for so long: longer than clients wait, as instances need not come apart in five slow
+ * tries. An id that cannot be taken over at all fails those that wait sooner: the client has tried that itself.
+ */
 const TRIES = 5
 const TRY_MS = 30_000
 /** The broker takes 1 MB of a partition at once; a decision that comes to more than this is written alone. */
@@ -72,10 +75,16 @@ export function createFencedWriter(options: {
       // members that contend for the id come apart the more they wait
       retry: { maxRetryTime: 2_000, retries: 5 },
     })
-    await fresh.connect()
-    // begins no transaction that writes; it takes the id over, from when on others are fenced
-    await (await fresh.transaction()).abort()
-    await table.caughtUp()
+    try {
+      await fresh.connect()
+      // begins no transaction that writes; it takes the id over, from when on others are fenced
+      await (await fresh.transaction()).abort()
+      await table.caughtUp()
+      if (isClosed) throw new Error('the writer is closed')
+    } catch (error) {
+      await fresh.disconnect().catch(() => undefined)
+      throw error
+    }
     producer = fresh
     return fresh
   }

@@ -28,7 +28,10 @@ const waits = new Map<string, (isPaused: boolean) => Partial<FetchWait>>()
  */
 export function fetchesWait(groupId: string, wanted: (isPaused: boolean) => Partial<FetchWait>): () => void {
   waits.set(groupId, wanted)
-  return () => void waits.delete(groupId)
+  return () => {
+    // another of its members in this process may have come meanwhile
+    if (waits.get(groupId) === wanted) waits.delete(groupId)
+  }
 }
 
 /** For all consumers in this process. */

@@ -64,7 +64,7 @@ export async function openTail(options: TailOptions): Promise<Tail> {
   let fetchedAt = performance.now()
   let cameAt = Number.NEGATIVE_INFINITY
   const isBusy = () => performance.now() - cameAt < BUSY.maxWaitTime
-  const waits = fetchesWait(groupId, () => (isBusy() ? BUSY : QUIET))
+  const endWaits = fetchesWait(groupId, () => (isBusy() ? BUSY : QUIET))
   const consumer = connection.kafka.consumer({
     groupId,
     // the shortest that brokers allow: after an outage it may come back only when its old session has ended
@@ -133,7 +133,7 @@ export async function openTail(options: TailOptions): Promise<Tail> {
 
   async function close(): Promise<void> {
     await leaveForGood({ consumer, admin, groupId }, connection.log)
-    waits()
+    endWaits()
   }
 
   try {

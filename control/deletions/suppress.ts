@@ -14,15 +14,15 @@ export type Suppressing = {
 
 /** Of one transaction: other writes of settings wait for it. */
 const AT_ONCE = 500
+/** Kafka takes 1 MB of them at once, and an id may be as long as a whole call. */
+const MOST_BYTES = 512 * 1024
 
 /** Puts the users of a deletion on the suppression list, but for those who are on it. @throws when Kafka does not answer. */
 export async function suppressUsers(
   deletion: Deletion,
   { settings, writer, keys }: Suppressing,
 ): Promise<void> {
-  const wanted = suppressionsOf(deletion)
-  for (let first = 0; first < wanted.length; first += AT_ONCE) {
-    const some = wanted.slice(first, first + AT_ONCE)
+  for (const some of batches(suppressionsOf(deletion))) {
     const written = await writer.write(() => {
       const missing = some.filter(({ id }) => !settings.suppressions.has(id))
       if (missing.length === 0) return { refusal: 'all are there' }
@@ -44,4 +44,20 @@ function suppressionsOf({ suppressedFor, userIds, createdAt }: Deletion): Suppre
       updatedAt: createdAt,
     })),
   )
+}
+
+function* batches(wanted: readonly Suppression[]): Generator<Suppression[]> {
+  let batch: Suppression[] = []
+  let bytes = 0
+  for (const each of wanted) {
+    const size = Buffer.byteLength(JSON.stringify(each))
+    if (batch.length === AT_ONCE || (batch.length > 0 && bytes + size > MOST_BYTES)) {
+      yield batch
+      batch = []
+      bytes = 0
+    }
+    batch.push(each)
+    bytes += size
+  }
+  if (batch.length > 0) yield batch
 }

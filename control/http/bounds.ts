@@ -15,6 +15,8 @@ export type Bounds = {
   uploadMs: number
   /** How often Node looks. */
   checkMs: number
+  /** For what is under way when the process ends. */
+  closingMs: number
 }
 
 export const BOUNDS: Bounds = {
@@ -26,6 +28,8 @@ export const BOUNDS: Bounds = {
   // millions of lines over a slow line
   uploadMs: 30 * 60_000,
   checkMs: 1_000,
+  // of the 15 s that all has to be closed in (lifecycle.ts)
+  closingMs: 5_000,
 }
 
 /** What Node takes for a server. Of its times for requests there is one for all routes: the longest. */
@@ -35,7 +39,7 @@ export const serverOptions = ({ headersMs, uploadMs, checkMs }: Bounds) => ({
 })
 
 /** Bounds connections, and the time of each request that is no upload. To be called before any route is added. */
-export function bound(app: FastifyInstance, { connections, requestMs }: Bounds): void {
+export function bound(app: FastifyInstance, { connections, requestMs, closingMs }: Bounds): void {
   const waiting = new WeakMap<IncomingMessage, NodeJS.Timeout>()
   const stop = (request: IncomingMessage) => clearTimeout(waiting.get(request))
   app.server.maxConnections = connections
@@ -55,6 +59,16 @@ export function bound(app: FastifyInstance, { connections, requestMs }: Bounds):
   })
   app.addHook('onResponse', async ({ raw }) => stop(raw))
   readOff(app, requestMs)
+  endInTime(app, closingMs)
+}
+
+/** Node stops looking at slow clients when a server closes: one of them must not hold up the end of the process. */
+function endInTime(app: FastifyInstance, closingMs: number): void {
+  let timer: NodeJS.Timeout | undefined
+  app.addHook('preClose', async () => {
+    timer = setTimeout(() => app.server.closeAllConnections(), closingMs)
+  })
+  app.addHook('onClose', async () => clearTimeout(timer))
 }
 
 const late = () => Object.assign(new Error('the request is not whole'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })

@@ -6,11 +6,12 @@ import { until } from '../helpers/until.ts'
 import { ADMIN, api } from './api.ts'
 import { head, listen } from './wire.ts'
 
-/** The API on a port of its own. @returns what opens a connection to it and sends something. */
-async function listening(bounds: Partial<typeof BOUNDS>) {
-  const { app } = api({}, { bounds: { ...BOUNDS, checkMs: 20, ...bounds } })
-  return listen(app)
-}
+/** The API with these bounds. */
+const bounded = (bounds: Partial<typeof BOUNDS>) =>
+  api({}, { bounds: { ...BOUNDS, checkMs: 20, ...bounds } }).app
+
+/** It, on a port of its own. @returns what opens a connection to it and sends something. */
+const listening = (bounds: Partial<typeof BOUNDS>) => listen(bounded(bounds))
 
 const posting = (length: number) =>
   head('POST /api/session HTTP/1.1', { 'Content-Type': 'application/json', 'Content-Length': String(length) })
@@ -55,7 +56,7 @@ describe('an upload of one who has the token', () => {
     })
 
   test('may take longer', async () => {
-    const open = await listening({ headersMs: 50, requestMs: 100, uploadMs: 600_000 })
+    const open = await listening({ requestMs: 100, uploadMs: 600_000 })
     let isOver = false
     const upload = open(putting('/api/traits/score/values')).on('data', () => {
       isOver = true
@@ -65,7 +66,7 @@ describe('an upload of one who has the token', () => {
   })
 
   test('may not take for ever', async () => {
-    const open = await listening({ headersMs: 50, requestMs: 100, uploadMs: 700 })
+    const open = await listening({ headersMs: 650, requestMs: 100, uploadMs: 700 })
     const began = performance.now()
     expect(await text(open(putting('/api/traits/score/values')))).toMatch(/^HTTP\/1.1 408 /)
     expect(performance.now() - began).toBeGreaterThan(600)
@@ -85,4 +86,23 @@ test('a connection above the limit is closed at once, and one is taken again whe
     const again = open('GET /livez HTTP/1.1\r\nHost: sluice\r\nConnection: close\r\n\r\n')
     return (await text(again).catch(() => '')).startsWith('HTTP/1.1 200')
   })
+})
+
+test.each([
+  ['its headers', 'GET /livez HTTP/1.1\r\nHost: sluice\r\n'],
+  ['its body', posting(100)],
+  [
+    'a body that has its answer',
+    `${head('PUT /api/audiences/vip/members HTTP/1.1', { 'Transfer-Encoding': 'chunked' })}7\r\nuser-1\n\r\n`,
+  ],
+])('who does not end %s does not hold up the end of the process', async (_, begun) => {
+  const app = bounded({ headersMs: 300_000, requestMs: 300_000, closingMs: 50 })
+  const open = await listen(app)
+  const taken = once(app.server, 'connection')
+  const socket = open(begun)
+  const [connection] = await taken
+  await until(() => connection.bytesRead === begun.length)
+  const closed = once(socket.resume(), 'close')
+  await app.close()
+  await closed
 })

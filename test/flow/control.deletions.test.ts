@@ -92,3 +92,10 @@ test('when nothing is left to do no id of a user is kept with the deletion', asy
   const last = [...(await rawTopic(sluice.connection, TASKS)).values()].map((value) => JSON.parse(value))
   expect(last).toMatchObject(Array(3).fill({ state: 'done', userIds: [] }))
 })
+
+test('users whose ids are long are suppressed and deleted, though Kafka does not take all of them at once', async () => {
+  const userIds = Array.from({ length: 30 }, (_, user) => `long-${user}-${'x'.repeat(20_000)}`)
+  const { id } = await request({ userIds, sourceIds: ['shop', 'app'], suppress: true })
+  await done(id)
+  await until(() => new Set(deletes('long-')).size === 60)
+})

@@ -1,4 +1,7 @@
+import { randomUUID } from 'node:crypto'
+import type { Producer } from 'kafkajs'
 import { expect, test } from 'vitest'
+import type { Connection } from '../../kafka/client.ts'
 import { createFencedWriter } from '../../kafka/fenced.ts'
 import { openTable } from '../../kafka/table.ts'
 import { closing, connection } from '../helpers/cluster.ts'
@@ -27,4 +30,88 @@ test('of a writer that is killed in the middle of a write nothing is shown, and 
   expect(written).toEqual({ ok: true })
   expect(new Set(seen)).toEqual(new Set([undefined]))
   expect([...table.entries()].map(([key, value]) => [key, String(value)])).toEqual([['b', 'whole']])
+})
+
+/** Its producers are as `changed` makes them. */
+function producing(from: Connection, changed: (producer: Producer) => Partial<Producer>): Connection {
+  const kafka: typeof from.kafka = Object.create(from.kafka)
+  kafka.producer = (config) => {
+    const producer = from.kafka.producer(config)
+    return { ...producer, ...changed(producer) }
+  }
+  return { ...from, kafka }
+}
+
+test('a write whose answer is lost is written once', async () => {
+  let isLost = false
+  const kafka = producing(await connection([compacted]), (producer) => ({
+    transaction: async () => {
+      const begun = await producer.transaction()
+      const commit = async () => {
+        await begun.commit()
+        if (isLost) return
+        isLost = true
+        throw new Error('lost')
+      }
+      return { ...begun, commit }
+    },
+  }))
+  const table = closing(await openTable({ connection: kafka, topic: 'settings', onFatal }))
+  await table.loaded
+  const writer = closing(createFencedWriter({ connection: kafka, transactionalId: 'writer', table }))
+  const count = () => Number.parseInt(String(table.get('counter') ?? 0), 10)
+  const written = await Promise.all(
+    Array.from({ length: 5 }, () =>
+      writer.write(() => ({
+        records: [{ topic: 'settings', key: 'counter', value: `${count() + 1} ${randomUUID()}` }],
+      })),
+    ),
+  )
+  expect(written.every(({ ok }) => ok)).toBe(true)
+  expect(count()).toBe(5)
+})
+
+test('a producer that cannot take the id over is disconnected', async () => {
+  let [failures, connected] = [3, 0]
+  const kafka = producing(await connection([compacted]), (producer) => ({
+    async connect() {
+      await producer.connect()
+      connected += 1
+    },
+    transaction: async () => (failures-- > 0 ? Promise.reject(new Error('no')) : producer.transaction()),
+    async disconnect() {
+      await producer.disconnect()
+      connected -= 1
+    },
+  }))
+  const table = closing(await openTable({ connection: kafka, topic: 'settings', onFatal }))
+  const writer = closing(createFencedWriter({ connection: kafka, transactionalId: 'writer', table }))
+  const write = () => writer.write(() => ({ records: [{ topic: 'settings', key: 'a', value: '1' }] }))
+  for (let time = 0; time < 3; time++) expect(await write()).toMatchObject({ ok: false })
+  expect(connected).toBe(0)
+  expect(await write()).toEqual({ ok: true })
+  expect(connected).toBe(1)
+})
+
+test('so is one that connects when the writer has been closed, and nothing is written', async () => {
+  const { promise: mayConnect, resolve: goOn } = Promise.withResolvers<void>()
+  const disconnected = Promise.withResolvers<void>()
+  const kafka = producing(await connection([compacted]), (producer) => ({
+    async connect() {
+      await mayConnect
+      await producer.connect()
+    },
+    async disconnect() {
+      await producer.disconnect()
+      disconnected.resolve()
+    },
+  }))
+  const table = closing(await openTable({ connection: kafka, topic: 'settings', onFatal }))
+  const writer = createFencedWriter({ connection: kafka, transactionalId: 'writer', table })
+  const written = writer.write(() => ({ records: [{ topic: 'settings', key: 'a', value: '1' }] }))
+  await writer.close()
+  goOn()
+  expect(await written).toMatchObject({ ok: false, unavailable: expect.any(Error) })
+  await disconnected.promise
+  expect([...table.entries()]).toEqual([])
 })

@@ -31,7 +31,7 @@ async function source(id: string): Promise<(calls: object[]) => Promise<void>> {
   return (calls) => sluice.send(calls, `${id}-write-key`)
 }
 
-/** Answers 503, the second time when it is told to: by then settings are changed, however slow the machine. */
+/** Answers 503, the second time when it is told to: by then settings are changed, and the rungs behind it leave 2 s to follow them. */
 async function aRefuser() {
   const answer = 'HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
   let attempts = 0
