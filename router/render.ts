@@ -37,10 +37,23 @@ export function render(event: Event): string {
 const versioned = ({ type }: Event, members: string) => `{"version":1,"type":"${type}"${members}}`
 const text = (key: string, value: string) => `,"${key}":${JSON.stringify(value)}`
 const json = (key: string, value: string | null) => `,"${key}":${value ?? '{}'}`
-const timestamp = (event: Event) => `,"timestamp":"${new Date(event.timestamp).toISOString()}"`
+const timestamp = (event: Event) => `,"timestamp":"${isoOf(event.timestamp)}"`
 const end = (event: Event) => timestamp(event) + json('context', passedOn(event.context))
 const name = (event: Event) => (event.name === null ? '' : text('name', event.name))
 const properties = (event: Event) => (event.properties === null ? '' : json('properties', event.properties))
+
+const MINUTE = 60_000
+let minute = { begins: Number.NaN, text: '' }
+
+/** What `toISOString` of a Date gives, at a third of its cost for times of one minute, as those that come one after the other mostly are. */
+function isoOf(ms: number): string {
+  const begins = Math.floor(ms / MINUTE) * MINUTE
+  if (begins !== minute.begins)
+    minute = { begins, text: new Date(ms).toISOString().slice(0, -'00.000Z'.length) }
+  // with its zeros in front
+  const rest = String(100_000 + ms - begins)
+  return `${minute.text}${rest.slice(1, 3)}.${rest.slice(3)}Z`
+}
 
 /** `userId`; without one `anonymousId` in its place. */
 function user({ userId, anonymousId }: Event): string {

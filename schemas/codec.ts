@@ -59,9 +59,9 @@ export function codec<N extends SchemaName>(
 
   return {
     encode(value) {
-      const end = writeInto(type, value)
-      header.copy(scratch)
-      return Buffer.from(scratch.subarray(0, end))
+      const encoded = encodeIn(type, value)
+      header.copy(encoded)
+      return encoded
     },
     decode(value) {
       if (value === null || value.length <= HEADER_BYTES || value[0] !== 0)
@@ -73,15 +73,23 @@ export function codec<N extends SchemaName>(
   }
 }
 
-/** Values are made here, behind room for their header, and copied out: in one piece, of their size. */
-let scratch = Buffer.allocUnsafe(64 * 1024)
+/** Values are made one behind the other in pieces of memory of this size, as they are used, and let go, at nearly the same time. */
+const PIECE_BYTES = 64 * 1024
+let piece = Buffer.allocUnsafeSlow(PIECE_BYTES)
+let taken = 0
 
-/** @returns where the value ends in `scratch`, which grows until it fits. */
-function writeInto(type: avro.Type, value: unknown): number {
-  const end = type.encode(value, scratch, HEADER_BYTES)
-  if (end >= 0) return end
-  scratch = Buffer.allocUnsafe(2 * (scratch.length - end))
-  return writeInto(type, value)
+/** @returns the value behind room for its header. */
+function encodeIn(type: avro.Type, value: unknown): Buffer {
+  const start = taken
+  const end = type.encode(value, piece, start + HEADER_BYTES)
+  if (end >= 0) {
+    taken = end
+    return piece.subarray(start, end)
+  }
+  // by so much it is too small
+  piece = Buffer.allocUnsafeSlow(Math.max(PIECE_BYTES, piece.length - end - start))
+  taken = 0
+  return encodeIn(type, value)
 }
 
 async function fetchResolver(

@@ -18,7 +18,13 @@ export async function fillEvents({ connection, config }: System, events: number)
       return {
         topic: EVENTS,
         key: `${event.sourceId}/${event.userId}`,
-        value: codec.encode({ ...event, messageId: `m-${from + index}`, receivedAt: Date.now() }),
+        value: codec.encode({
+          ...event,
+          messageId: `m-${from + index}`,
+          // as if one came each millisecond
+          timestamp: event.timestamp + from + index,
+          receivedAt: Date.now(),
+        }),
       }
     })
     await producer.produce(records)

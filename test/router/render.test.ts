@@ -65,6 +65,22 @@ describe('bodies, byte for byte, keys in the order of the contract', () => {
   })
 })
 
+test('a timestamp is what toISOString gives, whatever came before it', () => {
+  const first = Date.parse('0001-01-01T00:00:00Z')
+  const last = Date.parse('9999-12-31T23:59:59.999Z')
+  const minute = fc.integer({ min: first / 60_000, max: (last - 59_999) / 60_000 })
+  // many of each minute
+  const times = fc.tuple(minute, fc.array(fc.integer({ min: -60_000, max: 60_000 })))
+  fc.assert(
+    fc.property(times, ([minutes, around]) => {
+      for (const ms of around) {
+        const timestamp = Math.min(last, Math.max(first, minutes * 60_000 + ms))
+        expect(JSON.parse(render(anEvent({ timestamp }))).timestamp).toBe(new Date(timestamp).toISOString())
+      }
+    }),
+  )
+})
+
 test('a userId is sent without the anonymousId', () => {
   expect(JSON.parse(render(anEvent({ userId: 'u', anonymousId: 'a' })))).not.toHaveProperty('anonymousId')
 })

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { codec, schemaText } from '../../schemas/codec.ts'
 import { modules, schemaNames } from '../../schemas/generate.ts'
@@ -30,6 +31,21 @@ describe('a value in wire format', () => {
     const bytes = events.encode(anEvent())
     expect([...bytes.subarray(0, 5)]).toEqual([0, 0, 0, 0, 7])
     expect(await events.decode(bytes)).toEqual({ ok: true, value: anEvent() })
+  })
+
+  test('is its own, of whatever size those are that are made before and after it', () => {
+    const sizes = fc.array(fc.oneof(fc.nat(2_000), fc.nat(200_000)), { maxLength: 60 })
+    fc.assert(
+      fc.property(sizes, (lengths) => {
+        // ends with a byte that is not 0, as its neighbour begins with one
+        const made = lengths.map((length, place) =>
+          anEvent({ context: String(place % 10).repeat(length), originalTimestamp: 1 }),
+        )
+        const read = made.map((event) => events.encode(event)).map((bytes) => events.decode(bytes))
+        expect(read).toEqual(made.map((value) => ({ ok: true, value })))
+      }),
+      { numRuns: 30 },
+    )
   })
 
   test('that is cut, not Avro at all, or null is undecodable', async () => {
