@@ -12,12 +12,16 @@ UNKNOWN_SCHEMA = 40403
 fastavro.read.LOGICAL_READERS["long-timestamp-millis"] = lambda milliseconds, *_: milliseconds
 
 
+def away(error):
+    sys.exit(f"The schema registry cannot be asked, is REGISTRY_URL right? {error!r}")
+
+
 class Undecodable(Exception):
     """Reading the record again would not help."""
 
 
 def decoder(registry_url):
-    """Returns a function of a message to its value as a dict, or to None when it cannot be decoded, which it has said. While the registry is away it raises."""
+    """Returns a function of a message to its value as a dict, or to None when it cannot be decoded, which it has said. Ends the program when the registry cannot be asked."""
     registry = SchemaRegistryClient({"url": registry_url})
 
     @functools.cache
@@ -25,9 +29,11 @@ def decoder(registry_url):
         try:
             return fastavro.parse_schema(json.loads(registry.get_schema(schema_id).schema_str))
         except SchemaRegistryError as error:
-            if error.error_code != UNKNOWN_SCHEMA:
-                raise
-            raise Undecodable(f"schema {schema_id} is unknown") from error
+            if error.error_code == UNKNOWN_SCHEMA:
+                raise Undecodable(f"schema {schema_id} is unknown") from error
+            away(error)
+        except Exception as error:  # of an HTTP client, by version another
+            away(error)
 
     def value_of(message):
         """A zero byte, the id of the schema in 4 bytes, the Avro body."""

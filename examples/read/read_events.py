@@ -21,6 +21,7 @@ consumer = Consumer({
     "group.id": group,
     "auto.offset.reset": "earliest",
     "enable.auto.commit": False,
+    "reconnect.backoff.ms": 1000,  # said twice a second that a broker is away, not twenty times
 })
 seen, stopping = {}, []  # a dict keeps the order in which they came
 
