@@ -75,6 +75,8 @@ export function codec<N extends SchemaName>(
 
 /** Values are made one behind the other in pieces of memory of this size, as they are used, and let go, at nearly the same time. */
 const PIECE_BYTES = 64 * 1024
+/** What is larger, and finds no room in the present piece, has one of its own: no piece is left with more than so much unused. */
+const LARGE_BYTES = PIECE_BYTES / 4
 let piece = Buffer.allocUnsafeSlow(PIECE_BYTES)
 let taken = 0
 
@@ -86,8 +88,14 @@ function encodeIn(type: avro.Type, value: unknown): Buffer {
     taken = end
     return piece.subarray(start, end)
   }
-  // by so much it is too small
-  piece = Buffer.allocUnsafeSlow(Math.max(PIECE_BYTES, piece.length - end - start))
+  // by so much the piece is too small
+  const bytes = piece.length - start - end
+  if (bytes > LARGE_BYTES) {
+    const own = Buffer.allocUnsafeSlow(bytes)
+    type.encode(value, own, HEADER_BYTES)
+    return own
+  }
+  piece = Buffer.allocUnsafeSlow(PIECE_BYTES)
   taken = 0
   return encodeIn(type, value)
 }

@@ -34,7 +34,7 @@ describe('a value in wire format', () => {
   })
 
   test('is its own, of whatever size those are that are made before and after it', () => {
-    const sizes = fc.array(fc.oneof(fc.nat(2_000), fc.nat(200_000)), { maxLength: 60 })
+    const sizes = fc.array(fc.oneof(fc.nat(2_000), fc.nat(20_000), fc.nat(200_000)), { maxLength: 60 })
     fc.assert(
       fc.property(sizes, (lengths) => {
         // ends with a byte that is not 0, as its neighbour begins with one
@@ -46,6 +46,19 @@ describe('a value in wire format', () => {
       }),
       { numRuns: 30 },
     )
+  })
+
+  test('takes little more memory than it is long, whatever comes beside it', () => {
+    const pieces = new Set<ArrayBufferLike>()
+    let bytes = 0
+    for (let index = 0; index < 200; index++)
+      for (const length of [40_000, 100]) {
+        const value = events.encode(anEvent({ context: 'x'.repeat(length) }))
+        bytes += value.length
+        pieces.add(value.buffer)
+      }
+    const held = [...pieces].reduce((sum, { byteLength }) => sum + byteLength, 0)
+    expect(held / bytes).toBeLessThan(1.4)
   })
 
   test('that is cut, not Avro at all, or null is undecodable', async () => {
