@@ -19,7 +19,12 @@ export async function chooseEnvironment(
   const isNew = !existsSync(join(dataFolder, 'ports.json')) || Boolean(env.CONFIG_KEY)
   const keys = await findKeys(dataFolder, { isNew })
   const processPorts = await choosePorts(env, host, say.line)
-  const ports = await findKeptPorts(dataFolder, Object.values(processPorts), say.line)
+  const ports = await findKeptPorts({
+    folder: dataFolder,
+    taken: Object.values(processPorts),
+    started: { kafka: !kafkaBrokers, registry: !registryUrl },
+    say: say.line,
+  })
   const chosen = {
     brokers: kafkaBrokers ?? `127.0.0.1:${ports.kafka}`,
     registryUrl: registryUrl ?? `http://127.0.0.1:${ports.registry}/apis/ccompat/v7`,

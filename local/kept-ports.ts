@@ -14,19 +14,25 @@ export const FIRST: KeptPorts = { kafka: 9092, controller: 9093, registry: 8085 
 const NAMES = { kafka: 'Kafka', registry: 'schema registry' }
 const HOST = '127.0.0.1'
 
-/** @param say told of each that is another than at the last start, or than at first starts. */
-export async function findKeptPorts(
-  folder: string,
-  taken: readonly number[],
-  say: (line: string) => void,
-): Promise<KeptPorts> {
+export type KeptPortsOptions = {
+  folder: string
+  taken: readonly number[]
+  /** Which of them are started here: the port of one that the environment names is its own affair, and what is kept stays as it was. */
+  started: { kafka: boolean; registry: boolean }
+  /** Told of each that is another than at the last start, or than at first starts. */
+  say(line: string): void
+}
+
+export async function findKeptPorts({ folder, taken, started, say }: KeptPortsOptions): Promise<KeptPorts> {
   const path = join(folder, 'ports.json')
   const wanted = await readFile(path, 'utf8')
     .then((text) => ports.parse(JSON.parse(text)))
     .catch(() => FIRST)
-  const kafka = await keep(wanted.kafka, taken)
-  const controller = await keep(wanted.controller, [...taken, kafka])
-  const registry = await keep(wanted.registry, [...taken, kafka, controller])
+  const kafka = started.kafka ? await keep(wanted.kafka, taken) : wanted.kafka
+  const controller = started.kafka ? await keep(wanted.controller, [...taken, kafka]) : wanted.controller
+  const registry = started.registry
+    ? await keep(wanted.registry, [...taken, kafka, controller])
+    : wanted.registry
   const found: KeptPorts = { kafka, controller, registry }
   for (const name of ['kafka', 'registry'] as const)
     if (found[name] !== wanted[name])

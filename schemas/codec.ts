@@ -88,7 +88,7 @@ function encodeIn(type: avro.Type, value: unknown): Buffer {
     taken = end
     return piece.subarray(start, end)
   }
-  // by so much the piece is too small
+  // by -end the piece is too small
   const bytes = piece.length - start - end
   if (bytes > LARGE_BYTES) {
     const own = Buffer.allocUnsafeSlow(bytes)

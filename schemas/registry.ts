@@ -61,6 +61,8 @@ async function getIn(config: RegistryConfig): Promise<void> {
     try {
       await listSubjects(config)
     } catch (error) {
+      // let in, and may not list: whether we may register is told where we do
+      if (statusOf(error) === 403) return
       throw lasting(error)
     }
   }, retries).catch((error) => {
@@ -136,7 +138,9 @@ function register(registry: Registry, schema: SchemaName, subject: string): Prom
     } catch (error) {
       // the client makes the schema first and its rule after it: a start killed in between leaves a subject without
       if (error instanceof Error && error.name === 'ConfluentSchemaRegistryCompatibilityError')
-        await putCompatibility(registry.config, subject)
+        await putCompatibility(registry.config, subject).catch((refusal) => {
+          throw lasting(refusal)
+        })
       throw isIncompatible(error) ? new AbortError(incompatible(schema, subject, error)) : lasting(error)
     }
   }, retries)

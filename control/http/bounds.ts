@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
+import { endInTime } from '../../end-in-time.ts'
 import { countRefusedConnection } from '../metrics.ts'
 import { isStreamed } from './operation.ts'
 import { readOff } from './read-off.ts'
@@ -60,15 +61,6 @@ export function bound(app: FastifyInstance, { connections, requestMs, closingMs 
   app.addHook('onResponse', async ({ raw }) => stop(raw))
   readOff(app, requestMs)
   endInTime(app, closingMs)
-}
-
-/** Node stops looking at slow clients when a server closes: one of them must not hold up the end of the process. */
-function endInTime(app: FastifyInstance, closingMs: number): void {
-  let timer: NodeJS.Timeout | undefined
-  app.addHook('preClose', async () => {
-    timer = setTimeout(() => app.server.closeAllConnections(), closingMs)
-  })
-  app.addHook('onClose', async () => clearTimeout(timer))
 }
 
 const late = () => Object.assign(new Error('the request is not whole'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })

@@ -27,13 +27,17 @@ def decoder(registry_url):
     @functools.cache
     def schema_of(schema_id):
         try:
-            return fastavro.parse_schema(json.loads(registry.get_schema(schema_id).schema_str))
+            text = registry.get_schema(schema_id).schema_str
         except SchemaRegistryError as error:
             if error.error_code == UNKNOWN_SCHEMA:
                 raise Undecodable(f"schema {schema_id} is unknown") from error
             away(error)
         except Exception as error:  # of an HTTP client, by version another
             away(error)
+        try:
+            return fastavro.parse_schema(json.loads(text))
+        except Exception as error:  # Protobuf, or JSON Schema
+            raise Undecodable(f"schema {schema_id} is no Avro") from error
 
     def value_of(message):
         """A zero byte, the id of the schema in 4 bytes, the Avro body."""

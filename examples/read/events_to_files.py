@@ -24,6 +24,7 @@ consumer = Consumer({
     "group.id": group,
     "auto.offset.reset": "earliest",
     "enable.auto.commit": False,
+    "reconnect.backoff.ms": 1000,  # said twice a second that a broker is away, not twenty times
 })
 stopping = []
 

@@ -1,6 +1,7 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { endInTime } from '../../end-in-time.ts'
 import { CONNECTIONS, HEADER_BYTES, type Patience } from '../limits.ts'
 import type { Meter } from '../meter/metrics.ts'
 import { CUT } from './body.ts'
@@ -48,7 +49,8 @@ export function createServer({ patience, meter, ...options }: ServerOptions): Fa
   meter.watchConnections(server)
   takeAll(server)
   endUnread(server, open, patience.idleMs)
-  endInTime(app, patience.closingMs, () => {
+  endInTime(app, patience.closingMs)
+  app.addHook('preClose', async () => {
     // Node lets go only of those between two requests
     for (const socket of open) if (responses.get(socket)?.writableFinished ?? true) socket.destroy()
   })
@@ -79,14 +81,4 @@ function takeAll(server: Server): void {
   server.on('connect', (_request, socket) => server.emit('clientError', new Error('CONNECT'), socket))
   // a client that writes its request, then closes its side, waits for an answer: Node's own switch, not in its manual
   Object.assign(server, { httpAllowHalfOpen: true })
-}
-
-/** Node stops looking at slow clients when a server closes: one of them must not hold up the end of the process. */
-function endInTime(app: FastifyInstance, closingMs: number, endWaiting: () => void): void {
-  let timer: NodeJS.Timeout | undefined
-  app.addHook('preClose', async () => {
-    endWaiting()
-    timer = setTimeout(() => app.server.closeAllConnections(), closingMs)
-  })
-  app.addHook('onClose', async () => clearTimeout(timer))
 }

@@ -15,6 +15,8 @@ describe('who may', () => {
     for (const url of ['/api/sources', '/api/nothing', '/api/sources/shop'])
       expect(await ask({ url, token: 'wrong' })).toMatchObject({
         status: 401,
+        // RFC 6750, 3.1
+        headers: { 'www-authenticate': 'Bearer realm="sluice", error="invalid_token"' },
         json: { code: 'unauthorized' },
       })
   })

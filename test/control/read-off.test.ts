@@ -120,7 +120,7 @@ test('who has ended a body, and asked for more, is answered before the process e
   await closed
 })
 
-test('a connection that is gone is not kept until then', async () => {
+test('a connection that is gone is not waited for', async () => {
   const { app, open } = await refusing({ requestMs: 60_000 })
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())

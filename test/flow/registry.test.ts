@@ -92,6 +92,22 @@ describe('a registry that others use as well', () => {
     }
   })
 
+  test('need not let us list what is not ours', async () => {
+    const url = await proxied((_, path) => (path.endsWith('/subjects') ? 403 : undefined))
+    await registerSchemas({ url, auth: undefined }, topics, prefixed())
+  })
+
+  test('and where we may register, but not set a rule that is missing, says so at once', async () => {
+    const named = prefixed()
+    const url = await proxied((method, path) =>
+      method === 'PUT' && path.includes('/config/') ? 403 : undefined,
+    )
+    const subject = `${url}/subjects/${named('events-value')}/versions`
+    await got.post(subject, { json: { schema: schemaText('event') } })
+    const registering = registerSchemas({ url, auth: undefined }, topics, named)
+    await expect(registering).rejects.toThrow(ConfigError)
+  })
+
   test('and where we may only read is told apart from one that is away', async () => {
     const url = await proxied((method) => (method === 'GET' ? undefined : 403))
     const registering = registerSchemas({ url, auth: undefined }, topics, prefixed())
