@@ -1,8 +1,11 @@
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Destination } from '../schemas/settings.ts'
 
-/** A webhook to post to. `origin`: what it shares with others as an endpoint; empty when its URL is none. */
-export type Target = { urlIndex: number; url: string; origin: string }
+/**
+ * A webhook to post to. `webhook`: its key, one for each URL of each destination. `origin`: the host that it shares with others;
+ * empty when its URL is invalid.
+ */
+export type Target = { urlIndex: number; url: string; webhook: string; origin: string }
 
 /** What to do with a delivery now, by the settings as they are now: a corrected URL works for what waits in the ladder. */
 export type Plan =
@@ -32,6 +35,7 @@ export function targetsOf(destination: Destination): readonly Target[] {
   const targets = destination.webhooks.map(({ url }, urlIndex) => ({
     urlIndex,
     url,
+    webhook: `${destination.id} ${urlIndex} ${url}`,
     origin: URL.parse(url)?.origin ?? '',
   }))
   known.set(destination, targets)
