@@ -11,13 +11,13 @@ import { openCodec, openRegistry } from '../schemas/registry.ts'
 import { ATTEMPTS, DELIVERIES, isRung } from '../schemas/topics.ts'
 import { createAttemptLog } from './attempt-log.ts'
 import { startConsumers } from './consumers.ts'
-import { createEndpoints } from './endpoint/endpoints.ts'
 import { createLane } from './lane/lane.ts'
 import { watchLoad } from './load.ts'
-import { countPost, countSettled, countUnlogged, watchEndpoints, watchLanes } from './metrics.ts'
+import { countPost, countSettled, countUnlogged, watchLanes, watchWebhooks } from './metrics.ts'
 import { createPoster } from './post/post.ts'
 import { deliverer } from './run.ts'
 import { createTeller } from './tell.ts'
+import { createWebhooks } from './webhook/webhooks.ts'
 
 const LOOK_MS = 50
 
@@ -54,13 +54,13 @@ await run('deliverer', async ({ config, log, connection, tracer, onFatal, closin
     open.close(),
   )
   const load = closing.adopt(watchLoad(), (open) => open.close())
-  const endpoints = createEndpoints()
+  const webhooks = createWebhooks()
   const tell = createTeller(log)
   await settings.loaded
 
   const handle = deliverer({
     settings,
-    endpoints,
+    webhooks,
     poster,
     producer,
     deliveries,
@@ -77,14 +77,14 @@ await run('deliverer', async ({ config, log, connection, tracer, onFatal, closin
       tell.ofDelivery(result, delivery)
     },
   })
-  const lane = () => createLane({ slots, endpoints, isBusy: load.isBusy, now: () => performance.now() })
+  const lane = () => createLane({ slots, webhooks, isBusy: load.isBusy, now: () => performance.now() })
   const lanes = { first: lane(), retry: lane() }
   watchLanes(lanes, slots)
-  watchEndpoints(endpoints)
-  endpoints.onTurned(tell.ofEndpoint)
+  watchWebhooks(webhooks)
+  webhooks.onChange(tell.ofBreaker)
   const looking = setInterval(() => {
     for (const { look } of Object.values(lanes)) look()
-    endpoints.forget(performance.now())
+    webhooks.forget(performance.now())
   }, LOOK_MS)
   closing.defer(() => clearInterval(looking))
 

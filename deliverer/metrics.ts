@@ -1,9 +1,9 @@
 import { Counter, Gauge, Histogram } from 'prom-client'
 import { registry } from '../metrics.ts'
-import type { Endpoints } from './endpoint/endpoints.ts'
 import { DEAD_REASONS, type Posted } from './ladder.ts'
 import type { Lane } from './lane/lane.ts'
 import type { Result } from './settle.ts'
+import type { Webhooks } from './webhook/webhooks.ts'
 
 const registers = [registry]
 const posts = new Counter({
@@ -62,7 +62,7 @@ export function countSettled(result: Result): void {
 export function watchLanes(lanes: Record<string, Lane>, slots: number): void {
   new Gauge({
     name: 'sluice_deliverer_lane_posts',
-    help: 'POSTs in a lane: waiting for their endpoint or a slot, under way (prompt), and under way for over a second (late).',
+    help: 'POSTs in a lane: waiting for their webhook or a slot, under way (prompt), and under way for over a second (late).',
     labelNames: ['lane', 'state'],
     registers,
     collect() {
@@ -77,7 +77,7 @@ export function watchLanes(lanes: Record<string, Lane>, slots: number): void {
   }).set(slots)
   new Gauge({
     name: 'sluice_deliverer_waiting_endpoints',
-    help: 'Origins that POSTs of a lane wait for: to be heard of (answer), for one of those under way to end (cap), for a slot.',
+    help: 'Webhooks with POSTs waiting in a lane, by what they wait for: an answer, a POST under way to end (cap), other webhooks of their host, or a slot.',
     labelNames: ['lane', 'waits_for'],
     registers,
     collect() {
@@ -89,20 +89,31 @@ export function watchLanes(lanes: Record<string, Lane>, slots: number): void {
 
 const turns = new Counter({
   name: 'sluice_deliverer_breaker_turns_total',
-  help: 'Breakers that have opened or closed.',
-  labelNames: ['to'],
+  help: 'Breakers of webhooks and hosts that have opened or closed.',
+  labelNames: ['of', 'to'],
   registers,
 })
 
-export function watchEndpoints({ count, onTurned }: Pick<Endpoints, 'count' | 'onTurned'>): void {
-  onTurned(({ breaker }) => turns.inc({ to: breaker.open ? 'open' : 'closed' }))
+export function watchWebhooks({ count, onChange }: Pick<Webhooks, 'count' | 'onChange'>): void {
+  onChange(({ webhook, breaker }) =>
+    turns.inc({ of: webhook ? 'webhook' : 'host', to: breaker.open ? 'open' : 'closed' }),
+  )
   new Gauge({
     name: 'sluice_deliverer_endpoints',
-    help: 'Origins that deliveries went to of late, by the state of their breaker.',
+    help: 'Webhooks that deliveries went to in the last 15 minutes, by the state of their breaker.',
     labelNames: ['breaker'],
     registers,
     collect() {
-      for (const [breaker, endpoints] of Object.entries(count())) this.set({ breaker }, endpoints)
+      for (const [breaker, webhooks] of Object.entries(count().webhooks)) this.set({ breaker }, webhooks)
+    },
+  })
+  new Gauge({
+    name: 'sluice_deliverer_hosts',
+    help: 'Hosts (URL origins) of these webhooks, by the state of their breaker, which opens when they cannot be reached.',
+    labelNames: ['breaker'],
+    registers,
+    collect() {
+      for (const [breaker, hosts] of Object.entries(count().hosts)) this.set({ breaker }, hosts)
     },
   })
 }

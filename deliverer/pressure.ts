@@ -21,7 +21,7 @@ export function destinationPressure(
   lane: Pick<Lane, 'pressure'>,
   destination: Destination,
 ): Hold | Rest | undefined {
-  const pressures = targetsOf(destination).map(({ origin }) => lane.pressure(origin))
+  const pressures = targetsOf(destination).map((target) => lane.pressure(target))
   const restMs = Math.min(...pressures.map((pressure) => pressure?.restMs ?? 0))
   if (restMs === 0) return undefined
   if (pressures.every((pressure) => pressure?.isFull)) return hold(restMs)

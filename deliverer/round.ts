@@ -3,13 +3,13 @@ import type { Delivery } from '../schemas/delivery.ts'
 import type { Destination } from '../schemas/settings.ts'
 import { type Outcome, recorded } from './classify.ts'
 import { withoutSecrets } from './echoed.ts'
-import { endedOf } from './endpoint/ended.ts'
 import type { Posted } from './ladder.ts'
 import type { Refusal, Turn } from './lane/job.ts'
 import type { Lane } from './lane/lane.ts'
 import type { Target } from './plan.ts'
 import type { Poster } from './post/post.ts'
 import { request } from './request.ts'
+import { endedOf } from './webhook/ended.ts'
 
 /**
  * What a round came to: its POSTs that have ended, and the URLs that were passed over (`deferred`). `untried`: of others
@@ -67,7 +67,7 @@ export function startRound(
   }
 
   for (const target of targets) {
-    const refusal = parts.lane.offer(target.origin, {
+    const refusal = parts.lane.offer(target, {
       bytes: record.value.body.length,
       wanted: () => !over && record.owned(),
       begin(turn) {
@@ -107,11 +107,12 @@ function begin(
   const made = request(delivery, { destination, urlIndex, attempt, now: startedAt })
   const posted = trace?.post({ origin, urlIndex, destinationId, attempt })
   poster.post(made, {
-    heard(outcome, durationMs) {
+    connected: turn.connected,
+    heard(outcome, durationMs, sent) {
       posted?.(recorded(outcome))
       one = { urlIndex, url, startedAt, durationMs, outcome, response: null }
       const end = endedOf(outcome)
-      if (end) turn.heard(end)
+      if (end) turn.heard(end, sent)
       leave(one)
     },
     ended(response) {

@@ -4,7 +4,6 @@ import type { Delivery } from '../schemas/delivery.ts'
 import type { Settings } from '../schemas/follow.ts'
 import type { Destination } from '../schemas/settings.ts'
 import { defer } from './defer.ts'
-import type { Endpoints } from './endpoint/endpoints.ts'
 import { type Ladder, next, type Posted } from './ladder.ts'
 import type { Lane } from './lane/lane.ts'
 import { plan, type Target } from './plan.ts'
@@ -12,10 +11,11 @@ import type { Poster } from './post/post.ts'
 import { destinationPressure, hold, laneHold } from './pressure.ts'
 import { startRound, type Tried } from './round.ts'
 import { type SettlerParts, settler } from './settle.ts'
+import type { Webhooks } from './webhook/webhooks.ts'
 
 export type DelivererParts = SettlerParts & {
   settings: Pick<Settings, 'destination'> & { destinations: Pick<Settings['destinations'], 'get'> }
-  endpoints: Pick<Endpoints, 'deferred'>
+  webhooks: Pick<Webhooks, 'deferred'>
   poster: Pick<Poster, 'post'>
   producer: Pick<Producer, 'queuedBytes'>
   ladder: Ladder
@@ -59,8 +59,7 @@ export function deliverer(parts: DelivererParts): (lane: Lane) => Handler<Delive
       else if (posted.some(({ outcome }) => outcome.outcome !== 'deferred'))
         settle(record, next(delivery, posted, Date.now(), ladder))
       else {
-        const origins = new Set(targets.map(({ origin }) => origin))
-        if (delivery.deferrals === 0) parts.endpoints.deferred(origins, performance.now())
+        if (delivery.deferrals === 0) parts.webhooks.deferred(targets, performance.now())
         settle(record, defer(delivery, waitMs, Date.now(), ladder))
       }
     }

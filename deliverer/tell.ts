@@ -1,20 +1,20 @@
 import type { Logger } from '../log.ts'
 import type { Delivery } from '../schemas/delivery.ts'
-import type { Endpoint } from './endpoint/endpoints.ts'
 import type { Result } from './settle.ts'
+import type { BreakerChange, WebhookState } from './webhook/webhooks.ts'
 
 export type Teller = {
   ofDelivery(result: Result, delivery: Delivery): void
-  /** Its breaker has opened or closed. Of its URLs the origin alone is told: the rest may hold a secret. */
-  ofEndpoint(endpoint: Endpoint): void
+  /** Of a webhook's URL only the origin is logged: the rest may hold a secret. */
+  ofBreaker(change: BreakerChange): void
 }
 
 const REPEAT_MS = 10_000
 const MAX_TOLD = 10_000
 
 /**
- * Says in the log what an operator looks for first: a destination that fails, once in ten seconds, each delivery that is given
- * up, and endpoints whose breaker opens and closes. All attempts are in topic `attempts`.
+ * Logs what an operator looks for first: a destination that fails, once in ten seconds; each delivery that is given up; and
+ * breakers of webhooks and hosts that open and close. All attempts are in topic `attempts`.
  */
 export function createTeller(log: Pick<Logger, 'info' | 'warn'>): Teller {
   const toldAt = new Map<string, number>()
@@ -41,15 +41,18 @@ export function createTeller(log: Pick<Logger, 'info' | 'warn'>): Teller {
         )
       }
     },
-    ofEndpoint({ origin, breaker }) {
-      if (breaker.open)
-        log.warn(
-          { origin },
-          'an endpoint fails: it gets a probe now and then, and its deliveries are put off',
-        )
-      else log.info({ origin }, 'an endpoint answers again')
+    ofBreaker({ host: { origin }, webhook, breaker }) {
+      const fields = webhook ? { ...idsOf(webhook), origin } : { origin }
+      const what = webhook ? 'webhook' : 'host'
+      if (breaker.open) log.warn(fields, `${what} fails: breaker opened, deliveries are deferred`)
+      else log.info(fields, `${what} answers again: breaker closed`)
     },
   }
+}
+
+function idsOf({ key }: WebhookState): { destinationId: string | undefined; urlIndex: number } {
+  const [destinationId, urlIndex] = key.split(' ')
+  return { destinationId, urlIndex: Number(urlIndex) }
 }
 
 /** Why the last attempt failed, URL by URL. */

@@ -1,12 +1,12 @@
 import { createHistogram } from 'node:perf_hooks'
 import type { Config } from '../../config.ts'
 import { defer } from '../../deliverer/defer.ts'
-import type { Ended } from '../../deliverer/endpoint/breaker.ts'
-import { createEndpoints } from '../../deliverer/endpoint/endpoints.ts'
 import { type Next, next } from '../../deliverer/ladder.ts'
 import type { Turn } from '../../deliverer/lane/job.ts'
 import { createLane, type Lane } from '../../deliverer/lane/lane.ts'
 import { IDLE_MS } from '../../deliverer/post/connections.ts'
+import type { Ended } from '../../deliverer/webhook/breaker.ts'
+import { createWebhooks } from '../../deliverer/webhook/webhooks.ts'
 import { UNTRIED } from '../../router/route.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import { exponential, type Receiver } from './traffic.ts'
@@ -43,8 +43,8 @@ export function createWorld({
   let freeAt = 0
   let [isBusy, busyMs] = [false, 0]
   const coming = new Map<number, (() => void)[]>()
-  const endpoints = createEndpoints()
-  const lane = () => createLane({ slots, endpoints, isBusy: () => isBusy, now: () => clock })
+  const webhooks = createWebhooks()
+  const lane = () => createLane({ slots, webhooks, isBusy: () => isBusy, now: () => clock })
   const stream = (): Stream => ({
     lane: lane(),
     partitions: Array.from({ length: PARTITIONS }, () => ({
@@ -77,7 +77,8 @@ export function createWorld({
   /** As deliverer/run.ts does with what the lane says. @returns false when it stays where it is. */
   function take(item: Item, partition: Partition, lane: Lane): boolean {
     const { origin } = item.receiver
-    const pressure = lane.pressure(origin)
+    const target = { webhook: origin, origin }
+    const pressure = lane.pressure(target)
     if (pressure) partition.restUntil = clock + pressure.restMs
     if (pressure?.isFull) return false
     spend(costs.take)
@@ -89,10 +90,10 @@ export function createWorld({
     const passOver = ({ waitMs }: { waitMs: number }) => {
       spend(costs.defer)
       counts.deferred += 1
-      if (item.delivery.deferrals === 0) endpoints.deferred([origin], clock)
+      if (item.delivery.deferrals === 0) webhooks.deferred([target], clock)
       settle(defer(item.delivery, waitMs, clock, { ladder, windowMs }))
     }
-    const refusal = lane.offer(origin, {
+    const refusal = lane.offer(target, {
       bytes: 1_000,
       wanted: () => true,
       passOver,
@@ -116,7 +117,7 @@ export function createWorld({
     const [ended, ms] = endingOf(receiver)
     later(ms, () => {
       if (ended === 'answered') usedAt.set(receiver.origin, clock)
-      turn.heard(ended)
+      turn.heard(ended, true)
       const outcome =
         ended === 'answered'
           ? { outcome: 'delivered' as const, status: 200 }
@@ -181,7 +182,7 @@ export function createWorld({
       while (freeAt < clock + 1 && [first, retry].map(work).includes(true));
     },
     waitingInKafka: () => first.partitions.reduce((sum, { items, head }) => sum + items.length - head, 0),
-    endpoints: () => endpoints.count(),
+    endpoints: () => webhooks.count().webhooks,
   }
 }
 

@@ -6,9 +6,9 @@ import {
   HEALTHY,
   PROBE_MS,
   permit,
-} from '../../deliverer/endpoint/breaker.ts'
-import { endedOf } from '../../deliverer/endpoint/ended.ts'
-import { KEPT_MS } from '../../deliverer/endpoint/endpoints.ts'
+} from '../../deliverer/webhook/breaker.ts'
+import { endedOf } from '../../deliverer/webhook/ended.ts'
+import { KEPT_MS } from '../../deliverer/webhook/webhooks.ts'
 import type { Attempt } from '../../schemas/attempt.ts'
 import { outcomeOf } from '../attempts/outcome.ts'
 

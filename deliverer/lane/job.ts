@@ -1,4 +1,4 @@
-import type { Ended } from '../endpoint/breaker.ts'
+import type { Ended } from '../webhook/breaker.ts'
 
 /** Why a POST is not made now. */
 export type PassedOver = 'breaker_open' | 'queue_full'
@@ -20,5 +20,8 @@ export type Job = {
 /** A job in its line, since when on the lane's own clock. */
 export type Waiting = { job: Job; since: number }
 
-/** What a job tells of its POST: `heard` at most once, when it is known how it ended; `done` once, when its connection is free. */
-export type Turn = { heard(ended: Ended): void; done(): void }
+/**
+ * What a job tells of its POST. `connected`: a new connection was made for it. `heard`: at most once, when it is known how it ended;
+ * `sent`: its request went out, so that a failure is the webhook's and not its host's. `done`: once, when its connection is free.
+ */
+export type Turn = { connected(): void; heard(ended: Ended, sent: boolean): void; done(): void }

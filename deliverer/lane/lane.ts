@@ -1,6 +1,16 @@
-import { afterProbe, permit } from '../endpoint/breaker.ts'
-import type { Endpoint, Endpoints } from '../endpoint/endpoints.ts'
+import { afterProbe, permit } from '../webhook/breaker.ts'
+import type { HostState, WebhookState, Webhooks, WebhookTarget } from '../webhook/webhooks.ts'
 import { LEAST_CAP } from './cap.ts'
+import {
+  createHostRoom,
+  enter,
+  type HostRoom,
+  hearInRoom,
+  hostAllows,
+  hostLimits,
+  leave,
+  turnRoom,
+} from './host-room.ts'
 import type { Job, PassedOver, Refusal, Waiting } from './job.ts'
 import {
   begun,
@@ -23,23 +33,23 @@ import { createWaitingRoom } from './waiting.ts'
 
 /** First attempts and retries run in lanes of their own, so that a recovery with many retries cannot delay a fresh event. */
 export type Lane = {
-  /** Takes a POST over, to begin those to one origin in the order in which they came; or says why not. */
-  offer(origin: string, job: Job): Refusal | undefined
+  /** Takes a POST over, to begin those to one webhook in the order in which they came; or says why not. */
+  offer(target: WebhookTarget, job: Job): Refusal | undefined
   /** So much waits in all that nothing more should come for a moment. */
   isFull(): boolean
-  /** Undefined when less waits for this origin than is enough. */
-  pressure(origin: string): Pressure | undefined
+  /** Undefined when less waits for this webhook than is enough. */
+  pressure(target: WebhookTarget): Pressure | undefined
   /** Lets go of what waits and is not wanted any more. */
   tidy(): void
   /** To be called some times a second: late POSTs give their slots to what waits, and what has waited for long is passed over. */
   look(): void
   count(): { waiting: number; prompt: number; late: number }
-  /** Endpoints that POSTs wait for, by what these wait for. */
+  /** Webhooks that POSTs wait for, by what these wait for. */
   waits(): Record<WaitsFor, number>
 }
 
 /**
- * No more should come for an origin for so many milliseconds; when it `isFull` not even what is there. It need not be put
+ * No more should come for a webhook for so many milliseconds; when it `isFull` not even what is there. It need not be put
  * off: that would not be faster than to wait.
  */
 export type Pressure = { restMs: number; isFull: boolean }
@@ -47,14 +57,14 @@ export type Pressure = { restMs: number; isFull: boolean }
 export type LaneOptions = {
   /** Budget of POSTs under way. */
   slots: number
-  endpoints: Endpoints
+  webhooks: Webhooks
   /** Whether this process itself is what limits its speed. */
   isBusy: () => boolean
   /** Milliseconds of a steady clock. */
   now: () => number
 }
 
-/** POSTs that may wait in a lane, all endpoints together; up to twice as many, as each of them may have its least. */
+/** POSTs that may wait in a lane, all webhooks together; up to twice as many, as each of them may have its least. */
 const ROOM = 4_096
 const ROOM_BYTES = 32 * 1024 * 1024
 /** What waits for longer is put off: the offset of its record holds back the commits of its partition. */
@@ -62,8 +72,12 @@ const PATIENCE_MS = 5_000
 /** Between two looks no more than that counts as waiting: a process that was stopped has kept nobody waiting by itself. */
 const LONGEST_LOOK_MS = 500
 
-export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOptions): Lane {
-  const lines = new WeakMap<Endpoint, Line>()
+export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions): Lane {
+  const lines = new WeakMap<WebhookState, Line>()
+  const rooms = new WeakMap<HostState, HostRoom>()
+  /** Rooms with lines that wait for them. */
+  const blocked = new Set<HostRoom>()
+  const limits = hostLimits(budget)
   const room = createWaitingRoom()
   const turns = createTurns()
   const slots = createSlots(budget)
@@ -74,25 +88,42 @@ export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOption
   let age = 0
   let lookedAt = now()
 
-  endpoints.onTurned((endpoint) => {
-    const line = lines.get(endpoint)
-    if (!line || !endpoint.breaker.open) return
-    line.cap = LEAST_CAP
-    while (line.queue.length() > 0) room.take(line)?.passOver(refusal(line, 'breaker_open', now()))
+  webhooks.onChange(({ host, webhook, breaker }) => {
+    if (!breaker.open) return
+    const own = webhook && lines.get(webhook)
+    const concerned = webhook ? (own ? [own] : []) : room.lines().filter((line) => line.webhook.host === host)
+    for (const line of concerned) {
+      line.cap = LEAST_CAP
+      while (line.queue.length() > 0) room.take(line)?.passOver(refusal(line, 'breaker_open', now()))
+    }
   })
 
-  function lineOf(origin: string, at: number): Line {
-    const endpoint = endpoints.of(origin, at)
-    const line = lines.get(endpoint) ?? createLine(endpoint, at)
-    lines.set(endpoint, line)
+  function lineOf(target: WebhookTarget, at: number): Line {
+    const webhook = webhooks.of(target, at)
+    let line = lines.get(webhook)
+    if (!line) {
+      line = createLine(webhook, roomOf(webhook.host, at), at)
+      lines.set(webhook, line)
+    }
     turn(line, at)
+    turnRoom(line.room, at)
     return line
+  }
+
+  function roomOf(host: HostState, at: number): HostRoom {
+    const known = rooms.get(host)
+    if (known) return known
+    const made = createHostRoom(limits, at)
+    rooms.set(host, made)
+    return made
   }
 
   /** Whether a POST may wait here, and as what. */
   function admit(line: Line, at: number): 'queue' | 'probe' | Refusal {
-    const may = permit(line.endpoint.breaker, at)
-    if (may === 'probe' && slots.isFree('doubtful', at)) return 'probe'
+    const { breaker, host } = line.webhook
+    // a probe is for the host when that is in trouble, and else for the webhook
+    const may = permit(host.breaker.open ? host.breaker : breaker, at)
+    if (may === 'probe' && slots.isFree('doubtful', at) && hostAllows(line, true, at)) return 'probe'
     if (may !== 'all') return refusal(line, 'breaker_open', at)
     return isFullFor(line, at) ? refusal(line, 'queue_full', at) : 'queue'
   }
@@ -115,11 +146,29 @@ export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOption
       const next = () => turns.next((known) => slots.isFree(known, at), at)
       for (let line = next(); line; line = next()) {
         beginNext(line, at)
-        turns.add(line, at)
+        list(line, at)
       }
     } finally {
       pumping = false
     }
+  }
+
+  function list(line: Line, at: number): void {
+    turns.add(line, at)
+    if (line.room.blocked.size > 0) blocked.add(line.room)
+  }
+
+  /** Lists as many of the lines that wait for room at their host as there is room for now. */
+  function unblock(hostRoom: HostRoom, at: number): void {
+    let places = Math.max(1, Math.floor(hostRoom.cap) - hostRoom.unheard.size)
+    for (const line of hostRoom.blocked) {
+      if (places === 0) break
+      places -= 1
+      hostRoom.blocked.delete(line)
+      // listed as blocked again when there is no room for it after all
+      list(line, at)
+    }
+    if (hostRoom.blocked.size === 0) blocked.delete(hostRoom)
   }
 
   function beginNext(line: Line, at: number): void {
@@ -131,16 +180,25 @@ export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOption
       return
     }
     const slot = slots.take(known, at)
+    const isDoubtful = known === 'doubtful'
+    enter(line, isDoubtful, at)
     begun(line, at)
     job.begin({
-      heard(ended) {
-        if (ended === 'answered') answers.add(now())
-        if (heard(line, { ended, begunAt: at, most }, now())) endpoints.turned(line.endpoint)
+      connected: () => webhooks.connected(line.webhook.host, now()),
+      heard(ended, sent) {
+        const endedAt = now()
+        if (ended === 'answered') answers.add(endedAt)
+        heard(line, { ended, begunAt: at, most }, endedAt)
+        hearInRoom(line, { timedOut: ended === 'timed_out', stillUnderWay: line.inFlight > 1 }, endedAt)
+        webhooks.heard(line.webhook, ended, { sent, now: endedAt })
       },
       done() {
+        const endedAt = now()
         slots.release(slot)
         line.inFlight -= 1
-        turns.add(line, now())
+        leave(line, { isDoubtful, isIdle: line.inFlight === 0 })
+        list(line, endedAt)
+        if (line.room.blocked.size > 0) unblock(line.room, endedAt)
         pump()
       },
     })
@@ -154,26 +212,27 @@ export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOption
   }
 
   return {
-    offer(origin, job) {
+    offer(target, job) {
       const at = now()
-      const line = lineOf(origin, at)
+      const line = lineOf(target, at)
       const admitted = admit(line, at)
       if (typeof admitted === 'object') return admitted
       if (admitted === 'probe') {
         line.probing = true
-        line.endpoint.breaker = afterProbe(line.endpoint.breaker, at)
+        const probed = line.webhook.host.breaker.open ? line.webhook.host : line.webhook
+        probed.breaker = afterProbe(probed.breaker, at)
       }
       room.put(line, { job, since: age })
       came(line, most, at)
-      turns.add(line, at)
+      list(line, at)
       pump()
       return undefined
     },
     isFull: () => room.count() >= ROOM * 2 || room.bytes() >= ROOM_BYTES,
-    pressure(origin) {
+    pressure(target) {
       if (room.count() < most) return undefined
       const at = now()
-      const line = lineOf(origin, at)
+      const line = lineOf(target, at)
       const restMs = satedFor(line, { perSecond: answers.lately(at), isBusy: isBusy() }, at)
       return restMs > 0 ? { restMs, isFull: isFullFor(line, at) } : undefined
     },
@@ -190,12 +249,13 @@ export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOption
       const at = now()
       age += Math.min(at - lookedAt, LONGEST_LOOK_MS)
       lookedAt = at
+      for (const hostRoom of blocked) unblock(hostRoom, at)
       pump()
       putOff(at)
     },
     count: () => ({ waiting: room.count(), ...slots.count() }),
     waits() {
-      const waits = { answer: 0, cap: 0, slot: 0 }
+      const waits = { answer: 0, cap: 0, host: 0, slot: 0 }
       const at = now()
       for (const line of room.lines()) waits[waitsFor(line, at)] += 1
       return waits
@@ -203,8 +263,11 @@ export function createLane({ slots: budget, endpoints, isBusy, now }: LaneOption
   }
 }
 
-function refusal({ endpoint, perSecond, queue }: Line, code: PassedOver, now: number): Refusal {
-  const { breaker, behind } = endpoint
-  if (code === 'breaker_open') return { code, waitMs: (now - (breaker.failingSince ?? now)) / 2 }
+function refusal({ webhook, perSecond, queue }: Line, code: PassedOver, now: number): Refusal {
+  const { breaker, host, behind } = webhook
+  if (code === 'breaker_open') {
+    const { failingSince = now } = host.breaker.open ? host.breaker : breaker
+    return { code, waitMs: (now - failingSince) / 2 }
+  }
   return { code, waitMs: ((behind + queue.length()) * 1_000) / Math.max(1, perSecond) }
 }

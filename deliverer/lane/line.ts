@@ -1,12 +1,15 @@
-import { afterPost, type Ended } from '../endpoint/breaker.ts'
-import type { Endpoint } from '../endpoint/endpoints.ts'
+import type { Breaker, Ended } from '../webhook/breaker.ts'
+import type { WebhookState } from '../webhook/webhooks.ts'
 import { capAfterTimeout, capAfterWhile, capUsedUp, LEAST_CAP } from './cap.ts'
 import { createFifo, type Fifo } from './fifo.ts'
+import { type HostRoom, hostAllows, isHeldByHost } from './host-room.ts'
 import type { Waiting } from './job.ts'
 
-/** What waits and what is under way for one endpoint in one lane. Times are milliseconds of a steady clock. */
+/** What waits and what is under way for one webhook in one lane. Times are milliseconds of a steady clock. */
 export type Line = {
-  readonly endpoint: Endpoint
+  readonly webhook: WebhookState
+  /** Shared with the other webhooks of its host in this lane. */
+  readonly room: HostRoom
   readonly queue: Fifo<Waiting>
   /** Of memory, of all that waits. */
   queuedBytes: number
@@ -16,6 +19,8 @@ export type Line = {
   peak: number
   /** When it last answered or failed, or when the first of those under way began. */
   heardAt: number
+  /** When it last answered. */
+  answeredAt: number
   /** Answers in this while, and how many a second there were in the last one. */
   answers: number
   perSecond: number
@@ -37,14 +42,16 @@ const FAST = 4_000
 const MOST = 3 / 4
 const LONGEST_REST_MS = 100
 
-export const createLine = (endpoint: Endpoint, now: number): Line => ({
-  endpoint,
+export const createLine = (webhook: WebhookState, room: HostRoom, now: number): Line => ({
+  webhook,
+  room,
   queue: createFifo(),
   queuedBytes: 0,
   cap: LEAST_CAP,
   inFlight: 0,
   peak: 0,
   heardAt: now,
+  answeredAt: Number.NEGATIVE_INFINITY,
   answers: 0,
   perSecond: 0,
   whileFrom: now,
@@ -53,17 +60,25 @@ export const createLine = (endpoint: Endpoint, now: number): Line => ({
   listed: undefined,
 })
 
-const isSlow = ({ endpoint }: Line) => endpoint.answerMs > SLOW_MS
+const isSlow = ({ webhook }: Line) => webhook.answerMs > SLOW_MS
 
 /** Nothing has been heard of its POSTs for a second, or, of a slow endpoint's, for a second more than its answers take. */
 export const isSilent = (line: Line, now: number) =>
-  line.inFlight > 0 && now - line.heardAt > SILENT_MS + (isSlow(line) ? line.endpoint.answerMs : 0)
+  line.inFlight > 0 && now - line.heardAt > SILENT_MS + (isSlow(line) ? line.webhook.answerMs : 0)
 
 /** Nothing has answered for a second: one failure among answers is no trouble, nor is one that was a while ago. */
 export function isInTrouble(line: Line, now: number): boolean {
-  const { failingSince = now, failedAt = now } = line.endpoint.breaker
-  return isSilent(line, now) || (now - failingSince > SILENT_MS && now - failedAt <= FRESH_MS)
+  const { webhook } = line
+  return (
+    isSilent(line, now) ||
+    isFailing(webhook.breaker, now) ||
+    isFailing(webhook.host.breaker, now) ||
+    isHeldByHost(line, now)
+  )
 }
+
+const isFailing = ({ failingSince = Number.POSITIVE_INFINITY, failedAt = 0 }: Breaker, now: number) =>
+  now - failingSince > SILENT_MS && now - failedAt <= FRESH_MS
 
 /**
  * A silent line begins no more until it is heard of: what an endpoint that has just died can take is what came for it within
@@ -71,23 +86,29 @@ export function isInTrouble(line: Line, now: number): boolean {
  */
 export const mayBegin = (line: Line, now: number) => line.queue.length() > 0 && waitsFor(line, now) === 'slot'
 
-/** What a POST that waits for it waits for: to hear of those under way, that one of them ends, or a slot of the lane. */
-export type WaitsFor = 'answer' | 'cap' | 'slot'
+/**
+ * What its next POST waits for: to hear of those under way (`answer`), that one of them ends (`cap`), other webhooks of its host
+ * (`host`), or a slot of the lane.
+ */
+export type WaitsFor = 'answer' | 'cap' | 'host' | 'slot'
 
 export function waitsFor(line: Line, now: number): WaitsFor {
   if (line.probing) return 'slot'
   if (isSilent(line, now)) return 'answer'
-  return line.inFlight < Math.floor(line.cap) ? 'slot' : 'cap'
+  if (line.inFlight >= Math.floor(line.cap)) return 'cap'
+  return hostAllows(line, standing(line) === 'doubtful', now) ? 'slot' : 'host'
 }
 
 /**
- * What an endpoint is known for. `doubtful`: its last POST failed, or it gets a probe; `slow`: it answers, but its POSTs would be
+ * What a webhook is known for. `doubtful`: its last POST failed, its host cannot be reached, or it gets a probe; `slow`: it answers, but its POSTs would be
  * late (slots.ts) or nearly.
  */
 export type Standing = 'prompt' | 'slow' | 'doubtful'
 
 export function standing(line: Line): Standing {
-  if (line.probing || line.endpoint.breaker.failingSince !== undefined) return 'doubtful'
+  const { webhook } = line
+  const failingSince = webhook.breaker.failingSince ?? webhook.host.breaker.failingSince
+  if (line.probing || failingSince !== undefined) return 'doubtful'
   return isSlow(line) ? 'slow' : 'prompt'
 }
 
@@ -134,19 +155,17 @@ export function begun(line: Line, now: number): void {
 
 type Hearing = { ended: Ended; begunAt: number; most: number }
 
-/** @param most the highest cap that there is. @returns whether the endpoint's breaker has opened or closed by it. */
-export function heard(line: Line, { ended, begunAt, most }: Hearing, now: number): boolean {
-  const { endpoint, inFlight } = line
+/** What a POST's end says of the line; the webhook's breaker is not this one's affair. @param most the highest cap that there is. */
+export function heard(line: Line, { ended, begunAt, most }: Hearing, now: number): void {
+  const { webhook, inFlight } = line
   if (ended !== 'timed_out') line.heardAt = now
   if (ended === 'answered') {
     line.answers += 1
-    endpoint.answerMs += (now - begunAt - endpoint.answerMs) / 8
+    line.answeredAt = now
+    webhook.answerMs += (now - begunAt - webhook.answerMs) / 8
     if (standing(line) !== 'slow') line.cap = capUsedUp(line.cap, { inFlight, most })
   }
   if (ended === 'timed_out') line.cap = capAfterTimeout(line.cap)
-  const wasOpen = endpoint.breaker.open
-  endpoint.breaker = afterPost(endpoint.breaker, ended, now)
-  return wasOpen !== endpoint.breaker.open
 }
 
 /** Once in a while, whenever the line is looked at: what was used and answered becomes what is gone by. */
@@ -156,7 +175,7 @@ export function turn(line: Line, now: number): void {
   // what it has not been asked for a while says nothing of its speed
   line.perSecond = (line.answers * 1_000) / Math.max(WHILE_MS, line.heardAt - line.whileFrom)
   line.cap = capAfterWhile(line.cap, line.peak)
-  line.endpoint.behind = Math.max(0, line.endpoint.behind - line.answers)
+  line.webhook.behind = Math.max(0, line.webhook.behind - line.answers)
   line.answers = 0
   line.peak = line.inFlight
   line.whileFrom = now

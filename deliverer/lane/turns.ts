@@ -1,8 +1,8 @@
-import { type Line, mayBegin, type Standing, standing } from './line.ts'
+import { type Line, mayBegin, type Standing, standing, waitsFor } from './line.ts'
 
 /** Lines that may begin a POST take turns, one each: those that answer soon first, but for every eighth turn. */
 export type Turns = {
-  /** Its turn comes, when it may begin. */
+  /** Its turn comes, when it may begin; when its host has no room, it is listed there as blocked. */
   add(line: Line, now: number): void
   /** @param isFree whether there is a slot for a line of this standing. */
   next(isFree: (standing: Standing) => boolean, now: number): Line | undefined
@@ -18,7 +18,10 @@ export function createTurns(): Turns {
 
   /** Listed anew when its standing has changed: the other list may be one that has no turns now. */
   function add(line: Line, now: number): void {
-    if (!mayBegin(line, now)) return
+    if (!mayBegin(line, now)) {
+      if (line.queue.length() > 0 && waitsFor(line, now) === 'host') line.room.blocked.add(line)
+      return
+    }
     const list = standing(line)
     if (line.listed === list) return
     leave(line)

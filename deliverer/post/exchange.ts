@@ -9,8 +9,10 @@ const READ_MS = 1_000
 
 /** Who is told of a POST: `heard` once, then `ended` once. */
 export type Listener = {
-  /** By the response's headers, a failure, or the time limit, whichever came first. */
-  heard(outcome: Outcome, durationMs: number): void
+  /** A new connection was made for it, and the request goes out. */
+  connected?(): void
+  /** By the response's headers, a failure, or the time limit, whichever came first. `sent`: the request had gone out. */
+  heard(outcome: Outcome, durationMs: number, sent: boolean): void
   /** Nothing more comes. `response`: head of its body, at most 1,024 bytes in whole characters; null when it had none. */
   ended(response: string | null): void
 }
@@ -20,6 +22,8 @@ type Options = {
   limitMs: number
   classify: (head: ResponseHead) => Outcome
   listener: Listener
+  /** Whether its connection is yet to be made. */
+  isNew: boolean
   /** The connection is free (`reusable`), or has to be cut off. */
   release: (reusable: boolean) => void
 }
@@ -41,6 +45,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #timer: NodeJS.Timeout
   #chunks: Buffer[] | undefined
   #bytes = 0
+  #sent = false
 
   constructor(options: Options) {
     this.#options = options
@@ -52,13 +57,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#end({ failed: code, reusable: false })
   }
 
-  onRequestStart(): void {}
+  onRequestStart(): void {
+    this.#sent = true
+    if (this.#options.isNew) this.#options.listener.connected?.()
+  }
 
   onResponseStart(_: unknown, status: number, headers: ResponseHead['headers']): void {
     // 1xx comes before a response
     if (status < 200 || this.#state !== 'waiting') return
     this.#state = 'answered'
-    this.#options.listener.heard(this.#options.classify({ status, headers }), this.#durationMs())
+    this.#options.listener.heard(this.#options.classify({ status, headers }), this.#durationMs(), this.#sent)
     // most responses end in this very turn
     setImmediate(awaitBody, this)
   }
@@ -99,7 +107,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#state = 'ended'
     const { listener, release } = this.#options
     release(reusable)
-    if (wasWaiting) listener.heard(classifyError(failed ?? 'connection_closed'), this.#durationMs())
+    if (wasWaiting)
+      listener.heard(classifyError(failed ?? 'connection_closed'), this.#durationMs(), this.#sent)
     const isWhole = reusable && this.#bytes <= KEPT_BYTES
     listener.ended(this.#chunks ? textOf(Buffer.concat(this.#chunks), isWhole) : null)
   }

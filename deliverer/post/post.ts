@@ -77,6 +77,7 @@ export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
     const exchange = new Exchange({
       limitMs,
       listener,
+      isNew: !client.stats.connected,
       classify: (head) => classifyResponse(head, { retryOn, now: Date.now() }),
       release: (reusable) => (reusable ? connections.release(origin, client) : connections.drop(client)),
     })
@@ -89,7 +90,7 @@ export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
       try {
         place = placeOf(request.url)
       } catch (error) {
-        listener.heard(classifyError(codeOf(error)), 0)
+        listener.heard(classifyError(codeOf(error)), 0, false)
         listener.ended(null)
         return
       }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createBreakers } from '../../control/health/breakers.ts'
 import { createDurations, quantile } from '../../control/health/durations.ts'
 import { createMinutes } from '../../control/health/minutes.ts'
-import { afterPost, afterProbe, HEALTHY, permit } from '../../deliverer/endpoint/breaker.ts'
+import { afterPost, afterProbe, HEALTHY, permit } from '../../deliverer/webhook/breaker.ts'
 import type { Attempt } from '../../schemas/attempt.ts'
 import { anAttempt } from './attempts-in-memory.ts'
 

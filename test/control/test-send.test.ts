@@ -27,7 +27,7 @@ function aNetwork({ atOnce }: { atOnce: boolean }) {
         function end(outcome: Outcome, response: string | null): void {
           if (over) return
           over = true
-          heard(outcome, 7)
+          heard(outcome, 7, true)
           ended(response)
         }
         requests.push(request)

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { Outcome } from '../../deliverer/classify.ts'
-import type { Ended } from '../../deliverer/endpoint/breaker.ts'
-import { createEndpoints } from '../../deliverer/endpoint/endpoints.ts'
 import type { Job, Refusal } from '../../deliverer/lane/job.ts'
 import type { Lane, Pressure } from '../../deliverer/lane/lane.ts'
 import type { Listener } from '../../deliverer/post/exchange.ts'
 import { deliverer } from '../../deliverer/run.ts'
+import type { Ended } from '../../deliverer/webhook/breaker.ts'
+import { createWebhooks } from '../../deliverer/webhook/webhooks.ts'
 import type { OutRecord } from '../../kafka/produce.ts'
 import type { Taken } from '../../kafka/taken.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
@@ -36,7 +36,7 @@ function aWorld(first = both) {
   const faults: string[] = []
   let lookUps = 0
   const lane: Lane = {
-    offer(origin, job) {
+    offer({ origin }, job) {
       const refusal = refusals.get(origin)
       if (!refusal) kept.push(job)
       return refusal
@@ -46,7 +46,7 @@ function aWorld(first = both) {
     tidy: () => undefined,
     look: () => undefined,
     count: () => ({ waiting: 0, prompt: 0, late: 0 }),
-    waits: () => ({ answer: 0, cap: 0, slot: 0 }),
+    waits: () => ({ answer: 0, cap: 0, host: 0, slot: 0 }),
   }
   const handle = deliverer({
     settings: {
@@ -57,7 +57,7 @@ function aWorld(first = both) {
       },
       destinations: { get: () => destination },
     },
-    endpoints: createEndpoints(),
+    webhooks: createWebhooks(),
     poster: {
       post(request, listener) {
         posts.set(new URL(request.url).origin, listener)
@@ -93,7 +93,11 @@ function aWorld(first = both) {
     park: () => void fates.push('parked'),
   }
   const heard: Ended[] = []
-  const turn = { heard: (ended: Ended) => void heard.push(ended), done: () => undefined }
+  const turn = {
+    connected: () => undefined,
+    heard: (ended: Ended) => void heard.push(ended),
+    done: () => undefined,
+  }
   return {
     take: (value: Partial<Delivery> = {}) => handle({ ...record, value: aDelivery(value) }, {} as never),
     fill: () => {
@@ -113,7 +117,7 @@ function aWorld(first = both) {
     },
     refuse: (origin: string) => void refusals.set(origin, open),
     answer(origin: string, outcome: Outcome) {
-      posts.get(origin)?.heard(outcome, 1)
+      posts.get(origin)?.heard(outcome, 1, true)
       posts.get(origin)?.ended(null)
     },
     change: (to: Destination | undefined) => {

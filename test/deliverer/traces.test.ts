@@ -83,13 +83,16 @@ test('a POST is told of with its host, its attempt and its outcome', async () =>
   const sent: Record<string, string>[] = []
   startRound(
     taken(traces, value),
-    [{ urlIndex: 0, url, origin: new URL(url).origin }],
+    [{ urlIndex: 0, url, webhook: 'crm 0', origin: new URL(url).origin }],
     {
-      lane: { offer: (_, job) => void job.begin({ heard: () => undefined, done: () => undefined }) },
+      lane: {
+        offer: (_, job) =>
+          void job.begin({ connected: () => undefined, heard: () => undefined, done: () => undefined }),
+      },
       poster: {
         post({ headers }, listener) {
           sent.push(headers)
-          listener.heard({ outcome: 'retry', code: 'timeout' }, 5_000)
+          listener.heard({ outcome: 'retry', code: 'timeout' }, 5_000, true)
           listener.ended(null)
         },
       },

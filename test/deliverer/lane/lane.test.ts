@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Behaviour, originsOf, type Sent, sendFor, simulate } from './simulation.ts'
+import { type Behaviour, originsOf, type Sent, sendFor, simulate, targetOf } from './simulation.ts'
 
 const waits = (sent: readonly Sent[]) => sent.map(({ at, begunAt = Number.NaN }) => begunAt - at)
 const share = (sent: readonly Sent[], end: Sent['end']) =>
@@ -85,7 +85,7 @@ describe('a lane', () => {
     sendFor(world, { ms: 3_000, perSecond: 5_000, origins: ['http://fast'] })
     sendFor(world, { ms: 3_000, perSecond: 300, origins: ['http://other'] })
     const pressure = () =>
-      ['http://fast', 'http://other'].map((origin) => world.lane.pressure(origin)?.isFull)
+      ['http://fast', 'http://other'].map((origin) => world.lane.pressure(targetOf(origin))?.isFull)
     for (let each = 0; each < 1_000; each++) world.send('http://other')
     expect(pressure()).toEqual([undefined, undefined])
     sendFor(world, { ms: 1_000, perSecond: 5_000, origins: ['http://fast'] })
@@ -100,7 +100,7 @@ describe('a lane', () => {
     const world = simulate({ isBusy: () => busy })
     const flood = () => {
       for (let each = 0; each < 1_000; each++) world.send('http://slower')
-      return world.lane.pressure('http://slower')?.isFull
+      return world.lane.pressure(targetOf('http://slower'))?.isFull
     }
     sendFor(world, { ms: 3_000, perSecond: 500, origins: ['http://slower'] })
     expect(flood()).toBe(false)
@@ -118,11 +118,11 @@ describe('a lane', () => {
     for (const origin of fine) world.become(origin, { answersAfter: 100 })
     world.become('http://slow', { answersAfter: 2_000 })
     sendFor(world, { ms: 5_000, perSecond: 2_200, origins: [...fine, 'http://slow'] })
-    const waiting = () => fine.filter((origin) => world.lane.pressure(origin)).length
+    const waiting = () => fine.filter((origin) => world.lane.pressure(targetOf(origin))).length
     expect(waiting()).toBe(0)
     busy = true
     expect(waiting()).toBe(10)
-    expect(world.lane.pressure('http://slow')).toBeUndefined()
+    expect(world.lane.pressure(targetOf('http://slow'))).toBeUndefined()
   })
 
   test('puts nothing off because the process was stopped', () => {
@@ -180,7 +180,7 @@ describe('when endpoints never answer', () => {
     expect(share(healthy, 'answered')).toBe(1)
     expect(Math.max(...waits(healthy))).toBe(0)
     expect(share(sent, 'timed_out')).toBeLessThan(0.01)
-    expect(world.endpoints.count()).toEqual({ closed: 16, open: 4 })
+    expect(world.webhooks.count().webhooks).toEqual({ closed: 16, open: 4 })
   })
 
   test('two hundred of a thousand that die at once take all slots for at most a second at a time, not for five', () => {
@@ -236,7 +236,7 @@ describe('when endpoints never answer', () => {
     sendFor(world, { ms: 90_000, perSecond: 1_000, origins })
     for (const origin of origins.slice(0, 20)) world.become(origin, { answersAfter: 5 })
     sendFor(world, { ms: 30_000, perSecond: 1_000, origins })
-    expect(world.endpoints.count().closed).toBeGreaterThanOrEqual(20)
+    expect(world.webhooks.count().webhooks.closed).toBeGreaterThanOrEqual(20)
   })
 
   test('what waits for one is passed over when its breaker opens, in all lanes', () => {
@@ -367,7 +367,7 @@ test('whatever endpoints do, each POST has one end, no bound is passed, and all 
       world.pass(10_000)
       expect(world.sent.filter(({ end }) => end === undefined)).toEqual([])
       expect(world.lane.count()).toEqual({ waiting: 0, prompt: 0, late: 0 })
-      expect(world.endpoints.count().open).toBe(0)
+      expect(world.webhooks.count().webhooks.open).toBe(0)
     }),
     { numRuns: 50 },
   )

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createEndpoints } from '../../../deliverer/endpoint/endpoints.ts'
 import { LEAST_CAP } from '../../../deliverer/lane/cap.ts'
+import { createHostRoom, hostLimits } from '../../../deliverer/lane/host-room.ts'
 import type { Job } from '../../../deliverer/lane/job.ts'
 import {
   begun,
@@ -14,9 +14,12 @@ import {
   turn,
   waitsFor,
 } from '../../../deliverer/lane/line.ts'
+import { createWebhooks } from '../../../deliverer/webhook/webhooks.ts'
+import { targetOf } from './simulation.ts'
 
 const job = {} as Job // what waits is not looked at
-const aLine = () => createLine(createEndpoints().of('http://a', 0), 0)
+const aLine = () =>
+  createLine(createWebhooks().of(targetOf('http://a'), 0), createHostRoom(hostLimits(512), 0), 0)
 
 test('never has more under way than its cap when it begins one', () => {
   const ended = fc.constantFrom('answered', 'failed', 'timed_out')
@@ -67,22 +70,23 @@ describe('the cap of an endpoint', () => {
   test('grows with what comes for it when it is slow, for as long as it is heard of', () => {
     const line = used()
     for (let each = 0; each < 3; each++) heard(line, { ended: 'answered', begunAt: 0, most: 64 }, 2_000)
-    const { cap, endpoint } = line
+    const { cap, webhook } = line
     for (let more = line.inFlight; more < cap; more++) begun(line, 2_000)
     heard(line, { ended: 'answered', begunAt: 0, most: 64 }, 2_000)
     expect(line.cap).toBe(cap)
     came(line, 64, 2_001)
     expect(line.cap).toBe(cap + 1)
     begun(line, 2_001)
-    came(line, 64, 3_001 + Math.ceil(endpoint.answerMs))
-    expect([line.cap, endpoint.answerMs > 500]).toEqual([cap + 1, true])
+    came(line, 64, 3_001 + Math.ceil(webhook.answerMs))
+    expect([line.cap, webhook.answerMs > 500]).toEqual([cap + 1, true])
   })
 })
 
 describe('the standing of an endpoint', () => {
   test('is doubtful from a failure to the next answer', () => {
-    const line = aLine()
-    const end = (ended: 'answered' | 'failed') => heard(line, { ended, begunAt: 0, most: 64 }, 1)
+    const webhooks = createWebhooks()
+    const line = createLine(webhooks.of(targetOf('http://a'), 0), createHostRoom(hostLimits(512), 0), 0)
+    const end = (ended: 'answered' | 'failed') => webhooks.heard(line.webhook, ended, { sent: true, now: 1 })
     end('failed')
     expect(standing(line)).toBe('doubtful')
     end('answered')

@@ -1,9 +1,9 @@
-import { createEndpoints } from '../../../deliverer/endpoint/endpoints.ts'
 import type { Job, PassedOver } from '../../../deliverer/lane/job.ts'
 import { createLane, type Lane } from '../../../deliverer/lane/lane.ts'
+import { createWebhooks } from '../../../deliverer/webhook/webhooks.ts'
 
 /** What a receiver does with a POST that comes to it now. */
-export type Behaviour = { answersAfter: number } | { failsAfter: number } | 'hangs'
+export type Behaviour = { answersAfter: number } | { failsAfter: number } | 'hangs' | 'refuses'
 
 export type Sent = {
   origin: string
@@ -21,10 +21,10 @@ export function simulate({ slots = 512, isBusy = (): boolean => false } = {}) {
   let clock = 0
   const coming = new Map<number, (() => void)[]>()
   const now = () => clock
-  const endpoints = createEndpoints()
+  const webhooks = createWebhooks()
   const lanes: Lane[] = []
   const lane = () => {
-    const made = createLane({ slots, endpoints, isBusy, now })
+    const made = createLane({ slots, webhooks, isBusy, now })
     lanes.push(made)
     return made
   }
@@ -71,7 +71,7 @@ export function simulate({ slots = 512, isBusy = (): boolean => false } = {}) {
         later(after, () => {
           count(origin, -1)
           end(one, ended)
-          turn.heard(ended)
+          turn.heard(ended, behaviours.get(origin) !== 'refuses')
           turn.done()
         })
       },
@@ -81,7 +81,7 @@ export function simulate({ slots = 512, isBusy = (): boolean => false } = {}) {
   return {
     lane: first,
     anotherLane: lane,
-    endpoints,
+    webhooks,
     sent,
     inFlight: (origin: string) => inFlight.get(origin) ?? 0,
     mostInFlight: () => mostInFlight,
@@ -91,7 +91,7 @@ export function simulate({ slots = 512, isBusy = (): boolean => false } = {}) {
     send(origin: string, { to = first, wanted = (): boolean => true, bytes = 1_000 } = {}): Sent {
       const one: Sent = { origin, at: now() }
       sent.push(one)
-      const refusal = to.offer(origin, jobOf(one, { wanted, bytes }))
+      const refusal = to.offer(targetOf(origin), jobOf(one, { wanted, bytes }))
       if (refusal) end(one, refusal.code)
       return one
     },
@@ -113,6 +113,8 @@ function end(one: Sent, how: Sent['end']): void {
 }
 
 function endingOf(behaviour: Behaviour): ['answered' | 'failed' | 'timed_out', number] {
+  // nothing listens: the host's fault
+  if (behaviour === 'refuses') return ['failed', 1]
   if (behaviour === 'hangs') return ['timed_out', LIMIT_MS]
   if ('failsAfter' in behaviour) return ['failed', behaviour.failsAfter]
   return behaviour.answersAfter > LIMIT_MS ? ['timed_out', LIMIT_MS] : ['answered', behaviour.answersAfter]
@@ -131,5 +133,8 @@ export function sendFor(
   }
   return world.sent.slice(from)
 }
+
+/** `http://host/path` is a webhook of `http://host`; each has its own behaviour. */
+export const targetOf = (url: string) => ({ webhook: `d 0 ${url}`, origin: new URL(url).origin })
 
 export const originsOf = (count: number) => Array.from({ length: count }, (_, index) => `http://r${index}`)

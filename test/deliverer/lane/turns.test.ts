@@ -1,16 +1,22 @@
 import { expect, test } from 'vitest'
-import { createEndpoints } from '../../../deliverer/endpoint/endpoints.ts'
+import { createHostRoom, hostLimits } from '../../../deliverer/lane/host-room.ts'
 import type { Job } from '../../../deliverer/lane/job.ts'
 import { createLine, heard } from '../../../deliverer/lane/line.ts'
 import { createTurns } from '../../../deliverer/lane/turns.ts'
+import { createWebhooks } from '../../../deliverer/webhook/webhooks.ts'
+import { targetOf } from './simulation.ts'
 
 const job = {} as Job // what waits is not looked at
 const all = () => true
 
 function aLine(origin: string) {
-  const line = createLine(createEndpoints().of(origin, 0), 0)
+  const webhooks = createWebhooks()
+  const line = createLine(webhooks.of(targetOf(origin), 0), createHostRoom(hostLimits(512), 0), 0)
   line.queue.push({ job, since: 0 })
-  const hear = (ended: 'answered' | 'failed') => heard(line, { ended, begunAt: 0, most: 64 }, 1)
+  const hear = (ended: 'answered' | 'failed') => {
+    heard(line, { ended, begunAt: 0, most: 64 }, 1)
+    webhooks.heard(line.webhook, ended, { sent: true, now: 1 })
+  }
   return { line, hear }
 }
 

@@ -5,6 +5,7 @@ import { Exchange } from '../../../deliverer/post/exchange.ts'
 function keptOf(chunks: readonly Buffer[], { whole = true } = {}): string | null | undefined {
   let kept: string | null | undefined
   const exchange = new Exchange({
+    isNew: true,
     limitMs: 60_000,
     classify: ({ status }) => ({ outcome: 'delivered', status }),
     listener: {

@@ -1,0 +1,107 @@
+import type { Line } from './line.ts'
+import { createPace, type Pace } from './pace.ts'
+
+/**
+ * What one lane has under way for all webhooks of one host. Each webhook has limits of its own; this bounds them together, so
+ * that a host with a thousand hanging webhooks takes no more of the lane than one webhook may (docs/decisions/009).
+ */
+export type HostRoom = {
+  /** Webhooks of which nothing has been heard since their POSTs began, and since when; the longest first. */
+  readonly unheard: Map<Line, number>
+  /** How many webhooks may be unheard at once: grows and shrinks like the cap of a single webhook. */
+  cap: number
+  /** Most unheard in this while. */
+  peak: number
+  whileFrom: number
+  /** POSTs under way to webhooks in doubt. */
+  doubtful: number
+  /** Lines that wait because the room is full. */
+  readonly blocked: Set<Line>
+  readonly trials: Pace
+  readonly limits: HostLimits
+}
+
+/** `least`, `most`: bounds of the cap. `doubtful`: POSTs to webhooks in doubt. */
+export type HostLimits = { least: number; most: number; doubtful: number }
+
+/** Parts of a lane's slots. */
+export const hostLimits = (slots: number): HostLimits => ({
+  least: Math.max(4, Math.floor(slots / 32)),
+  most: Math.max(4, Math.floor(slots / 2)),
+  doubtful: Math.max(2, Math.floor(slots / 16)),
+})
+
+/** A webhook that is not known to answer gets its chance though others of its host hang. */
+const TRIALS = { perMs: 20 / 1_000, atOnce: 2 }
+const SHRINKS_TO = 7 / 8
+const SILENT_MS = 1_000
+const WHILE_MS = 1_000
+
+export const createHostRoom = (limits: HostLimits, now: number): HostRoom => ({
+  unheard: new Map(),
+  cap: limits.least,
+  peak: 0,
+  whileFrom: now,
+  doubtful: 0,
+  blocked: new Set(),
+  trials: createPace(TRIALS),
+  limits,
+})
+
+const isFull = ({ unheard, cap }: HostRoom) => unheard.size >= Math.floor(cap)
+
+/** The host goes on answering this webhook: it has answered since the longest unheard one began. */
+function isProven({ room, answeredAt }: Line): boolean {
+  const [oldest = Number.POSITIVE_INFINITY] = room.unheard.values()
+  return answeredAt > oldest
+}
+
+/** Whether the room lets a webhook begin a POST: one in doubt, or any other. */
+export function hostAllows(line: Line, isDoubtful: boolean, now: number): boolean {
+  const { room } = line
+  if (isDoubtful) return room.doubtful < room.limits.doubtful
+  return !isFull(room) || isProven(line) || room.trials.allows(now)
+}
+
+/** Full for a second of webhooks that say nothing, and this one is not known to answer. */
+export function isHeldByHost(line: Line, now: number): boolean {
+  if (!isFull(line.room) || isProven(line)) return false
+  const [oldest = now] = line.room.unheard.values()
+  return now - oldest > SILENT_MS
+}
+
+/** A POST begins. @param isDoubtful whether its webhook is in doubt. */
+export function enter(line: Line, isDoubtful: boolean, now: number): void {
+  const { room } = line
+  if (isDoubtful) {
+    room.doubtful += 1
+    return
+  }
+  if (isFull(room) && !isProven(line)) room.trials.begun()
+  if (!room.unheard.has(line)) room.unheard.set(line, now)
+  room.peak = Math.max(room.peak, room.unheard.size)
+}
+
+/** One of its POSTs has ended. @param stillUnderWay others of the same webhook. */
+export function hearInRoom(line: Line, by: { timedOut: boolean; stillUnderWay: boolean }, now: number): void {
+  const { room } = line
+  if (!room.unheard.has(line)) return
+  if (by.timedOut) room.cap = Math.max(room.limits.least, room.cap * SHRINKS_TO)
+  else if (isFull(room)) room.cap = Math.min(room.cap + 1, room.limits.most)
+  room.unheard.delete(line)
+  if (by.stillUnderWay) room.unheard.set(line, now)
+}
+
+/** The connection of one of its POSTs is free. @param isIdle none of its POSTs is under way any more. */
+export function leave(line: Line, { isDoubtful, isIdle }: { isDoubtful: boolean; isIdle: boolean }): void {
+  if (isDoubtful) line.room.doubtful -= 1
+  if (isIdle) line.room.unheard.delete(line)
+}
+
+/** Once in a while: what was not used is not kept. */
+export function turnRoom(room: HostRoom, now: number): void {
+  if (now - room.whileFrom < WHILE_MS) return
+  room.cap = Math.max(room.limits.least, Math.min(room.cap, room.peak * 2))
+  room.peak = room.unheard.size
+  room.whileFrom = now
+}

@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest'
+import { type Behaviour, type Sent, sendFor, simulate } from './simulation.ts'
+
+const HOST = 'http://gateway'
+const webhooksOf = (count: number, host = HOST) =>
+  Array.from({ length: count }, (_, index) => `${host}/${index}`)
+const others = Array.from({ length: 16 }, (_, index) => `http://other${index}`)
+
+const share = (sent: readonly Sent[], end: Sent['end']) =>
+  sent.filter((one) => one.end === end).length / sent.length
+const longestWait = (sent: readonly Sent[]) =>
+  Math.max(...sent.map(({ at, begunAt = Number.POSITIVE_INFINITY }) => begunAt - at))
+
+/** Sends to all in turn; `healthy` are those whose figures are wanted. */
+function run(options: {
+  healthy: readonly string[]
+  troubled: readonly string[]
+  behaviour: Behaviour
+  perSecond: { healthy: number; troubled: number }
+  warmMs?: number
+  ms?: number
+}) {
+  const { healthy, troubled, behaviour, perSecond, warmMs = 3_000, ms = 30_000 } = options
+  const world = simulate()
+  const sent: Sent[] = []
+  let most = 0
+  const all = (forMs: number) => {
+    let [ofHealthy, ofTroubled] = [0, 0]
+    for (let passed = 1; passed <= forMs; passed++) {
+      for (; ofHealthy < (passed * perSecond.healthy) / 1_000; ofHealthy++)
+        sent.push(world.send(healthy[ofHealthy % healthy.length] ?? ''))
+      for (; ofTroubled < (passed * perSecond.troubled) / 1_000; ofTroubled++)
+        world.send(troubled[ofTroubled % troubled.length] ?? '')
+      world.pass(1)
+      const { prompt, late } = world.lane.count()
+      most = Math.max(most, prompt + late)
+    }
+  }
+  all(warmMs)
+  for (const url of troubled) world.become(url, behaviour)
+  all(ms)
+  world.pass(10_000)
+  return { world, sent, most }
+}
+
+describe('a webhook on a host', () => {
+  test.each<[string, Behaviour, number]>([
+    ['hangs, 100 a second', 'hangs', 100],
+    ['answers 500, 100 a second', { failsAfter: 5 }, 100],
+    ['hangs, 5 a second', 'hangs', 5],
+  ])('is not delayed by another one there that %s', (_, behaviour, troubled) => {
+    const { sent } = run({
+      healthy: [`${HOST}/fine`],
+      troubled: [`${HOST}/bad`],
+      behaviour,
+      perSecond: { healthy: 20, troubled },
+    })
+    expect(share(sent, 'answered')).toBe(1)
+    expect(longestWait(sent)).toBe(0)
+  })
+
+  test('is not delayed by a thousand others there that hang', () => {
+    const { sent } = run({
+      healthy: [`${HOST}/fine`],
+      troubled: webhooksOf(1_000),
+      behaviour: 'hangs',
+      perSecond: { healthy: 20, troubled: 1_000 },
+    })
+    expect(share(sent, 'answered')).toBe(1)
+    expect(longestWait(sent)).toBeLessThanOrEqual(100)
+  })
+
+  test('of which nothing was known before is not kept waiting by a thousand others that hang', () => {
+    const { world } = run({
+      healthy: others,
+      troubled: webhooksOf(1_000),
+      behaviour: 'hangs',
+      perSecond: { healthy: 100, troubled: 1_000 },
+      ms: 10_000,
+    })
+    const sent = sendFor(world, { ms: 5_000, perSecond: 20, origins: [`${HOST}/new`] })
+    world.pass(5_000)
+    expect(share(sent.slice(20), 'answered')).toBe(1)
+  })
+})
+
+describe('a host', () => {
+  test.each([1_000, 3_000])(
+    'with a thousand webhooks that all hang at once, %d a second, leaves the lane to other hosts',
+    (troubled) => {
+      const { sent, most } = run({
+        healthy: others,
+        troubled: webhooksOf(1_000),
+        behaviour: 'hangs',
+        perSecond: { healthy: 500, troubled },
+        ms: 60_000,
+      })
+      expect(share(sent, 'answered')).toBe(1)
+      expect(longestWait(sent)).toBe(0)
+      // of 512 slots and as many late ones
+      expect(most).toBeLessThan(256)
+    },
+  )
+
+  test('whose thousand webhooks are new and answer gets all through', () => {
+    const { sent } = run({
+      healthy: webhooksOf(1_000),
+      troubled: [`${HOST}/bad`],
+      behaviour: 'hangs',
+      perSecond: { healthy: 2_000, troubled: 1 },
+      warmMs: 1,
+      ms: 10_000,
+    })
+    expect(share(sent, 'answered')).toBe(1)
+    expect(longestWait(sent)).toBeLessThanOrEqual(50)
+  })
+
+  test('that cannot be reached is probed once for all its webhooks, and the first answer is for all of them', () => {
+    const world = simulate()
+    const urls = webhooksOf(100)
+    for (const url of urls) world.become(url, 'refuses')
+    const sent = sendFor(world, { ms: 20_000, perSecond: 200, origins: urls })
+    expect(sent.filter(({ begunAt }) => begunAt !== undefined).length).toBeLessThan(20)
+    expect(world.webhooks.count()).toEqual({
+      webhooks: { closed: 100, open: 0 },
+      hosts: { closed: 0, open: 1 },
+    })
+    for (const url of urls) world.become(url, { answersAfter: 5 })
+    sendFor(world, { ms: 10_000, perSecond: 200, origins: urls })
+    expect(share(sendFor(world, { ms: 2_000, perSecond: 200, origins: urls }), 'answered')).toBeGreaterThan(
+      0.97,
+    )
+  })
+
+  test('that is reached by one webhook is not held against it that others there fail', () => {
+    const world = simulate()
+    world.become(`${HOST}/bad`, { failsAfter: 5 })
+    sendFor(world, { ms: 10_000, perSecond: 100, origins: [`${HOST}/bad`, `${HOST}/fine`] })
+    expect(world.webhooks.count()).toEqual({
+      webhooks: { closed: 1, open: 1 },
+      hosts: { closed: 1, open: 0 },
+    })
+  })
+})
