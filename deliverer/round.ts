@@ -28,8 +28,8 @@ export type RoundParts = {
 }
 
 /**
- * One attempt: a POST to each target, all at once as far as their endpoints let them. `ended` is told once: as soon as one
- * is delivered, else when none is left. A POST still under way then ends by itself.
+ * One attempt: a POST to each target, all at once as far as their webhooks let them. `ended` is called once: when one is
+ * delivered and no other waits to begin, else when none is left. A POST still under way then ends by itself.
  */
 export function startRound(
   record: Taken<Delivery>,
@@ -40,7 +40,9 @@ export function startRound(
   const posted: Posted[] = []
   let waitMs = Number.POSITIVE_INFINITY
   let left = targets.length
+  let waiting = targets.length
   let untried = false
+  let delivered = false
   let over = false
 
   function leave(one?: Posted): void {
@@ -48,8 +50,15 @@ export function startRound(
     if (over) return
     if (one) posted.push(one)
     else untried = true
-    over = left === 0 || one?.outcome.outcome === 'delivered'
-    if (over) ended({ posted, untried, waitMs })
+    delivered ||= one?.outcome.outcome === 'delivered'
+    endWhenOver()
+  }
+
+  /** Each URL gets each event: one that waits for a slot is not given up because another has succeeded. */
+  function endWhenOver(): void {
+    if (over || !(left === 0 || (delivered && waiting === 0))) return
+    over = true
+    ended({ posted, untried, waitMs })
   }
 
   function passOver({ urlIndex, url }: Target, refusal: Refusal): void {
@@ -57,6 +66,7 @@ export function startRound(
     const outcome: Outcome = { outcome: 'deferred', code: refusal.code }
     const one = { urlIndex, url, startedAt: Date.now(), durationMs: 0, outcome, response: null }
     parts.onPosted(record.value, one)
+    waiting -= 1
     leave(one)
   }
 
@@ -71,15 +81,20 @@ export function startRound(
       bytes: record.value.body.length,
       wanted: () => !over && record.owned(),
       begin(turn) {
+        waiting -= 1
         try {
           begin(record, target, { ...parts, turn, leave })
         } catch (error) {
           turn.done()
           fail(error)
         }
+        endWhenOver()
       },
       passOver: (refused) => passOver(target, refused),
-      drop: () => leave(),
+      drop() {
+        waiting -= 1
+        leave()
+      },
     })
     if (refusal) passOver(target, refusal)
   }

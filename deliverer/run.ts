@@ -3,7 +3,7 @@ import type { Handler, Taken } from '../kafka/taken.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Settings } from '../schemas/follow.ts'
 import type { Destination } from '../schemas/settings.ts'
-import { defer } from './defer.ts'
+import { defer, deferRest } from './defer.ts'
 import { type Ladder, next, type Posted } from './ladder.ts'
 import type { Lane } from './lane/lane.ts'
 import { plan, type Target } from './plan.ts'
@@ -44,7 +44,8 @@ export function deliverer(parts: DelivererParts): (lane: Lane) => Handler<Delive
       const delivery = record.value
       const planned = plan(delivery, destination)
       if (planned.kind === 'cancelled') settle(record, planned)
-      else if (planned.kind === 'refused') settle(record, next(delivery, [], Date.now(), ladder))
+      else if (planned.kind === 'refused')
+        settle(record, delivery.delivered ? { kind: 'done' } : next(delivery, [], Date.now(), ladder))
       else
         startRound(record, planned.targets, { ...round, lane }, (tried) =>
           conclude(record, planned.targets, tried),
@@ -56,6 +57,8 @@ export function deliverer(parts: DelivererParts): (lane: Lane) => Handler<Delive
       const delivery = record.value
       if (tried.fault) void putAside(record, String(tried.fault))
       else if (isUndecided(tried) || (isCutOff(tried) && !record.owned())) again(record)
+      else if (isDelivered(delivery, posted))
+        settle(record, deferRest(delivery, { targets, posted, waitMs, now: Date.now() }, ladder))
       else if (posted.some(({ outcome }) => outcome.outcome !== 'deferred'))
         settle(record, next(delivery, posted, Date.now(), ladder))
       else {
@@ -102,6 +105,9 @@ export function deliverer(parts: DelivererParts): (lane: Lane) => Handler<Delive
     }
   }
 }
+
+const isDelivered = ({ delivered }: Delivery, posted: readonly Posted[]) =>
+  delivered || posted.some(({ outcome }) => outcome.outcome === 'delivered')
 
 /** By us, at our end: whoever has the delivery next begins the same attempt anew. */
 const isCutOff = ({ posted }: Tried) =>

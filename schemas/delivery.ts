@@ -42,6 +42,8 @@ export type Delivery = {
   deferrals: number
   /** URLs that refused for good (TLS, forbidden address): not posted to again. */
   refusedUrls: string[]
+  /** True when one URL has it already: the others get their first attempt, and a failure of theirs is final. */
+  delivered: boolean
   /** True when a replay or backfill made it. */
   replay: boolean
   /** Every POST so far. */

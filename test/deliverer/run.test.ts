@@ -17,6 +17,7 @@ const delivered: Outcome = { outcome: 'delivered', status: 200 }
 const failed: Outcome = { outcome: 'retry', code: 'http_5xx', status: 503 }
 const refused: Outcome = { outcome: 'refused', code: 'tls_expired' }
 const open: Refusal = { code: 'breaker_open', waitMs: 0 }
+const full: Refusal = { code: 'queue_full', waitMs: 0 }
 const [one, two] = ['http://one.example', 'http://two.example']
 const both = aDestination({ webhooks: [one, two].map((url) => ({ url: `${url}/`, headers: {} })) })
 
@@ -115,7 +116,7 @@ function aWorld(first = both) {
     passOver() {
       for (const job of kept.splice(0)) job.passOver(open)
     },
-    refuse: (origin: string) => void refusals.set(origin, open),
+    refuse: (origin: string, by = open) => void refusals.set(origin, by),
     answer(origin: string, outcome: Outcome) {
       posts.get(origin)?.heard(outcome, 1, true)
       posts.get(origin)?.ended(null)
@@ -163,13 +164,61 @@ describe('a round', () => {
     ])
   })
 
-  test('does not begin what waits once another URL has succeeded', async () => {
+  test('waits for a URL that has no slot yet though another has succeeded: each URL gets each event', async () => {
     const world = aWorld()
+    world.take()
+    world.begin(1)
+    world.answer(one, delivered)
+    expect(await world.fate()).toBe('')
+    world.begin()
+    expect(world.posted()).toEqual([one, two])
+    expect(await world.fate()).toBe('settled')
+  })
+
+  test('posts later to a URL whose queue is full when another has succeeded, and only to that one', async () => {
+    const world = aWorld()
+    world.refuse(two, full)
     world.take()
     world.begin()
     world.answer(one, delivered)
+    expect(await world.fates(1)).toBe('settled')
+    expect(world.written()).toMatchObject([
+      ['deliveries.retry.5s', { attempt: 0, deferrals: 1, delivered: true, refusedUrls: [`${one}/`] }],
+    ])
+  })
+
+  test.each([failed, delivered, refused])('of what another URL has already is final: %o', async (outcome) => {
+    const world = aWorld()
+    world.take({ delivered: true, refusedUrls: [`${one}/`] })
     world.begin()
-    expect(await world.fate()).toBe('settled')
+    expect(world.posted()).toEqual([two])
+    world.answer(two, outcome)
+    expect([await world.fate(), world.written()]).toEqual(['settled', []])
+  })
+
+  test('of what another URL has already is over when the breaker is open, and goes on when the queue is full', async () => {
+    for (const [refusal, written] of [
+      [open, 0],
+      [full, 1],
+    ] as const) {
+      const world = aWorld()
+      world.refuse(two, refusal)
+      world.take({ delivered: true, refusedUrls: [`${one}/`], deferrals: 1, firstAttemptAt: Date.now() })
+      await world.fates(1)
+      expect(world.written()).toHaveLength(written)
+    }
+  })
+
+  test('of what another URL has already makes no dead letter when the window is over', async () => {
+    const world = aWorld()
+    world.refuse(two, full)
+    world.take({
+      delivered: true,
+      refusedUrls: [`${one}/`],
+      deferrals: 1,
+      firstAttemptAt: Date.now() - 60_000,
+    })
+    expect([await world.fates(1), world.written()]).toEqual(['settled', []])
   })
 
   test('without success goes to a rung when all have ended, and settles when that is written', async () => {
