@@ -1,9 +1,9 @@
-/** How a POST ended, as its endpoint's health sees it: any response below 500 is an answer. */
+/** How a POST ended, for the breaker: any response below 500 is an answer. */
 export type Ended = 'answered' | 'failed' | 'timed_out'
 
 /**
- * Health of one endpoint. Closed: all may go. Open: nothing goes but a probe now and then, and what is under way
- * (ARCHITECTURE, "An endpoint in trouble"). Times are milliseconds of any clock that never goes back.
+ * Breaker of one webhook, or of one host. Closed: all may go. Open: only a probe may begin now and then
+ * (ARCHITECTURE, "A webhook in trouble"). Times are milliseconds of any clock that never goes back.
  */
 export type Breaker = {
   open: boolean
