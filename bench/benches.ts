@@ -109,6 +109,13 @@ export const benches: Readonly<Record<string, Bench>> = {
     sizes: ['minutes'],
     load: () => import('./rungs/bench.ts'),
   },
+  'same-host': {
+    what: 'what healthy webhooks get while others of the same host are in trouble',
+    minutes: 20,
+    sizes: ['rounds'],
+    load: () => import('./isolation/same-host.ts'),
+    onlyByName: true,
+  },
   scale: {
     what: 'isolation beyond this machine, by a simulation',
     minutes: 1,

@@ -12,6 +12,9 @@ export type Facts = {
   /** The same of `deliveries.dead`, and of what `attempts` calls cancelled. */
   dead: ReadonlySet<string>
   cancelled: ReadonlySet<string>
+  /** Delivery ids that `attempts` calls delivered, with their pair; and those of requests that came whole to an endpoint, where that is known. */
+  recorded: ReadonlyMap<string, string>
+  seen?: ReadonlySet<string>
   /** Destinations that were there, and on, all the time: each event goes to them. */
   steady: readonly string[]
 }
@@ -26,7 +29,13 @@ export type Account = {
   /** POSTs that were answered below 500 beyond the first of their delivery. */
   again: number
   /** What must be empty. */
-  missing: { accepted: string[]; unrouted: string[]; unsettled: string[]; strangeIds: string[] }
+  missing: {
+    accepted: string[]
+    unrouted: string[]
+    unsettled: string[]
+    strangeIds: string[]
+    unseen: string[]
+  }
 }
 
 export const pair = ({ destinationId, messageId }: Pick<Answered, 'destinationId' | 'messageId'>) =>
@@ -34,7 +43,7 @@ export const pair = ({ destinationId, messageId }: Pick<Answered, 'destinationId
 
 /** Accepted is in `events`, an event is routed, what is routed is delivered, dead or cancelled, and what comes again has the same id. */
 export function account(facts: Facts): Account {
-  const { accepted, events, routed, answered, dead, cancelled, steady } = facts
+  const { accepted, events, routed, answered, dead, cancelled, recorded, seen, steady } = facts
   const idOf = new Map<string, string>()
   const strange = new Set<string>()
   for (const each of answered) {
@@ -59,6 +68,7 @@ export function account(facts: Facts): Account {
       unrouted: wanted.filter((key) => !routed.has(key)),
       unsettled: [...routed].filter((key) => !isSettled(key)),
       strangeIds: [...strange],
+      unseen: [...recorded].flatMap(([id, key]) => (!seen || seen.has(id) ? [] : key)),
     },
   }
 }

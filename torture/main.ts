@@ -6,7 +6,7 @@ import { writeSection } from '../bench/figures/results.ts'
 import { startFleet } from '../test/helpers/fleet.ts'
 import { until } from '../test/helpers/until.ts'
 import { account, holds } from './account.ts'
-import { type Endpoint, startEndpoint } from './endpoints.ts'
+import { type Endpoint, startHost } from './endpoints.ts'
 import { findFaketime, thisMachine } from './faketime.ts'
 import { type Fault, furthestAhead, inWords, plan } from './plan.ts'
 import { runProgram, say } from './program.ts'
@@ -30,11 +30,22 @@ const SETTINGS = { RETRY_LADDER: '1s,2s,4s,8s,15s,30s', RETRY_WINDOW: '2m', LOG_
 const SETTLE_MS = 300_000
 
 /** Destinations that are there all the time, with the endpoints (by number) that their deliveries go to. */
-const STEADY = { calm: [0], one: [1], other: [2], pair: [3, 4], never: [5] } as const
+const STEADY = {
+  calm: [0],
+  one: [1],
+  other: [2],
+  pair: [3, 4],
+  never: [5],
+  neighbour: [8],
+  bad: [9],
+  worse: [10],
+} as const
 const MOVING = [6, 7] as const
-const COUNT = 8
+/** On one host, each by its path. */
+const TOGETHER: readonly number[] = [8, 9, 10]
+const COUNT = 11
 /** Those that answer all the time, or never. */
-const FIXED = { calm: 0, never: 5 } as const
+const FIXED = { calm: 0, never: 5, neighbour: 8 } as const
 
 function options() {
   const number = { type: 'string' } as const
@@ -85,9 +96,12 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
   await using closing = new AsyncDisposableStack()
   const endpoints: Endpoint[] = []
   const names = [...Object.entries(STEADY), [CHANGING, MOVING] as const]
-  for (let index = 0; index < COUNT; index++) {
-    const name = names.find(([, its]) => (its as readonly number[]).includes(index))?.[0] ?? ''
-    endpoints.push(closing.adopt(await startEndpoint(name), (it) => it.close()))
+  const nameOf = (index: number) =>
+    names.find(([, its]) => (its as readonly number[]).includes(index))?.[0] ?? ''
+  const alone = Array.from({ length: COUNT - TOGETHER.length }, (_, index) => [index])
+  for (const its of [...alone, TOGETHER]) {
+    const host = closing.adopt(await startHost(its.map(nameOf)), (it) => it.close())
+    endpoints.push(...host.endpoints)
   }
   await endpoints[FIXED.never]?.behave('failing')
   const faketime = findFaketime(thisMachine)
@@ -145,6 +159,7 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
     ...(await kafka.topics()),
     accepted: fleet.accepted,
     answered,
+    seen: new Set(endpoints.flatMap((endpoint) => [...endpoint.seen])),
     steady: Object.keys(STEADY),
   })
   const text = report({

@@ -2,8 +2,15 @@ import { uniformInt } from 'pure-rand/distribution/uniformInt'
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 import type { Role } from '../config.ts'
 
-/** What an endpoint does: answers at once; 503; never; after 7 s, when nobody waits any more; resets; refuses; answers, with a body that never ends. */
-const BEHAVIOURS = ['answers', 'failing', 'silent', 'late', 'reset', 'refusing', 'drip'] as const
+/**
+ * What an endpoint does: answers at once; 503; never; after 7 s, when nobody waits any more; resets; refuses; answers, with a body that
+ * never ends; rejects now and then (404, 410 or 301); answers with endless chunk extensions; with endless 1xx; answers twice, the second
+ * time to a request that was not made.
+ */
+const BEHAVIOURS = [
+  ...(['answers', 'failing', 'silent', 'late', 'reset', 'refusing', 'drip'] as const),
+  ...(['rejecting', 'extensions', 'informational', 'unsolicited'] as const),
+] as const
 export type Behaviour = (typeof BEHAVIOURS)[number]
 
 export type Fault =

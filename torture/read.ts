@@ -12,7 +12,7 @@ import { lag, readEach } from '../test/helpers/cluster.ts'
 import { type Facts, pair } from './account.ts'
 import type { Sluice } from './sluice.ts'
 
-export type Topics = Pick<Facts, 'events' | 'routed' | 'dead' | 'cancelled'>
+export type Topics = Pick<Facts, 'events' | 'routed' | 'dead' | 'cancelled' | 'recorded'>
 
 export type Kafka = {
   /** Records that are not settled, of all groups that deliver. */
@@ -47,6 +47,7 @@ export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
       const routed = new Set<string>()
       const dead = new Set<string>()
       const cancelled = new Set<string>()
+      const recorded = new Map<string, string>()
       await each(connection, EVENTS, await codec<Event>('event', EVENTS), ({ messageId }) =>
         events.add(messageId),
       )
@@ -55,8 +56,9 @@ export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
       await each(connection, DEAD, delivery, (one) => dead.add(pair(one)))
       await each(connection, ATTEMPTS, await codec<Attempt>('attempt', ATTEMPTS), (one) => {
         if (one.outcome === 'cancelled') cancelled.add(pair(one))
+        if (one.outcome === 'delivered') recorded.set(one.deliveryId, pair(one))
       })
-      return { events, routed, dead, cancelled }
+      return { events, routed, dead, cancelled, recorded }
     },
   }
 }

@@ -38,8 +38,9 @@ export function report({ seed, minutes, clients, struck, clocks, result, settled
     ['all settled after the last fault', `${(settledMs / 1_000).toFixed(0)} s`],
   ]
   return `\`npm run torture -- --minutes ${minutes} --seed ${seed} --clients ${clients}\`: ${clients} clients make a call a second each, and send it until it is accepted, to one of each process, a broker and
-a registry on this machine, while faults strike them (${faults}).${clocks ? STEPS : ''} Six destinations: one that always answers, two that change, one with two URLs that change, one that never
-takes anything, one whose settings change. Then all but that one answer, and every call is accounted for, by what endpoints have answered and by the topics.
+a registry on this machine, while faults strike them (${faults}).${clocks ? STEPS : ''} Nine destinations: one that always answers, two that change, one with two URLs that change, one that never
+takes anything, one whose settings change, and three
+that share a host, of which one always answers. Then all but that one answer, and every call is accounted for, by what endpoints have answered and by the topics.
 
 ${markdownTable(['', ''], rows)}`
 }
@@ -53,9 +54,10 @@ const MISSING: Readonly<Record<keyof Account['missing'], string>> = {
   unrouted: 'events that were not routed to a destination that was there all the time',
   unsettled: 'deliveries that are neither delivered, nor given up, nor cancelled',
   strangeIds: 'deliveries that came again with another `X-Delivery-Id`',
+  unseen: 'deliveries recorded as delivered that their endpoint never got',
 }
 
-const KINDS = ['accepted', 'unrouted', 'unsettled', 'strangeIds'] as const
+const KINDS = ['accepted', 'unrouted', 'unsettled', 'strangeIds', 'unseen'] as const
 
 /** How many of each destination, where they are of one, and the first of them. */
 function some(keys: readonly string[]): string {

@@ -1,8 +1,8 @@
 import { type Forked, forkScript } from '../stack/forked.ts'
 import type { Schedule, WindowReport } from './tally.ts'
 
-/** What bad endpoints do: no answer at all, 200 after 2 s, 503 at once, nothing listens. */
-export type Behaviour = 'answers' | 'silent' | 'slow' | 'failing' | 'refusing'
+/** What bad endpoints do: no answer at all, 200 after 2 s, 503 at once, nothing listens, the connection is reset. */
+export type Behaviour = 'answers' | 'silent' | 'slow' | 'failing' | 'refusing' | 'resetting'
 
 export type Turn = { bad: number; behaviour: Behaviour }
 export type Instruction = { schedule: Schedule } | Turn | 'report' | 'answered'
@@ -23,9 +23,15 @@ export type Endpoints = Pick<Forked, 'pid' | 'stop'> & {
   answered(count: number): Promise<number>
 }
 
-/** Starts webhooks to deliver to, all of them in one process. */
-export async function startEndpoints(count: number): Promise<Endpoints> {
-  const { ask, next, ...forked } = forkScript(new URL('./endpoints.ts', import.meta.url), String(count))
+/** The number of each webhook's host: webhooks with the same one share an origin. */
+export type Hosts = readonly number[]
+
+/** Starts webhooks to deliver to, all of them in one process. @param endpoints how many, each an origin of its own; or the host of each. */
+export async function startEndpoints(endpoints: number | Hosts): Promise<Endpoints> {
+  const hosts =
+    typeof endpoints === 'number' ? Array.from({ length: endpoints }, (_, host) => host) : endpoints
+  const script = new URL('./endpoints.ts', import.meta.url)
+  const { ask, next, ...forked } = forkScript(script, JSON.stringify(hosts))
   return {
     ...forked,
     urls: await next<string[]>(),

@@ -2,12 +2,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { nowUs } from '../load/clock.ts'
 import { numberIn } from '../load/requests.ts'
-import type { Behaviour, EndpointsReport, Instruction } from './endpoints-process.ts'
+import type { Behaviour, EndpointsReport, Hosts, Instruction } from './endpoints-process.ts'
 import { createTally, type Tally } from './tally.ts'
 
 /**
- * Endpoints that answer 200 at once until some of them are told to behave badly; each is an origin of its own. To be forked with their
- * number: sends their URLs, then answers each instruction. It reads two headers of a request and no body: it must cost less than
+ * Endpoints that answer 200 at once until some of them are told to behave badly. To be forked with the number of each one's host: sends
+ * their URLs, which end with their own number, then answers each instruction. It reads two headers of a request and no body: it must cost less than
  * what it measures.
  */
 const SLOW_MS = 2_000
@@ -16,14 +16,19 @@ let tally: Tally | undefined
 let bad: { first: number; behaviour: Behaviour } = { first: 0, behaviour: 'answers' }
 /** First attempts since some endpoints turned bad. */
 let firsts = { healthy: 0, bad: 0 }
-const answered = new Array<number>(Number(process.argv[2])).fill(0)
+// our own parent's
+const hosts = JSON.parse(process.argv[2] ?? '') as Hosts
+const answered = new Array<number>(hosts.length).fill(0)
+let countedFrom = 0
 
-const servers = Array.from({ length: Number(process.argv[2]) }, (_, index) =>
+const servers = Array.from({ length: Math.max(...hosts) + 1 }, () =>
   createServer((request, response) => {
+    const index = Number(request.url?.slice(1))
     const isBad = index < bad.first
+    if (index >= countedFrom) tally?.arrive(numberIn(String(request.headers['x-message-id'])), nowUs())
     count(request.headers, isBad)
     request.resume()
-    if (isBad) misbehave(response)
+    if (isBad) misbehave(request, response)
     else {
       answered[index] = (answered[index] ?? 0) + 1
       response.end()
@@ -32,14 +37,14 @@ const servers = Array.from({ length: Number(process.argv[2]) }, (_, index) =>
 )
 
 function count(headers: IncomingMessage['headers'], isBad: boolean): void {
-  tally?.arrive(numberIn(String(headers['x-message-id'])), nowUs())
   if (headers['x-attempt'] === '1') firsts[isBad ? 'bad' : 'healthy'] += 1
 }
 
-function misbehave(response: ServerResponse): void {
+function misbehave({ socket }: IncomingMessage, response: ServerResponse): void {
   const { behaviour } = bad
   if (behaviour === 'slow') setTimeout(() => response.end(), SLOW_MS)
   else if (behaviour === 'failing') response.writeHead(503).end()
+  else if (behaviour === 'resetting') socket.resetAndDestroy()
   else if (behaviour !== 'silent') response.end()
 }
 
@@ -48,18 +53,20 @@ function listen(server: Server, index: number): Promise<string> {
   server.keepAliveTimeout = 60_000
   return new Promise((resolve) => {
     // a TCP server's address is an object
-    server.listen(0, host, () => resolve(`http://${host}:${(server.address() as AddressInfo).port}/`))
+    server.listen(0, host, () => resolve(`http://${host}:${(server.address() as AddressInfo).port}`))
   })
 }
 
 function obey(instruction: Instruction): EndpointsReport | readonly number[] | 'done' {
   if (instruction === 'answered') return answered
   if (instruction === 'report') return { windows: tally?.report(nowUs()) ?? [], firsts }
-  if ('schedule' in instruction) tally = createTally(instruction.schedule)
-  else {
+  if ('schedule' in instruction) {
+    tally = createTally(instruction.schedule)
+    countedFrom = instruction.schedule.countedFrom ?? 0
+  } else {
     bad = { first: instruction.bad, behaviour: instruction.behaviour }
     firsts = { healthy: 0, bad: 0 }
-    if (bad.behaviour === 'refusing') servers.slice(0, bad.first).forEach(leave)
+    if (bad.behaviour === 'refusing') servers.slice(0, (hosts[bad.first - 1] ?? -1) + 1).forEach(leave)
   }
   return 'done'
 }
@@ -72,4 +79,5 @@ function leave(server: Server): void {
 
 process.on('message', (message) => process.send?.(obey(message as Instruction))) // our own parent's
 process.on('disconnect', () => process.exit())
-process.send?.(await Promise.all(servers.map(listen)))
+const origins = await Promise.all(servers.map(listen))
+process.send?.(hosts.map((host, index) => `${origins[host]}/${index}`))

@@ -1,5 +1,5 @@
 import { prepareSystem, type System, startIngest } from '../../test/ingest/ingest-process.ts'
-import { type Endpoints, startEndpoints } from '../receivers/endpoints-process.ts'
+import { type Endpoints, type Hosts, startEndpoints } from '../receivers/endpoints-process.ts'
 import { putDestinations } from './destinations.ts'
 import { type RoleProcess, startRole } from './roles.ts'
 import type { Stack } from './stack.ts'
@@ -16,11 +16,14 @@ export type Pipeline = {
   pids: { ingest: number; router: number; deliverer: number }
 } & AsyncDisposable
 
-/** Ingest, router and deliverer as real processes, on topics of their own. */
-export async function startPipeline(stack: Stack, endpointCount: number): Promise<Pipeline> {
+/**
+ * Ingest, router and deliverer as real processes, on topics of their own.
+ * @param endpoints how many, each an origin of its own; or the host of each.
+ */
+export async function startPipeline(stack: Stack, endpoints: number | Hosts): Promise<Pipeline> {
   await using closing = new AsyncDisposableStack()
-  const endpoints = closing.adopt(await startEndpoints(endpointCount), (it) => it.stop())
-  const sources = endpoints.urls.map((_, index) => ({
+  const started = closing.adopt(await startEndpoints(endpoints), (it) => it.stop())
+  const sources = started.urls.map((_, index) => ({
     id: `source-${index}`,
     writeKey: `bench-write-key-${index}`,
     enabled: true,
@@ -31,7 +34,7 @@ export async function startPipeline(stack: Stack, endpointCount: number): Promis
     sourceId: `source-${index}`,
     url,
   })
-  await putDestinations(system, endpoints.urls.map(toDestination))
+  await putDestinations(system, started.urls.map(toDestination))
   const [ingest, router, deliverer] = await Promise.all([
     startIngest(system),
     startRole('router', system),
@@ -44,7 +47,7 @@ export async function startPipeline(stack: Stack, endpointCount: number): Promis
     system,
     ingestUrl: ingest.url,
     writeKeys: sources.map(({ writeKey }) => writeKey),
-    endpoints,
+    endpoints: started,
     router,
     deliverer,
     pids: { ingest: ingest.pid, router: router.pid, deliverer: deliverer.pid },

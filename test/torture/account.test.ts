@@ -15,6 +15,8 @@ const facts = (more: Partial<Facts> = {}): Facts => ({
   answered: [answered('m1')],
   dead: new Set(),
   cancelled: new Set(),
+  recorded: new Map([['id-m1', 'crm m1']]),
+  seen: new Set(['id-m1']),
   steady: ['crm'],
   ...more,
 })
@@ -43,6 +45,7 @@ test.each([
     { answered: [answered('m1'), answered('m1', 'x')] },
     { strangeIds: ['crm m1'] },
   ],
+  ['a delivery that its endpoint never got', { seen: new Set<string>() }, { unseen: ['crm m1'] }],
 ])('%s does not hold', (_, more, missing) => {
   const result = account(facts(more))
   expect(result.missing).toMatchObject(missing)
