@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { DEAD } from '../../schemas/topics.ts'
+import { readAttempts } from '../helpers/attempts.ts'
+import { readAll } from '../helpers/cluster.ts'
+import { deliveredAt } from '../helpers/delivered.ts'
+import { type Receiver, startReceiver } from '../helpers/receiver.ts'
+import { type System, startSystem } from '../helpers/system.ts'
+import { until } from '../helpers/until.ts'
+
+/** More for the webhook in trouble than all slots and its queue hold. */
+const FLOOD = 1_000
+const BURST = 3_000
+const BATCH = 500
+const few = Array.from({ length: 20 }, (_, index) => `few-${index}`)
+
+let sluice: System
+
+beforeAll(async () => {
+  sluice = await startSystem({
+    DELIVERY_SLOTS: '16',
+    // a webhook that hangs holds its slots for longer than a test waits
+    RESPONSE_TIMEOUT: '60s',
+    RETRY_LADDER: '1s,2s,4s,8s,16s,1m,1m,1m,1m,1m',
+  })
+})
+
+afterAll(() => sluice?.close())
+
+test.each([
+  ['hangs', 'hang'],
+  ['answers 500', 'status/500'],
+  ['resets', 'reset'],
+])('a webhook that %s delays no other webhook of its host', async (_, path) => {
+  const receiver = await hostOfATest()
+  const [bad, healthy] = [`bad-${path.replace('/', '-')}`, `healthy-beside-${path.replace('/', '-')}`]
+  await source(bad, [`${receiver.url}/${path}`])
+  await source(healthy, [`${receiver.url}/healthy`])
+
+  await flood(bad)
+  await until(() => receiver.arrivals.some((arrival) => arrival.path === `/${path}`))
+  for (const id of few) await sluice.send([track(id)], keyOf(healthy))
+
+  await allAt(receiver, '/healthy', few)
+  expect((await readAll(sluice.connection, DEAD)).filter(({ key }) => key === healthy)).toEqual([])
+  const outcomes = (await readAttempts(sluice, healthy)).map(({ outcome }) => outcome)
+  expect(outcomes.filter((outcome) => outcome !== 'delivered')).toEqual([])
+})
+
+test('a webhook of a destination gets every event while another one on the same host hangs', async () => {
+  const receiver = await hostOfATest()
+  await source('one-of-two', [`${receiver.url}/hang`, `${receiver.url}/healthy`])
+  const ids = await flood('one-of-two')
+  await allAt(receiver, '/healthy', ids)
+})
+
+test('two destinations with the same URL each get their events', async () => {
+  const receiver = await hostOfATest()
+  for (const name of ['same-1', 'same-2']) await source(name, [`${receiver.url}/same`])
+  const idsOf = (name: string) => few.map((id) => `${name}-${id}`)
+  for (const name of ['same-1', 'same-2']) await sluice.send(idsOf(name).map(track), keyOf(name))
+  await allAt(receiver, '/same', [...idsOf('same-1'), ...idsOf('same-2')])
+})
+
+test('each URL of a destination gets each event of a burst, with one delivery id', async () => {
+  const receiver = await hostOfATest()
+  await source('burst', [`${receiver.url}/one`, `${receiver.url}/other`])
+  const ids = await flood('burst', BURST)
+  const deliveriesAt = (path: string) =>
+    new Set(
+      receiver.arrivals
+        .filter((arrival) => arrival.path === path)
+        .map(({ headers }) => headers['x-delivery-id']),
+    )
+  await until(() => deliveriesAt('/one').size === BURST && deliveriesAt('/other').size === BURST, {
+    timeout: 60_000,
+    message: () => `each path has ${BURST}: ${deliveriesAt('/one').size} and ${deliveriesAt('/other').size}`,
+  })
+  await allAt(receiver, '/one', ids)
+  await allAt(receiver, '/other', ids)
+  expect(deliveriesAt('/one')).toEqual(deliveriesAt('/other'))
+})
+
+/** One origin. It is closed at the end, and with it what hangs there: the next test has all slots. */
+async function hostOfATest(): Promise<Receiver> {
+  const receiver = await startReceiver()
+  onTestFinished(() => receiver.close())
+  return receiver
+}
+
+const keyOf = (name: string) => `${name}-write-key`
+
+/** A destination with a source of its own; it is removed at the end of the test. */
+async function source(name: string, urls: string[]): Promise<void> {
+  await sluice.api('post', 'sources', { id: name, name, writeKey: keyOf(name) })
+  await sluice.destination(name, urls, { sourceIds: [name] })
+  onTestFinished(async () => void (await sluice.api('delete', `destinations/${name}`)))
+}
+
+/** @returns the ids of the calls. */
+async function flood(name: string, count = FLOOD): Promise<string[]> {
+  const ids = Array.from({ length: count }, (_, index) => `${name}-${index}`)
+  for (let from = 0; from < count; from += BATCH)
+    await sluice.send(ids.slice(from, from + BATCH).map(track), keyOf(name))
+  return ids
+}
+
+async function allAt(receiver: Receiver, path: string, ids: readonly string[]): Promise<void> {
+  const has = deliveredAt(receiver)
+  const missing = () => ids.filter((id) => !has(path, id))
+  await until(() => missing().length === 0, {
+    message: () => `${path} has all of its events: ${missing().length} of ${ids.length} are missing`,
+  })
+}
+
+const track = (messageId: string) => ({ type: 'track', userId: `u-${messageId}`, event: 'Paid', messageId })
