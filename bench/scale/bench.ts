@@ -1,6 +1,14 @@
 import { readConfig } from '../../config.ts'
 import { markdownTable } from '../figures/stats.ts'
-import { createRandom, createReceivers, exponential, heavyTailed, turn } from './traffic.ts'
+import {
+  createNeighbours,
+  createRandom,
+  createReceivers,
+  exponential,
+  heavyTailed,
+  type Receiver,
+  turn,
+} from './traffic.ts'
 import { type Costs, createWorld } from './world.ts'
 
 const SEED = 20_260_101
@@ -21,6 +29,8 @@ type Case = {
   receivers: number
   perSecond: number
   inTrouble: number
+  /** Webhooks of one further host, which get calls in turn at this rate and hang from the turn on. */
+  neighbours?: { count: number; perSecond: number }
   costs?: Costs
   slots?: number
 }
@@ -30,6 +40,13 @@ const cases: readonly Case[] = [
   ...[500, 2_000, 4_000, 5_000, 6_000].flatMap((perSecond) =>
     [0, 0.2].map((inTrouble) => ({ name: 'plain HTTP', receivers: 10_000, perSecond, inTrouble })),
   ),
+  {
+    name: '1,000 webhooks of one further host hang (400/s more)',
+    receivers: 10_000,
+    perSecond: 2_000,
+    inTrouble: 0,
+    neighbours: { count: 1_000, perSecond: 400 },
+  },
   { ...MANY, name: 'DELIVERY_SLOTS=2048', perSecond: 4_000, slots: 2_048 },
   { ...MANY, name: 'DELIVERY_SLOTS=2048', perSecond: 6_000, slots: 2_048 },
   { ...MANY, name: 'half of them in trouble', perSecond: 2_000, inTrouble: 0.5 },
@@ -55,17 +72,29 @@ export async function bench({ minutes = MEASURE_MS / 60_000 } = {}): Promise<str
 }
 
 function simulate(
-  { name, receivers: count, perSecond, inTrouble, costs = PLAIN, slots = DEFAULTS.delivery.slots }: Case,
+  {
+    name,
+    receivers: count,
+    perSecond,
+    inTrouble,
+    costs = PLAIN,
+    slots = DEFAULTS.delivery.slots,
+    neighbours,
+  }: Case,
   measureMs: number,
 ): string[] {
   const random = createRandom(SEED)
   const receivers = createReceivers(count)
   const pick = heavyTailed(count, random)
   const world = createWorld({ delivery: { ...DEFAULTS.delivery, slots }, costs, random })
+  const beside = createNeighbours(neighbours?.count ?? 0)
+  const besideMs = 1_000 / (neighbours?.perSecond ?? 0)
+  let [besideDue, besideNext] = [neighbours ? 0 : Number.POSITIVE_INFINITY, 0]
   let [due, at, firstMs, begun] = [0, { ...world.counts }, Number.NaN, 0]
   for (let ms = 0; ms < WARM_MS + measureMs; ms++) {
     if (ms === WARM_MS) {
       turn(receivers, inTrouble, random)
+      for (const receiver of beside) receiver.kind = 'silent'
       at = { ...world.counts }
       world.counts.waits.reset()
       world.counts.late = 0
@@ -75,8 +104,8 @@ function simulate(
       begun = world.counts.waits.count
       world.counts.waits.reset()
     }
-    for (; due <= ms; due += exponential(1_000 / perSecond, random))
-      world.come(receivers[pick()] ?? { origin: '', kind: 'fine' })
+    for (; due <= ms; due += exponential(1_000 / perSecond, random)) world.come(receivers[pick()] ?? NOBODY)
+    for (; besideDue <= ms; besideDue += besideMs) world.come(beside[besideNext++ % beside.length] ?? NOBODY)
     world.tick()
   }
   const { counts } = world
@@ -100,6 +129,8 @@ function simulate(
     world.waitingInKafka().toLocaleString('en-US'),
   ]
 }
+
+const NOBODY: Receiver = { webhook: '', origin: '', kind: 'fine' }
 
 const HEAD = [
   ...[

@@ -2,7 +2,8 @@ import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 
 /** What a receiver does: answers soon, never, with 503, or 200 after 2 s. */
 export type Kind = 'fine' | 'silent' | 'failing' | 'slow'
-export type Receiver = { origin: string; kind: Kind }
+/** One webhook. `origin`: the host that it may share with others. */
+export type Receiver = { webhook: string; origin: string; kind: Kind }
 
 /** From 0 to 1, the same for the same seed. */
 export function createRandom(seed: number): () => number {
@@ -14,7 +15,19 @@ export function createRandom(seed: number): () => number {
 const KINDS: readonly Kind[] = ['silent', 'silent', 'failing', 'slow']
 
 export const createReceivers = (count: number): Receiver[] =>
-  Array.from({ length: count }, (_, index) => ({ origin: `http://r${index}`, kind: 'fine' }))
+  Array.from({ length: count }, (_, index) => ({
+    webhook: `d${index} 0 http://r${index}/`,
+    origin: `http://r${index}`,
+    kind: 'fine',
+  }))
+
+/** Webhooks of one host, each of a destination of its own. */
+export const createNeighbours = (count: number): Receiver[] =>
+  Array.from({ length: count }, (_, index) => ({
+    webhook: `shared${index} 0 http://shared/${index}`,
+    origin: 'http://shared',
+    kind: 'fine',
+  }))
 
 /** A share of them, each as likely as the others, gets into trouble at once. */
 export function turn(receivers: readonly Receiver[], share: number, random: () => number): void {
