@@ -7,6 +7,8 @@ import { retryAfter } from './retry-after.ts'
  */
 export type Outcome =
   | { outcome: 'delivered'; status: number }
+  /** The receiver answered 3xx or 4xx: final for this URL, and no success. */
+  | { outcome: 'rejected'; status: number; code: string }
   | { outcome: 'retry'; code: string; status?: number; retryAfterMs?: number }
   | { outcome: 'refused'; code: string }
   /** Passed over: no POST was made. */
@@ -26,7 +28,7 @@ export type ResponseHead = { status: number; headers: Record<string, string | st
 export type ResponseRules = { retryOn: readonly number[]; now: number }
 
 /**
- * Any response is a delivery but a 5xx: also a 4xx, which the receiver meant, and a redirect, which is never followed.
+ * Only 2xx is a delivery. 3xx and 4xx are rejections, which the seed does not retry; a redirect is never followed.
  * Statuses from 600 count as 5xx (RFC 9110, 15); below 200 none is an answer to a POST.
  */
 export function classifyResponse(
@@ -41,7 +43,9 @@ export function classifyResponse(
   if (status >= 500) return retry('http_5xx')
   if (retryOn.includes(status)) return retry(`http_${status}`)
   if (status === 204 && announcesBody(headers)) return retry('protocol_error')
-  return { outcome: 'delivered', status }
+  return status < 300
+    ? { outcome: 'delivered', status }
+    : { outcome: 'rejected', status, code: `http_${status}` }
 }
 
 /** A 204 ends with its headers: what follows would be read as the answer to the next POST on the connection. */

@@ -1,3 +1,4 @@
+import type { DeadReason } from '../schemas/dead-reasons.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Rung } from '../schemas/topics.ts'
 import { type Outcome, recorded } from './classify.ts'
@@ -12,9 +13,6 @@ export type Posted = {
   response: string | null
 }
 
-export const DEAD_REASONS = ['window_expired', 'attempts_exhausted', 'refused'] as const
-export type DeadReason = (typeof DEAD_REASONS)[number]
-
 /** What becomes of a delivery after a round: done, or one more record of it. */
 export type Next =
   | { kind: 'done' }
@@ -25,7 +23,7 @@ export type Ladder = { ladder: readonly Rung[]; windowMs: number }
 
 /**
  * Any URL delivered: done. None, and at least one may succeed later: the next rung, as long as there is one and it ends
- * within the window, which began with the first attempt. All refused: dead at once (docs/receivers.md).
+ * within the window, which began with the first attempt. All rejected or refused: dead at once (docs/receivers.md).
  * A receiver's Retry-After moves it further up, to the first rung that is as long, or the longest that ends within the window;
  * the attempts count on as ever.
  * @param posted the round's POSTs, none of them still under way unless one was delivered.
@@ -44,7 +42,8 @@ export function next(
     reason,
     delivery: { ...tried, deadReason: reason, deadAt: now },
   })
-  if (posted.every(({ outcome }) => outcome.outcome === 'refused')) return dead('refused')
+  if (posted.every(isFinal))
+    return dead(tried.history.some(({ outcome }) => outcome === 'rejected') ? 'rejected' : 'refused')
   // the attempt's own rung and those behind it
   const ahead = ladder.slice(tried.attempt - 1)
   if (ahead.length === 0) return dead('attempts_exhausted')
@@ -65,9 +64,12 @@ function rungFor(ahead: readonly Rung[], by: { askedMs: number; leftMs: number }
 const askedMs = (posted: readonly Posted[]) =>
   Math.max(0, ...posted.map(({ outcome }) => (outcome.outcome === 'retry' && outcome.retryAfterMs) || 0))
 
+/** Trying this URL again would not help. */
+const isFinal = ({ outcome }: Posted) => outcome.outcome === 'refused' || outcome.outcome === 'rejected'
+
 function afterRound(delivery: Delivery, posted: readonly Posted[], firstAttemptAt: number): Delivery {
   const attempt = delivery.attempt + 1
-  const refused = posted.filter(({ outcome }) => outcome.outcome === 'refused').map(({ url }) => url)
+  const settled = posted.filter(isFinal).map(({ url }) => url)
   const history = posted.map(({ urlIndex, startedAt, durationMs, outcome }) => ({
     attempt,
     urlIndex,
@@ -80,7 +82,7 @@ function afterRound(delivery: Delivery, posted: readonly Posted[], firstAttemptA
     firstAttemptAt,
     attempt,
     deferrals: 0,
-    refusedUrls: [...delivery.refusedUrls, ...refused],
+    refusedUrls: [...delivery.refusedUrls, ...settled],
     history: [...delivery.history, ...history],
   }
 }

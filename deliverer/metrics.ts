@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram } from 'prom-client'
 import { registry } from '../metrics.ts'
-import { DEAD_REASONS, type Posted } from './ladder.ts'
+import { DEAD_REASONS } from '../schemas/dead-reasons.ts'
+import type { Posted } from './ladder.ts'
 import type { Lane } from './lane/lane.ts'
 import type { Result } from './settle.ts'
 import type { Webhooks } from './webhook/webhooks.ts'

@@ -1,7 +1,7 @@
 // Written by `npm run schemas` from attempt.avsc: change that, not this.
 
 /** What came of it. */
-export type AttemptOutcome = 'delivered' | 'retry' | 'refused' | 'cancelled' | 'deferred'
+export type AttemptOutcome = 'delivered' | 'retry' | 'refused' | 'cancelled' | 'deferred' | 'rejected'
 
 /** One POST to one URL, or the decision not to make it, in topic attempts. Key of the record: destinationId. */
 export type Attempt = {
@@ -25,7 +25,7 @@ export type Attempt = {
   outcome: AttemptOutcome
   /** Status of the response, when there was one. */
   status: null | number
-  /** Reason when it was not delivered: http_5xx, timeout, ECONNREFUSED and the like. */
+  /** Reason when it was not delivered: http_5xx, http_404, timeout, ECONNREFUSED and the like. */
   code: null | string
   /** First 1,024 bytes of the response's body. */
   response: null | string

@@ -10,11 +10,11 @@ export type PastAttempt = {
   startedAt: number
   /** How long it took. */
   durationMs: number
-  /** delivered, retry, refused, cancelled or deferred. */
+  /** delivered, rejected, retry, refused, cancelled or deferred. */
   outcome: string
   /** Status of the response, when there was one. */
   status: null | number
-  /** What went wrong: http_5xx, timeout, ECONNREFUSED and the like. */
+  /** What went wrong: http_5xx, http_404, timeout, ECONNREFUSED and the like. */
   code: null | string
 }
 
@@ -40,7 +40,7 @@ export type Delivery = {
   attempt: number
   /** Deferrals in a row since the last attempt. */
   deferrals: number
-  /** URLs that refused for good (TLS, forbidden address): not posted to again. */
+  /** URLs that are settled and not posted to again: they refused for good (TLS, forbidden address), rejected the event (3xx, 4xx), or have it already. */
   refusedUrls: string[]
   /** True when one URL has it already: the others get their first attempt, and a failure of theirs is final. */
   delivered: boolean
@@ -48,7 +48,7 @@ export type Delivery = {
   replay: boolean
   /** Every POST so far. */
   history: PastAttempt[]
-  /** Set in deliveries.dead: window_expired, attempts_exhausted or refused. */
+  /** Set in deliveries.dead: window_expired, attempts_exhausted, rejected or refused. */
   deadReason: null | string
   /** Set in deliveries.dead: when it was given up. */
   deadAt: null | number

@@ -107,7 +107,9 @@ export const destinationShape = z.strictObject({
     .array(webhookShape)
     .min(1, 'at least one webhook is needed')
     .max(MAX_WEBHOOKS, `at most ${MAX_WEBHOOKS} webhook URLs`)
-    .describe('Each event is posted to all of them at once; one that takes it is enough.'),
+    .describe(
+      'Each event is posted to every URL at once. One success settles the delivery: URLs that failed are then not tried again.',
+    ),
   sharedSecret: z
     .string()
     .min(1, 'must not be empty')

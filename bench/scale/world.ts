@@ -76,8 +76,8 @@ export function createWorld({
 
   /** As deliverer/run.ts does with what the lane says. @returns false when it stays where it is. */
   function take(item: Item, partition: Partition, lane: Lane): boolean {
-    const { origin } = item.receiver
-    const target = { webhook: origin, origin }
+    const { webhook, origin } = item.receiver
+    const target = { webhook, origin }
     const pressure = lane.pressure(target)
     if (pressure) partition.restUntil = clock + pressure.restMs
     if (pressure?.isFull) return false
@@ -106,7 +106,7 @@ export function createWorld({
 
   function post(item: Item, turn: Turn, settle: (decided: Next) => void): void {
     const { receiver, delivery, cameAt } = item
-    const isNew = clock - (usedAt.get(receiver.origin) ?? Number.NEGATIVE_INFINITY) > IDLE_MS
+    const isNew = clock - (usedAt.get(receiver.webhook) ?? Number.NEGATIVE_INFINITY) > IDLE_MS
     spend(costs.post + (isNew ? costs.connect : 0))
     counts.posts += 1
     if (isNew) counts.opened += 1
@@ -116,7 +116,7 @@ export function createWorld({
     const startedAt = clock
     const [ended, ms] = endingOf(receiver)
     later(ms, () => {
-      if (ended === 'answered') usedAt.set(receiver.origin, clock)
+      if (ended === 'answered') usedAt.set(receiver.webhook, clock)
       turn.heard(ended, true)
       const outcome =
         ended === 'answered'

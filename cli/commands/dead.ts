@@ -40,7 +40,7 @@ export function addDead({ program, ...adding }: Adding): void {
       'Prints how many deliveries of each destination were given up for which reason, and the newest ones.',
     )
     .option('--destination <id>', 'of this destination')
-    .option('--reason <reason>', 'window_expired, attempts_exhausted or refused')
+    .option('--reason <reason>', 'window_expired, attempts_exhausted, rejected or refused')
     .option('--message <id>', 'with this messageId')
     .option('--delivery <id>', 'with this X-Delivery-Id')
     .option('--since <time>', 'given up since: 2h (ago), or 2026-01-02T03:04:05Z')

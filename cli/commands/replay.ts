@@ -53,7 +53,10 @@ Examples:
     .option('--what <what>', 'dead: what was given up; events: all that came in (default: dead)')
     .option('--from <time>', 'since: 2h (ago), or 2026-01-02T03:04:05Z (default: all that is kept)')
     .option('--to <time>', 'before (default: now)')
-    .option('--reason <reason>', 'of what was given up: window_expired, attempts_exhausted or refused')
+    .option(
+      '--reason <reason>',
+      'of what was given up: window_expired, attempts_exhausted, rejected or refused',
+    )
     .option('--per-second <count>', 'deliveries a second at most', wholeNumber)
     .option('--id <id>', 'of the replay (default: a new one); begun under one id twice it is begun once')
     .option('--json', 'as one JSON document')

@@ -8,6 +8,7 @@ export type HeldAttempt = Place & { attempt: Attempt; bytes: number }
 
 export const OUTCOMES = [
   'delivered',
+  'rejected',
   'retry',
   'refused',
   'cancelled',

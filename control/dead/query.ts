@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { DEAD_REASONS } from '../../schemas/dead-reasons.ts'
 import { idShape } from '../../schemas/settings.ts'
 import type { Place } from '../newest/place.ts'
 import { idField, isWithin, rangeFields } from '../newest/query.ts'
@@ -12,7 +13,7 @@ export type DeadLetter = Place & {
 }
 
 /** Why a delivery was given up (schemas/delivery.avsc). */
-export const deadReasonShape = z.enum(['window_expired', 'attempts_exhausted', 'refused'])
+export const deadReasonShape = z.enum(DEAD_REASONS)
 
 export const deadShape = z.strictObject({
   ...rangeFields,

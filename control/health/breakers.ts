@@ -18,17 +18,17 @@ export type BreakerState = (typeof BREAKER_STATES)[number]
 
 /** Times are ms since 1970. */
 export type Breakers = {
-  /** What an attempt at a webhook of this origin tells of it. */
-  heard(origin: string, attempt: Attempt): void
+  /** What an attempt at a webhook tells of it. @param webhook its key, see `Target`. */
+  heard(webhook: string, attempt: Attempt): void
   /** `since`: when it has opened or closed, as far as that was seen. */
-  of(origin: string, now: number): { state: BreakerState; since: number | null }
+  of(webhook: string, now: number): { state: BreakerState; since: number | null }
 }
 
-/** `disputedUntil`: though one deliverer got an answer, another still passes the endpoint over. */
+/** `disputedUntil`: though one deliverer got an answer, another still passes the webhook over. */
 type Heard = { breaker: Breaker; since: number | null; heardAt: number; disputedUntil: number }
 
 /**
- * The breakers of all deliverers, by what these log: the very rules by which they open and close, and that they pass an endpoint over
+ * The breakers of all deliverers, by what these log: the very rules by which they open and close, and that they pass a webhook over
  * says that it is open. Where they are not of one mind, as one cannot reach what another can, the worst counts.
  */
 export function createBreakers(): Breakers {
@@ -38,22 +38,22 @@ export function createBreakers(): Breakers {
   function forget(now: number): void {
     if (now - forgotAt < KEPT_MS) return
     forgotAt = now
-    for (const [origin, { heardAt }] of known) if (now - heardAt > KEPT_MS) known.delete(origin)
+    for (const [webhook, { heardAt }] of known) if (now - heardAt > KEPT_MS) known.delete(webhook)
   }
 
   return {
-    heard(origin, attempt) {
+    heard(webhook, attempt) {
       const at = attempt.startedAt + attempt.durationMs
       forget(at)
-      const before = known.get(origin) ?? NOTHING
+      const before = known.get(webhook) ?? NOTHING
       // partitions of the log are not in one order
       if (at < (before.since ?? at)) return
       const heardAt = Math.max(before.heardAt, at)
-      known.set(origin, { ...before, ...after(before, attempt, at), heardAt })
+      known.set(webhook, { ...before, ...after(before, attempt, at), heardAt })
     },
 
-    of(origin, now) {
-      const { breaker, since, heardAt, disputedUntil } = known.get(origin) ?? NOTHING
+    of(webhook, now) {
+      const { breaker, since, heardAt, disputedUntil } = known.get(webhook) ?? NOTHING
       if (now - heardAt > KEPT_MS) return { state: 'unknown', since: null }
       if (!breaker.open) return { state: now < disputedUntil ? 'open' : 'closed', since }
       return { state: permit(breaker, now) === 'probe' ? 'half-open' : 'open', since }

@@ -6,12 +6,21 @@ import type { DeadLetter } from '../dead/query.ts'
 import { type BreakerState, createBreakers } from './breakers.ts'
 import { createMinutes, type Figures, type Minutes } from './minutes.ts'
 
+/**
+ * How a webhook is, for people. `rejecting`: its last answer was 3xx or 4xx. `failing`: its breaker is open, or its last POST had
+ * no answer or a 5xx. `paused`: its destination is off. `idle`: nothing was sent to it in the last 15 minutes.
+ */
+export const WEBHOOK_STATES = ['failing', 'rejecting', 'healthy', 'idle', 'paused'] as const
+export type WebhookStatus = (typeof WEBHOOK_STATES)[number]
+
 /** A webhook of a destination. Times are ms since 1970. */
 export type EndpointHealth = {
   urlIndex: number
   breaker: BreakerState
   /** When its breaker has opened or closed, as far as that was seen. */
   since: number | null
+  state: WebhookStatus
+  /** The last POST that was not delivered, rejections included. */
   lastError: Attempt | null
   lastDeliveredAt: number | null
 }
@@ -26,13 +35,13 @@ export type Health = {
   attempt(attempt: Attempt): void
   died(letter: Pick<DeadLetter, 'destinationId' | 'time'>): void
   /**
-   * From now on breakers are judged: not before the settings are known, which say what a webhook's origin is.
+   * From now on breakers are judged: not before the settings are known, which say what webhooks there are.
    * @param attempts those of late, oldest first.
    */
   begin(attempts: Iterable<Attempt>): void
   of(destination: Destination): DestinationHealth
-  /** `breaker`: the worst of its webhooks. */
-  lately(destination: Destination): Figures & { breaker: BreakerState }
+  /** `breaker`, `state`: the worst of its webhooks. */
+  lately(destination: Destination): Figures & { breaker: BreakerState; state: WebhookStatus }
 }
 
 type Last = { error: Attempt | null; deliveredAt: number | null }
@@ -64,11 +73,15 @@ export function createHealth({
   function judge(attempt: Attempt): void {
     const destination = destinations.get(attempt.destinationId)
     const target = destination && targetsOf(destination)[attempt.urlIndex ?? -1]
-    if (target) breakers.heard(target.origin, attempt)
+    if (target) breakers.heard(target.webhook, attempt)
   }
 
   const breakersOf = (destination: Destination) =>
-    targetsOf(destination).map(({ urlIndex, origin }) => ({ urlIndex, ...breakers.of(origin, now()) }))
+    targetsOf(destination).map(({ urlIndex, webhook }) => {
+      const { state: breaker, since } = breakers.of(webhook, now())
+      const last = held.peek(destination.id)?.last.get(urlIndex)
+      return { urlIndex, breaker, since, state: statusOf(destination, breaker, last), last }
+    })
 
   return {
     attempt(told) {
@@ -85,23 +98,25 @@ export function createHealth({
       hasBegun = true
     },
     of(destination) {
-      const { minutes = createMinutes(), last } = held.peek(destination.id) ?? {}
+      const { minutes = createMinutes() } = held.peek(destination.id) ?? {}
       return {
         minutes: minutes.all(now()),
         now: minutes.lately(now()),
-        endpoints: breakersOf(destination).map(({ urlIndex, state, since }) => ({
-          urlIndex,
-          breaker: state,
-          since,
-          lastError: last?.get(urlIndex)?.error ?? null,
-          lastDeliveredAt: last?.get(urlIndex)?.deliveredAt ?? null,
+        endpoints: breakersOf(destination).map(({ last, ...rest }) => ({
+          ...rest,
+          lastError: last?.error ?? null,
+          lastDeliveredAt: last?.deliveredAt ?? null,
         })),
       }
     },
     lately(destination) {
       const { minutes = createMinutes() } = held.peek(destination.id) ?? {}
-      const states = breakersOf(destination).map(({ state }) => state)
-      return { ...minutes.lately(now()), breaker: worst(states) }
+      const webhooks = breakersOf(destination)
+      return {
+        ...minutes.lately(now()),
+        breaker: WORST_FIRST.find((one) => webhooks.some(({ breaker }) => breaker === one)) ?? 'unknown',
+        state: WEBHOOK_STATES.find((one) => webhooks.some(({ state }) => state === one)) ?? 'idle',
+      }
     },
   }
 }
@@ -111,8 +126,18 @@ const notToCome = (attempt: Attempt, now: number): Attempt =>
   attempt.startedAt > now ? { ...attempt, startedAt: now } : attempt
 
 const WORST_FIRST = ['open', 'half-open', 'closed', 'unknown'] as const
-const worst = (states: readonly BreakerState[]) =>
-  WORST_FIRST.find((state) => states.includes(state)) ?? 'unknown'
+
+function statusOf(
+  { enabled }: Destination,
+  breaker: BreakerState,
+  { error, deliveredAt }: Last = { error: null, deliveredAt: null },
+): WebhookStatus {
+  if (!enabled) return 'paused'
+  if (breaker === 'open' || breaker === 'half-open') return 'failing'
+  if (breaker === 'unknown') return 'idle'
+  if (!error || error.startedAt < (deliveredAt ?? 0)) return 'healthy'
+  return error.outcome === 'rejected' ? 'rejecting' : 'failing'
+}
 
 /** What was cancelled is no fault of the destination, and none of it was posted. */
 function count({ outcome, startedAt: at, durationMs }: Attempt, minutes: Minutes, now: number): void {

@@ -1,7 +1,7 @@
 import { createDurations, type Durations, quantile } from './durations.ts'
 
 /** What is counted of a minute: POSTs by what came of them, and deliveries that were given up (`dead`). */
-const COUNTED = ['delivered', 'retry', 'refused', 'deferred', 'dead'] as const
+const COUNTED = ['delivered', 'rejected', 'retry', 'refused', 'deferred', 'dead'] as const
 export type Counted = (typeof COUNTED)[number]
 
 /** `p50`, `p99`: how long POSTs took, in ms; null when there were none. */
@@ -69,7 +69,14 @@ export function createMinutes(): Minutes {
 }
 
 const indexOf = (time: number) => Math.floor(time / MINUTE)
-const none = (): Record<Counted, number> => ({ delivered: 0, retry: 0, refused: 0, deferred: 0, dead: 0 })
+const none = (): Record<Counted, number> => ({
+  delivered: 0,
+  rejected: 0,
+  retry: 0,
+  refused: 0,
+  deferred: 0,
+  dead: 0,
+})
 const quantiles = (durations: readonly Durations[]) => ({
   p50: quantile(durations, 0.5),
   p99: quantile(durations, 0.99),

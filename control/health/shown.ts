@@ -2,16 +2,20 @@ import { z } from 'zod'
 import type { Destination } from '../../schemas/settings.ts'
 import { isoTime, timeShape } from '../http/iso-time.ts'
 import { BREAKER_STATES } from './breakers.ts'
-import type { DestinationHealth, EndpointHealth, Health } from './health.ts'
+import { type DestinationHealth, type EndpointHealth, type Health, WEBHOOK_STATES } from './health.ts'
 
 const count = z.number().int().nonnegative()
 const duration = z.number().nullable().describe('ms, to within an eighth; null: no POST was made.')
 const durations = { p50: duration, p99: duration }
 const breaker = z.enum(BREAKER_STATES)
+const state = z.enum(WEBHOOK_STATES)
 
 const minuteShape = z.strictObject({
   at: timeShape,
-  delivered: count.describe('POSTs, as are retry, refused and deferred.'),
+  delivered: count.describe(
+    'POSTs answered with 2xx. Rejected, retry, refused and deferred count POSTs too.',
+  ),
+  rejected: count.describe('POSTs answered with 3xx or 4xx.'),
   retry: count,
   refused: count,
   deferred: count,
@@ -21,6 +25,7 @@ const minuteShape = z.strictObject({
 
 const nowFields = {
   delivered: count.describe('A minute, as all of these.'),
+  rejected: count,
   retry: count,
   refused: count,
   deferred: count,
@@ -42,6 +47,9 @@ export const healthShape = z
     endpoints: z.array(
       z.strictObject({
         urlIndex: z.number(),
+        state: state.describe(
+          '`rejecting`: the last answer was 3xx or 4xx; `failing`: the breaker is open, or the last POST had no answer or a 5xx; `paused`: the destination is off; `idle`: nothing was sent in the last 15 minutes.',
+        ),
         breaker,
         since: timeShape.describe('When it has opened or closed, as far as that was seen.'),
         lastError: errorShape.nullable(),
@@ -57,6 +65,7 @@ export const overviewShape = z.strictObject({
       destinationId: z.string(),
       ...nowFields,
       breaker: breaker.describe('The worst of its webhooks.'),
+      state: state.describe('The worst of its webhooks.'),
     }),
   ),
 })
@@ -75,8 +84,7 @@ export const shownOverview = (
   { lately }: Pick<Health, 'lately'>,
 ): z.infer<typeof overviewShape> => ({
   items: [...destinations.values()].map((destination) => {
-    const { breaker, ...figures } = lately(destination)
-    return { destinationId: destination.id, ...figures, breaker }
+    return { destinationId: destination.id, ...lately(destination) }
   }),
 })
 

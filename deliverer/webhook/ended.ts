@@ -5,11 +5,12 @@ import type { Ended } from './breaker.ts'
 const OURS = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'])
 
 /**
- * What an outcome says of the endpoint. What is refused (for its certificate, its address) is known at once and for good: nothing is
+ * What an outcome says of the endpoint. A rejection is an answer. What is refused (for its certificate, its address) is known at once and for good: nothing is
  * gained by waiting.
  */
 export function endedOf(outcome: Outcome): Ended | undefined {
-  if (outcome.outcome === 'delivered' || outcome.outcome === 'refused') return 'answered'
+  if (outcome.outcome === 'delivered' || outcome.outcome === 'rejected' || outcome.outcome === 'refused')
+    return 'answered'
   if (outcome.outcome !== 'retry' || OURS.has(outcome.code)) return undefined
   if (outcome.code === 'timeout') return 'timed_out'
   // asked to come later by a 4xx that the destination wants retried: it answers

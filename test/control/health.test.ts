@@ -37,6 +37,7 @@ test('a destination of which nothing was heard has sixty empty minutes, and its 
   expect(json.minutes.at(-1)).toEqual({
     at: '2026-01-02T03:04:00.000Z',
     delivered: 0,
+    rejected: 0,
     retry: 0,
     refused: 0,
     deferred: 0,
@@ -45,7 +46,7 @@ test('a destination of which nothing was heard has sixty empty minutes, and its 
     p99: null,
   })
   expect(json.endpoints).toEqual([
-    { urlIndex: 0, breaker: 'unknown', since: null, lastError: null, lastDeliveredAt: null },
+    { urlIndex: 0, state: 'idle', breaker: 'unknown', since: null, lastError: null, lastDeliveredAt: null },
   ])
 })
 
@@ -67,11 +68,21 @@ test('POSTs are counted by what came of them, deliveries that were given up, and
   ])
   health.died({ destinationId: 'crm', time: now })
   const { json } = await ask(health, '/api/destinations/crm/health')
-  expect(json.now).toEqual({ delivered: 1, retry: 2, refused: 0, deferred: 1, dead: 1, p50: 12, p99: 12 })
+  expect(json.now).toEqual({
+    delivered: 1,
+    rejected: 0,
+    retry: 2,
+    refused: 0,
+    deferred: 1,
+    dead: 1,
+    p50: 12,
+    p99: 12,
+  })
   expect(json.minutes.at(-1)).toMatchObject({ delivered: 1, retry: 2, deferred: 1, dead: 1 })
   expect(json.endpoints).toEqual([
     {
       urlIndex: 0,
+      state: 'failing',
       breaker: 'closed',
       since: null,
       lastError: { code: 'http_5xx', status: 500, at: '2026-01-02T03:04:04.878Z', response: null },
@@ -155,4 +166,44 @@ test.each([
   expect(json.now).toMatchObject({ retry: 5, dead: 1 })
   health.attempt(anAttempt({ startedAt: now, durationMs: 20 }))
   expect(await endpoint()).toMatchObject({ breaker: 'closed' })
+})
+
+const rejected = (fields: Partial<Attempt> = {}) =>
+  anAttempt({ outcome: 'rejected', status: 404, code: 'http_404', response: 'no such path', ...fields })
+
+test('a webhook whose last answer was 3xx or 4xx is rejecting, with its status, and its breaker is closed', async () => {
+  const health = held([anAttempt({ startedAt: now - 900 }), rejected({ startedAt: now - 800 })])
+  const { json } = await ask(health, '/api/destinations/crm/health')
+  expect(json.now).toMatchObject({ delivered: 1, rejected: 1, retry: 0 })
+  expect(json.endpoints).toMatchObject([
+    {
+      state: 'rejecting',
+      breaker: 'closed',
+      lastError: { code: 'http_404', status: 404, response: 'no such path' },
+    },
+  ])
+  const { json: overview } = await ask(health, '/api/health')
+  expect(overview.items).toMatchObject([
+    { destinationId: 'crm', rejected: 1, state: 'rejecting' },
+    { state: 'idle' },
+  ])
+  health.attempt(anAttempt({ startedAt: now - 700 }))
+  expect((await ask(health, '/api/destinations/crm/health')).json.endpoints).toMatchObject([
+    { state: 'healthy' },
+  ])
+})
+
+test('two destinations with the same URL are two webhooks: the breaker of one says nothing of the other', () => {
+  const twin = { ...crm, id: 'twin' }
+  const health = createHealth({
+    destinations: new Map([crm, twin].map((each) => [each.id, each])),
+    now: () => now,
+  })
+  health.begin([])
+  for (let each = 5; each > 0; each--) health.attempt(failed({ startedAt: now - each * 10 }))
+  health.attempt(anAttempt({ destinationId: 'twin', startedAt: now - 5 }))
+  expect([health.lately(crm), health.lately(twin)]).toMatchObject([
+    { breaker: 'open', state: 'failing' },
+    { breaker: 'closed', state: 'healthy' },
+  ])
 })

@@ -14,8 +14,12 @@ const answered = (status: number, headers: ResponseHead['headers'] = {}, more: P
   classifyResponse({ status, headers }, { ...rules, ...more })
 
 describe('a response', () => {
-  test.each([200, 204, 301, 302, 304, 400, 404, 408, 410, 425, 429, 499])('%i is a delivery', (status) => {
+  test.each([200, 201, 202, 204, 299])('%i is a delivery', (status) => {
     expect(answered(status)).toEqual({ outcome: 'delivered', status })
+  })
+
+  test.each([300, 301, 302, 304, 400, 401, 404, 408, 410, 425, 429, 499])('%i is a rejection', (status) => {
+    expect(answered(status)).toEqual({ outcome: 'rejected', status, code: `http_${status}` })
   })
 
   test.each([500, 502, 503, 599, 600, 999])('%i is retried', (status) => {
@@ -40,10 +44,9 @@ describe('a response', () => {
 
   test('of another status may have a body', () => {
     for (const status of [200, 304, 404])
-      expect(answered(status, { 'content-length': '5', 'transfer-encoding': 'chunked' })).toEqual({
-        outcome: 'delivered',
-        status,
-      })
+      expect(answered(status, { 'content-length': '5', 'transfer-encoding': 'chunked' })).toEqual(
+        answered(status),
+      )
   })
 })
 
@@ -53,27 +56,30 @@ describe('where the destination asks for it', () => {
   test('these statuses are retried, and no others', () => {
     expect(answered(408, {}, { retryOn })).toEqual({ outcome: 'retry', code: 'http_408', status: 408 })
     expect(answered(429, {}, { retryOn })).toEqual({ outcome: 'retry', code: 'http_429', status: 429 })
-    expect(answered(425, {}, { retryOn })).toEqual({ outcome: 'delivered', status: 425 })
+    expect(answered(425, {}, { retryOn })).toEqual(answered(425))
   })
 
   test('Retry-After goes with a retry, also of a 5xx, and with nothing else', () => {
     const headers = { 'retry-after': '120' }
     expect(answered(429, headers, { retryOn })).toMatchObject({ outcome: 'retry', retryAfterMs: 120_000 })
     expect(answered(503, headers, { retryOn })).toMatchObject({ code: 'http_5xx', retryAfterMs: 120_000 })
-    expect(answered(404, headers, { retryOn })).toEqual({ outcome: 'delivered', status: 404 })
+    expect(answered(404, headers, { retryOn })).toEqual(answered(404))
     expect(answered(503, headers)).toEqual({ outcome: 'retry', code: 'http_5xx', status: 503 })
     expect(answered(429, { 'retry-after': 'soon' }, { retryOn })).not.toHaveProperty('retryAfterMs')
   })
 })
 
-test('any head at all has an outcome: delivered only from 200 to 499', () => {
+test('any head at all has an outcome: delivered only by 2xx, rejected only by 3xx and 4xx', () => {
   const value = fc.option(fc.oneof(fc.string(), fc.array(fc.string())), { nil: undefined })
   const headers = fc.record({ 'retry-after': value, 'content-length': value, 'transfer-encoding': value })
   const retryOn = fc.subarray([408, 425, 429])
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 999 }), headers, retryOn, (status, some, on) => {
       const outcome = answered(status, some, { retryOn: on })
-      if (outcome.outcome === 'delivered') expect(status >= 200 && status < 500).toBe(true)
+      const hundred = Math.floor(status / 100)
+      if (outcome.outcome === 'delivered') expect(hundred).toBe(2)
+      else if (outcome.outcome === 'rejected')
+        expect([hundred, outcome.code]).toEqual([expect.toBeOneOf([3, 4]), `http_${status}`])
       else
         expect(outcome).toMatchObject({ code: expect.stringMatching(/^(http_5xx|http_4..|protocol_error)$/) })
     }),

@@ -15,6 +15,7 @@ const now = 1_700_000_000_000
 const delivered: Outcome = { outcome: 'delivered', status: 200 }
 const failed: Outcome = { outcome: 'retry', code: 'http_5xx', status: 503 }
 const refused: Outcome = { outcome: 'refused', code: 'tls_self_signed' }
+const rejected: Outcome = { outcome: 'rejected', code: 'http_404', status: 404 }
 const posted = (outcome: Outcome, urlIndex = 0): Posted => ({
   urlIndex,
   url: `http://r${urlIndex}.example/`,
@@ -44,6 +45,43 @@ describe('after a round', () => {
   test('URLs that refused for good are remembered, the others are tried again', () => {
     const result = next(aDelivery(), [posted(failed), posted(refused, 1)], now, ladder)
     expect(result).toMatchObject({ kind: 'retry', delivery: { refusedUrls: ['http://r1.example/'] } })
+  })
+
+  test('a URL that rejected the event is not asked again, and the one that failed is', () => {
+    const result = next(aDelivery(), [posted(rejected), posted(failed, 1)], now, ladder)
+    expect(result).toMatchObject({ kind: 'retry', delivery: { refusedUrls: ['http://r0.example/'] } })
+  })
+
+  test('rejected by one URL is not dead while another was passed over', () => {
+    const deferred: Outcome = { outcome: 'deferred', code: 'breaker_open' }
+    expect(next(aDelivery(), [posted(rejected), posted(deferred, 1)], now, ladder)).toMatchObject({
+      kind: 'retry',
+    })
+  })
+
+  test('rejected by one URL and delivered to another is done', () => {
+    expect(next(aDelivery(), [posted(rejected), posted(delivered, 1)], now, ladder)).toEqual({ kind: 'done' })
+  })
+
+  test.each<[string, Outcome[], Outcome[]]>([
+    ['all rejected at once', [], [rejected, rejected]],
+    ['one rejected, the other refused', [], [rejected, refused]],
+    ['one rejected earlier, the other refused now', [rejected], [refused]],
+    ['one refused earlier, the other rejected now', [refused], [rejected]],
+    ['one rejected earlier, and the other URL was removed', [rejected], []],
+  ])('%s is dead as rejected, with body and history', (_, before, round) => {
+    const earlier = before.map((outcome, index) => posted(outcome, index))
+    const first =
+      before.length > 0 ? next(aDelivery(), [...earlier, posted(failed, 1)], now, ladder) : undefined
+    const delivery = first?.kind === 'retry' ? first.delivery : aDelivery()
+    const result = next(
+      delivery,
+      round.map((outcome, index) => posted(outcome, before.length + index)),
+      now,
+      ladder,
+    )
+    expect(result).toMatchObject({ kind: 'dead', reason: 'rejected', delivery: { body: delivery.body } })
+    expect(result.kind === 'dead' && result.delivery.history.map(({ code }) => code)).toContain('http_404')
   })
 
   test('all refused is dead at once', () => {

@@ -4,7 +4,7 @@ import { answered, api, type Shapes } from './client.ts'
 
 export type DeadLetter = Shapes['DeadLetter']
 export type DeadCount = { destinationId: string; reason: string; count: number }
-export type Reason = 'window_expired' | 'attempts_exhausted' | 'refused'
+export type Reason = 'window_expired' | 'attempts_exhausted' | 'rejected' | 'refused'
 /** `hours`: given up in the last ones. */
 export type DeadFilter = { destinationId?: string; reason?: Reason; hours?: number; messageId?: string }
 

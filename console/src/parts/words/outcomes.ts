@@ -5,6 +5,7 @@ type Shown = { label: string; color: MantineColor }
 /** Outcomes of one attempt; what follows is said by the state of its delivery. */
 const OUTCOMES: Record<string, Shown> = {
   delivered: { label: 'Delivered', color: 'green' },
+  rejected: { label: 'Rejected', color: 'red' },
   retry: { label: 'Failed', color: 'yellow' },
   refused: { label: 'Refused', color: 'red' },
   deferred: { label: 'Put off', color: 'gray' },
@@ -51,6 +52,10 @@ const REASONS: Record<string, { label: string; says: string }> = {
   window_expired: {
     label: 'Too late to retry',
     says: 'The next attempt would have come after the retry window (4 hours unless set otherwise).',
+  },
+  rejected: {
+    label: 'Rejected by the receiver',
+    says: 'It answered 3xx or 4xx, which is not retried. Correct the URL, token or receiver, then replay.',
   },
   refused: {
     label: 'Refused for good',

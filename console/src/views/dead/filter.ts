@@ -1,7 +1,7 @@
 import type { DeadFilter, Reason } from '../../api/dead.ts'
 import { LAST } from '../../parts/spans.ts'
 
-export const REASONS: readonly Reason[] = ['attempts_exhausted', 'window_expired', 'refused']
+export const REASONS: readonly Reason[] = ['attempts_exhausted', 'window_expired', 'rejected', 'refused']
 
 /** @returns what a page's address says of it; what it says otherwise is passed over. */
 export function filterIn(params: URLSearchParams): DeadFilter {
