@@ -39,7 +39,7 @@ export function addAttempts({ program, ...adding }: Adding): void {
     )
     .option('--destination <id>', 'to this destination')
     .option('--source <id>', 'of this source')
-    .option('--outcome <outcome>', 'delivered, retry, refused, cancelled or deferred')
+    .option('--outcome <outcome>', 'delivered, rejected, retry, refused, cancelled or deferred')
     .option('--message <id>', 'with this messageId')
     .option('--delivery <id>', 'with this X-Delivery-Id')
     .option('--since <time>', 'begun since: 15m (ago), or 2026-01-02T03:04:05Z')

@@ -81,10 +81,10 @@ describe('a test send', () => {
     const [result] = await sent(await destination([url], { sharedSecret: 's3cret' }))
     expect(result).toEqual({
       url,
-      outcome: 'delivered',
+      outcome: 'rejected',
       status: 404,
       durationMs: expect.any(Number),
-      code: null,
+      code: 'http_404',
       response: 'answered 404',
     })
     const [arrival, ...others] = arrivalsAt(path)
@@ -145,7 +145,7 @@ describe('a test send', () => {
       { url: urls[0], outcome: 'retry', status: 503, code: 'http_5xx', response: 'answered 503' },
       { url: urls[1], outcome: 'delivered', status: 200, code: null, response: 'ok' },
       { url: urls[2], outcome: 'retry', status: null, code: 'ECONNRESET', response: null },
-      { url: urls[3], outcome: 'delivered', status: 302, code: null },
+      { url: urls[3], outcome: 'rejected', status: 302, code: 'http_302' },
     ])
     for (const path of paths) expect(arrivalsAt(path)).toHaveLength(1)
   })

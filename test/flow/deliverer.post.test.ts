@@ -36,11 +36,19 @@ async function stopped() {
 }
 
 describe('a POST', () => {
-  test('is delivered by an answer below 500, with the head of what it said', async () => {
+  test('is delivered by a 2xx answer and rejected by a 4xx, with the head of what it said', async () => {
     const receiver = await aReceiver()
+    const taken = await poster().post(to(`${receiver.url}/status/202`))
+    expect([taken.outcome, await taken.response]).toEqual([
+      { outcome: 'delivered', status: 202 },
+      'answered 202',
+    ])
     const { outcome, response } = await poster().post(to(`${receiver.url}/status/404`))
-    expect([outcome, await response]).toEqual([{ outcome: 'delivered', status: 404 }, 'answered 404'])
-    expect(receiver.arrivals).toMatchObject([{ body: '{"a":1}', headers: { 'x-a': 'b' } }])
+    expect([outcome, await response]).toEqual([
+      { outcome: 'rejected', status: 404, code: 'http_404' },
+      'answered 404',
+    ])
+    expect(receiver.arrivals.slice(0, 1)).toMatchObject([{ body: '{"a":1}', headers: { 'x-a': 'b' } }])
   })
 
   test('is never redirected', async () => {
@@ -48,7 +56,11 @@ describe('a POST', () => {
     const url = await afterRequest((socket) =>
       socket.end(`HTTP/1.1 302 Found\r\nLocation: ${elsewhere.url}/\r\nContent-Length: 0\r\n\r\n`),
     )
-    expect((await poster().post(to(url))).outcome).toEqual({ outcome: 'delivered', status: 302 })
+    expect((await poster().post(to(url))).outcome).toEqual({
+      outcome: 'rejected',
+      status: 302,
+      code: 'http_302',
+    })
     expect(elsewhere.arrivals).toEqual([])
   })
 

@@ -28,7 +28,12 @@ const OURS: Said = {
 }
 const ASKED_TO_WAIT: Said = {
   says: 'The receiver asks for fewer requests, or later ones.',
-  todo: 'Nothing, if it was a burst: it is tried again when the receiver says.',
+  todo: 'Nothing, if it was a burst. It is retried only if the destination names this status under "retried as well".',
+}
+
+const REJECTED: Said = {
+  says: 'The receiver did not accept the request.',
+  todo: 'Check the URL, its headers and the receiver, then replay what was given up. Redirects are not followed.',
 }
 
 const TABLE: Record<string, Said> = {
@@ -39,6 +44,18 @@ const TABLE: Record<string, Said> = {
   http_408: ASKED_TO_WAIT,
   http_425: ASKED_TO_WAIT,
   http_429: ASKED_TO_WAIT,
+  http_401: {
+    says: 'The receiver does not accept the credentials.',
+    todo: 'Check the token in the headers and the secret, then replay what was given up.',
+  },
+  http_403: {
+    says: 'The receiver does not allow this request.',
+    todo: 'Check the token in the headers and the rules of the receiver, then replay what was given up.',
+  },
+  http_404: {
+    says: 'The receiver knows no such path.',
+    todo: 'Check the path of the URL, then replay what was given up.',
+  },
   timeout: {
     says: 'No answer within the time limit (5 seconds unless set otherwise).',
     todo: 'Answer first and work afterwards. A firewall that drops packets looks the same.',
@@ -129,9 +146,12 @@ const TABLE: Record<string, Said> = {
 
 /** @param code of an attempt, from deliverer/error-codes.ts; those that are not here are the system's own names. */
 export const saidOf = (code: string): Said =>
-  TABLE[code] ?? {
-    says: `The connection failed (${code}).`,
-    todo: 'Is the receiver up, and can it be reached from here?',
-  }
+  TABLE[code] ??
+  (/^http_[34]\d\d$/.test(code)
+    ? REJECTED
+    : {
+        says: `The connection failed (${code}).`,
+        todo: 'Is the receiver up, and can it be reached from here?',
+      })
 
 export const isKnown = (code: string): boolean => code in TABLE

@@ -44,6 +44,13 @@ export const FAILED_LAST: Shown & { says: string } = {
   says: 'The last request to it has failed. What comes is still sent at once.',
 }
 
+/** Of a webhook that answers, but not with 2xx. @param status of its last answer. */
+export const rejectingOf = (status: number | null): Shown & { says: string } => ({
+  label: status === null ? 'Rejecting' : `Rejecting: ${status}`,
+  color: 'red',
+  says: 'It answers 3xx or 4xx. Such events are not retried; they can be replayed from the dead letters.',
+})
+
 const REASONS: Record<string, { label: string; says: string }> = {
   attempts_exhausted: {
     label: 'All attempts failed',

@@ -24,6 +24,13 @@ export function healthOf(
       says: 'Deliveries to it were given up in the last minute.',
       weight: 4,
     }
+  if (now && (now.rejected > 0 || now.state === 'rejecting'))
+    return {
+      label: 'Rejecting',
+      color: 'red',
+      says: 'A URL of it answers 3xx or 4xx, which is not retried: check its path and token.',
+      weight: 4,
+    }
   if (now && (now.retry > 0 || now.refused > 0 || now.breaker === 'half-open'))
     return {
       label: 'Failing at times',

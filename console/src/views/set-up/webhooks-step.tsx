@@ -15,9 +15,9 @@ export function WebhooksStep({ setUp: { draft, change, goTo, toSecret, error } }
           Where to send events
         </Text>
         <Text size="sm" c="dimmed">
-          One to five URLs. Each event is posted to all of them at once; one that takes it is enough, and then
-          none is tried again. Each may have up to five headers of its own, such as a token that your receiver
-          asks for.
+          One to five URLs. Each event goes to every URL; one success settles it, and URLs that failed are
+          then not tried again. Each URL can have up to five headers of its own, such as a token that your
+          receiver asks for.
         </Text>
       </div>
       <WebhooksEditor webhooks={webhooks} onChange={(webhooks) => change({ webhooks })} error={error} />

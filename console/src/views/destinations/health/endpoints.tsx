@@ -4,7 +4,7 @@ import type { Health } from '../../../api/health.ts'
 import { State } from '../../../parts/badge.tsx'
 import { Since, When } from '../../../parts/when.tsx'
 import { saidOf } from '../../../parts/words/codes.ts'
-import { breakerOf, FAILED_LAST } from '../../../parts/words/outcomes.ts'
+import { breakerOf, FAILED_LAST, rejectingOf } from '../../../parts/words/outcomes.ts'
 import { ofNow } from './of-now.ts'
 
 type EndpointsParts = { destination: Destination; endpoints: Health['endpoints'] }
@@ -24,12 +24,17 @@ export function Endpoints({ destination: { webhooks, updatedAt }, endpoints }: E
 type EndpointParts = { endpoint: Health['endpoints'][number]; url: string; updatedAt: string }
 
 function Endpoint({ endpoint, url, updatedAt }: EndpointParts) {
-  const { breaker, since, lastError, lastDeliveredAt } = endpoint
+  const { state: status, breaker, since, lastError, lastDeliveredAt } = endpoint
   const { isErrorOfNow, isErrorOver, isDeliveredOfNow } = ofNow(endpoint, updatedAt)
   const isPressing = isErrorOfNow && !isErrorOver
   // the breaker opens only after several failures in a row
   const hasFailedLast = breaker === 'closed' && isPressing
-  const { says, ...state } = hasFailedLast ? FAILED_LAST : breakerOf(breaker)
+  const isRejecting = status === 'rejecting' && isPressing
+  const { says, ...state } = isRejecting
+    ? rejectingOf(lastError?.status ?? null)
+    : hasFailedLast
+      ? FAILED_LAST
+      : breakerOf(breaker)
   const before = (
     <>
       , before its settings were changed (<When at={updatedAt} short />)

@@ -24,12 +24,13 @@ export function Graphs({ minutes }: { minutes: Health['minutes'] }) {
 /** Deferrals are left out: of one delivery there may be many, and none is a POST. */
 function series(minutes: Health['minutes']) {
   const known = minutes.filter(({ at }) => at !== null)
-  const of = (name: 'delivered' | 'retry' | 'refused' | 'dead' | 'p50' | 'p99') =>
+  const of = (name: 'delivered' | 'rejected' | 'retry' | 'refused' | 'dead' | 'p50' | 'p99') =>
     known.map((minute) => minute[name])
   return {
     times: known.map(({ at }) => at ?? ''),
     outcomes: [
       { label: 'Delivered', color: 'green' as const, values: of('delivered') },
+      { label: 'Rejected', color: 'yellow' as const, values: of('rejected') },
       { label: 'Failed', color: 'orange' as const, values: of('retry') },
       { label: 'Refused', color: 'grape' as const, values: of('refused') },
       { label: 'Given up', color: 'red' as const, values: of('dead') },

@@ -16,7 +16,8 @@ export function NextSteps({
 }) {
   const { id, enabled, sourceIds } = destination
   const hasAny = minutes.some(
-    ({ delivered, retry, refused, deferred }) => delivered + retry + refused + deferred > 0,
+    ({ delivered, rejected, retry, refused, deferred }) =>
+      delivered + rejected + retry + refused + deferred > 0,
   )
   if (hasAny) return null
   const [source] = sourceIds

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Receiver, startReceiver } from '../helpers/receiver.ts'
+import { type System, startSystem } from '../helpers/system.ts'
+import { until } from '../helpers/until.ts'
+
+let sluice: System
+let receiver: Receiver
+
+beforeAll(async () => {
+  receiver = await startReceiver()
+  sluice = await startSystem({ RETRY_LADDER: '200ms,200ms,200ms,1m' })
+})
+afterAll(async () => {
+  await sluice?.close()
+  await receiver?.close()
+})
+
+const track = (messageId: string) => ({ type: 'track', userId: 'u1', event: 'Paid', messageId })
+const statuses = (path: string, messageId: string) =>
+  receiver.arrivals
+    .filter((each) => each.path === path && each.headers['x-message-id'] === messageId)
+    .map(({ status }) => status)
+
+const dead = async (destinationId: string) => {
+  const { body } = await sluice.api('get', `dead?destinationId=${destinationId}`)
+  return (body.items ?? []) as Record<string, unknown>[]
+}
+
+test('an event that is rejected is a dead letter with its body, is not retried, and can be replayed to the corrected URL', async () => {
+  await sluice.destination('moved', [`${receiver.url}/status/404`])
+  await sluice.send([track('m-1')])
+  const [letter] = await until(async () => {
+    const letters = await dead('moved')
+    return letters.length > 0 && letters
+  })
+  expect(letter).toMatchObject({
+    messageId: 'm-1',
+    reason: 'rejected',
+    attempts: [{ outcome: 'rejected', status: 404, code: 'http_404' }],
+  })
+  expect(String(JSON.stringify(letter?.body))).toContain('Paid')
+
+  const health = await until(async () => {
+    const { body } = await sluice.api('get', 'destinations/moved/health')
+    return (body.endpoints as { state: string }[])[0]?.state === 'rejecting' && body
+  })
+  expect(health).toMatchObject({
+    endpoints: [{ breaker: 'closed', lastError: { status: 404 }, lastDeliveredAt: null }],
+  })
+
+  const { body: settings } = await sluice.api('get', 'destinations/moved')
+  const { id: _, version, updatedAt: __, ...rest } = settings
+  const put = await sluice.api(
+    'put',
+    'destinations/moved',
+    { ...rest, webhooks: [{ url: `${receiver.url}/corrected` }] },
+    { 'if-match': String(version) },
+  )
+  expect(put.status).toBe(200)
+  expect(
+    await sluice.api('post', 'replays', { destinationId: 'moved', what: 'dead', reason: 'rejected' }),
+  ).toMatchObject({
+    status: 202,
+  })
+  await until(() => statuses('/corrected', 'm-1').includes(200))
+  expect(statuses('/status/404', 'm-1')).toEqual([404])
+})
+
+test('a URL that rejects is not asked again while the other URL of the destination is retried', async () => {
+  receiver.answerWith(503)
+  await sluice.destination('two', [`${receiver.url}/status/410`, `${receiver.url}/switch`])
+  await sluice.send([track('t-1')])
+  await until(() => statuses('/switch', 't-1').length >= 2)
+  receiver.answerWith(200)
+  await until(() => statuses('/switch', 't-1').includes(200))
+  expect(statuses('/status/410', 't-1')).toEqual([410])
+  expect(await dead('two')).toEqual([])
+})
