@@ -38,7 +38,7 @@ const headerName = z
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "letters, digits and !#$%&'*+.^_`|~- only (RFC 9110)")
   .refine((header) => !RESERVED_HEADERS.has(header.toLowerCase()), 'this header is set by Sluice itself')
 /** What no schema says of it. */
-const HEADERS = `By name. Values are printable ASCII without spaces at their ends; no name may be there twice in other capitals. Refused, as Sluice sets them or as they speak of the connection: ${[...RESERVED_HEADERS].join(', ')}.`
+const HEADERS = `By name. Values are printable ASCII without spaces at their ends, 8,192 characters in all for new settings; no name may be there twice in other capitals. Refused, as Sluice sets them or as they speak of the connection: ${[...RESERVED_HEADERS].join(', ')}.`
 const headerValue = z
   .string()
   .max(4_096, 'at most 4,096 characters')

@@ -11,7 +11,11 @@ export const destinationFaults = (body: Members, { old, now }: By): Fault[] => [
   ...rotationFaults(body, { old, now }),
   ...secretFaults(body, old),
   ...repeated(body.retryOn),
+  ...longHeaders(body.webhooks),
 ]
+
+/** All header values of one webhook: they are sent with every POST, and looked for in every answer. */
+const MOST_HEADER_CHARACTERS = 8_192
 
 const BASE64 = /^whsec_(?=.)([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
@@ -32,6 +36,20 @@ function secretFaults(body: Members, old: Destination | undefined): Fault[] {
         ? 'the present secret would be the previous one, and with standardWebhooks whsec_ is followed by base64, padded: turn standardWebhooks on when the rotation is over'
         : 'with standardWebhooks whsec_ is followed by base64, padded: correct it, or leave whsec_ away'
     return [{ pointer: pointer([name]), code: 'invalid_secret', message }]
+  })
+}
+
+function longHeaders(webhooks: unknown): Fault[] {
+  if (!Array.isArray(webhooks)) return []
+  return webhooks.flatMap((webhook: { headers?: unknown } | null, index) => {
+    const values = Object.values(webhook?.headers ?? {})
+    const length = values.reduce<number>(
+      (sum, value) => sum + (typeof value === 'string' ? value.length : 0),
+      0,
+    )
+    if (length <= MOST_HEADER_CHARACTERS) return []
+    const message = `its header values have ${length.toLocaleString('en-US')} characters in all: at most 8,192 are allowed`
+    return [{ pointer: pointer(['webhooks', index, 'headers']), code: 'too_long', message }]
   })
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { recorded } from '../../deliverer/classify.ts'
-import { withoutSecrets } from '../../deliverer/echoed.ts'
 import type { Poster } from '../../deliverer/post/post.ts'
+import { withoutSecrets } from '../../deliverer/redact-response.ts'
 import { type Posting, type Request, request } from '../../deliverer/request.ts'
 import type { Destination } from '../../schemas/settings.ts'
 import { attemptShape } from '../attempts/shown.ts'

@@ -233,3 +233,12 @@ test('a rotation over HTTP keeps every secret out of the answers', async () => {
   expect(answer.text).not.toMatch(/new-secret|shared-secret/)
   expect(settings.destinations.get('crm')).toMatchObject({ previousSecret: 'shared-secret' })
 })
+
+test('header values of a webhook have a bound in all, which is named', () => {
+  const webhookWith = (lengths: number[]) => ({
+    url: 'https://crm.example/hook',
+    headers: Object.fromEntries(lengths.map((length, index) => [`X-${index}`, 'v'.repeat(length)])),
+  })
+  const tooLong = { ...given, webhooks: [webhookWith([4_096, 4_096]), webhookWith([4_096, 4_096, 1])] }
+  expect(faults(put(crm, tooLong))).toEqual(['/webhooks/1/headers too_long'])
+})

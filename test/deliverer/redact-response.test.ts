@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { withoutSecrets } from '../../deliverer/echoed.ts'
+import { withoutSecrets } from '../../deliverer/redact-response.ts'
 import { aDestination } from '../helpers/events.ts'
 
 const withHeaders = (headers: Record<string, string>) =>
@@ -73,4 +73,40 @@ describe('what is no secret stays', () => {
   ])('%s', (_, response, value) => {
     expect(withoutSecrets(response, withHeaders({ 'X-Any': value }))).toBe(response)
   })
+})
+
+/** Every place at which a value stands, and its beginning at the end, found by trying each one. */
+function reference(text: string, values: readonly string[]): string {
+  const hidden = new Array<boolean>(text.length).fill(false)
+  for (const value of values)
+    for (let from = 0; from < text.length; from++) {
+      const isThere = text.startsWith(value, from)
+      const isCutOff = text.length - from >= 4 && value.startsWith(text.slice(from))
+      if (isThere || isCutOff) hidden.fill(true, from, from + value.length)
+    }
+  return hidden.map((isHidden, at) => (isHidden ? '*' : text[at])).join('')
+}
+
+test('exactly what a search of every place would find, also of values that overlap and repeat', () => {
+  const letters = (least: number) => fc.stringMatching(new RegExp(`^[ab]{${least},12}$`))
+  fc.assert(
+    fc.property(
+      fc.array(letters(4), { minLength: 1, maxLength: 3 }),
+      fc.array(letters(0)),
+      (values, parts) => {
+        const text = parts.join('')
+        const headers = Object.fromEntries(values.map((value, index) => [`X-${index}`, value]))
+        const stars = (some: string | null) => (some ?? '').replace(/\*+/g, '*')
+        // base64 of these has other letters
+        expect(stars(withoutSecrets(text, withHeaders(headers)))).toBe(stars(reference(text, values)))
+      },
+    ),
+    { numRuns: 500 },
+  )
+})
+
+test('a value that is longer than any answer is hidden from where it begins', () => {
+  const value = 'ab'.repeat(2_000)
+  expect(shown(`you sent ${value.slice(0, 900)}`, value)).toBe('you sent ***')
+  expect(shown(`you sent ${value} and more`, value)).toBe('you sent ***')
 })
