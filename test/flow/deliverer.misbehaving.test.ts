@@ -138,7 +138,13 @@ describe('hints (1xx)', () => {
   const HINT = 'HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n'
 
   test('by the thousand are no answer, and do not hide the one that follows', async () => {
-    expect((await poster().post(to(await answering(HINT.repeat(2_000) + OK)))).outcome).toEqual(delivered())
+    expect((await poster().post(to(await answering(HINT.repeat(500) + OK)))).outcome).toEqual(delivered())
+  })
+
+  test('beyond 64 KB are a protocol error', async () => {
+    const { url, letGo } = await watched((socket) => keepWriting(socket, HINT.repeat(1_000), 0))
+    expect((await poster().post(to(url))).outcome).toEqual(retry('protocol_error'))
+    await letGo()
   })
 
   test('without end end at the limit', async () => {
@@ -220,6 +226,11 @@ describe('a kept connection', () => {
         setTimeout(() => socket.write(SECOND), 30)
       }),
     ).toEqual(three200)
+  })
+
+  test('never answers the next POST with a second response, not even when that POST begins at once', async () => {
+    const url = await raw((socket) => socket.on('data', () => socket.write(OK + SECOND)))
+    expect(await poster().chain(to(url), 6)).toEqual(Array(6).fill(delivered()))
   })
 
   test('that closes between two POSTs costs nothing', async () => {
