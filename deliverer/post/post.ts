@@ -106,13 +106,18 @@ export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
     return place
   }
 
-  function begin({ origin, path }: Place, { headers, body, retryOn }: Request, listener: Listener): void {
-    const client = connections.take(origin)
+  function begin(
+    { origin, path }: Place,
+    { destinationId, headers, body, retryOn }: Request,
+    listener: Listener,
+  ): void {
+    const owner = `${destinationId} ${origin}`
+    const client = connections.take(owner, origin)
     const exchange = new Exchange({
       limitMs,
       listener,
       classify: (head) => classifyResponse(head, { retryOn, now: Date.now() }),
-      release: (reusable) => (reusable ? connections.release(origin, client) : connections.drop(client)),
+      release: (reusable) => (reusable ? connections.release(owner, client) : connections.drop(client)),
     })
     const wire = wires.get(client)
     if (wire) {

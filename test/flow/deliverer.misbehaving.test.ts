@@ -9,6 +9,7 @@ const LIMIT_MS = 400
 // long, so that no busy machine makes a time-out of another outcome
 const poster = (limitMs = 10_000) => aPoster({ limitMs, allow: ['127.0.0.0/8'] })
 const to = (url: string, more: Partial<Request> = {}): Request => ({
+  destinationId: 'd',
   urlIndex: 0,
   url,
   headers: {},
