@@ -5,6 +5,7 @@ import { type SecretKeys, signature, standardSignature } from './signatures.ts'
 
 /** One POST as it goes out: header names as they are sent. `retryOn`: statuses below 500 that are retried as well. */
 export type Request = {
+  destinationId: string
   urlIndex: number
   url: string
   headers: Record<string, string>
@@ -39,7 +40,14 @@ export function request(posting: Posting, { destination, urlIndex, attempt, now 
   }
   if (replay) headers['X-Replay'] = 'true'
   sign(headers, posting, { settings, older, now })
-  return { urlIndex, url: webhook.url, headers, body, retryOn: settings.retryOn }
+  return {
+    destinationId: destination.id,
+    urlIndex,
+    url: webhook.url,
+    headers,
+    body,
+    retryOn: settings.retryOn,
+  }
 }
 
 /** While a rotation lasts the previous secret signs too, so that a receiver may change its own at any moment of it. */

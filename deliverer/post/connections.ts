@@ -1,10 +1,10 @@
 import type { Client } from 'undici'
 
 export type Connections = {
-  /** One that nobody uses: to a URL's origin, kept from before or new. */
-  take(origin: string): Client
+  /** One that nobody uses, to a URL's origin, kept from before or new. `owner`: destination and origin; it is no other's. */
+  take(owner: string, origin: string): Client
   /** It may be used again. */
-  release(origin: string, client: Client): void
+  release(owner: string, client: Client): void
   /** It may not, whether it is broken or has to be cut off. */
   drop(client: Client): void
   /** Closes what nothing has used for long. */
@@ -20,7 +20,7 @@ export const IDLE_MS = 10_000
 const MAX_IDLE = 2_048
 
 /**
- * Connections by origin, one POST at a time on each, the last used one first. Slots bound how many are in use; a pool of the
+ * Connections by destination and origin, one POST at a time on each, the last used one first. Slots bound how many are in use; a pool of the
  * client would look through all of an origin's at each POST, and queue by itself what a slot was given for.
  */
 export function createConnections(open: (origin: string) => Client, now: () => number): Connections {
@@ -39,8 +39,8 @@ export function createConnections(open: (origin: string) => Client, now: () => n
   }
 
   return {
-    take(origin) {
-      const kept = idle.get(origin)?.pop()
+    take(owner, origin) {
+      const kept = idle.get(owner)?.pop()
       if (kept) {
         count -= 1
         return kept.client
@@ -49,25 +49,25 @@ export function createConnections(open: (origin: string) => Client, now: () => n
       all.add(client)
       return client
     },
-    release(origin, client) {
+    release(owner, client) {
       if (count >= MAX_IDLE) {
         drop(client)
         return
       }
       count += 1
       const kept = { client, since: now() }
-      const others = idle.get(origin)
+      const others = idle.get(owner)
       if (others) others.push(kept)
-      else idle.set(origin, [kept])
+      else idle.set(owner, [kept])
     },
     drop,
     tidy(at) {
-      for (const [origin, kept] of idle) {
+      for (const [owner, kept] of idle) {
         const fresh = kept.filter(({ since }) => at - since <= IDLE_MS)
         for (const { client, since } of kept) if (at - since > IDLE_MS) forget(client)
         count -= kept.length - fresh.length
-        if (fresh.length > 0) idle.set(origin, fresh)
-        else idle.delete(origin)
+        if (fresh.length > 0) idle.set(owner, fresh)
+        else idle.delete(owner)
       }
     },
     async close() {

@@ -46,6 +46,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] | undefined
   #bytes = 0
   #sent = false
+  #isWhole = false
+  #awaited = false
 
   constructor(options: Options) {
     this.#options = options
@@ -74,6 +76,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** What is left of the body may take what is left of the time, and no more than a second. */
   awaitBody(): void {
     if (this.#state !== 'answered') return
+    this.#awaited = true
+    if (this.#isWhole) {
+      this.#end({ reusable: true })
+      return
+    }
     clearTimeout(this.#timer)
     const left = Math.min(READ_MS, this.#options.limitMs - this.#durationMs())
     this.#timer = setTimeout(() => this.#end({ reusable: false }), Math.max(0, left))
@@ -88,8 +95,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#bytes > READ_BYTES) this.#end({ reusable: false })
   }
 
+  /** The connection is free in a later turn: what follows in the same read must close it, and not answer the next POST. */
   onResponseEnd(): void {
-    this.#end({ reusable: true })
+    this.#isWhole = true
+    if (this.#awaited) setImmediate(awaitBody, this)
   }
 
   onResponseError(_: unknown, error: Error): void {

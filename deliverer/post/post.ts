@@ -1,4 +1,4 @@
-import type { LookupFunction } from 'node:net'
+import type { LookupFunction, Socket } from 'node:net'
 import { createSecureContext } from 'node:tls'
 import { LRUCache } from 'lru-cache'
 import { buildConnector, Client } from 'undici'
@@ -32,7 +32,32 @@ type Place = { origin: string; path: string }
 const PER_ADDRESS = 2 / 5
 const MAX_PLACES = 20_000
 const TIDY_MS = 5_000
+/** Of one exchange, from the socket: 1xx, headers of 16 KB, body of 16 KB, and what frames them. */
+const MAX_WIRE_BYTES = 64 * 1024
 const now = () => performance.now()
+
+/** What was read for the exchange under way, and what to do when that is too much. */
+type Wire = { bytes: number; overflow: () => void }
+
+/**
+ * Parses at most MAX_WIRE_BYTES of an exchange, then cuts the connection. A head within them has been heard and stays the outcome;
+ * without one the POST fails.
+ */
+function bound(socket: Socket, wire: Wire): void {
+  const read = socket.read.bind(socket)
+  socket.read = (size?: number) => {
+    if (wire.bytes >= MAX_WIRE_BYTES) {
+      wire.overflow()
+      socket.destroy()
+      return null
+    }
+    const chunk: Buffer | null = read(size)
+    if (!chunk) return null
+    const left = MAX_WIRE_BYTES - wire.bytes
+    wire.bytes += chunk.length
+    return chunk.length > left ? chunk.subarray(0, left) : chunk
+  }
+}
 
 /** POSTs over kept connections; no redirects, no proxies. */
 export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
@@ -46,9 +71,15 @@ export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
     secureContext: createSecureContext(ca && { ca }),
     maxCachedSessions: 1_000,
   })
-  const open = (origin: string) =>
-    new Client(origin, {
-      connect,
+  const wires = new WeakMap<Client, Wire>()
+  const open = (origin: string) => {
+    const wire: Wire = { bytes: 0, overflow: () => undefined }
+    const client = new Client(origin, {
+      connect: (options, callback) =>
+        connect(options, (...result) => {
+          if (result[1]) bound(result[1], wire)
+          callback(...result)
+        }),
       pipelining: 1,
       // a receiver may offer to keep connections for very long
       keepAliveMaxTimeout: IDLE_MS,
@@ -57,6 +88,9 @@ export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
       headersTimeout: 0,
       bodyTimeout: 0,
     })
+    wires.set(client, wire)
+    return client
+  }
   const places = new LRUCache<string, Place>({ max: MAX_PLACES })
   const connections = createConnections(open, now)
   const tidy = setInterval(() => connections.tidy(now()), TIDY_MS).unref()
@@ -72,15 +106,25 @@ export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
     return place
   }
 
-  function begin({ origin, path }: Place, { headers, body, retryOn }: Request, listener: Listener): void {
-    const client = connections.take(origin)
+  function begin(
+    { origin, path }: Place,
+    { destinationId, headers, body, retryOn }: Request,
+    listener: Listener,
+  ): void {
+    const owner = `${destinationId} ${origin}`
+    const client = connections.take(owner, origin)
     const exchange = new Exchange({
       limitMs,
       listener,
       isNew: !client.stats.connected,
       classify: (head) => classifyResponse(head, { retryOn, now: Date.now() }),
-      release: (reusable) => (reusable ? connections.release(origin, client) : connections.drop(client)),
+      release: (reusable) => (reusable ? connections.release(owner, client) : connections.drop(client)),
     })
+    const wire = wires.get(client)
+    if (wire) {
+      wire.bytes = 0
+      wire.overflow = () => exchange.fail('UND_ERR_HEADERS_OVERFLOW')
+    }
     client.dispatch({ path, method: 'POST', headers, body }, exchange)
   }
 

@@ -9,6 +9,7 @@ const LIMIT_MS = 400
 // long, so that no busy machine makes a time-out of another outcome
 const poster = (limitMs = 10_000) => aPoster({ limitMs, allow: ['127.0.0.0/8'] })
 const to = (url: string, more: Partial<Request> = {}): Request => ({
+  destinationId: 'd',
   urlIndex: 0,
   url,
   headers: {},
@@ -20,6 +21,7 @@ const answering = (text: string) => afterRequest((socket) => socket.write(text))
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 const CHUNKED = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
 const delivered = (status = 200) => ({ outcome: 'delivered', status })
+const rejected = (status: number) => ({ outcome: 'rejected', status, code: `http_${status}` })
 const retry = (code: string, status?: number) => ({ outcome: 'retry', code, ...(status && { status }) })
 
 /** A receiver of which is known whether its last connection was let go of. */
@@ -130,7 +132,7 @@ describe('a body', () => {
       socket.pause()
       socket.end('HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n')
     })
-    expect((await poster().post(to(url, { body: 'x'.repeat(8_000_000) }))).outcome).toEqual(delivered(413))
+    expect((await poster().post(to(url, { body: 'x'.repeat(8_000_000) }))).outcome).toEqual(rejected(413))
   })
 })
 
@@ -138,7 +140,13 @@ describe('hints (1xx)', () => {
   const HINT = 'HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n'
 
   test('by the thousand are no answer, and do not hide the one that follows', async () => {
-    expect((await poster().post(to(await answering(HINT.repeat(2_000) + OK)))).outcome).toEqual(delivered())
+    expect((await poster().post(to(await answering(HINT.repeat(500) + OK)))).outcome).toEqual(delivered())
+  })
+
+  test('beyond 64 KB are a protocol error', async () => {
+    const { url, letGo } = await watched((socket) => keepWriting(socket, HINT.repeat(1_000), 0))
+    expect((await poster().post(to(url))).outcome).toEqual(retry('protocol_error'))
+    await letGo()
   })
 
   test('without end end at the limit', async () => {
@@ -178,7 +186,7 @@ describe('an answer', () => {
     expect((await poster().post(to(url))).outcome).toEqual(retry('http_5xx', 999))
   })
 
-  test('that asks for time is retried where the destination wants it, else delivered', async () => {
+  test('that asks for time is retried where the destination wants it, else rejected', async () => {
     const url = await raw((socket) =>
       socket.on('data', () =>
         socket.write('HTTP/1.1 429 Too Many\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n'),
@@ -189,7 +197,7 @@ describe('an answer', () => {
       ...retry('http_429', 429),
       retryAfterMs: 7_000,
     })
-    expect((await client.post(to(url))).outcome).toEqual(delivered(429))
+    expect((await client.post(to(url))).outcome).toEqual(rejected(429))
   })
 })
 
@@ -220,6 +228,25 @@ describe('a kept connection', () => {
         setTimeout(() => socket.write(SECOND), 30)
       }),
     ).toEqual(three200)
+  })
+
+  test('never answers the next POST with a second response, not even when that POST begins at once', async () => {
+    const url = await raw((socket) => socket.on('data', () => socket.write(OK + SECOND)))
+    expect(await poster().chain(to(url), 6)).toEqual(Array(6).fill(delivered()))
+  })
+
+  test('is used again by the POSTs of its destination, and by no other one to the same host', async () => {
+    let connections = 0
+    const url = await raw((socket) => {
+      connections += 1
+      socket.on('data', () => socket.write(OK))
+    })
+    const client = poster()
+    for (const destinationId of ['crm', 'erp', 'crm', 'erp']) {
+      const { outcome, response } = await client.post(to(url, { destinationId }))
+      expect([outcome, await response]).toEqual([delivered(), 'ok'])
+    }
+    expect(connections).toBe(2)
   })
 
   test('that closes between two POSTs costs nothing', async () => {

@@ -13,7 +13,14 @@ const LIMIT_MS = 400
 const poster = ({ limitMs = 30_000, allow = ['127.0.0.0/8', '::1/128'] } = {}) => aPoster({ limitMs, allow })
 const CLOSING = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok'
 const ENDLESS = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4e20\r\n${'x'.repeat(20_000)}`
-const to = (url: string) => ({ urlIndex: 0, url, headers: { 'X-A': 'b' }, body: '{"a":1}', retryOn: [] })
+const to = (url: string) => ({
+  destinationId: 'crm',
+  urlIndex: 0,
+  url,
+  headers: { 'X-A': 'b' },
+  body: '{"a":1}',
+  retryOn: [],
+})
 
 /** A receiver whose process stands still, and which has as many connections waiting as it takes: more are ignored. */
 async function stopped() {

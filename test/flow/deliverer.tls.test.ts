@@ -8,6 +8,7 @@ const LIMIT_MS = 400
 // long, so that no busy machine makes a time-out of another outcome
 const post = (url: string, ca?: string[], limitMs = 30_000) =>
   aPoster({ limitMs, allow: ['127.0.0.0/8'], ca }).post({
+    destinationId: 'crm',
     urlIndex: 0,
     url,
     headers: {},
@@ -61,7 +62,10 @@ describe.skipIf(!hasOpenssl)('a certificate', () => {
     const poster = aPoster({ limitMs: 30_000, allow: ['127.0.0.0/8'], ca: [good.root] })
     const outcomes = []
     for (const { url } of [first, second, first])
-      outcomes.push((await poster.post({ urlIndex: 0, url, headers: {}, body: '{}', retryOn: [] })).outcome)
+      outcomes.push(
+        (await poster.post({ destinationId: 'crm', urlIndex: 0, url, headers: {}, body: '{}', retryOn: [] }))
+          .outcome,
+      )
     const delivered = { outcome: 'delivered', status: 200 }
     expect(outcomes).toEqual([delivered, { outcome: 'refused', code: 'tls_self_signed' }, delivered])
     expect(second.requests()).toBe(0)

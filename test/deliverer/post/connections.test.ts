@@ -21,7 +21,8 @@ function aWorld() {
     },
     () => now,
   )
-  const take = (origin: string, count = 1) => Array.from({ length: count }, () => connections.take(origin))
+  const take = (origin: string, count = 1) =>
+    Array.from({ length: count }, () => connections.take(origin, origin))
   return {
     ...connections,
     /** Takes so many, whose names are of interest. */
@@ -60,6 +61,14 @@ describe('a connection', () => {
     world.keep(there, world.many(there))
     expect(world.names(here, 2)).toEqual(['here#0', 'here#2'])
     expect(world.names(there, 2)).toEqual(['there#1', 'there#3'])
+  })
+
+  test('is taken for its own destination alone, also when another has the same origin', () => {
+    const world = aWorld()
+    const client = world.take(`a ${here}`, here)
+    world.release(`a ${here}`, client)
+    expect(world.take(`b ${here}`, here)).not.toBe(client)
+    expect(world.take(`a ${here}`, here)).toBe(client)
   })
 
   test('that is dropped is closed, though not in the turn in which its request ends', async () => {
@@ -193,7 +202,7 @@ describe('at the end', () => {
       () => slow,
       () => 0,
     )
-    connections.take(here)
+    connections.take(here, here)
     let over = false
     const closing = connections.close().then(() => {
       over = true

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { Exchange } from '../../../deliverer/post/exchange.ts'
 
 /** What is kept of a body that comes in these pieces; without `whole` its connection ends before it does. */
-function keptOf(chunks: readonly Buffer[], { whole = true } = {}): string | null | undefined {
+async function keptOf(chunks: readonly Buffer[], { whole = true } = {}): Promise<string | null | undefined> {
   let kept: string | null | undefined
   const exchange = new Exchange({
     isNew: true,
@@ -20,20 +20,21 @@ function keptOf(chunks: readonly Buffer[], { whole = true } = {}): string | null
   for (const chunk of chunks) exchange.onResponseData(undefined, chunk)
   if (whole) exchange.onResponseEnd()
   else exchange.onResponseError(undefined, new Error('reset'))
+  await new Promise(setImmediate)
   return kept
 }
 
 const text = (...texts: string[]) => texts.map((each) => Buffer.from(each))
 
 describe('of a body is kept', () => {
-  test('nothing when there is none', () => {
-    expect(keptOf([])).toBeNull()
+  test('nothing when there is none', async () => {
+    expect(await keptOf([])).toBeNull()
   })
 
-  test('all of one that is as long as may be, in however many pieces', () => {
+  test('all of one that is as long as may be, in however many pieces', async () => {
     const whole = `${'x'.repeat(1_021)}€`
-    expect(keptOf(text(whole))).toBe(whole)
-    expect(keptOf([...Buffer.from(whole)].map((byte) => Buffer.of(byte)))).toBe(whole)
+    expect(await keptOf(text(whole))).toBe(whole)
+    expect(await keptOf([...Buffer.from(whole)].map((byte) => Buffer.of(byte)))).toBe(whole)
   })
 
   test.each([
@@ -43,23 +44,23 @@ describe('of a body is kept', () => {
     ['😀', 3],
   ])(
     'no part of a character that the end of the first 1,024 bytes cuts: %s after %i',
-    (character, inside) => {
+    async (character, inside) => {
       const before = 'x'.repeat(1_024 - inside)
-      expect(keptOf(text(`${before}${character} and more`))).toBe(before)
+      expect(await keptOf(text(`${before}${character} and more`))).toBe(before)
     },
   )
 
-  test('a character that ends where they end', () => {
+  test('a character that ends where they end', async () => {
     const before = 'x'.repeat(1_020)
-    expect(keptOf(text(`${before}😀 and more`))).toBe(`${before}😀`)
+    expect(await keptOf(text(`${before}😀 and more`))).toBe(`${before}😀`)
   })
 
-  test('no part of a character in which the body breaks off', () => {
-    expect(keptOf([Buffer.from('abc€').subarray(0, -1)], { whole: false })).toBe('abc')
+  test('no part of a character in which the body breaks off', async () => {
+    expect(await keptOf([Buffer.from('abc€').subarray(0, -1)], { whole: false })).toBe('abc')
   })
 
-  test('what is no UTF-8 as far as it is text', () => {
-    expect(keptOf([Buffer.from([0x61, 0xff, 0x62])])).toBe('a\ufffdb')
-    expect(keptOf([Buffer.from('café', 'latin1')])).toBe('caf\ufffd')
+  test('what is no UTF-8 as far as it is text', async () => {
+    expect(await keptOf([Buffer.from([0x61, 0xff, 0x62])])).toBe('a\ufffdb')
+    expect(await keptOf([Buffer.from('café', 'latin1')])).toBe('caf\ufffd')
   })
 })
