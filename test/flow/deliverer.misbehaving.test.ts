@@ -275,3 +275,36 @@ describe('a kept connection', () => {
     }
   })
 })
+
+describe('whether a failure is the host’s or the webhook’s', () => {
+  const facts = async (client: ReturnType<typeof poster>, url: string) => {
+    const { outcome, sent, isNew, response } = await client.post(to(url))
+    await response
+    return ['code' in outcome ? outcome.code : outcome.outcome, sent, isNew]
+  }
+
+  test('is told by whether the request was sent: not when nothing can be connected to', async () => {
+    const url = await raw((socket) => socket.on('data', () => socket.write(OK)))
+    const nobody = 'http://127.0.0.1:1/'
+    expect(await facts(poster(), nobody)).toEqual(['ECONNREFUSED', false, false])
+    expect(await facts(poster(), 'http://name.invalid/')).toEqual([expect.any(String), false, false])
+    // it does not speak TLS
+    expect(await facts(poster(LIMIT_MS), url.replace('http:', 'https:'))).toEqual([
+      expect.any(String),
+      false,
+      false,
+    ])
+  })
+
+  test('is the webhook’s when it hangs or resets, and each new connection is told of', async () => {
+    expect(await facts(poster(LIMIT_MS), await raw(() => undefined))).toEqual(['timeout', true, true])
+    const reset = await afterRequest((socket) => void socket.resetAndDestroy())
+    expect(await facts(poster(), reset)).toEqual(['ECONNRESET', true, true])
+    const client = poster()
+    const url = await raw((socket) => socket.on('data', () => socket.write(OK)))
+    expect([await facts(client, url), await facts(client, url)]).toEqual([
+      ['delivered', true, true],
+      ['delivered', true, false],
+    ])
+  })
+})

@@ -4,7 +4,14 @@ import type { Request } from '../../deliverer/request.ts'
 import { createEgress } from '../../egress/egress.ts'
 import { closing } from './cluster.ts'
 
-export type Answer = { outcome: Outcome; durationMs: number; response: Promise<string | null> }
+/** `sent`: the request had gone out. `isNew`: a connection was made for it. */
+export type Answer = {
+  outcome: Outcome
+  durationMs: number
+  sent: boolean
+  isNew: boolean
+  response: Promise<string | null>
+}
 
 /** The deliverer's HTTP client, to be awaited; closed at the end of the test. */
 export function aPoster({
@@ -20,9 +27,14 @@ export function aPoster({
   return {
     post(request: Request): Promise<Answer> {
       const response = Promise.withResolvers<string | null>()
+      let isNew = false
       return new Promise((resolve) =>
         poster.post(request, {
-          heard: (outcome, durationMs) => resolve({ outcome, durationMs, response: response.promise }),
+          connected: () => {
+            isNew = true
+          },
+          heard: (outcome, durationMs, sent) =>
+            resolve({ outcome, durationMs, sent, isNew, response: response.promise }),
           ended: response.resolve,
         }),
       )
