@@ -17,6 +17,8 @@ export type HostRoom = {
   doubtful: number
   /** Lines that wait because the room is full. */
   readonly blocked: Set<Line>
+  /** The lane's rooms with blocked lines. */
+  readonly withBlocked: Set<HostRoom>
   readonly trials: Pace
   readonly limits: HostLimits
 }
@@ -37,13 +39,18 @@ const SHRINKS_TO = 7 / 8
 const SILENT_MS = 1_000
 const WHILE_MS = 1_000
 
-export const createHostRoom = (limits: HostLimits, now: number): HostRoom => ({
+export const createHostRoom = (
+  limits: HostLimits,
+  now: number,
+  withBlocked = new Set<HostRoom>(),
+): HostRoom => ({
   unheard: new Map(),
   cap: limits.least,
   peak: 0,
   whileFrom: now,
   doubtful: 0,
   blocked: new Set(),
+  withBlocked,
   trials: createPace(TRIALS),
   limits,
 })
@@ -61,6 +68,12 @@ export function hostAllows(line: Line, isDoubtful: boolean, now: number): boolea
   const { room } = line
   if (isDoubtful) return room.doubtful < room.limits.doubtful
   return !isFull(room) || isProven(line) || room.trials.allows(now)
+}
+
+/** The line waits for room at its host. */
+export function block(line: Line): void {
+  line.room.blocked.add(line)
+  line.room.withBlocked.add(line.room)
 }
 
 /** Full for a second of webhooks that say nothing, and this one is not known to answer. */

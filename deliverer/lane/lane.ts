@@ -71,12 +71,14 @@ const ROOM_BYTES = 32 * 1024 * 1024
 const PATIENCE_MS = 5_000
 /** Between two looks no more than that counts as waiting: a process that was stopped has kept nobody waiting by itself. */
 const LONGEST_LOOK_MS = 500
+/** Lines of one host that are looked at for room at once: those in doubt may have none while others do. */
+const MOST_LOOKED_AT = 64
 
 export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions): Lane {
   const lines = new WeakMap<WebhookState, Line>()
   const rooms = new WeakMap<HostState, HostRoom>()
   /** Rooms with lines that wait for them. */
-  const blocked = new Set<HostRoom>()
+  const withBlocked = new Set<HostRoom>()
   const limits = hostLimits(budget)
   const room = createWaitingRoom()
   const turns = createTurns()
@@ -113,7 +115,7 @@ export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions
   function roomOf(host: HostState, at: number): HostRoom {
     const known = rooms.get(host)
     if (known) return known
-    const made = createHostRoom(limits, at)
+    const made = createHostRoom(limits, at, withBlocked)
     rooms.set(host, made)
     return made
   }
@@ -146,29 +148,26 @@ export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions
       const next = () => turns.next((known) => slots.isFree(known, at), at)
       for (let line = next(); line; line = next()) {
         beginNext(line, at)
-        list(line, at)
+        turns.add(line, at)
       }
     } finally {
       pumping = false
     }
   }
 
-  function list(line: Line, at: number): void {
-    turns.add(line, at)
-    if (line.room.blocked.size > 0) blocked.add(line.room)
-  }
-
   /** Lists as many of the lines that wait for room at their host as there is room for now. */
   function unblock(hostRoom: HostRoom, at: number): void {
     let places = Math.max(1, Math.floor(hostRoom.cap) - hostRoom.unheard.size)
+    let left = MOST_LOOKED_AT
     for (const line of hostRoom.blocked) {
-      if (places === 0) break
-      places -= 1
+      if (places === 0 || left === 0) break
+      left -= 1
       hostRoom.blocked.delete(line)
-      // listed as blocked again when there is no room for it after all
-      list(line, at)
+      // comes behind the others when there is no room for it after all
+      turns.add(line, at)
+      if (!hostRoom.blocked.has(line)) places -= 1
     }
-    if (hostRoom.blocked.size === 0) blocked.delete(hostRoom)
+    if (hostRoom.blocked.size === 0) withBlocked.delete(hostRoom)
   }
 
   function beginNext(line: Line, at: number): void {
@@ -197,7 +196,7 @@ export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions
         slots.release(slot)
         line.inFlight -= 1
         leave(line, { isDoubtful, isIdle: line.inFlight === 0 })
-        list(line, endedAt)
+        turns.add(line, endedAt)
         if (line.room.blocked.size > 0) unblock(line.room, endedAt)
         pump()
       },
@@ -224,7 +223,7 @@ export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions
       }
       room.put(line, { job, since: age })
       came(line, most, at)
-      list(line, at)
+      turns.add(line, at)
       pump()
       return undefined
     },
@@ -249,7 +248,7 @@ export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions
       const at = now()
       age += Math.min(at - lookedAt, LONGEST_LOOK_MS)
       lookedAt = at
-      for (const hostRoom of blocked) unblock(hostRoom, at)
+      for (const hostRoom of withBlocked) unblock(hostRoom, at)
       pump()
       putOff(at)
     },

@@ -1,3 +1,4 @@
+import { block } from './host-room.ts'
 import { type Line, mayBegin, type Standing, standing, waitsFor } from './line.ts'
 
 /** Lines that may begin a POST take turns, one each: those that answer soon first, but for every eighth turn. */
@@ -19,7 +20,7 @@ export function createTurns(): Turns {
   /** Listed anew when its standing has changed: the other list may be one that has no turns now. */
   function add(line: Line, now: number): void {
     if (!mayBegin(line, now)) {
-      if (line.queue.length() > 0 && waitsFor(line, now) === 'host') line.room.blocked.add(line)
+      if (line.queue.length() > 0 && waitsFor(line, now) === 'host') block(line)
       return
     }
     const list = standing(line)
