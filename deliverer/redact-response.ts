@@ -7,7 +7,6 @@ const LEAST = 4
 
 /** A secret as a receiver may print it, prepared for a search that takes no step back (Knuth, Morris, Pratt). */
 type Spelling = { text: string; start: string; isWhole: boolean; borders: Uint16Array }
-type Range = { from: number; to: number }
 
 /** Of a longer spelling the beginning is looked for: an answer's kept head is shorter. */
 const LONGEST = 2_048
@@ -23,30 +22,41 @@ const known = new WeakMap<Destination, readonly Spelling[]>()
 export function withoutSecrets(response: string | null, destination: Destination): string | null {
   if (response === null || response.length < LEAST) return response
   const spellings = known.get(destination) ?? learn(destination)
-  const ranges: Range[] = []
-  for (const spelling of spellings) if (response.includes(spelling.start)) find(response, spelling, ranges)
-  return ranges.length === 0 ? response : masked(response, ranges)
+  let ends: Uint32Array | undefined
+  for (const spelling of spellings) {
+    if (!response.includes(spelling.start)) continue
+    ends ??= new Uint32Array(response.length)
+    find(response, spelling, ends)
+  }
+  return ends ? masked(response, ends) : response
 }
 
-/** Adds where the spelling is in the text, and where its beginning is at the text's end: of an answer only the head is kept. */
-function find(text: string, { text: wanted, isWhole, borders }: Spelling, ranges: Range[]): void {
+/**
+ * Notes where the spelling is in the text, and where its beginning is at the text's end: of an answer only the head is kept.
+ * @param ends for each position, where the longest secret ends that begins there; 0 for none.
+ */
+function find(text: string, { text: wanted, isWhole, borders }: Spelling, ends: Uint32Array): void {
+  const note = (from: number, to: number) => {
+    ends[from] = Math.max(ends[from] ?? 0, to)
+  }
   let matched = 0
   for (let at = 0; at < text.length; at++) {
     while (matched > 0 && text[at] !== wanted[matched]) matched = borders[matched - 1] ?? 0
     if (text[at] === wanted[matched]) matched += 1
     if (matched < wanted.length) continue
     // what follows the beginning of a longer one is not known to be anything else
-    ranges.push({ from: at + 1 - matched, to: isWhole ? at + 1 : text.length })
+    note(at + 1 - matched, isWhole ? at + 1 : text.length)
     matched = borders[matched - 1] ?? 0
   }
-  if (matched >= LEAST) ranges.push({ from: text.length - matched, to: text.length })
+  if (matched >= LEAST) note(text.length - matched, text.length)
 }
 
-/** Ranges that overlap become one mask. */
-function masked(text: string, ranges: readonly Range[]): string {
+/** Secrets that overlap become one mask. */
+function masked(text: string, ends: Uint32Array): string {
   let shown = ''
   let shownTo = 0
-  for (const { from, to } of ranges.toSorted((one, other) => one.from - other.from)) {
+  for (const [from, to] of ends.entries()) {
+    if (to === 0) continue
     if (from >= shownTo) shown += text.slice(shownTo, from) + MASK
     shownTo = Math.max(shownTo, to)
   }
