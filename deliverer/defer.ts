@@ -2,6 +2,7 @@ import type { Delivery } from '../schemas/delivery.ts'
 import type { Rung } from '../schemas/topics.ts'
 import type { Ladder, Next, Posted } from './ladder.ts'
 import type { Target } from './plan.ts'
+import { OURS } from './webhook/ended.ts'
 
 /**
  * A delivery that none of its URLs can take now waits on a rung without an attempt. Each deferral in a row may pick the next
@@ -25,15 +26,18 @@ export function defer(delivery: Delivery, waitMs: number, now: number, { ladder,
   return { kind: 'defer', rung, dueAt: now + rung.delayMs, delivery: deferred }
 }
 
+/** A POST that was not made for want of room, that we ended ourselves, or for which this machine lacked something. */
+const isOurs = (code: string) => code === 'queue_full' || code === 'aborted' || OURS.has(code)
+
 type Rest = { targets: readonly Target[]; posted: readonly Posted[]; waitMs: number; now: number }
 
 /**
- * One URL has the event. Those that could not be posted to for want of room still get it, later and once: the seed posts each
+ * One URL has the event. Those that could not be posted to for a reason of ours still get it, later and once: the seed posts each
  * event to each URL, and does not retry a URL that failed when another succeeded. A webhook with an open breaker is left out.
  * @param rest.posted what came of the targets that were posted to or passed over.
  */
 export function deferRest(delivery: Delivery, { targets, posted, waitMs, now }: Rest, ladder: Ladder): Next {
-  const outOfRoom = posted.filter(({ outcome }) => 'code' in outcome && outcome.code === 'queue_full')
+  const outOfRoom = posted.filter(({ outcome }) => 'code' in outcome && isOurs(outcome.code))
   if (outOfRoom.length === 0) return { kind: 'done' }
   const settled = targets.filter(({ urlIndex }) => !outOfRoom.some((one) => one.urlIndex === urlIndex))
   const refusedUrls = [...delivery.refusedUrls, ...settled.map(({ url }) => url)]

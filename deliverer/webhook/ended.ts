@@ -2,7 +2,7 @@ import type { Outcome } from '../classify.ts'
 import type { Ended } from './breaker.ts'
 
 /** This machine has run out of something: that says nothing of any endpoint. */
-const OURS = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'])
+export const OURS: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'])
 
 /**
  * What an outcome says of the endpoint. A rejection is an answer. What is refused (for its certificate, its address) is known at once and for good: nothing is

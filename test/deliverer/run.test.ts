@@ -196,6 +196,18 @@ describe('a round', () => {
     expect([await world.fate(), world.written()]).toEqual(['settled', []])
   })
 
+  test.each(['aborted', 'EMFILE'])(
+    'of what another URL has already goes on when the POST failed at our end: %s',
+    async (code) => {
+      const world = aWorld()
+      world.take({ delivered: true, refusedUrls: [`${one}/`] })
+      world.begin()
+      world.answer(two, { outcome: 'retry', code })
+      await world.fates(1)
+      expect(world.written()).toMatchObject([['deliveries.retry.5s', { delivered: true, deferrals: 1 }]])
+    },
+  )
+
   test('of what another URL has already is over when the breaker is open, and goes on when the queue is full', async () => {
     for (const [refusal, written] of [
       [open, 0],
