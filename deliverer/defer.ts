@@ -1,7 +1,7 @@
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Rung } from '../schemas/topics.ts'
 import type { Ladder, Next, Posted } from './ladder.ts'
-import type { Target } from './plan.ts'
+import { settledWith, type Target } from './plan.ts'
 import { OURS } from './webhook/ended.ts'
 
 /**
@@ -29,19 +29,26 @@ export function defer(delivery: Delivery, waitMs: number, now: number, { ladder,
 /** A POST that was not made for want of room, that we ended ourselves, or for which this machine lacked something. */
 const isOurs = (code: string) => code === 'queue_full' || code === 'aborted' || OURS.has(code)
 
-type Rest = { targets: readonly Target[]; posted: readonly Posted[]; waitMs: number; now: number }
+/** Targets that got no attempt in this round for a reason of ours. @param posted what came of the others, and of these. */
+export function withoutAttempt(targets: readonly Target[], posted: readonly Posted[]): readonly Target[] {
+  const ours = posted.filter(({ outcome }) => 'code' in outcome && isOurs(outcome.code))
+  return ours.length === 0
+    ? []
+    : targets.filter(({ urlIndex }) => ours.some((one) => one.urlIndex === urlIndex))
+}
+
+type Rest = { targets: readonly Target[]; rest: readonly Target[]; waitMs: number; now: number }
 
 /**
- * One URL has the event. Those that could not be posted to for a reason of ours still get it, later and once: the seed posts each
- * event to each URL, and does not retry a URL that failed when another succeeded. A webhook with an open breaker is left out.
- * @param rest.posted what came of the targets that were posted to or passed over.
+ * One URL has the event. The `rest` of its targets, which got no attempt for a reason of ours, still get it, later and once: the seed
+ * posts each event to each URL, and does not retry a URL that failed when another succeeded. A webhook with an open breaker
+ * is left out.
  */
-export function deferRest(delivery: Delivery, { targets, posted, waitMs, now }: Rest, ladder: Ladder): Next {
-  const outOfRoom = posted.filter(({ outcome }) => 'code' in outcome && isOurs(outcome.code))
-  if (outOfRoom.length === 0) return { kind: 'done' }
-  const settled = targets.filter(({ urlIndex }) => !outOfRoom.some((one) => one.urlIndex === urlIndex))
-  const refusedUrls = [...delivery.refusedUrls, ...settled.map(({ url }) => url)]
-  const deferred = defer({ ...delivery, delivered: true, refusedUrls }, waitMs, now, ladder)
+export function deferRest(delivery: Delivery, { targets, rest, waitMs, now }: Rest, ladder: Ladder): Next {
+  if (rest.length === 0) return { kind: 'done' }
+  const settled = targets.filter((target) => !rest.includes(target))
+  const left = { ...delivery, ...settledWith(delivery, settled), delivered: true }
+  const deferred = defer(left, waitMs, now, ladder)
   // it was delivered: that the rest is too late makes no dead letter of it
-  return deferred.kind === 'dead' ? { kind: 'done' } : deferred
+  return deferred.kind === 'dead' ? { kind: 'done', missed: rest } : deferred
 }

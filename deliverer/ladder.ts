@@ -2,6 +2,7 @@ import type { DeadReason } from '../schemas/dead-reasons.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Rung } from '../schemas/topics.ts'
 import { type Outcome, recorded } from './classify.ts'
+import { settledWith, type Target } from './plan.ts'
 
 /** One POST of a round, ended. Times in milliseconds. */
 export type Posted = {
@@ -13,9 +14,9 @@ export type Posted = {
   response: string | null
 }
 
-/** What becomes of a delivery after a round: done, or one more record of it. */
+/** What becomes of a delivery after a round: done, or one more record of it. `missed`: webhooks that never got an attempt. */
 export type Next =
-  | { kind: 'done' }
+  | { kind: 'done'; missed?: readonly Target[] }
   | { kind: 'retry' | 'defer'; rung: Rung; dueAt: number; delivery: Delivery }
   | { kind: 'dead'; reason: DeadReason; delivery: Delivery }
 
@@ -69,7 +70,6 @@ const isFinal = ({ outcome }: Posted) => outcome.outcome === 'refused' || outcom
 
 function afterRound(delivery: Delivery, posted: readonly Posted[], firstAttemptAt: number): Delivery {
   const attempt = delivery.attempt + 1
-  const settled = posted.filter(isFinal).map(({ url }) => url)
   const history = posted.map(({ urlIndex, startedAt, durationMs, outcome }) => ({
     attempt,
     urlIndex,
@@ -79,10 +79,10 @@ function afterRound(delivery: Delivery, posted: readonly Posted[], firstAttemptA
   }))
   return {
     ...delivery,
+    ...settledWith(delivery, posted.filter(isFinal)),
     firstAttemptAt,
     attempt,
     deferrals: 0,
-    refusedUrls: [...delivery.refusedUrls, ...settled],
     history: [...delivery.history, ...history],
   }
 }

@@ -21,7 +21,7 @@ const seconds = new Histogram({
 })
 const settled = new Counter({
   name: 'sluice_deliverer_rounds_total',
-  help: 'Attempts by what came next: done, retry, defer, dead or cancelled.',
+  help: 'Attempts by what came next: done, missed (done, but a URL never got an attempt), retry, defer, dead or cancelled.',
   labelNames: ['next'],
   registers,
 })
@@ -55,7 +55,8 @@ const dead = new Counter({
 for (const reason of DEAD_REASONS) dead.inc({ reason }, 0)
 
 export function countSettled(result: Result): void {
-  if (result.kind === 'done') done.inc()
+  if (result.kind === 'done' && !result.missed) done.inc()
+  else if (result.kind === 'done') settled.inc({ next: 'missed' })
   else settled.inc({ next: result.kind })
   if (result.kind === 'dead') dead.inc({ reason: result.reason })
 }

@@ -13,17 +13,46 @@ export type Plan =
   | { kind: 'cancelled'; code: 'destination_deleted' | 'destination_disabled' }
   | { kind: 'refused' }
 
-/** One POST to each configured URL that has not refused for good. `refused`: none is left. */
-export function plan(
-  { refusedUrls }: Pick<Delivery, 'refusedUrls'>,
-  destination: Destination | undefined,
-): Plan {
+type Settled = Pick<Delivery, 'refusedUrls' | 'refusedIndexes'>
+
+/** One POST to each webhook that is not settled. `refused`: none is left. */
+export function plan(settled: Settled, destination: Destination | undefined): Plan {
   if (!destination) return { kind: 'cancelled', code: 'destination_deleted' }
   if (!destination.enabled) return { kind: 'cancelled', code: 'destination_disabled' }
   const all = targetsOf(destination)
-  const targets = refusedUrls.length === 0 ? all : all.filter(({ url }) => !refusedUrls.includes(url))
+  const targets =
+    settled.refusedUrls.length === 0 ? all : all.filter((target) => !isSettled(target, settled, destination))
   return targets.length > 0 ? { kind: 'post', targets } : { kind: 'refused' }
 }
+
+/** By URL, as positions shift when the settings change; of several with the same URL by position too. */
+function isSettled(
+  { url, urlIndex }: Target,
+  { refusedUrls, refusedIndexes }: Settled,
+  { webhooks }: Destination,
+): boolean {
+  return refusedUrls.some((refused, nth) => {
+    const index = refusedIndexes[nth] ?? UNKNOWN
+    return refused === url && (index === urlIndex || webhooks[index]?.url !== url)
+  })
+}
+
+const UNKNOWN = -1
+
+/** What a delivery says of its webhooks when these are settled as well. */
+export function settledWith(
+  { refusedUrls, refusedIndexes }: Settled,
+  webhooks: readonly { url: string; urlIndex: number }[],
+): Settled {
+  const indexes = refusedUrls.map((_, nth) => refusedIndexes[nth] ?? UNKNOWN)
+  return {
+    refusedUrls: [...refusedUrls, ...webhooks.map(({ url }) => url)],
+    refusedIndexes: [...indexes, ...webhooks.map(({ urlIndex }) => urlIndex)],
+  }
+}
+
+export const webhookKey = (destinationId: string, urlIndex: number, url: string) =>
+  `${destinationId} ${urlIndex} ${url}`
 
 /** By settings: they are made anew when they change. */
 const known = new WeakMap<Destination, readonly Target[]>()
@@ -35,7 +64,7 @@ export function targetsOf(destination: Destination): readonly Target[] {
   const targets = destination.webhooks.map(({ url }, urlIndex) => ({
     urlIndex,
     url,
-    webhook: `${destination.id} ${urlIndex} ${url}`,
+    webhook: webhookKey(destination.id, urlIndex, url),
     origin: URL.parse(url)?.origin ?? '',
   }))
   known.set(destination, targets)

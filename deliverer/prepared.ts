@@ -1,12 +1,13 @@
 import type { Destination } from '../schemas/settings.ts'
+import { webhookKey } from './plan.ts'
 import { type SecretKeys, secretKeys } from './signatures.ts'
 
 const USER_AGENT = 'Sluice/1.0'
 
 /** What of a destination's POSTs depends on its settings alone. */
 export type Prepared = {
-  /** By urlIndex. `headers`: those that are the same in every POST, the configured ones among them. */
-  webhooks: readonly { url: string; headers: Readonly<Record<string, string>> }[]
+  /** By urlIndex. `key`: see `Target`. `headers`: those that are the same in every POST, the configured ones among them. */
+  webhooks: readonly { key: string; url: string; headers: Readonly<Record<string, string>> }[]
   /** Undefined without a shared secret: nothing is signed. */
   keys: SecretKeys | undefined
   /** The secret before a rotation; `until`: ms since 1970. */
@@ -34,7 +35,8 @@ function prepare(destination: Destination): Prepared {
   const standardWebhooks = sharedSecret !== undefined && destination.standardWebhooks === true
   const taken = ownNames(destination)
   return {
-    webhooks: webhooks.map(({ url, headers }) => ({
+    webhooks: webhooks.map(({ url, headers }, urlIndex) => ({
+      key: webhookKey(destination.id, urlIndex, url),
       url,
       headers: { 'User-Agent': USER_AGENT, 'Content-Type': 'application/json', ...without(headers, taken) },
     })),

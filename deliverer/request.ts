@@ -5,7 +5,8 @@ import { type SecretKeys, signature, standardSignature } from './signatures.ts'
 
 /** One POST as it goes out: header names as they are sent. `retryOn`: statuses below 500 that are retried as well. */
 export type Request = {
-  destinationId: string
+  /** Key of the webhook: see `Target`. */
+  webhook: string
   urlIndex: number
   url: string
   headers: Record<string, string>
@@ -41,7 +42,7 @@ export function request(posting: Posting, { destination, urlIndex, attempt, now 
   if (replay) headers['X-Replay'] = 'true'
   sign(headers, posting, { settings, older, now })
   return {
-    destinationId: destination.id,
+    webhook: webhook.key,
     urlIndex,
     url: webhook.url,
     headers,

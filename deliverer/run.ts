@@ -3,7 +3,7 @@ import type { Handler, Taken } from '../kafka/taken.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Settings } from '../schemas/follow.ts'
 import type { Destination } from '../schemas/settings.ts'
-import { defer, deferRest } from './defer.ts'
+import { defer, deferRest, withoutAttempt } from './defer.ts'
 import { type Ladder, next, type Posted } from './ladder.ts'
 import type { Lane } from './lane/lane.ts'
 import { plan, type Target } from './plan.ts'
@@ -43,9 +43,9 @@ export function deliverer(parts: DelivererParts): (lane: Lane) => Handler<Delive
     function take(record: Taken<Delivery>, destination: Destination | undefined): void {
       const delivery = record.value
       const planned = plan(delivery, destination)
-      if (planned.kind === 'cancelled') settle(record, planned)
-      else if (planned.kind === 'refused')
-        settle(record, delivery.delivered ? { kind: 'done' } : next(delivery, [], Date.now(), ladder))
+      if (planned.kind !== 'post' && delivery.delivered) settle(record, { kind: 'done' })
+      else if (planned.kind === 'cancelled') settle(record, planned)
+      else if (planned.kind === 'refused') settle(record, next(delivery, [], Date.now(), ladder))
       else
         startRound(record, planned.targets, { ...round, lane }, (tried) =>
           conclude(record, planned.targets, tried),
@@ -57,14 +57,20 @@ export function deliverer(parts: DelivererParts): (lane: Lane) => Handler<Delive
       const delivery = record.value
       if (tried.fault) void putAside(record, String(tried.fault))
       else if (isUndecided(tried) || (isCutOff(tried) && !record.owned())) again(record)
-      else if (isDelivered(delivery, posted))
-        settle(record, deferRest(delivery, { targets, posted, waitMs, now: Date.now() }, ladder))
-      else if (posted.some(({ outcome }) => outcome.outcome !== 'deferred'))
+      else if (isDelivered(delivery, posted)) {
+        const rest = withoutAttempt(targets, posted)
+        noteDeferred(delivery, rest)
+        settle(record, deferRest(delivery, { targets, rest, waitMs, now: Date.now() }, ladder))
+      } else if (posted.some(({ outcome }) => outcome.outcome !== 'deferred'))
         settle(record, next(delivery, posted, Date.now(), ladder))
       else {
-        if (delivery.deferrals === 0) parts.webhooks.deferred(targets, performance.now())
+        noteDeferred(delivery, targets)
         settle(record, defer(delivery, waitMs, Date.now(), ladder))
       }
+    }
+
+    function noteDeferred({ deferrals }: Delivery, targets: readonly Target[]): void {
+      if (deferrals === 0) parts.webhooks.deferred(targets, performance.now())
     }
 
     /** By the settings as they are now; or by whoever has its partition next. */

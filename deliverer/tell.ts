@@ -13,7 +13,7 @@ const REPEAT_MS = 10_000
 const MAX_TOLD = 10_000
 
 /**
- * Logs what an operator looks for first: a destination that fails, once in ten seconds; each delivery that is given up; and
+ * Logs what an operator looks for first: a destination that fails, once in ten seconds; each delivery that is given up or misses a URL; and
  * breakers of webhooks and hosts that open and close. All attempts are in topic `attempts`.
  */
 export function createTeller(log: Pick<Logger, 'info' | 'warn'>): Teller {
@@ -29,6 +29,13 @@ export function createTeller(log: Pick<Logger, 'info' | 'warn'>): Teller {
 
   return {
     ofDelivery(result, { deliveryId, destinationId }) {
+      if (result.kind === 'done' && result.missed) {
+        const urlIndexes = result.missed.map(({ urlIndex }) => urlIndex)
+        log.warn(
+          { deliveryId, destinationId, urlIndexes },
+          'some URLs had no room for a delivery in the whole retry window',
+        )
+      }
       if (result.kind === 'dead') {
         const fields = { deliveryId, destinationId, reason: result.reason, codes: codesOf(result.delivery) }
         log.warn(fields, 'a delivery is given up: it is in deliveries.dead')

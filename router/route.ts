@@ -11,6 +11,7 @@ export const UNTRIED = {
   attempt: 0,
   deferrals: 0,
   refusedUrls: [],
+  refusedIndexes: [],
   delivered: false,
   replay: false,
   history: [],

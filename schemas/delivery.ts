@@ -42,6 +42,8 @@ export type Delivery = {
   deferrals: number
   /** URLs that are settled and not posted to again: they refused for good (TLS, forbidden address), rejected the event (3xx, 4xx), or have it already. */
   refusedUrls: string[]
+  /** Position in the destination of each of refusedUrls, from 0: a destination may have the same URL twice, with other headers. -1, or missing at the end, for what version 0.1 wrote. */
+  refusedIndexes: number[]
   /** True when one URL has it already: the others get their first attempt, and a failure of theirs is final. */
   delivered: boolean
   /** True when a replay or backfill made it. */

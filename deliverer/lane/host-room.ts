@@ -1,3 +1,4 @@
+import type { Ended } from '../webhook/breaker.ts'
 import type { Line } from './line.ts'
 import { createPace, type Pace } from './pace.ts'
 
@@ -8,9 +9,11 @@ import { createPace, type Pace } from './pace.ts'
 export type HostRoom = {
   /** Webhooks of which nothing has been heard since their POSTs began, and since when; the longest first. */
   readonly unheard: Map<Line, number>
-  /** How many webhooks may be unheard at once: grows and shrinks like the cap of a single webhook. */
+  /** Of these, the ones that were let in because they are trusted. */
+  readonly trusted: Set<Line>
+  /** How many others may be unheard at once: grows and shrinks like the cap of a single webhook. */
   cap: number
-  /** Most unheard in this while. */
+  /** Most of these others in this while. */
   peak: number
   whileFrom: number
   /** POSTs under way to webhooks in doubt. */
@@ -20,16 +23,19 @@ export type HostRoom = {
   /** The lane's rooms with blocked lines. */
   readonly withBlocked: Set<HostRoom>
   readonly trials: Pace
+  /** For webhooks in doubt. */
+  readonly retrials: Pace
   readonly limits: HostLimits
 }
 
-/** `least`, `most`: bounds of the cap. `doubtful`: POSTs to webhooks in doubt. */
-export type HostLimits = { least: number; most: number; doubtful: number }
+/** `least`, `most`: bounds of the cap. `trusted`: see `isTrusted`. `doubtful`: POSTs to webhooks in doubt. */
+export type HostLimits = { least: number; most: number; trusted: number; doubtful: number }
 
 /** Parts of a lane's slots. */
 export const hostLimits = (slots: number): HostLimits => ({
   least: Math.max(4, Math.floor(slots / 32)),
   most: Math.max(4, Math.floor(slots / 2)),
+  trusted: Math.max(4, Math.floor(slots / 8)),
   doubtful: Math.max(2, Math.floor(slots / 16)),
 })
 
@@ -45,6 +51,7 @@ export const createHostRoom = (
   withBlocked = new Set<HostRoom>(),
 ): HostRoom => ({
   unheard: new Map(),
+  trusted: new Set(),
   cap: limits.least,
   peak: 0,
   whileFrom: now,
@@ -52,10 +59,12 @@ export const createHostRoom = (
   blocked: new Set(),
   withBlocked,
   trials: createPace(TRIALS),
+  retrials: createPace(TRIALS),
   limits,
 })
 
-const isFull = ({ unheard, cap }: HostRoom) => unheard.size >= Math.floor(cap)
+const untested = ({ unheard, trusted }: HostRoom) => unheard.size - trusted.size
+const isFull = (room: HostRoom) => untested(room) >= Math.floor(room.cap)
 
 /** The host goes on answering this webhook: it has answered since the longest unheard one began. */
 function isProven({ room, answeredAt }: Line): boolean {
@@ -63,11 +72,18 @@ function isProven({ room, answeredAt }: Line): boolean {
   return answeredAt > oldest
 }
 
+/** Its last POST was answered. That is no proof: all of a host's webhooks may have begun to hang at once. */
+function isTrusted(line: Line): boolean {
+  const { room, webhook, answeredAt } = line
+  const hasAnswered = answeredAt > Number.NEGATIVE_INFINITY && webhook.breaker.failingSince === undefined
+  return hasAnswered && !room.unheard.has(line) && room.trusted.size < room.limits.trusted
+}
+
 /** Whether the room lets a webhook begin a POST: one in doubt, or any other. */
 export function hostAllows(line: Line, isDoubtful: boolean, now: number): boolean {
   const { room } = line
-  if (isDoubtful) return room.doubtful < room.limits.doubtful
-  return !isFull(room) || isProven(line) || room.trials.allows(now)
+  if (isDoubtful) return room.doubtful < room.limits.doubtful || room.retrials.allows(now)
+  return !isFull(room) || isProven(line) || isTrusted(line) || room.trials.allows(now)
 }
 
 /** The line waits for room at its host. */
@@ -78,7 +94,7 @@ export function block(line: Line): void {
 
 /** Full for a second of webhooks that say nothing, and this one is not known to answer. */
 export function isHeldByHost(line: Line, now: number): boolean {
-  if (!isFull(line.room) || isProven(line)) return false
+  if (!isFull(line.room) || isProven(line) || isTrusted(line)) return false
   const [oldest = now] = line.room.unheard.values()
   return now - oldest > SILENT_MS
 }
@@ -87,34 +103,46 @@ export function isHeldByHost(line: Line, now: number): boolean {
 export function enter(line: Line, isDoubtful: boolean, now: number): void {
   const { room } = line
   if (isDoubtful) {
+    if (room.doubtful >= room.limits.doubtful) room.retrials.begun()
     room.doubtful += 1
     return
   }
-  if (isFull(room) && !isProven(line)) room.trials.begun()
+  if (isFull(room) && !isProven(line)) {
+    if (isTrusted(line)) room.trusted.add(line)
+    else room.trials.begun()
+  }
   if (!room.unheard.has(line)) room.unheard.set(line, now)
-  room.peak = Math.max(room.peak, room.unheard.size)
+  room.peak = Math.max(room.peak, untested(room))
 }
 
-/** One of its POSTs has ended. @param stillUnderWay others of the same webhook. */
-export function hearInRoom(line: Line, by: { timedOut: boolean; stillUnderWay: boolean }, now: number): void {
+/** `stillUnderWay`: other POSTs of the same webhook are. */
+type Heard = { ended: Ended; stillUnderWay: boolean }
+
+/** One of its POSTs has ended. */
+export function hearInRoom(line: Line, { ended, stillUnderWay }: Heard, now: number): void {
   const { room } = line
   if (!room.unheard.has(line)) return
-  if (by.timedOut) room.cap = Math.max(room.limits.least, room.cap * SHRINKS_TO)
+  if (ended === 'timed_out') room.cap = Math.max(room.limits.least, room.cap * SHRINKS_TO)
   else if (isFull(room)) room.cap = Math.min(room.cap + 1, room.limits.most)
-  room.unheard.delete(line)
-  if (by.stillUnderWay) room.unheard.set(line, now)
+  forget(line)
+  if (stillUnderWay) room.unheard.set(line, now)
 }
 
 /** The connection of one of its POSTs is free. @param isIdle none of its POSTs is under way any more. */
 export function leave(line: Line, { isDoubtful, isIdle }: { isDoubtful: boolean; isIdle: boolean }): void {
   if (isDoubtful) line.room.doubtful -= 1
-  if (isIdle) line.room.unheard.delete(line)
+  if (isIdle) forget(line)
+}
+
+function forget(line: Line): void {
+  line.room.unheard.delete(line)
+  line.room.trusted.delete(line)
 }
 
 /** Once in a while: what was not used is not kept. */
 export function turnRoom(room: HostRoom, now: number): void {
   if (now - room.whileFrom < WHILE_MS) return
   room.cap = Math.max(room.limits.least, Math.min(room.cap, room.peak * 2))
-  room.peak = room.unheard.size
+  room.peak = untested(room)
   room.whileFrom = now
 }

@@ -17,8 +17,8 @@ export type Job = {
   drop(): void
 }
 
-/** A job in its line, since when on the lane's own clock. */
-export type Waiting = { job: Job; since: number }
+/** A job in its line, since when on the lane's own clock. `isProbe`: it goes though the breaker is open. */
+export type Waiting = { job: Job; since: number; isProbe: boolean }
 
 /**
  * What a job tells of its POST. `connected`: a new connection was made for it. `heard`: at most once, when it is known how it ended;

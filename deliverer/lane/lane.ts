@@ -174,7 +174,6 @@ export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions
     const known = standing(line)
     const job = room.take(line)
     if (!job?.wanted()) {
-      line.probing = false
       job?.drop()
       return
     }
@@ -188,10 +187,11 @@ export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions
         const endedAt = now()
         if (ended === 'answered') answers.add(endedAt)
         heard(line, { ended, begunAt: at, most }, endedAt)
-        hearInRoom(line, { timedOut: ended === 'timed_out', stillUnderWay: line.inFlight > 1 }, endedAt)
+        hearInRoom(line, { ended, stillUnderWay: line.inFlight > 1 }, endedAt)
         webhooks.heard(line.webhook, ended, { sent, now: endedAt })
       },
       done() {
+        if (slot.free) return
         const endedAt = now()
         slots.release(slot)
         line.inFlight -= 1
@@ -217,11 +217,10 @@ export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions
       const admitted = admit(line, at)
       if (typeof admitted === 'object') return admitted
       if (admitted === 'probe') {
-        line.probing = true
         const probed = line.webhook.host.breaker.open ? line.webhook.host : line.webhook
         probed.breaker = afterProbe(probed.breaker, at)
       }
-      room.put(line, { job, since: age })
+      room.put(line, { job, since: age, isProbe: admitted === 'probe' })
       came(line, most, at)
       turns.add(line, at)
       pump()
@@ -238,9 +237,9 @@ export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions
     tidy() {
       for (const line of room.lines())
         for (let left = line.queue.length(); left > 0; left--) {
-          const since = line.queue.first()?.since ?? age
+          const first = line.queue.first()
           const job = room.take(line)
-          if (job?.wanted()) room.put(line, { job, since })
+          if (first && job?.wanted()) room.put(line, first)
           else job?.drop()
         }
     },

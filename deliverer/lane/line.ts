@@ -26,8 +26,6 @@ export type Line = {
   perSecond: number
   whileFrom: number
   readonly bornAt: number
-  /** What waits first is a probe: it goes though the breaker is open. */
-  probing: boolean
   /** In which of the lane's lists of lines that may begin it stands. */
   listed: Standing | undefined
 }
@@ -56,10 +54,10 @@ export const createLine = (webhook: WebhookState, room: HostRoom, now: number): 
   perSecond: 0,
   whileFrom: now,
   bornAt: now,
-  probing: false,
   listed: undefined,
 })
 
+const isProbing = ({ queue }: Line) => queue.first()?.isProbe === true
 const isSlow = ({ webhook }: Line) => webhook.answerMs > SLOW_MS
 
 /** Nothing has been heard of its POSTs for a second, or, of a slow endpoint's, for a second more than its answers take. */
@@ -93,22 +91,22 @@ export const mayBegin = (line: Line, now: number) => line.queue.length() > 0 && 
 export type WaitsFor = 'answer' | 'cap' | 'host' | 'slot'
 
 export function waitsFor(line: Line, now: number): WaitsFor {
-  if (line.probing) return 'slot'
+  if (isProbing(line)) return 'slot'
   if (isSilent(line, now)) return 'answer'
   if (line.inFlight >= Math.floor(line.cap)) return 'cap'
   return hostAllows(line, standing(line) === 'doubtful', now) ? 'slot' : 'host'
 }
 
 /**
- * What a webhook is known for. `doubtful`: its last POST failed, its host cannot be reached, or it gets a probe; `slow`: it answers, but its POSTs would be
- * late (slots.ts) or nearly.
+ * What a webhook is known for. `doubtful`: its last POST failed, its host cannot be reached, or it gets a probe; `slow`: it
+ * answers, but its POSTs would be late (slots.ts) or nearly.
  */
 export type Standing = 'prompt' | 'slow' | 'doubtful'
 
 export function standing(line: Line): Standing {
   const { webhook } = line
   const failingSince = webhook.breaker.failingSince ?? webhook.host.breaker.failingSince
-  if (line.probing || failingSince !== undefined) return 'doubtful'
+  if (isProbing(line) || failingSince !== undefined) return 'doubtful'
   return isSlow(line) ? 'slow' : 'prompt'
 }
 
@@ -147,7 +145,6 @@ export function came(line: Line, most: number, now: number): void {
 }
 
 export function begun(line: Line, now: number): void {
-  line.probing = false
   if (line.inFlight === 0) line.heardAt = now
   line.inFlight += 1
   line.peak = Math.max(line.peak, line.inFlight)

@@ -1,78 +1,91 @@
-import type { Client } from 'undici'
+/** What `createConnections` keeps: anything that can be closed. */
+export type Closable = { destroy(): unknown }
 
-export type Connections = {
-  /** One that nobody uses, to a URL's origin, kept from before or new. `owner`: destination and origin; it is no other's. */
-  take(owner: string, origin: string): Client
-  /** It may be used again. */
-  release(owner: string, client: Client): void
-  /** It may not, whether it is broken or has to be cut off. */
-  drop(client: Client): void
-  /** Closes what nothing has used for long. */
+export type Connections<C extends Closable> = {
+  /** A connection to an origin that nobody uses now. `owner`: only POSTs of the same webhook may go over it. */
+  take(owner: string, origin: string): C
+  /** The connection may be used again. */
+  release(owner: string, connection: C): void
+  /** The connection is broken, or has to be cut off. */
+  drop(connection: C): void
+  /** Closes what has been idle for long. */
   tidy(now: number): void
   close(): Promise<void>
 }
 
-type Idle = { client: Client; since: number }
+type Idle<C> = { owner: string; connection: C; since: number }
 
-/** The client closes an unused connection by itself, at the latest after this time; what is let go of here is memory. */
+/** The client closes an idle connection after this time at the latest; `tidy` frees its memory. */
 export const IDLE_MS = 10_000
-/** Of all origins together: the slots bound what is in use, not what is kept. */
+/** Of all owners together: the lane's slots bound how many are in use, not how many are idle. */
 const MAX_IDLE = 2_048
 
 /**
- * Connections by destination and origin, one POST at a time on each, the last used one first. Slots bound how many are in use; a pool of the
- * client would look through all of an origin's at each POST, and queue by itself what a slot was given for.
+ * Kept connections by owner, one POST at a time on each. The one that was used last is taken first. When too many are idle, the one
+ * that has been idle for longest is closed, whoever owns it. (A pool of the client would search all connections of an origin at
+ * each POST, and have a queue of its own.)
  */
-export function createConnections(open: (origin: string) => Client, now: () => number): Connections {
-  const idle = new Map<string, Idle[]>()
-  const all = new Set<Client>()
-  let count = 0
+export function createConnections<C extends Closable>(
+  open: (origin: string) => C,
+  now: () => number,
+): Connections<C> {
+  /** All idle ones, and those of each owner; in both the one that has been idle for longest is first. */
+  const idle = new Set<Idle<C>>()
+  const byOwner = new Map<string, Idle<C>[]>()
+  const all = new Set<C>()
 
-  function forget(client: Client): void {
-    all.delete(client)
-    void client.destroy()
+  function close(connection: C): void {
+    all.delete(connection)
+    void connection.destroy()
   }
 
-  /** The client counts what it has while it tells how a request ended: not in that turn. */
-  function drop(client: Client): void {
-    setImmediate(forget, client)
+  /** Closes it in a later turn: the client still works on it while it reports the end of a request. */
+  function drop(connection: C): void {
+    setImmediate(close, connection)
+  }
+
+  /** @param oldest of all that are idle, and so of its owner's. */
+  function evict(oldest: Idle<C>): void {
+    idle.delete(oldest)
+    const others = byOwner.get(oldest.owner)
+    others?.shift()
+    if (others?.length === 0) byOwner.delete(oldest.owner)
+    drop(oldest.connection)
   }
 
   return {
     take(owner, origin) {
-      const kept = idle.get(owner)?.pop()
-      if (kept) {
-        count -= 1
-        return kept.client
+      const last = byOwner.get(owner)?.pop()
+      if (last) {
+        idle.delete(last)
+        return last.connection
       }
-      const client = open(origin)
-      all.add(client)
-      return client
+      const connection = open(origin)
+      all.add(connection)
+      return connection
     },
-    release(owner, client) {
-      if (count >= MAX_IDLE) {
-        drop(client)
-        return
+    release(owner, connection) {
+      if (idle.size >= MAX_IDLE) {
+        const [oldest] = idle
+        if (oldest) evict(oldest)
       }
-      count += 1
-      const kept = { client, since: now() }
-      const others = idle.get(owner)
-      if (others) others.push(kept)
-      else idle.set(owner, [kept])
+      const one = { owner, connection, since: now() }
+      idle.add(one)
+      const others = byOwner.get(owner)
+      if (others) others.push(one)
+      else byOwner.set(owner, [one])
     },
     drop,
     tidy(at) {
-      for (const [owner, kept] of idle) {
-        const fresh = kept.filter(({ since }) => at - since <= IDLE_MS)
-        for (const { client, since } of kept) if (at - since > IDLE_MS) forget(client)
-        count -= kept.length - fresh.length
-        if (fresh.length > 0) idle.set(owner, fresh)
-        else idle.delete(owner)
+      for (const oldest of idle) {
+        if (at - oldest.since <= IDLE_MS) return
+        evict(oldest)
       }
     },
     async close() {
       idle.clear()
-      await Promise.all([...all].map((client) => client.destroy()))
+      byOwner.clear()
+      await Promise.all([...all].map((connection) => connection.destroy()))
     },
   }
 }

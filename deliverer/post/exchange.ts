@@ -9,9 +9,9 @@ const READ_MS = 1_000
 
 /** Who is told of a POST: `heard` once, then `ended` once. */
 export type Listener = {
-  /** A new connection was made for it, and the request goes out. */
+  /** A new connection was made for it. */
   connected?(): void
-  /** By the response's headers, a failure, or the time limit, whichever came first. `sent`: the request had gone out. */
+  /** By the status of the response, a failure, or the time limit. `durationMs`: until then. `sent`: the request had gone out. */
   heard(outcome: Outcome, durationMs: number, sent: boolean): void
   /** Nothing more comes. `response`: head of its body, at most 1,024 bytes in whole characters; null when it had none. */
   ended(response: string | null): void
@@ -22,8 +22,6 @@ type Options = {
   limitMs: number
   classify: (head: ResponseHead) => Outcome
   listener: Listener
-  /** Whether its connection is yet to be made. */
-  isNew: boolean
   /** The connection is free (`reusable`), or has to be cut off. */
   release: (reusable: boolean) => void
 }
@@ -31,6 +29,9 @@ type Options = {
 /** Where it is cut may be in the middle of a character: what is there of that is left out. */
 const textOf = (body: Buffer, isWhole: boolean) =>
   isWhole ? body.toString('utf8') : new StringDecoder('utf8').write(body.subarray(0, KEPT_BYTES))
+
+/** More was read than an exchange may take. */
+const OVERFLOW = 'UND_ERR_HEADERS_OVERFLOW'
 
 const awaitBody = (exchange: Exchange) => exchange.awaitBody()
 
@@ -46,29 +47,36 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] | undefined
   #bytes = 0
   #sent = false
+  /** What the status says, and when it came. */
+  #answer: { outcome: Outcome; durationMs: number } | undefined
+  #isTold = false
   #isWhole = false
   #awaited = false
 
   constructor(options: Options) {
     this.#options = options
-    this.#timer = setTimeout(() => this.fail('timeout'), options.limitMs)
+    this.#timer = setTimeout(() => this.#end({ failed: 'timeout', reusable: false }), options.limitMs)
   }
 
-  /** It ends here, whatever the other side does. @param code see `classifyError`. */
-  fail(code: string): void {
-    this.#end({ failed: code, reusable: false })
+  /** A new connection was made for it. */
+  connected(): void {
+    this.#options.listener.connected?.()
+  }
+
+  /** The receiver has sent more than an exchange may take. */
+  overflow(): void {
+    this.#end({ failed: OVERFLOW, reusable: false })
   }
 
   onRequestStart(): void {
     this.#sent = true
-    if (this.#options.isNew) this.#options.listener.connected?.()
   }
 
   onResponseStart(_: unknown, status: number, headers: ResponseHead['headers']): void {
     // 1xx comes before a response
     if (status < 200 || this.#state !== 'waiting') return
     this.#state = 'answered'
-    this.#options.listener.heard(this.#options.classify({ status, headers }), this.#durationMs(), this.#sent)
+    this.#answer = { outcome: this.#options.classify({ status, headers }), durationMs: this.#durationMs() }
     // most responses end in this very turn
     setImmediate(awaitBody, this)
   }
@@ -86,7 +94,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#timer = setTimeout(() => this.#end({ reusable: false }), Math.max(0, left))
   }
 
+  /** The status counts from here on: what is endless before the body begins is no response (`overflow`). */
   onResponseData(_: unknown, chunk: Buffer): void {
+    this.#tell()
     if (this.#bytes < KEPT_BYTES) {
       this.#chunks ??= []
       this.#chunks.push(chunk)
@@ -98,6 +108,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** The connection is free in a later turn: what follows in the same read must close it, and not answer the next POST. */
   onResponseEnd(): void {
     this.#isWhole = true
+    this.#tell()
     if (this.#awaited) setImmediate(awaitBody, this)
   }
 
@@ -109,15 +120,24 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return Math.round(performance.now() - this.#startedAt)
   }
 
+  #tell(failed = 'connection_closed'): void {
+    if (this.#isTold) return
+    this.#isTold = true
+    const answer = failed === OVERFLOW ? undefined : this.#answer
+    const { outcome, durationMs } = answer ?? {
+      outcome: classifyError(failed),
+      durationMs: this.#durationMs(),
+    }
+    this.#options.listener.heard(outcome, durationMs, this.#sent)
+  }
+
   #end({ failed, reusable }: { failed?: string; reusable: boolean }): void {
     if (this.#state === 'ended') return
     clearTimeout(this.#timer)
-    const wasWaiting = this.#state === 'waiting'
     this.#state = 'ended'
     const { listener, release } = this.#options
     release(reusable)
-    if (wasWaiting)
-      listener.heard(classifyError(failed ?? 'connection_closed'), this.#durationMs(), this.#sent)
+    this.#tell(failed)
     const isWhole = reusable && this.#bytes <= KEPT_BYTES
     listener.ended(this.#chunks ? textOf(Buffer.concat(this.#chunks), isWhole) : null)
   }

@@ -1,7 +1,7 @@
 import type { LookupFunction, Socket } from 'node:net'
 import { createSecureContext } from 'node:tls'
 import { LRUCache } from 'lru-cache'
-import { buildConnector, Client } from 'undici'
+import { buildConnector, Client, type Dispatcher } from 'undici'
 import { classifyError, classifyResponse, codeOf } from '../classify.ts'
 import type { Request } from '../request.ts'
 import { createConnections, IDLE_MS } from './connections.ts'
@@ -36,25 +36,61 @@ const TIDY_MS = 5_000
 const MAX_WIRE_BYTES = 64 * 1024
 const now = () => performance.now()
 
-/** What was read for the exchange under way, and what to do when that is too much. */
-type Wire = { bytes: number; overflow: () => void }
+/** One connection, and the exchange that it is used for now. The client connects at the first POST. */
+class Connection {
+  readonly #client: Client
+  #exchange: Exchange | undefined
+  /** Read from the socket for this exchange. */
+  #bytes = 0
 
-/**
- * Parses at most MAX_WIRE_BYTES of an exchange, then cuts the connection. A head within them has been heard and stays the outcome;
- * without one the POST fails.
- */
-function bound(socket: Socket, wire: Wire): void {
-  const read = socket.read.bind(socket)
-  socket.read = (size?: number) => {
-    if (wire.bytes >= MAX_WIRE_BYTES) {
-      wire.overflow()
+  constructor(origin: string, connect: buildConnector.connector) {
+    this.#client = new Client(origin, {
+      connect: (options, callback) =>
+        connect(options, (...result) => {
+          if (result[1]) this.#connected(result[1])
+          callback(...result)
+        }),
+      pipelining: 1,
+      // a receiver may offer to keep connections for very long
+      keepAliveMaxTimeout: IDLE_MS,
+      maxHeaderSize: 16 * 1024,
+      // the exchange has limits of its own
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
+  }
+
+  dispatch(request: Dispatcher.DispatchOptions, exchange: Exchange): void {
+    this.#exchange = exchange
+    this.#bytes = 0
+    this.#client.dispatch(request, exchange)
+  }
+
+  /** Lets go of the exchange, and with it of the event. */
+  free(): void {
+    this.#exchange = undefined
+  }
+
+  destroy(): Promise<void> {
+    return this.#client.destroy()
+  }
+
+  #connected(socket: Socket): void {
+    this.#exchange?.connected()
+    const read = socket.read.bind(socket)
+    socket.read = (size?: number) => {
+      if (this.#bytes < MAX_WIRE_BYTES) return this.#bounded(read(size))
+      this.#exchange?.overflow()
       socket.destroy()
       return null
     }
-    const chunk: Buffer | null = read(size)
+  }
+
+  /** No more of an exchange is parsed. */
+  #bounded(chunk: Buffer | null): Buffer | null {
     if (!chunk) return null
-    const left = MAX_WIRE_BYTES - wire.bytes
-    wire.bytes += chunk.length
+    const left = MAX_WIRE_BYTES - this.#bytes
+    this.#bytes += chunk.length
     return chunk.length > left ? chunk.subarray(0, left) : chunk
   }
 }
@@ -71,28 +107,8 @@ export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
     secureContext: createSecureContext(ca && { ca }),
     maxCachedSessions: 1_000,
   })
-  const wires = new WeakMap<Client, Wire>()
-  const open = (origin: string) => {
-    const wire: Wire = { bytes: 0, overflow: () => undefined }
-    const client = new Client(origin, {
-      connect: (options, callback) =>
-        connect(options, (...result) => {
-          if (result[1]) bound(result[1], wire)
-          callback(...result)
-        }),
-      pipelining: 1,
-      // a receiver may offer to keep connections for very long
-      keepAliveMaxTimeout: IDLE_MS,
-      maxHeaderSize: 16 * 1024,
-      // the exchange has limits of its own
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    })
-    wires.set(client, wire)
-    return client
-  }
   const places = new LRUCache<string, Place>({ max: MAX_PLACES })
-  const connections = createConnections(open, now)
+  const connections = createConnections((origin) => new Connection(origin, connect), now)
   const tidy = setInterval(() => connections.tidy(now()), TIDY_MS).unref()
 
   /** What is refused is vetted each time. @throws ForbiddenAddress, or when it is no URL. */
@@ -106,26 +122,19 @@ export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
     return place
   }
 
-  function begin(
-    { origin, path }: Place,
-    { destinationId, headers, body, retryOn }: Request,
-    listener: Listener,
-  ): void {
-    const owner = `${destinationId} ${origin}`
-    const client = connections.take(owner, origin)
+  function begin({ origin, path }: Place, { webhook, headers, body, retryOn }: Request, listener: Listener) {
+    const connection = connections.take(webhook, origin)
     const exchange = new Exchange({
       limitMs,
       listener,
-      isNew: !client.stats.connected,
       classify: (head) => classifyResponse(head, { retryOn, now: Date.now() }),
-      release: (reusable) => (reusable ? connections.release(owner, client) : connections.drop(client)),
+      release(reusable) {
+        connection.free()
+        if (reusable) connections.release(webhook, connection)
+        else connections.drop(connection)
+      },
     })
-    const wire = wires.get(client)
-    if (wire) {
-      wire.bytes = 0
-      wire.overflow = () => exchange.fail('UND_ERR_HEADERS_OVERFLOW')
-    }
-    client.dispatch({ path, method: 'POST', headers, body }, exchange)
+    connection.dispatch({ path, method: 'POST', headers, body }, exchange)
   }
 
   return {

@@ -6,7 +6,8 @@ import { afterPost, type Breaker, type Ended, HEALTHY } from './breaker.ts'
  * What the webhooks of one URL origin share: whether it can be reached at all. Only failures before a request was sent count
  * here: name look-up, connect and TLS.
  */
-export type HostState = { readonly origin: string; breaker: Breaker; usedAt: number }
+/** `webhooks`: how many are remembered; with the last one the host is forgotten. */
+export type HostState = { readonly origin: string; breaker: Breaker; webhooks: number }
 
 /** One URL of one destination: the unit of isolation. All lanes of this process share it (docs/decisions/009). */
 export type WebhookState = {
@@ -44,19 +45,25 @@ export type Webhooks = {
 /** What is forgotten is taken for healthy when it is named again; that costs a webhook in trouble some POSTs. */
 export const KEPT_MS = 15 * 60_000
 const FORGETS_EVERY_MS = 60_000
-/** Webhooks and hosts that are remembered at once, some 500 bytes each; those that were used longest ago give way. */
+/** Webhooks that are remembered at once, some 500 bytes each, and as much for a host; those that were used longest ago give way. */
 const MOST = 100_000
 
 export function createWebhooks(): Webhooks {
-  const webhooks = new LRUCache<string, WebhookState>({ max: MOST })
-  const hosts = new LRUCache<string, HostState>({ max: MOST })
+  const hosts = new Map<string, HostState>()
+  const webhooks = new LRUCache<string, WebhookState>({
+    max: MOST,
+    dispose({ host }) {
+      host.webhooks -= 1
+      if (host.webhooks === 0) hosts.delete(host.origin)
+    },
+  })
   const listeners: ((change: BreakerChange) => void)[] = []
   let forgotAt = 0
 
-  function hostOf(origin: string, now: number): HostState {
+  function hostOf(origin: string): HostState {
     const known = hosts.get(origin)
     if (known) return known
-    const made: HostState = { origin, breaker: HEALTHY, usedAt: now }
+    const made: HostState = { origin, breaker: HEALTHY, webhooks: 0 }
     hosts.set(origin, made)
     return made
   }
@@ -65,11 +72,10 @@ export function createWebhooks(): Webhooks {
     const known = webhooks.get(key)
     if (known) {
       known.usedAt = now
-      known.host.usedAt = now
       return known
     }
-    const host = hostOf(origin, now)
-    host.usedAt = now
+    const host = hostOf(origin)
+    host.webhooks += 1
     const made: WebhookState = { key, host, breaker: HEALTHY, answerMs: 0, behind: 0, usedAt: now }
     webhooks.set(key, made)
     return made
@@ -98,7 +104,6 @@ export function createWebhooks(): Webhooks {
       if (now - forgotAt < FORGETS_EVERY_MS) return
       forgotAt = now
       for (const [key, { usedAt }] of webhooks) if (now - usedAt > KEPT_MS) webhooks.delete(key)
-      for (const [origin, { usedAt }] of hosts) if (now - usedAt > KEPT_MS) hosts.delete(origin)
     },
     count: () => ({ webhooks: countOpen(webhooks.values()), hosts: countOpen(hosts.values()) }),
   }

@@ -4,6 +4,7 @@ import type { Job, Refusal } from '../../deliverer/lane/job.ts'
 import type { Lane, Pressure } from '../../deliverer/lane/lane.ts'
 import type { Listener } from '../../deliverer/post/exchange.ts'
 import { deliverer } from '../../deliverer/run.ts'
+import type { Result } from '../../deliverer/settle.ts'
 import type { Ended } from '../../deliverer/webhook/breaker.ts'
 import { createWebhooks } from '../../deliverer/webhook/webhooks.ts'
 import type { OutRecord } from '../../kafka/produce.ts'
@@ -34,6 +35,7 @@ function aWorld(first = both) {
   const written: OutRecord[] = []
   const logged: string[] = []
   const fates: string[] = []
+  const results: Result[] = []
   const faults: string[] = []
   let lookUps = 0
   const lane: Lane = {
@@ -78,7 +80,7 @@ function aWorld(first = both) {
     ladder: { ladder: [{ name: '5s', delayMs: 5_000 }], windowMs: 60_000 },
     log: { error: () => undefined } as never,
     onPosted: (_, { outcome }) => void logged.push('code' in outcome ? outcome.code : outcome.outcome),
-    onSettled: () => undefined,
+    onSettled: (result) => void results.push(result),
     onFatal: (error) => void faults.push(error.message),
   })(lane)
   const record: Taken<Delivery> = {
@@ -132,6 +134,7 @@ function aWorld(first = both) {
     written: () =>
       written.map(({ topic, value }) => [topic, JSON.parse(String(value))] as [string, Delivery]),
     logged,
+    results,
     heard,
     faults,
     lookUps: () => lookUps,
@@ -231,6 +234,28 @@ describe('a round', () => {
       firstAttemptAt: Date.now() - 60_000,
     })
     expect([await world.fates(1), world.written()]).toEqual(['settled', []])
+    expect(world.results).toMatchObject([{ kind: 'done', missed: [{ url: `${two}/` }] }])
+  })
+
+  test.each([undefined, { ...both, enabled: false }])(
+    'of what another URL has already is over, not cancelled, when the destination is gone or switched off',
+    async (changed) => {
+      const world = aWorld()
+      world.change(changed)
+      world.take({ delivered: true, refusedUrls: [`${one}/`] })
+      expect([await world.fates(1), world.written()]).toEqual(['settled', []])
+      expect(world.results).toEqual([{ kind: 'done' }])
+    },
+  )
+
+  test('posts later to the other of two webhooks with one URL when the first has succeeded', async () => {
+    const world = aWorld(
+      aDestination({ webhooks: ['a', 'b'].map((of) => ({ url: `${one}/`, headers: { of } })) }),
+    )
+    const rest = { delivered: true, refusedUrls: [`${one}/`], refusedIndexes: [0] }
+    world.take(rest)
+    world.begin()
+    expect(world.headers('of')).toEqual(['b'])
   })
 
   test('without success goes to a rung when all have ended, and settles when that is written', async () => {

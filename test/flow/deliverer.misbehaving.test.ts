@@ -9,7 +9,7 @@ const LIMIT_MS = 400
 // long, so that no busy machine makes a time-out of another outcome
 const poster = (limitMs = 10_000) => aPoster({ limitMs, allow: ['127.0.0.0/8'] })
 const to = (url: string, more: Partial<Request> = {}): Request => ({
-  destinationId: 'd',
+  webhook: 'd',
   urlIndex: 0,
   url,
   headers: {},
@@ -82,6 +82,22 @@ describe('a body', () => {
     expect([outcome, await response]).toEqual([delivered(), 'x'.repeat(1_024)])
     await letGo()
     // long before the limit
+    expect(performance.now() - startedAt).toBeLessThan(5_000)
+  })
+
+  test.each([
+    ['chunk extensions', '1;a=', 'x'.repeat(16_000)],
+    ['a chunk length', '', '0'.repeat(16_000)],
+    ['trailers', '0\r\n', 'X-Again: and again\r\n'.repeat(800)],
+  ])('that never begins, for endless %s, is a protocol error and is cut off', async (_, begin, more) => {
+    const { url, letGo } = await watched((socket) => {
+      socket.write(CHUNKED + begin)
+      keepWriting(socket, more, 0)
+    })
+    const startedAt = performance.now()
+    const { outcome, response } = await poster().post(to(url))
+    expect([outcome, await response]).toEqual([retry('protocol_error'), null])
+    await letGo()
     expect(performance.now() - startedAt).toBeLessThan(5_000)
   })
 
@@ -230,20 +246,25 @@ describe('a kept connection', () => {
     ).toEqual(three200)
   })
 
-  test('never answers the next POST with a second response, not even when that POST begins at once', async () => {
-    const url = await raw((socket) => socket.on('data', () => socket.write(OK + SECOND)))
-    expect(await poster().chain(to(url), 6)).toEqual(Array(6).fill(delivered()))
+  test('never answers the next POST with a second response that is still unread when that POST begins', async () => {
+    let last: Socket | undefined
+    const url = await raw((socket) => {
+      last = socket
+      socket.on('data', () => socket.write(OK))
+    })
+    const outcomes = await poster().chain(to(url), 6, () => last?.write(SECOND))
+    expect(outcomes).toEqual(Array(6).fill(delivered()))
   })
 
-  test('is used again by the POSTs of its destination, and by no other one to the same host', async () => {
+  test('is used again by the POSTs of its webhook, and by no other one to the same host', async () => {
     let connections = 0
     const url = await raw((socket) => {
       connections += 1
       socket.on('data', () => socket.write(OK))
     })
     const client = poster()
-    for (const destinationId of ['crm', 'erp', 'crm', 'erp']) {
-      const { outcome, response } = await client.post(to(url, { destinationId }))
+    for (const webhook of ['crm', 'erp', 'crm', 'erp']) {
+      const { outcome, response } = await client.post(to(url, { webhook }))
       expect([outcome, await response]).toEqual([delivered(), 'ok'])
     }
     expect(connections).toBe(2)

@@ -14,7 +14,7 @@ const poster = ({ limitMs = 30_000, allow = ['127.0.0.0/8', '::1/128'] } = {}) =
 const CLOSING = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok'
 const ENDLESS = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4e20\r\n${'x'.repeat(20_000)}`
 const to = (url: string) => ({
-  destinationId: 'crm',
+  webhook: 'crm',
   urlIndex: 0,
   url,
   headers: { 'X-A': 'b' },

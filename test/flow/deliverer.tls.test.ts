@@ -8,7 +8,7 @@ const LIMIT_MS = 400
 // long, so that no busy machine makes a time-out of another outcome
 const post = (url: string, ca?: string[], limitMs = 30_000) =>
   aPoster({ limitMs, allow: ['127.0.0.0/8'], ca }).post({
-    destinationId: 'crm',
+    webhook: 'crm',
     urlIndex: 0,
     url,
     headers: {},
@@ -63,7 +63,7 @@ describe.skipIf(!hasOpenssl)('a certificate', () => {
     const outcomes = []
     for (const { url } of [first, second, first])
       outcomes.push(
-        (await poster.post({ destinationId: 'crm', urlIndex: 0, url, headers: {}, body: '{}', retryOn: [] }))
+        (await poster.post({ webhook: 'crm', urlIndex: 0, url, headers: {}, body: '{}', retryOn: [] }))
           .outcome,
       )
     const delivered = { outcome: 'delivered', status: 200 }

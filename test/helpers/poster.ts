@@ -39,14 +39,21 @@ export function aPoster({
         }),
       )
     },
-    /** Posts so often, each as soon as the one before has ended, in the same turn. @returns what came of each. */
-    chain(request: Request, times: number): Promise<Outcome[]> {
+    /**
+     * Posts so often, each as soon as the one before has ended, in the same turn.
+     * @param between before the next one. @returns what came of each.
+     */
+    chain(request: Request, times: number, between?: () => void): Promise<Outcome[]> {
       const outcomes: Outcome[] = []
       return new Promise((resolve) => {
         const next = () =>
           poster.post(request, {
             heard: (outcome) => void outcomes.push(outcome),
-            ended: () => (outcomes.length === times ? resolve(outcomes) : next()),
+            ended() {
+              if (outcomes.length === times) return resolve(outcomes)
+              between?.()
+              next()
+            },
           })
         next()
       })

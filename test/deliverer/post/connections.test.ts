@@ -1,21 +1,21 @@
-import type { Client } from 'undici'
 import { describe, expect, test } from 'vitest'
-import { createConnections } from '../../../deliverer/post/connections.ts'
+import { type Closable, createConnections } from '../../../deliverer/post/connections.ts'
 
 const MAX_IDLE = 2_048
 const [here, there] = ['https://here.example', 'https://there.example']
+
+const laterTurn = () => new Promise(setImmediate)
 
 /** Connections of which a test sees the order in which they were opened (`here#0`) and closed. */
 function aWorld() {
   let now = 0
   let opened = 0
   const closed: string[] = []
-  const names = new Map<Client, string>()
-  const connections = createConnections(
+  const names = new Map<Closable, string>()
+  const connections = createConnections<Closable>(
     (origin) => {
       const name = `${new URL(origin).hostname.split('.')[0]}#${opened++}`
-      // of a client's many methods nothing but this one is used
-      const client = { destroy: async () => void closed.push(name) } as unknown as Client
+      const client = { destroy: async () => void closed.push(name) }
       names.set(client, name)
       return client
     },
@@ -29,18 +29,20 @@ function aWorld() {
     names: (origin: string, count = 1) => take(origin, count).map((client) => names.get(client)),
     /** Takes so many, to be released or dropped. */
     many: take,
-    keep(origin: string, clients: readonly Client[]) {
+    keep(origin: string, clients: readonly Closable[]) {
       for (const client of clients) connections.release(origin, client)
     },
     wait(ms: number) {
       now += ms
     },
-    tidy: () => connections.tidy(now),
+    /** Until what is tidied away is closed. */
+    async tidy() {
+      connections.tidy(now)
+      await laterTurn()
+    },
     closed,
   }
 }
-
-const laterTurn = () => new Promise(setImmediate)
 
 describe('a connection', () => {
   test('that is in use is not taken by another', () => {
@@ -63,7 +65,7 @@ describe('a connection', () => {
     expect(world.names(there, 2)).toEqual(['there#1', 'there#3'])
   })
 
-  test('is taken for its own destination alone, also when another has the same origin', () => {
+  test('is taken for its own webhook alone, also when another has the same origin', () => {
     const world = aWorld()
     const client = world.take(`a ${here}`, here)
     world.release(`a ${here}`, client)
@@ -89,15 +91,17 @@ describe('2,048 idle ones of all origins are kept', () => {
     return world
   }
 
-  test('and no more: what is released beyond is closed, though not in the same turn', async () => {
+  test('and no more: for one that is released beyond, the one that was idle for longest is closed', async () => {
     const world = aFullWorld()
     await laterTurn()
     expect(world.closed).toEqual([])
-    world.keep('https://third.example', world.many('https://third.example'))
+    const third = 'https://third.example'
+    world.keep(third, world.many(third))
     await Promise.resolve()
     expect(world.closed).toEqual([])
     await laterTurn()
-    expect(world.closed).toEqual([`third#${MAX_IDLE}`])
+    expect(world.closed).toEqual(['here#0'])
+    expect(world.names(third)).toEqual([`third#${MAX_IDLE}`])
   })
 
   test('and what is taken of them makes room', async () => {
@@ -110,7 +114,7 @@ describe('2,048 idle ones of all origins are kept', () => {
   test('and what has been idle for long and is closed makes room', async () => {
     const world = aFullWorld()
     world.wait(10_001)
-    world.tidy()
+    await world.tidy()
     expect(world.closed).toHaveLength(MAX_IDLE)
     world.keep(here, world.many(here, MAX_IDLE))
     await laterTurn()
@@ -118,28 +122,28 @@ describe('2,048 idle ones of all origins are kept', () => {
   })
 })
 
-test('what has been idle for over 10 s is closed, the rest is kept', () => {
+test('what has been idle for over 10 s is closed, the rest is kept', async () => {
   const world = aWorld()
   const [first, second, used] = [world.many(here), world.many(here), world.many(there)]
   world.keep(here, first)
   world.wait(1)
   world.keep(here, second)
   world.wait(10_000)
-  world.tidy()
+  await world.tidy()
   expect(world.closed).toEqual(['here#0'])
   world.wait(1)
   world.keep(there, used)
-  world.tidy()
+  await world.tidy()
   expect(world.closed).toEqual(['here#0', 'here#1'])
   expect(world.names(there)).toEqual(['there#2'])
 })
 
-test('what is used now and then is kept: its time counts from its last use', () => {
+test('what is used now and then is kept: its time counts from its last use', async () => {
   const world = aWorld()
   for (let use = 0; use < 3; use++) {
     world.keep(here, world.many(here))
     world.wait(9_000)
-    world.tidy()
+    await world.tidy()
   }
   expect([world.names(here), world.closed]).toEqual([['here#0'], []])
 })
@@ -158,11 +162,11 @@ describe('what is closed is never taken again', () => {
     world.keep(here, world.many(here, MAX_IDLE + 1))
     const taken = world.names(here, MAX_IDLE + 1)
     await laterTurn()
-    expect(world.closed).toEqual([`here#${MAX_IDLE}`])
-    expect(taken).not.toContain(`here#${MAX_IDLE}`)
+    expect(world.closed).toEqual(['here#0'])
+    expect(taken).not.toContain('here#0')
   })
 
-  test('when it was idle for long, whether or not others of its origin are left', () => {
+  test('when it was idle for long, whether or not others of its origin are left', async () => {
     const world = aWorld()
     const [first, second, other] = [world.many(here), world.many(here), world.many(there)]
     world.keep(here, first)
@@ -170,7 +174,7 @@ describe('what is closed is never taken again', () => {
     world.wait(6_000)
     world.keep(here, second)
     world.wait(6_000)
-    world.tidy()
+    await world.tidy()
     expect(world.closed).toEqual(['here#0', 'there#2'])
     expect(world.names(here, 2)).toEqual(['here#1', 'here#3'])
     expect(world.names(there)).toEqual(['there#4'])
@@ -197,7 +201,7 @@ describe('at the end', () => {
 
   test('it is over when the last of them is closed', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
-    const slow = { destroy: () => promise } as unknown as Client
+    const slow = { destroy: () => promise }
     const connections = createConnections(
       () => slow,
       () => 0,

@@ -5,7 +5,6 @@ import { Exchange } from '../../../deliverer/post/exchange.ts'
 async function keptOf(chunks: readonly Buffer[], { whole = true } = {}): Promise<string | null | undefined> {
   let kept: string | null | undefined
   const exchange = new Exchange({
-    isNew: true,
     limitMs: 60_000,
     classify: ({ status }) => ({ outcome: 'delivered', status }),
     listener: {
