@@ -29,12 +29,13 @@ export function defer(delivery: Delivery, waitMs: number, now: number, { ladder,
 /** A POST that was not made for want of room, that we ended ourselves, or for which this machine lacked something. */
 const isOurs = (code: string) => code === 'queue_full' || code === 'aborted' || OURS.has(code)
 
+const NONE: readonly Target[] = []
+
 /** Targets that got no attempt in this round for a reason of ours. @param posted what came of the others, and of these. */
 export function withoutAttempt(targets: readonly Target[], posted: readonly Posted[]): readonly Target[] {
-  const ours = posted.filter(({ outcome }) => 'code' in outcome && isOurs(outcome.code))
-  return ours.length === 0
-    ? []
-    : targets.filter(({ urlIndex }) => ours.some((one) => one.urlIndex === urlIndex))
+  const hasNone = ({ outcome }: Posted) => 'code' in outcome && isOurs(outcome.code)
+  if (!posted.some(hasNone)) return NONE
+  return targets.filter((target) => posted.some((one) => one.urlIndex === target.urlIndex && hasNone(one)))
 }
 
 type Rest = { targets: readonly Target[]; rest: readonly Target[]; waitMs: number; now: number }

@@ -7,8 +7,8 @@ import { createPace, type Pace } from './pace.ts'
  * that a host with a thousand hanging webhooks takes no more of the lane than one webhook may (docs/decisions/009).
  */
 export type HostRoom = {
-  /** Webhooks of which nothing has been heard since their POSTs began, and since when; the longest first. */
-  readonly unheard: Map<Line, number>
+  /** Webhooks with POSTs under way, of which nothing has been heard since `Line.heardAt`; those in doubt left out. */
+  readonly unheard: Set<Line>
   /** Of these, the ones that were let in because they are trusted. */
   readonly trusted: Set<Line>
   /** How many others may be unheard at once: grows and shrinks like the cap of a single webhook. */
@@ -50,7 +50,7 @@ export const createHostRoom = (
   now: number,
   withBlocked = new Set<HostRoom>(),
 ): HostRoom => ({
-  unheard: new Map(),
+  unheard: new Set(),
   trusted: new Set(),
   cap: limits.least,
   peak: 0,
@@ -67,9 +67,12 @@ const untested = ({ unheard, trusted }: HostRoom) => unheard.size - trusted.size
 const isFull = (room: HostRoom) => untested(room) >= Math.floor(room.cap)
 
 /** The host goes on answering this webhook: it has answered since the longest unheard one began. */
-function isProven({ room, answeredAt }: Line): boolean {
-  const [oldest = Number.POSITIVE_INFINITY] = room.unheard.values()
-  return answeredAt > oldest
+const isProven = ({ room, answeredAt }: Line) => answeredAt > unheardSince(room)
+
+function unheardSince({ unheard }: HostRoom): number {
+  let since = Number.POSITIVE_INFINITY
+  for (const { heardAt } of unheard) since = Math.min(since, heardAt)
+  return since
 }
 
 /** Its last POST was answered. That is no proof: all of a host's webhooks may have begun to hang at once. */
@@ -95,12 +98,11 @@ export function block(line: Line): void {
 /** Full for a second of webhooks that say nothing, and this one is not known to answer. */
 export function isHeldByHost(line: Line, now: number): boolean {
   if (!isFull(line.room) || isProven(line) || isTrusted(line)) return false
-  const [oldest = now] = line.room.unheard.values()
-  return now - oldest > SILENT_MS
+  return now - unheardSince(line.room) > SILENT_MS
 }
 
 /** A POST begins. @param isDoubtful whether its webhook is in doubt. */
-export function enter(line: Line, isDoubtful: boolean, now: number): void {
+export function enter(line: Line, isDoubtful: boolean): void {
   const { room } = line
   if (isDoubtful) {
     if (room.doubtful >= room.limits.doubtful) room.retrials.begun()
@@ -111,7 +113,7 @@ export function enter(line: Line, isDoubtful: boolean, now: number): void {
     if (isTrusted(line)) room.trusted.add(line)
     else room.trials.begun()
   }
-  if (!room.unheard.has(line)) room.unheard.set(line, now)
+  room.unheard.add(line)
   room.peak = Math.max(room.peak, untested(room))
 }
 
@@ -119,13 +121,12 @@ export function enter(line: Line, isDoubtful: boolean, now: number): void {
 type Heard = { ended: Ended; stillUnderWay: boolean }
 
 /** One of its POSTs has ended. */
-export function hearInRoom(line: Line, { ended, stillUnderWay }: Heard, now: number): void {
+export function hearInRoom(line: Line, { ended, stillUnderWay }: Heard): void {
   const { room } = line
   if (!room.unheard.has(line)) return
   if (ended === 'timed_out') room.cap = Math.max(room.limits.least, room.cap * SHRINKS_TO)
   else if (isFull(room)) room.cap = Math.min(room.cap + 1, room.limits.most)
-  forget(line)
-  if (stillUnderWay) room.unheard.set(line, now)
+  if (!stillUnderWay) forget(line)
 }
 
 /** The connection of one of its POSTs is free. @param isIdle none of its POSTs is under way any more. */

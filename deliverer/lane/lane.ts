@@ -179,7 +179,7 @@ export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions
     }
     const slot = slots.take(known, at)
     const isDoubtful = known === 'doubtful'
-    enter(line, isDoubtful, at)
+    enter(line, isDoubtful)
     begun(line, at)
     job.begin({
       connected: () => webhooks.connected(line.webhook.host, now()),
@@ -187,7 +187,7 @@ export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions
         const endedAt = now()
         if (ended === 'answered') answers.add(endedAt)
         heard(line, { ended, begunAt: at, most }, endedAt)
-        hearInRoom(line, { ended, stillUnderWay: line.inFlight > 1 }, endedAt)
+        hearInRoom(line, { ended, stillUnderWay: line.inFlight > 1 })
         webhooks.heard(line.webhook, ended, { sent, now: endedAt })
       },
       done() {

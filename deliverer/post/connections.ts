@@ -1,7 +1,7 @@
-/** What `createConnections` keeps: anything that can be closed. */
-export type Closable = { destroy(): unknown }
+/** What `createConnections` keeps. `idleSince`: its own note of when the connection was released. */
+export type Kept = { idleSince: number; destroy(): unknown }
 
-export type Connections<C extends Closable> = {
+export type Connections<C extends Kept> = {
   /** A connection to an origin that nobody uses now. `owner`: only POSTs of the same webhook may go over it. */
   take(owner: string, origin: string): C
   /** The connection may be used again. */
@@ -13,26 +13,26 @@ export type Connections<C extends Closable> = {
   close(): Promise<void>
 }
 
-type Idle<C> = { owner: string; connection: C; since: number }
-
 /** The client closes an idle connection after this time at the latest; `tidy` frees its memory. */
 export const IDLE_MS = 10_000
 /** Of all owners together: the lane's slots bound how many are in use, not how many are idle. */
 const MAX_IDLE = 2_048
+/** How many are closed when there is one too many: finding the oldest takes a look at all of them. */
+const CLOSED_AT_ONCE = MAX_IDLE / 8
 
 /**
- * Kept connections by owner, one POST at a time on each. The one that was used last is taken first. When too many are idle, the one
- * that has been idle for longest is closed, whoever owns it. (A pool of the client would search all connections of an origin at
- * each POST, and have a queue of its own.)
+ * Kept connections by owner, one POST at a time on each. The one that was used last is taken first. When too many are idle, those
+ * that have been idle for longest are closed, whoever owns them. (A pool of the client would search all connections of an
+ * origin at each POST, and have a queue of its own.)
  */
-export function createConnections<C extends Closable>(
+export function createConnections<C extends Kept>(
   open: (origin: string) => C,
   now: () => number,
 ): Connections<C> {
-  /** All idle ones, and those of each owner; in both the one that has been idle for longest is first. */
-  const idle = new Set<Idle<C>>()
-  const byOwner = new Map<string, Idle<C>[]>()
+  /** By owner; the one that has been idle for longest is first. */
+  const idle = new Map<string, C[]>()
   const all = new Set<C>()
+  let count = 0
 
   function close(connection: C): void {
     all.delete(connection)
@@ -44,47 +44,46 @@ export function createConnections<C extends Closable>(
     setImmediate(close, connection)
   }
 
-  /** @param oldest of all that are idle, and so of its owner's. */
-  function evict(oldest: Idle<C>): void {
-    idle.delete(oldest)
-    const others = byOwner.get(oldest.owner)
-    others?.shift()
-    if (others?.length === 0) byOwner.delete(oldest.owner)
-    drop(oldest.connection)
+  function dropIdle(isOld: (since: number) => boolean): void {
+    for (const [owner, kept] of idle) {
+      while (kept[0] && isOld(kept[0].idleSince)) {
+        drop(kept[0])
+        kept.shift()
+        count -= 1
+      }
+      if (kept.length === 0) idle.delete(owner)
+    }
+  }
+
+  function makeRoom(): void {
+    const times = [...idle.values()].flatMap((kept) => kept.map(({ idleSince }) => idleSince))
+    const last = times.sort((one, other) => one - other)[CLOSED_AT_ONCE - 1] ?? 0
+    dropIdle((since) => since <= last)
   }
 
   return {
     take(owner, origin) {
-      const last = byOwner.get(owner)?.pop()
+      const last = idle.get(owner)?.pop()
       if (last) {
-        idle.delete(last)
-        return last.connection
+        count -= 1
+        return last
       }
       const connection = open(origin)
       all.add(connection)
       return connection
     },
     release(owner, connection) {
-      if (idle.size >= MAX_IDLE) {
-        const [oldest] = idle
-        if (oldest) evict(oldest)
-      }
-      const one = { owner, connection, since: now() }
-      idle.add(one)
-      const others = byOwner.get(owner)
-      if (others) others.push(one)
-      else byOwner.set(owner, [one])
+      if (count >= MAX_IDLE) makeRoom()
+      connection.idleSince = now()
+      count += 1
+      const others = idle.get(owner)
+      if (others) others.push(connection)
+      else idle.set(owner, [connection])
     },
     drop,
-    tidy(at) {
-      for (const oldest of idle) {
-        if (at - oldest.since <= IDLE_MS) return
-        evict(oldest)
-      }
-    },
+    tidy: (at) => dropIdle((since) => at - since > IDLE_MS),
     async close() {
       idle.clear()
-      byOwner.clear()
       await Promise.all([...all].map((connection) => connection.destroy()))
     },
   }

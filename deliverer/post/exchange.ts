@@ -47,8 +47,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] | undefined
   #bytes = 0
   #sent = false
-  /** What the status says, and when it came. */
-  #answer: { outcome: Outcome; durationMs: number } | undefined
+  /** What the status says. */
+  #answer: Outcome | undefined
+  #answeredMs = 0
   #isTold = false
   #isWhole = false
   #awaited = false
@@ -76,7 +77,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     // 1xx comes before a response
     if (status < 200 || this.#state !== 'waiting') return
     this.#state = 'answered'
-    this.#answer = { outcome: this.#options.classify({ status, headers }), durationMs: this.#durationMs() }
+    this.#answer = this.#options.classify({ status, headers })
+    this.#answeredMs = this.#durationMs()
     // most responses end in this very turn
     setImmediate(awaitBody, this)
   }
@@ -123,12 +125,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #tell(failed = 'connection_closed'): void {
     if (this.#isTold) return
     this.#isTold = true
-    const answer = failed === OVERFLOW ? undefined : this.#answer
-    const { outcome, durationMs } = answer ?? {
-      outcome: classifyError(failed),
-      durationMs: this.#durationMs(),
-    }
-    this.#options.listener.heard(outcome, durationMs, this.#sent)
+    const { listener } = this.#options
+    if (this.#answer && failed !== OVERFLOW) listener.heard(this.#answer, this.#answeredMs, this.#sent)
+    else listener.heard(classifyError(failed), this.#durationMs(), this.#sent)
   }
 
   #end({ failed, reusable }: { failed?: string; reusable: boolean }): void {
@@ -139,6 +138,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     release(reusable)
     this.#tell(failed)
     const isWhole = reusable && this.#bytes <= KEPT_BYTES
-    listener.ended(this.#chunks ? textOf(Buffer.concat(this.#chunks), isWhole) : null)
+    const [first, ...others] = this.#chunks ?? []
+    const body = first && others.length > 0 ? Buffer.concat([first, ...others]) : first
+    listener.ended(body ? textOf(body, isWhole) : null)
   }
 }

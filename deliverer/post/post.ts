@@ -38,6 +38,7 @@ const now = () => performance.now()
 
 /** One connection, and the exchange that it is used for now. The client connects at the first POST. */
 class Connection {
+  idleSince = 0
   readonly #client: Client
   #exchange: Exchange | undefined
   /** Read from the socket for this exchange. */

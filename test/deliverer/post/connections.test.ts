@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Closable, createConnections } from '../../../deliverer/post/connections.ts'
+import { createConnections, type Kept } from '../../../deliverer/post/connections.ts'
 
 const MAX_IDLE = 2_048
 const [here, there] = ['https://here.example', 'https://there.example']
@@ -11,11 +11,11 @@ function aWorld() {
   let now = 0
   let opened = 0
   const closed: string[] = []
-  const names = new Map<Closable, string>()
-  const connections = createConnections<Closable>(
+  const names = new Map<Kept, string>()
+  const connections = createConnections<Kept>(
     (origin) => {
       const name = `${new URL(origin).hostname.split('.')[0]}#${opened++}`
-      const client = { destroy: async () => void closed.push(name) }
+      const client = { idleSince: 0, destroy: async () => void closed.push(name) }
       names.set(client, name)
       return client
     },
@@ -29,7 +29,7 @@ function aWorld() {
     names: (origin: string, count = 1) => take(origin, count).map((client) => names.get(client)),
     /** Takes so many, to be released or dropped. */
     many: take,
-    keep(origin: string, clients: readonly Closable[]) {
+    keep(origin: string, clients: readonly Kept[]) {
       for (const client of clients) connections.release(origin, client)
     },
     wait(ms: number) {
@@ -84,14 +84,20 @@ describe('a connection', () => {
 })
 
 describe('2,048 idle ones of all origins are kept', () => {
-  /** As many idle ones as there may be, half of them of each origin. */
+  /** As many idle ones as there may be, half of them of each origin, released a millisecond apart in turn. */
   function aFullWorld() {
     const world = aWorld()
-    for (const origin of [here, there]) world.keep(origin, world.many(origin, MAX_IDLE / 2))
+    const [ours, theirs] = [here, there].map((origin) => world.many(origin, MAX_IDLE / 2))
+    ours?.forEach((client, index) => {
+      world.keep(here, [client])
+      world.wait(1)
+      world.keep(there, [theirs?.[index] ?? client])
+      world.wait(1)
+    })
     return world
   }
 
-  test('and no more: for one that is released beyond, the one that was idle for longest is closed', async () => {
+  test('and no more: when one more is released, the eighth that was idle for longest is closed', async () => {
     const world = aFullWorld()
     await laterTurn()
     expect(world.closed).toEqual([])
@@ -100,7 +106,10 @@ describe('2,048 idle ones of all origins are kept', () => {
     await Promise.resolve()
     expect(world.closed).toEqual([])
     await laterTurn()
-    expect(world.closed).toEqual(['here#0'])
+    const oldest = (host: string, from: number) =>
+      Array.from({ length: MAX_IDLE / 16 }, (_, index) => `${host}#${from + index}`)
+    expect(new Set(world.closed)).toEqual(new Set([...oldest('here', 0), ...oldest('there', MAX_IDLE / 2)]))
+    expect(world.closed).toHaveLength(MAX_IDLE / 8)
     expect(world.names(third)).toEqual([`third#${MAX_IDLE}`])
   })
 
@@ -159,11 +168,14 @@ describe('what is closed is never taken again', () => {
 
   test('when it was one too many, not even in the turn before it is closed', async () => {
     const world = aWorld()
-    world.keep(here, world.many(here, MAX_IDLE + 1))
-    const taken = world.names(here, MAX_IDLE + 1)
+    for (const client of world.many(here, MAX_IDLE + 1)) {
+      world.keep(here, [client])
+      world.wait(1)
+    }
+    const taken = new Set(world.names(here, MAX_IDLE + 1))
     await laterTurn()
-    expect(world.closed).toEqual(['here#0'])
-    expect(taken).not.toContain('here#0')
+    expect(world.closed).toHaveLength(MAX_IDLE / 8)
+    for (const name of world.closed) expect(taken).not.toContain(name)
   })
 
   test('when it was idle for long, whether or not others of its origin are left', async () => {
@@ -201,7 +213,7 @@ describe('at the end', () => {
 
   test('it is over when the last of them is closed', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
-    const slow = { destroy: () => promise }
+    const slow = { idleSince: 0, destroy: () => promise }
     const connections = createConnections(
       () => slow,
       () => 0,
