@@ -27,15 +27,28 @@ export function defer(delivery: Delivery, waitMs: number, now: number, { ladder,
 }
 
 /** A POST that was not made for want of room, that we ended ourselves, or for which this machine lacked something. */
-const isOurs = (code: string) => code === 'queue_full' || code === 'aborted' || OURS.has(code)
+const isCodeOfOurs = (code: string | null) =>
+  code !== null && (code === 'queue_full' || code === 'aborted' || OURS.has(code))
+const isOurs = ({ outcome }: Posted) => 'code' in outcome && isCodeOfOurs(outcome.code)
 
 const NONE: readonly Target[] = []
 
-/** Targets that got no attempt in this round for a reason of ours. @param posted what came of the others, and of these. */
-export function withoutAttempt(targets: readonly Target[], posted: readonly Posted[]): readonly Target[] {
-  const hasNone = ({ outcome }: Posted) => 'code' in outcome && isOurs(outcome.code)
-  if (!posted.some(hasNone)) return NONE
-  return targets.filter((target) => posted.some((one) => one.urlIndex === target.urlIndex && hasNone(one)))
+type Missing = { targets: readonly Target[]; posted: readonly Posted[]; dropped: readonly Target[] }
+
+/**
+ * Targets that have had no attempt at all, for a reason of ours. One that failed in an earlier round has had its attempt.
+ * @param posted what became of the others, and of these. @param dropped those that still waited when the partition was given up.
+ */
+export function withoutAttempt(
+  { history }: Delivery,
+  { targets, posted, dropped }: Missing,
+): readonly Target[] {
+  if (dropped.length === 0 && !posted.some(isOurs)) return NONE
+  const isMissing = (target: Target) =>
+    dropped.includes(target) || posted.some((one) => one.urlIndex === target.urlIndex && isOurs(one))
+  const wasTried = ({ urlIndex }: Target) =>
+    history.some((past) => past.urlIndex === urlIndex && past.outcome === 'retry' && !isCodeOfOurs(past.code))
+  return targets.filter((target) => isMissing(target) && !wasTried(target))
 }
 
 type Rest = { targets: readonly Target[]; rest: readonly Target[]; waitMs: number; now: number }

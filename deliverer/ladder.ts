@@ -65,24 +65,41 @@ function rungFor(ahead: readonly Rung[], by: { askedMs: number; leftMs: number }
 const askedMs = (posted: readonly Posted[]) =>
   Math.max(0, ...posted.map(({ outcome }) => (outcome.outcome === 'retry' && outcome.retryAfterMs) || 0))
 
-/** Trying this URL again would not help. */
-const isFinal = ({ outcome }: Posted) => outcome.outcome === 'refused' || outcome.outcome === 'rejected'
+/** A POST of a round that is to be tried again on the next rung. */
+export const isRetry = ({ outcome }: Posted) => outcome.outcome === 'retry'
 
-function afterRound(delivery: Delivery, posted: readonly Posted[], firstAttemptAt: number): Delivery {
-  const attempt = delivery.attempt + 1
-  const history = posted.map(({ urlIndex, startedAt, durationMs, outcome }) => ({
+/** Trying this URL again would not help. */
+export const isFinal = ({ outcome }: Posted) =>
+  outcome.outcome === 'refused' || outcome.outcome === 'rejected'
+
+/** The delivery without the URLs that said their last word in a round; the attempt is not over for the others, which had no room. */
+export function withoutFinal(delivery: Delivery, posted: readonly Posted[]): Delivery {
+  const final = posted.filter(isFinal)
+  if (final.length === 0) return delivery
+  return {
+    ...delivery,
+    ...settledWith(delivery, final),
+    history: [...delivery.history, ...pastOf(final, delivery.attempt + 1)],
+  }
+}
+
+const pastOf = (posted: readonly Posted[], attempt: number) =>
+  posted.map(({ urlIndex, startedAt, durationMs, outcome }) => ({
     attempt,
     urlIndex,
     startedAt,
     durationMs,
     ...recorded(outcome),
   }))
+
+function afterRound(delivery: Delivery, posted: readonly Posted[], firstAttemptAt: number): Delivery {
+  const attempt = delivery.attempt + 1
   return {
     ...delivery,
     ...settledWith(delivery, posted.filter(isFinal)),
     firstAttemptAt,
     attempt,
     deferrals: 0,
-    history: [...delivery.history, ...history],
+    history: [...delivery.history, ...pastOf(posted, attempt)],
   }
 }

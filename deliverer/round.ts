@@ -12,11 +12,17 @@ import { request } from './request.ts'
 import { endedOf } from './webhook/ended.ts'
 
 /**
- * What a round came to: its POSTs that have ended, and the URLs that were passed over (`deferred`). `untried`: of others
- * nothing is known, as their settings have changed or the partition is lost. `waitMs`: the least that one of those passed over
- * advised. `fault`: of ours.
+ * What a round came to: its POSTs that have ended, and the URLs that were passed over (`deferred`). `untried`: others were not
+ * tried, as their settings have changed or the partition is given up. `dropped`: the latter. `waitMs`: the least that one of those
+ * passed over advised. `fault`: of ours.
  */
-export type Tried = { posted: readonly Posted[]; untried: boolean; waitMs: number; fault?: unknown }
+export type Tried = {
+  posted: readonly Posted[]
+  untried: boolean
+  dropped: readonly Target[]
+  waitMs: number
+  fault?: unknown
+}
 
 export type RoundParts = {
   lane: Pick<Lane, 'offer'>
@@ -38,6 +44,7 @@ export function startRound(
   ended: (tried: Tried) => void,
 ): void {
   const posted: Posted[] = []
+  const dropped: Target[] = []
   let waitMs = Number.POSITIVE_INFINITY
   let left = targets.length
   let waiting = targets.length
@@ -58,7 +65,7 @@ export function startRound(
   function endWhenOver(): void {
     if (over || !(left === 0 || (delivered && waiting === 0))) return
     over = true
-    ended({ posted, untried, waitMs })
+    ended({ posted, untried, dropped, waitMs })
   }
 
   function passOver({ urlIndex, url }: Target, refusal: Refusal): void {
@@ -73,7 +80,7 @@ export function startRound(
   function fail(fault: unknown): void {
     if (over) return
     over = true
-    ended({ posted, untried, waitMs, fault })
+    ended({ posted, untried, dropped, waitMs, fault })
   }
 
   for (const target of targets) {
@@ -93,6 +100,7 @@ export function startRound(
       passOver: (refused) => passOver(target, refused),
       drop() {
         waiting -= 1
+        dropped.push(target)
         leave()
       },
     })
@@ -127,7 +135,7 @@ function begin(
       posted?.(recorded(outcome))
       one = { urlIndex, url, startedAt, durationMs, outcome, response: null }
       const end = endedOf(outcome)
-      if (end) turn.heard(end, sent)
+      if (end) turn.heard(end, sent || isOfCertificate(outcome))
       leave(one)
     },
     ended(response) {
@@ -139,6 +147,9 @@ function begin(
     },
   })
 }
+
+/** The host was reached, though no request was sent. */
+const isOfCertificate = (outcome: Outcome) => outcome.outcome === 'refused' && outcome.code.startsWith('tls_')
 
 /** Where the URL is now: two webhooks may have the same, with other headers. */
 function indexOf({ url, urlIndex }: Target, { webhooks }: Destination): number {

@@ -4,7 +4,7 @@ import type { Delivery } from '../schemas/delivery.ts'
 import type { Settings } from '../schemas/follow.ts'
 import type { Destination } from '../schemas/settings.ts'
 import { defer, deferRest, withoutAttempt } from './defer.ts'
-import { type Ladder, next, type Posted } from './ladder.ts'
+import { isFinal, isRetry, type Ladder, next, type Posted, withoutFinal } from './ladder.ts'
 import type { Lane } from './lane/lane.ts'
 import { plan, type Target } from './plan.ts'
 import type { Poster } from './post/post.ts'
@@ -58,14 +58,17 @@ export function deliverer(parts: DelivererParts): (lane: Lane) => Handler<Delive
       if (tried.fault) void putAside(record, String(tried.fault))
       else if (isUndecided(tried) || (isCutOff(tried) && !record.owned())) again(record)
       else if (isDelivered(delivery, posted)) {
-        const rest = withoutAttempt(targets, posted)
+        const rest = withoutAttempt(delivery, { targets, posted, dropped: tried.dropped })
         noteDeferred(delivery, rest)
         settle(record, deferRest(delivery, { targets, rest, waitMs, now: Date.now() }, ladder))
-      } else if (posted.some(({ outcome }) => outcome.outcome !== 'deferred'))
+      } else if (posted.some(isRetry) || posted.every(isFinal))
         settle(record, next(delivery, posted, Date.now(), ladder))
       else {
-        noteDeferred(delivery, targets)
-        settle(record, defer(delivery, waitMs, Date.now(), ladder))
+        noteDeferred(
+          delivery,
+          targets.filter((target) => isDeferred(target, posted)),
+        )
+        settle(record, defer(withoutFinal(delivery, posted), waitMs, Date.now(), ladder))
       }
     }
 
@@ -114,6 +117,9 @@ export function deliverer(parts: DelivererParts): (lane: Lane) => Handler<Delive
 
 const isDelivered = ({ delivered }: Delivery, posted: readonly Posted[]) =>
   delivered || posted.some(({ outcome }) => outcome.outcome === 'delivered')
+
+const isDeferred = ({ urlIndex }: Target, posted: readonly Posted[]) =>
+  posted.some((one) => one.urlIndex === urlIndex && one.outcome.outcome === 'deferred')
 
 /** By us, at our end: whoever has the delivery next begins the same attempt anew. */
 const isCutOff = ({ posted }: Tried) =>

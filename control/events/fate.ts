@@ -94,8 +94,10 @@ function standing(
 
 /** What the deliverer decides by the last round, as far as the log tells: a receiver's Retry-After and the end of a deferral it does not. */
 export function afterRound(attempts: readonly Attempt[], last: Attempt, ladder: Ladder): Standing {
-  const round = roundOf(attempts, last)
-  if (round.length === 0) return { state: 'retrying', nextAttemptAt: null }
+  const latest = roundOf(attempts, last)
+  const round = latest.filter(({ outcome }) => outcome !== 'deferred')
+  const isDeferred = round.length < latest.length && !round.some(({ outcome }) => outcome === 'retry')
+  if (isDeferred) return { state: 'retrying', nextAttemptAt: null }
   const endedAt = Math.max(...round.map(({ startedAt, durationMs }) => startedAt + durationMs))
   const first = attempts.findLast(({ attempt, outcome }) => attempt === 1 && outcome !== 'deferred')
   const delivery = { ...BARE, attempt: last.attempt - 1, firstAttemptAt: first?.startedAt ?? null }
@@ -111,10 +113,10 @@ export function afterRound(attempts: readonly Attempt[], last: Attempt, ladder: 
   return { state: 'retrying', nextAttemptAt: decided.dueAt }
 }
 
-/** The POSTs of the attempt that was the last; none when it was put off. */
+/** The latest of each URL in the last attempt, in which it may have been deferred before. */
 function roundOf(attempts: readonly Attempt[], last: Attempt): Attempt[] {
   const since = attempts.findLastIndex(({ attempt }) => attempt !== last.attempt)
-  return attempts.slice(since + 1).filter(({ outcome }) => outcome !== 'deferred')
+  return [...new Map(attempts.slice(since + 1).map((each) => [each.urlIndex, each])).values()]
 }
 
 /** Of a delivery all that the ladder goes by is in its attempts. */

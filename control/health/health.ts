@@ -40,8 +40,10 @@ export type Health = {
    */
   begin(attempts: Iterable<Attempt>): void
   of(destination: Destination): DestinationHealth
-  /** `breaker`, `state`: the worst of its webhooks. */
-  lately(destination: Destination): Figures & { breaker: BreakerState; state: WebhookStatus }
+  /** `breaker`, `state`: the worst of its webhooks. `rejectedStatus`: the last answer of one that rejects. */
+  lately(
+    destination: Destination,
+  ): Figures & { breaker: BreakerState; state: WebhookStatus; rejectedStatus: number | null }
 }
 
 type Last = { error: Attempt | null; deliveredAt: number | null }
@@ -116,6 +118,7 @@ export function createHealth({
         ...minutes.lately(now()),
         breaker: WORST_FIRST.find((one) => webhooks.some(({ breaker }) => breaker === one)) ?? 'unknown',
         state: WEBHOOK_STATES.find((one) => webhooks.some(({ state }) => state === one)) ?? 'idle',
+        rejectedStatus: webhooks.find(({ state }) => state === 'rejecting')?.last?.error?.status ?? null,
       }
     },
   }

@@ -66,6 +66,10 @@ export const overviewShape = z.strictObject({
       ...nowFields,
       breaker: breaker.describe('The worst of its webhooks.'),
       state: state.describe('The worst of its webhooks.'),
+      rejectedStatus: z
+        .number()
+        .nullable()
+        .describe('Status that a rejecting webhook answered last; null when none rejects.'),
     }),
   ),
 })

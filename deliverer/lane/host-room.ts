@@ -1,73 +1,106 @@
 import type { Ended } from '../webhook/breaker.ts'
+import { hasAnsweredLately } from '../webhook/webhooks.ts'
 import type { Line } from './line.ts'
 import { createPace, type Pace } from './pace.ts'
 
 /**
- * What one lane has under way for all webhooks of one host. Each webhook has limits of its own; this bounds them together, so
- * that a host with a thousand hanging webhooks takes no more of the lane than one webhook may (docs/decisions/009).
+ * What one lane has under way and waiting for all webhooks of one host. Each webhook has limits of its own. This bounds them
+ * together, so that a host with a thousand hanging webhooks takes no more of the lane than one webhook may, and leaves the
+ * host's answering webhooks alone (docs/decisions/009).
  */
 export type HostRoom = {
-  /** Webhooks with POSTs under way, of which nothing has been heard since `Line.heardAt`; those in doubt left out. */
+  /** POSTs under way. */
+  inFlight: number
+  /** Of these, the ones that hold a prompt slot (slots.ts). */
+  prompt: number
+  /** POSTs under way to failing webhooks. */
+  failing: number
+  /** POSTs that wait, and their bytes. */
+  waiting: number
+  waitingBytes: number
+  /** Webhooks with POSTs under way that have said nothing since `Line.heardAt`, without failing ones. */
   readonly unheard: Set<Line>
-  /** Of these, the ones that were let in because they are trusted. */
+  /** Of these, the ones that were let in because they had answered before. */
   readonly trusted: Set<Line>
-  /** How many others may be unheard at once: grows and shrinks like the cap of a single webhook. */
+  /** How many other webhooks may be unheard at once: grows and shrinks like the cap of a single webhook. */
   cap: number
   /** Most of these others in this while. */
   peak: number
   whileFrom: number
-  /** POSTs under way to webhooks in doubt. */
-  doubtful: number
-  /** Lines that wait because the room is full. */
-  readonly blocked: Set<Line>
+  /** Lines that wait because there is no room: those that have answered before, and those of which nothing is known. */
+  readonly blocked: { readonly known: Set<Line>; readonly untested: Set<Line> }
   /** The lane's rooms with blocked lines. */
   readonly withBlocked: Set<HostRoom>
   readonly trials: Pace
-  /** For webhooks in doubt. */
-  readonly retrials: Pace
+  readonly probes: Pace
   readonly limits: HostLimits
 }
 
-/** `least`, `most`: bounds of the cap. `trusted`: see `isTrusted`. `doubtful`: POSTs to webhooks in doubt. */
-export type HostLimits = { least: number; most: number; trusted: number; doubtful: number }
+/**
+ * `least`, `most`: bounds of the cap. `most` also bounds POSTs under way, those with a prompt slot and all together. `reserve`: prompt slots beyond
+ * that for webhooks that go on answering while others hang. `trusted`: webhooks.
+ * `failing`: POSTs. `waiting`, `waitingBytes`: what may wait for webhooks that have not answered lately.
+ */
+export type HostLimits = Readonly<
+  Record<'least' | 'most' | 'reserve' | 'trusted' | 'failing' | 'waiting' | 'waitingBytes', number>
+>
 
-/** Parts of a lane's slots. */
-export const hostLimits = (slots: number): HostLimits => ({
+/** @param slots of the lane. @param room how much may wait in the lane. */
+export const hostLimits = (slots: number, room: { posts: number; bytes: number }): HostLimits => ({
   least: Math.max(4, Math.floor(slots / 32)),
   most: Math.max(4, Math.floor(slots / 2)),
+  reserve: Math.max(2, Math.floor(slots / 8)),
   trusted: Math.max(4, Math.floor(slots / 8)),
-  doubtful: Math.max(2, Math.floor(slots / 16)),
+  failing: Math.max(2, Math.floor(slots / 16)),
+  waiting: room.posts / 4,
+  waitingBytes: room.bytes / 4,
 })
 
-/** A webhook that is not known to answer gets its chance though others of its host hang. */
+/** A webhook of which nothing is known gets its chance though others of its host hang. */
 const TRIALS = { perMs: 20 / 1_000, atOnce: 2 }
+/** A little more than the webhooks of a host want together (webhooks.ts). */
+const PROBES = { perMs: 40 / 1_000, atOnce: 8 }
 const SHRINKS_TO = 7 / 8
 const SILENT_MS = 1_000
 const WHILE_MS = 1_000
+const TWO_TIME_OUTS = 0b11
 
 export const createHostRoom = (
   limits: HostLimits,
   now: number,
   withBlocked = new Set<HostRoom>(),
 ): HostRoom => ({
+  inFlight: 0,
+  prompt: 0,
+  failing: 0,
+  waiting: 0,
+  waitingBytes: 0,
   unheard: new Set(),
   trusted: new Set(),
   cap: limits.least,
   peak: 0,
   whileFrom: now,
-  doubtful: 0,
-  blocked: new Set(),
+  blocked: { known: new Set(), untested: new Set() },
   withBlocked,
   trials: createPace(TRIALS),
-  retrials: createPace(TRIALS),
+  probes: createPace(PROBES),
   limits,
 })
 
-const untested = ({ unheard, trusted }: HostRoom) => unheard.size - trusted.size
-const isFull = (room: HostRoom) => untested(room) >= Math.floor(room.cap)
+/** It fails, and more than now and then: it has not answered lately, or has timed out twice in a row. */
+export function isFailingWebhook({ webhook }: Line, now: number): boolean {
+  const { failingSince, timedOut } = webhook.breaker
+  if (failingSince === undefined) return false
+  return !hasAnsweredLately(webhook, now) || (timedOut & TWO_TIME_OUTS) === TWO_TIME_OUTS
+}
 
-/** The host goes on answering this webhook: it has answered since the longest unheard one began. */
-const isProven = ({ room, answeredAt }: Line) => answeredAt > unheardSince(room)
+const hasAnswered = ({ webhook }: Line) => webhook.answeredAt > Number.NEGATIVE_INFINITY
+/** It answers: what others of its host do says nothing about it. */
+const isAnswering = ({ webhook }: Line, now: number) => now - webhook.answeredAt <= SILENT_MS
+
+/** It goes on answering while others have said nothing: it has answered since the longest silent one was heard of. */
+const isUnharmed = (line: Line, now: number) =>
+  isAnswering(line, now) && line.webhook.answeredAt > unheardSince(line.room)
 
 function unheardSince({ unheard }: HostRoom): number {
   let since = Number.POSITIVE_INFINITY
@@ -75,46 +108,72 @@ function unheardSince({ unheard }: HostRoom): number {
   return since
 }
 
-/** Its last POST was answered. That is no proof: all of a host's webhooks may have begun to hang at once. */
-function isTrusted(line: Line): boolean {
-  const { room, webhook, answeredAt } = line
-  const hasAnswered = answeredAt > Number.NEGATIVE_INFINITY && webhook.breaker.failingSince === undefined
-  return hasAnswered && !room.unheard.has(line) && room.trusted.size < room.limits.trusted
+const untested = ({ unheard, trusted }: HostRoom) => unheard.size - trusted.size
+const isFull = (room: HostRoom) => untested(room) >= Math.floor(room.cap)
+
+/** Whether the room lets a webhook begin a POST that is no probe. */
+export function hostAllows(line: Line, now: number): boolean {
+  const { room } = line
+  const { limits } = room
+  if (room.prompt >= limits.most) return isUnharmed(line, now) && room.prompt < limits.most + limits.reserve
+  if (isFailingWebhook(line, now)) return room.failing < limits.failing
+  if (isAnswering(line, now)) return true
+  const hasRoom = room.inFlight < limits.most
+  return (hasRoom && !isFull(room)) || isTrusted(line) || (hasRoom && room.trials.allows(now))
 }
 
-/** Whether the room lets a webhook begin a POST: one in doubt, or any other. */
-export function hostAllows(line: Line, isDoubtful: boolean, now: number): boolean {
-  const { room } = line
-  if (isDoubtful) return room.doubtful < room.limits.doubtful || room.retrials.allows(now)
-  return !isFull(room) || isProven(line) || isTrusted(line) || room.trials.allows(now)
+/** It has answered before. That is no proof, as all of a host's webhooks may begin to hang at once: so one POST at a time. */
+function isTrusted(line: Line): boolean {
+  const { trusted, unheard, limits } = line.room
+  return hasAnswered(line) && !unheard.has(line) && trusted.size < limits.trusted
 }
+
+/** Whether a webhook whose breaker is open may be probed. */
+export const hostAllowsProbe = ({ room }: Line, now: number) =>
+  room.inFlight < room.limits.most && (room.failing < room.limits.failing || room.probes.allows(now))
 
 /** The line waits for room at its host. */
 export function block(line: Line): void {
-  line.room.blocked.add(line)
-  line.room.withBlocked.add(line.room)
+  const { blocked, withBlocked } = line.room
+  blocked[hasAnswered(line) ? 'known' : 'untested'].add(line)
+  withBlocked.add(line.room)
 }
 
-/** Full for a second of webhooks that say nothing, and this one is not known to answer. */
+export function unblock({ blocked }: HostRoom, line: Line): void {
+  blocked.known.delete(line)
+  blocked.untested.delete(line)
+}
+
+export const hasBlocked = ({ blocked }: HostRoom) => blocked.known.size + blocked.untested.size > 0
+
+/** Full for a second of webhooks that say nothing, and this one has never answered. */
 export function isHeldByHost(line: Line, now: number): boolean {
-  if (!isFull(line.room) || isProven(line) || isTrusted(line)) return false
+  if (hasAnswered(line) || !isFull(line.room)) return false
   return now - unheardSince(line.room) > SILENT_MS
 }
 
-/** A POST begins. @param isDoubtful whether its webhook is in doubt. */
-export function enter(line: Line, isDoubtful: boolean): void {
+/** As much waits for the host as may, and this webhook has not answered lately. */
+export function isCrowded(line: Line, now: number): boolean {
+  const { waiting, waitingBytes, limits } = line.room
+  return (waiting >= limits.waiting || waitingBytes >= limits.waitingBytes) && !isAnswering(line, now)
+}
+
+/** A POST begins. @returns whether its webhook is failing: `leave` wants to know. */
+export function enter(line: Line, isProbe: boolean, now: number): boolean {
   const { room } = line
-  if (isDoubtful) {
-    if (room.doubtful >= room.limits.doubtful) room.retrials.begun()
-    room.doubtful += 1
-    return
+  room.inFlight += 1
+  if (isProbe && room.failing >= room.limits.failing) room.probes.begun()
+  if (isProbe || isFailingWebhook(line, now)) {
+    room.failing += 1
+    return true
   }
-  if (isFull(room) && !isProven(line)) {
+  if (!isAnswering(line, now) && (isFull(room) || room.inFlight > room.limits.most)) {
     if (isTrusted(line)) room.trusted.add(line)
     else room.trials.begun()
   }
   room.unheard.add(line)
   room.peak = Math.max(room.peak, untested(room))
+  return false
 }
 
 /** `stillUnderWay`: other POSTs of the same webhook are. */
@@ -130,8 +189,9 @@ export function hearInRoom(line: Line, { ended, stillUnderWay }: Heard): void {
 }
 
 /** The connection of one of its POSTs is free. @param isIdle none of its POSTs is under way any more. */
-export function leave(line: Line, { isDoubtful, isIdle }: { isDoubtful: boolean; isIdle: boolean }): void {
-  if (isDoubtful) line.room.doubtful -= 1
+export function leave(line: Line, { wasFailing, isIdle }: { wasFailing: boolean; isIdle: boolean }): void {
+  line.room.inFlight -= 1
+  if (wasFailing) line.room.failing -= 1
   if (isIdle) forget(line)
 }
 

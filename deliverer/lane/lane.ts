@@ -1,15 +1,19 @@
-import { afterProbe, permit } from '../webhook/breaker.ts'
 import type { HostState, WebhookState, Webhooks, WebhookTarget } from '../webhook/webhooks.ts'
 import { LEAST_CAP } from './cap.ts'
 import {
   createHostRoom,
   enter,
   type HostRoom,
+  hasBlocked,
   hearInRoom,
   hostAllows,
+  hostAllowsProbe,
   hostLimits,
+  isCrowded,
+  isFailingWebhook,
   leave,
   turnRoom,
+  unblock,
 } from './host-room.ts'
 import type { Job, PassedOver, Refusal, Waiting } from './job.ts'
 import {
@@ -71,7 +75,7 @@ const ROOM_BYTES = 32 * 1024 * 1024
 const PATIENCE_MS = 5_000
 /** Between two looks no more than that counts as waiting: a process that was stopped has kept nobody waiting by itself. */
 const LONGEST_LOOK_MS = 500
-/** Lines of one host that are looked at for room at once: those in doubt may have none while others do. */
+/** Lines of one host that are looked at for room at once: some may have none while others do. */
 const MOST_LOOKED_AT = 64
 
 export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions): Lane {
@@ -79,7 +83,7 @@ export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions
   const rooms = new WeakMap<HostState, HostRoom>()
   /** Rooms with lines that wait for them. */
   const withBlocked = new Set<HostRoom>()
-  const limits = hostLimits(budget)
+  const limits = hostLimits(budget, { posts: ROOM, bytes: ROOM_BYTES })
   const room = createWaitingRoom()
   const turns = createTurns()
   const slots = createSlots(budget)
@@ -122,15 +126,19 @@ export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions
 
   /** Whether a POST may wait here, and as what. */
   function admit(line: Line, at: number): 'queue' | 'probe' | Refusal {
-    const { breaker, host } = line.webhook
-    // a probe is for the host when that is in trouble, and else for the webhook
-    const may = permit(host.breaker.open ? host.breaker : breaker, at)
-    if (may === 'probe' && slots.isFree('doubtful', at) && hostAllows(line, true, at)) return 'probe'
+    const may = webhooks.permit(line.webhook, at)
+    if (may === 'probe' && slots.isFree('doubtful', at) && hostAllowsProbe(line, at)) return 'probe'
+    if (may === 'all' && isFailingWebhook(line, at) && !hostAllows(line, at)) {
+      // its host has no room for what fails: it is probed from now on, as others there are
+      webhooks.open(line.webhook, at)
+      return refusal(line, 'breaker_open', at)
+    }
     if (may !== 'all') return refusal(line, 'breaker_open', at)
     return isFullFor(line, at) ? refusal(line, 'queue_full', at) : 'queue'
   }
 
   function isFullFor(line: Line, at: number): boolean {
+    if (isCrowded(line, at)) return true
     return isQueueFull({
       queued: { posts: line.queue.length(), bytes: line.queuedBytes },
       waiting: { posts: room.count(), bytes: room.bytes() },
@@ -155,31 +163,36 @@ export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions
     }
   }
 
-  /** Lists as many of the lines that wait for room at their host as there is room for now. */
-  function unblock(hostRoom: HostRoom, at: number): void {
-    let places = Math.max(1, Math.floor(hostRoom.cap) - hostRoom.unheard.size)
+  /** Lists lines that wait for room at their host, as long as there is room. */
+  function admitBlocked(hostRoom: HostRoom, at: number): void {
     let left = MOST_LOOKED_AT
-    for (const line of hostRoom.blocked) {
-      if (places === 0 || left === 0) break
+    for (const line of hostRoom.blocked.known) {
+      if (left === 0) break
       left -= 1
-      hostRoom.blocked.delete(line)
-      // comes behind the others when there is no room for it after all
-      turns.add(line, at)
-      if (!hostRoom.blocked.has(line)) places -= 1
+      relist(line, at)
     }
-    if (hostRoom.blocked.size === 0) withBlocked.delete(hostRoom)
+    for (const line of hostRoom.blocked.untested) if (!relist(line, at)) break
+    if (!hasBlocked(hostRoom)) withBlocked.delete(hostRoom)
+  }
+
+  /** @returns whether it waits for room no more; else it keeps its place. */
+  function relist(line: Line, at: number): boolean {
+    if (line.queue.length() > 0 && waitsFor(line, at) === 'host') return false
+    unblock(line.room, line)
+    turns.add(line, at)
+    return true
   }
 
   function beginNext(line: Line, at: number): void {
     const known = standing(line)
+    const isProbe = line.queue.first()?.isProbe === true
     const job = room.take(line)
     if (!job?.wanted()) {
       job?.drop()
       return
     }
-    const slot = slots.take(known, at)
-    const isDoubtful = known === 'doubtful'
-    enter(line, isDoubtful)
+    const slot = slots.take(known, line.room, at)
+    const wasFailing = enter(line, isProbe, at)
     begun(line, at)
     job.begin({
       connected: () => webhooks.connected(line.webhook.host, now()),
@@ -195,9 +208,9 @@ export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions
         const endedAt = now()
         slots.release(slot)
         line.inFlight -= 1
-        leave(line, { isDoubtful, isIdle: line.inFlight === 0 })
+        leave(line, { wasFailing, isIdle: line.inFlight === 0 })
         turns.add(line, endedAt)
-        if (line.room.blocked.size > 0) unblock(line.room, endedAt)
+        if (hasBlocked(line.room)) admitBlocked(line.room, endedAt)
         pump()
       },
     })
@@ -216,10 +229,7 @@ export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions
       const line = lineOf(target, at)
       const admitted = admit(line, at)
       if (typeof admitted === 'object') return admitted
-      if (admitted === 'probe') {
-        const probed = line.webhook.host.breaker.open ? line.webhook.host : line.webhook
-        probed.breaker = afterProbe(probed.breaker, at)
-      }
+      if (admitted === 'probe') webhooks.probed(line.webhook, at)
       room.put(line, { job, since: age, isProbe: admitted === 'probe' })
       came(line, most, at)
       turns.add(line, at)
@@ -247,7 +257,7 @@ export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions
       const at = now()
       age += Math.min(at - lookedAt, LONGEST_LOOK_MS)
       lookedAt = at
-      for (const hostRoom of withBlocked) unblock(hostRoom, at)
+      for (const hostRoom of withBlocked) admitBlocked(hostRoom, at)
       pump()
       putOff(at)
     },

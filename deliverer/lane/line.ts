@@ -19,8 +19,6 @@ export type Line = {
   peak: number
   /** When it last answered or failed, or when the first of those under way began. */
   heardAt: number
-  /** When it last answered. */
-  answeredAt: number
   /** Answers in this while, and how many a second there were in the last one. */
   answers: number
   perSecond: number
@@ -49,7 +47,6 @@ export const createLine = (webhook: WebhookState, room: HostRoom, now: number): 
   inFlight: 0,
   peak: 0,
   heardAt: now,
-  answeredAt: Number.NEGATIVE_INFINITY,
   answers: 0,
   perSecond: 0,
   whileFrom: now,
@@ -94,7 +91,7 @@ export function waitsFor(line: Line, now: number): WaitsFor {
   if (isProbing(line)) return 'slot'
   if (isSilent(line, now)) return 'answer'
   if (line.inFlight >= Math.floor(line.cap)) return 'cap'
-  return hostAllows(line, standing(line) === 'doubtful', now) ? 'slot' : 'host'
+  return hostAllows(line, now) ? 'slot' : 'host'
 }
 
 /**
@@ -158,7 +155,6 @@ export function heard(line: Line, { ended, begunAt, most }: Hearing, now: number
   if (ended !== 'timed_out') line.heardAt = now
   if (ended === 'answered') {
     line.answers += 1
-    line.answeredAt = now
     webhook.answerMs += (now - begunAt - webhook.answerMs) / 8
     if (standing(line) !== 'slow') line.cap = capUsedUp(line.cap, { inFlight, most })
   }

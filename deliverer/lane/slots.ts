@@ -3,12 +3,21 @@ import type { Standing } from './line.ts'
 import { createPace } from './pace.ts'
 
 /** A POST under way takes a slot until its connection is free again. */
-export type Slot = { readonly since: number; readonly doubtful: boolean; late: boolean; free: boolean }
+export type Slot = {
+  readonly since: number
+  readonly doubtful: boolean
+  readonly host: PromptCount
+  late: boolean
+  free: boolean
+}
+
+/** Counts the prompt POSTs of one host. */
+export type PromptCount = { prompt: number }
 
 export type Slots = {
   /** Whether a POST to a line of this standing may have one. */
   isFree(standing: Standing, now: number): boolean
-  take(standing: Standing, now: number): Slot
+  take(standing: Standing, host: PromptCount, now: number): Slot
   release(slot: Slot): void
   count(): { prompt: number; late: number }
 }
@@ -55,6 +64,7 @@ export function createSlots(budget: number): Slots {
 
   function leavePrompt(slot: Slot): void {
     prompt -= 1
+    slot.host.prompt -= 1
     if (slot.doubtful) doubtful -= 1
   }
 
@@ -65,14 +75,21 @@ export function createSlots(budget: number): Slots {
       if (standing === 'slow') return late < budget && pace.allows(now)
       return prompt < budget && (standing === 'prompt' || doubtful < mostDoubtful)
     },
-    take(standing, now) {
-      const slot = { since: now, doubtful: standing === 'doubtful', late: standing === 'slow', free: false }
+    take(standing, host, now) {
+      const slot = {
+        since: now,
+        doubtful: standing === 'doubtful',
+        host,
+        late: standing === 'slow',
+        free: false,
+      }
       if (slot.late) {
         late += 1
         pace.begun()
         return slot
       }
       prompt += 1
+      host.prompt += 1
       if (slot.doubtful) doubtful += 1
       const slots = slot.doubtful ? oldest.doubtful : oldest.trusted
       slots.push(slot)

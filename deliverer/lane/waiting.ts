@@ -20,6 +20,8 @@ export function createWaitingRoom(): WaitingRoom {
     put(line, waiting) {
       line.queue.push(waiting)
       line.queuedBytes += waiting.job.bytes
+      line.room.waiting += 1
+      line.room.waitingBytes += waiting.job.bytes
       lines.add(line)
       count += 1
       bytes += waiting.job.bytes
@@ -29,6 +31,8 @@ export function createWaitingRoom(): WaitingRoom {
       if (line.queue.length() === 0) lines.delete(line)
       if (!taken) return undefined
       line.queuedBytes -= taken.job.bytes
+      line.room.waiting -= 1
+      line.room.waitingBytes -= taken.job.bytes
       count -= 1
       bytes -= taken.job.bytes
       return taken.job

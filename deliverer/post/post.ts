@@ -36,6 +36,9 @@ const TIDY_MS = 5_000
 const MAX_WIRE_BYTES = 64 * 1024
 const now = () => performance.now()
 
+/** TLS session tickets of one connection; servers send two or so. They are read without a `read` of ours. */
+const MAX_TICKETS = 16
+
 /** One connection, and the exchange that it is used for now. The client connects at the first POST. */
 class Connection {
   idleSince = 0
@@ -78,13 +81,22 @@ class Connection {
 
   #connected(socket: Socket): void {
     this.#exchange?.connected()
+    let tickets = 0
+    socket.on('session', () => {
+      tickets += 1
+      if (tickets > MAX_TICKETS) this.#cut(socket)
+    })
     const read = socket.read.bind(socket)
     socket.read = (size?: number) => {
       if (this.#bytes < MAX_WIRE_BYTES) return this.#bounded(read(size))
-      this.#exchange?.overflow()
-      socket.destroy()
+      this.#cut(socket)
       return null
     }
+  }
+
+  #cut(socket: Socket): void {
+    this.#exchange?.overflow()
+    socket.destroy()
   }
 
   /** No more of an exchange is parsed. */

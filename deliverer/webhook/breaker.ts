@@ -56,8 +56,14 @@ export function afterPost(breaker: Breaker, ended: Ended, now: number): Breaker 
     failingSince: breaker.failingSince ?? now,
     failedAt: now,
   }
-  return mustOpen(seen) ? { ...seen, open: true, probeAt: now + FIRST_PROBE_MS } : seen
+  return mustOpen(seen) ? opened(seen, now) : seen
 }
+
+export const opened = (breaker: Breaker, now: number): Breaker => ({
+  ...breaker,
+  open: true,
+  probeAt: now + FIRST_PROBE_MS,
+})
 
 function afterAnswer(breaker: Breaker): Breaker {
   if (breaker.failed === 0) return breaker

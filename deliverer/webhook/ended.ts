@@ -5,8 +5,8 @@ import type { Ended } from './breaker.ts'
 export const OURS: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'])
 
 /**
- * What an outcome says of the endpoint. A rejection is an answer. What is refused (for its certificate, its address) is known at once and for good: nothing is
- * gained by waiting.
+ * What an outcome says about the webhook. A rejection is an answer. A refusal (for its certificate, its address) is known at once and
+ * for good: nothing is gained by waiting.
  */
 export function endedOf(outcome: Outcome): Ended | undefined {
   if (outcome.outcome === 'delivered' || outcome.outcome === 'rejected' || outcome.outcome === 'refused')

@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache'
 import type { Target } from '../plan.ts'
-import { afterPost, type Breaker, type Ended, HEALTHY } from './breaker.ts'
+import { afterPost, afterProbe, type Breaker, type Ended, HEALTHY, opened, permit } from './breaker.ts'
 
 /**
  * What the webhooks of one URL origin share: whether it can be reached at all. Only failures before a request was sent count
  * here: name look-up, connect and TLS.
  */
-/** `webhooks`: how many are remembered; with the last one the host is forgotten. */
-export type HostState = { readonly origin: string; breaker: Breaker; webhooks: number }
+/** `webhooks`: how many are remembered; with the last one the host is forgotten. `open`: how many of their breakers are open. */
+export type HostState = { readonly origin: string; breaker: Breaker; webhooks: number; open: number }
 
 /** One URL of one destination: the unit of isolation. All lanes of this process share it (docs/decisions/009). */
 export type WebhookState = {
@@ -19,6 +19,10 @@ export type WebhookState = {
   answerMs: number
   /** Deliveries for it that this process has deferred, less what it has answered since: about how many are before the next one. */
   behind: number
+  /** When it last answered. */
+  answeredAt: number
+  /** When its breaker opened, or it was last probed. */
+  probedAt: number
   /** When a delivery last named it. */
   usedAt: number
 }
@@ -34,6 +38,12 @@ export type Webhooks = {
   deferred(targets: Iterable<WebhookTarget>, now: number): void
   /** A POST has ended. `sent`: the request went out; without it the failure is the host's. */
   heard(webhook: WebhookState, ended: Ended, by: { sent: boolean; now: number }): void
+  /** What may go to it now: a probe is for the host when that is in trouble, else for the webhook. */
+  permit(webhook: WebhookState, now: number): ReturnType<typeof permit>
+  /** Opens the webhook's breaker: its host has no room for webhooks that fail. */
+  open(webhook: WebhookState, now: number): void
+  /** A probe goes. */
+  probed(webhook: WebhookState, now: number): void
   /** A new connection to the host was made: it can be reached. */
   connected(host: HostState, now: number): void
   onChange(listener: (change: BreakerChange) => void): void
@@ -45,15 +55,25 @@ export type Webhooks = {
 /** What is forgotten is taken for healthy when it is named again; that costs a webhook in trouble some POSTs. */
 export const KEPT_MS = 15 * 60_000
 const FORGETS_EVERY_MS = 60_000
-/** Webhooks that are remembered at once, some 500 bytes each, and as much for a host; those that were used longest ago give way. */
-const MOST = 100_000
+/**
+ * Webhooks that are remembered at once; those that were used longest ago give way. With its lines in both lanes one takes 1.3 KB, and
+ * 2.5 KB more for a host of its own.
+ */
+const MOST = 50_000
+/** So long, times the number of a host's open webhooks, each waits for its next probe: 33 probes a second. */
+const PROBE_SPACING_MS = 30
+const LATELY_MS = 60_000
+
+export const hasAnsweredLately = ({ answeredAt }: Pick<WebhookState, 'answeredAt'>, now: number) =>
+  now - answeredAt <= LATELY_MS
 
 export function createWebhooks(): Webhooks {
   const hosts = new Map<string, HostState>()
   const webhooks = new LRUCache<string, WebhookState>({
     max: MOST,
-    dispose({ host }) {
+    dispose({ host, breaker }) {
       host.webhooks -= 1
+      if (breaker.open) host.open -= 1
       if (host.webhooks === 0) hosts.delete(host.origin)
     },
   })
@@ -63,7 +83,7 @@ export function createWebhooks(): Webhooks {
   function hostOf(origin: string): HostState {
     const known = hosts.get(origin)
     if (known) return known
-    const made: HostState = { origin, breaker: HEALTHY, webhooks: 0 }
+    const made: HostState = { origin, breaker: HEALTHY, webhooks: 0, open: 0 }
     hosts.set(origin, made)
     return made
   }
@@ -76,16 +96,33 @@ export function createWebhooks(): Webhooks {
     }
     const host = hostOf(origin)
     host.webhooks += 1
-    const made: WebhookState = { key, host, breaker: HEALTHY, answerMs: 0, behind: 0, usedAt: now }
+    const made: WebhookState = {
+      key,
+      host,
+      breaker: HEALTHY,
+      answerMs: 0,
+      behind: 0,
+      answeredAt: Number.NEGATIVE_INFINITY,
+      probedAt: now,
+      usedAt: now,
+    }
     webhooks.set(key, made)
     return made
   }
 
-  function hear(of: HostState | WebhookState, ended: Ended, now: number): void {
+  const hear = (of: HostState | WebhookState, ended: Ended, now: number) =>
+    change(of, afterPost(of.breaker, ended, now), now)
+
+  function change(of: HostState | WebhookState, breaker: Breaker, now: number): void {
     const before = of.breaker
-    of.breaker = afterPost(before, ended, now)
-    if (before.open === of.breaker.open) return
+    of.breaker = breaker
+    if (before.open === breaker.open) return
     const change = 'key' in of ? { host: of.host, webhook: of } : { host: of }
+    // one that was forgotten meanwhile is not counted
+    if ('key' in of && webhooks.peek(of.key) === of) {
+      of.host.open += breaker.open ? 1 : -1
+      of.probedAt = now
+    }
     for (const listener of listeners) listener({ ...change, breaker: of.breaker })
   }
 
@@ -95,10 +132,26 @@ export function createWebhooks(): Webhooks {
       for (const target of targets) of(target, now).behind += 1
     },
     heard(webhook, ended, { sent, now }) {
+      if (ended === 'answered') webhook.answeredAt = now
       if (sent || ended === 'answered') hear(webhook, ended, now)
-      if (!sent || ended === 'answered') hear(webhook.host, ended, now)
+      // an answer to a request that was not sent is a refusal of ours, which says nothing about the host
+      if (sent === (ended === 'answered')) hear(webhook.host, ended, now)
     },
     connected: (host, now) => hear(host, 'answered', now),
+    permit(webhook, now) {
+      const { host, breaker, probedAt } = webhook
+      if (host.breaker.open) return permit(host.breaker, now)
+      const isSpaced = breaker.open && !hasAnsweredLately(webhook, now)
+      if (isSpaced && now < probedAt + host.open * PROBE_SPACING_MS) return 'nothing'
+      return permit(breaker, now)
+    },
+    open: (webhook, now) => change(webhook, opened(webhook.breaker, now), now),
+    probed(webhook, now) {
+      const { host } = webhook
+      if (host.breaker.open) host.breaker = afterProbe(host.breaker, now)
+      else webhook.breaker = afterProbe(webhook.breaker, now)
+      webhook.probedAt = now
+    },
     onChange: (listener) => void listeners.push(listener),
     forget(now) {
       if (now - forgotAt < FORGETS_EVERY_MS) return

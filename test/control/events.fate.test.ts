@@ -15,6 +15,8 @@ const event = anEvent({ receivedAt: 1_000 })
 const tried = (fields: Partial<Attempt>) => anAttempt({ startedAt: 2_000, durationMs: 10, ...fields })
 const failed = (attempt: number, startedAt: number, more: Partial<Attempt> = {}) =>
   tried({ attempt, startedAt, outcome: 'retry', status: 503, code: 'http_5xx', ...more })
+const rejected = (attempt: number, startedAt: number, more: Partial<Attempt> = {}) =>
+  tried({ attempt, startedAt, outcome: 'rejected', status: 404, code: 'http_404', ...more })
 const dead = (time: number) => ({
   time,
   partition: 0,
@@ -79,6 +81,22 @@ describe('what became of it', () => {
       'put off',
       { attempts: [failed(1, 2_000), tried({ attempt: 2, outcome: 'deferred', code: 'breaker_open' })] },
       { state: 'retrying', nextAttemptAt: null },
+    ],
+    [
+      'rejected by one URL while the other was put off',
+      { attempts: [rejected(1, 2_000), tried({ urlIndex: 1, outcome: 'deferred', code: 'breaker_open' })] },
+      { state: 'retrying', nextAttemptAt: null },
+    ],
+    [
+      'rejected by one URL, and later by the other, which was put off before',
+      {
+        attempts: [
+          tried({ urlIndex: 1, outcome: 'deferred', code: 'queue_full' }),
+          rejected(1, 2_000),
+          rejected(1, 8_000, { urlIndex: 1 }),
+        ],
+      },
+      { state: 'dead', dead: null, nextAttemptAt: null },
     ],
     [
       'put off, then tried',

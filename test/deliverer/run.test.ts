@@ -224,6 +224,52 @@ describe('a round', () => {
     }
   })
 
+  test('writes a record for a URL that still waits when the partition is given up and another has succeeded', async () => {
+    const world = aWorld()
+    world.take()
+    world.begin(1)
+    world.lose()
+    world.begin()
+    world.answer(one, delivered)
+    expect(await world.fates(1)).toBe('settled')
+    expect(world.written()).toMatchObject([
+      ['deliveries.retry.5s', { attempt: 0, delivered: true, refusedUrls: [`${one}/`] }],
+    ])
+  })
+
+  test('does not post again to a URL that has failed, when another succeeds while its queue is full', async () => {
+    const world = aWorld()
+    world.refuse(two, full)
+    const failedBefore = {
+      attempt: 1,
+      urlIndex: 1,
+      startedAt: 0,
+      durationMs: 1,
+      outcome: 'retry',
+      status: 503,
+      code: 'http_5xx',
+    }
+    world.take({ attempt: 1, firstAttemptAt: Date.now(), history: [failedBefore] })
+    world.begin()
+    world.answer(one, delivered)
+    expect([await world.fate(), world.written()]).toEqual(['settled', []])
+  })
+
+  test('keeps its attempt when one URL rejects and the other has no room: its turn is still to come', async () => {
+    const world = aWorld()
+    world.refuse(two, full)
+    world.take({ attempt: 2, firstAttemptAt: Date.now() })
+    world.begin()
+    world.answer(one, { outcome: 'rejected', status: 404, code: 'http_404' })
+    expect(await world.fates(1)).toBe('settled')
+    expect(world.written()).toMatchObject([
+      [
+        'deliveries.retry.5s',
+        { attempt: 2, deferrals: 1, refusedUrls: [`${one}/`], history: [{ attempt: 3, code: 'http_404' }] },
+      ],
+    ])
+  })
+
   test('of what another URL has already makes no dead letter when the window is over', async () => {
     const world = aWorld()
     world.refuse(two, full)
@@ -287,8 +333,10 @@ describe('a round', () => {
     world.take()
     world.begin()
     world.answer(two, refused)
-    await world.fate()
-    expect(world.written()).toMatchObject([['deliveries.retry.5s', { attempt: 1, refusedUrls: [`${two}/`] }]])
+    await world.fates(1)
+    expect(world.written()).toMatchObject([
+      ['deliveries.retry.5s', { attempt: 0, deferrals: 1, refusedUrls: [`${two}/`] }],
+    ])
   })
 
   test('that can try none is a deferral: no attempt', async () => {

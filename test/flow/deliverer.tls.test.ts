@@ -1,8 +1,15 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { freePort } from '../../local/free-port.ts'
 import { aPoster } from '../helpers/poster.ts'
 import { raw } from '../helpers/raw-receiver.ts'
 import { aCertificate, type Certificate, hasOpenssl, tlsReceiver } from '../helpers/tls-receiver.ts'
+import { until } from '../helpers/until.ts'
 
 const LIMIT_MS = 400
 // long, so that no busy machine makes a time-out of another outcome
@@ -109,3 +116,27 @@ describe('where TLS does not come about, it is tried again', () => {
     expect(durationMs).toBeGreaterThanOrEqual(LIMIT_MS - 5)
   })
 })
+
+test.skipIf(!hasOpenssl)('a receiver that sends session tickets without end is cut off', async () => {
+  const { key, cert, root } = await aCertificate(right)
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
+  await Promise.all([writeFile(join(folder, 'key.pem'), key), writeFile(join(folder, 'cert.pem'), cert)])
+  const port = await freePort()
+  const files = ['-key', join(folder, 'key.pem'), '-cert', join(folder, 'cert.pem')]
+  const flood = ['-tls1_3', '-num_tickets', '2000', '-quiet']
+  const server = spawn('openssl', ['s_server', '-accept', `127.0.0.1:${port}`, ...files, ...flood])
+  onTestFinished(async () => {
+    server.kill('SIGKILL')
+    await rm(folder, { recursive: true, force: true })
+  })
+  await until(() => isOpen(port))
+  const { outcome } = await post(`https://127.0.0.1:${port}/`, [root])
+  expect(outcome).toEqual({ outcome: 'retry', code: 'protocol_error' })
+})
+
+const isOpen = (port: number) =>
+  new Promise<boolean>((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(true))
+    socket.on('error', () => resolve(false)).on('close', () => resolve(false))
+    socket.setTimeout(500, () => socket.destroy()).on('connect', () => socket.destroy())
+  })

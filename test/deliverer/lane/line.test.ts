@@ -19,7 +19,11 @@ import { targetOf } from './simulation.ts'
 
 const job = {} as Job // what waits is not looked at
 const aLine = () =>
-  createLine(createWebhooks().of(targetOf('http://a'), 0), createHostRoom(hostLimits(512), 0), 0)
+  createLine(
+    createWebhooks().of(targetOf('http://a'), 0),
+    createHostRoom(hostLimits(512, { posts: 4_096, bytes: 2 ** 25 }), 0),
+    0,
+  )
 
 test('never has more under way than its cap when it begins one', () => {
   const ended = fc.constantFrom('answered', 'failed', 'timed_out')
@@ -85,7 +89,11 @@ describe('the cap of an endpoint', () => {
 describe('the standing of an endpoint', () => {
   test('is doubtful from a failure to the next answer', () => {
     const webhooks = createWebhooks()
-    const line = createLine(webhooks.of(targetOf('http://a'), 0), createHostRoom(hostLimits(512), 0), 0)
+    const line = createLine(
+      webhooks.of(targetOf('http://a'), 0),
+      createHostRoom(hostLimits(512, { posts: 4_096, bytes: 2 ** 25 }), 0),
+      0,
+    )
     const end = (ended: 'answered' | 'failed') => webhooks.heard(line.webhook, ended, { sent: true, now: 1 })
     end('failed')
     expect(standing(line)).toBe('doubtful')

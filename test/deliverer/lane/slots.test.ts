@@ -4,8 +4,8 @@ import { createSlots, type Slot } from '../../../deliverer/lane/slots.ts'
 
 test('a budget of two lets two go, and a third when one is back', () => {
   const slots = createSlots(2)
-  const first = slots.take('prompt', 0)
-  slots.take('prompt', 0)
+  const first = slots.take('prompt', { prompt: 0 }, 0)
+  slots.take('prompt', { prompt: 0 }, 0)
   expect(slots.isFree('prompt', 0)).toBe(false)
   slots.release(first)
   expect(slots.isFree('prompt', 0)).toBe(true)
@@ -13,10 +13,10 @@ test('a budget of two lets two go, and a third when one is back', () => {
 
 test('what has been under way for a second gives its slot back and goes on, twice the budget at most', () => {
   const slots = createSlots(2)
-  const taken = [slots.take('prompt', 0), slots.take('prompt', 0)]
+  const taken = [slots.take('prompt', { prompt: 0 }, 0), slots.take('prompt', { prompt: 0 }, 0)]
   expect(slots.isFree('prompt', 1_000)).toBe(false)
   expect(slots.isFree('prompt', 1_001)).toBe(true)
-  taken.push(slots.take('prompt', 1_001), slots.take('prompt', 1_001))
+  taken.push(slots.take('prompt', { prompt: 0 }, 1_001), slots.take('prompt', { prompt: 0 }, 1_001))
   expect([slots.isFree('prompt', 4_000), slots.count()]).toEqual([false, { prompt: 2, late: 2 }])
   for (const slot of taken.slice(0, 2)) slots.release(slot)
   expect([slots.isFree('prompt', 4_000), slots.count()]).toEqual([true, { prompt: 0, late: 2 }])
@@ -24,7 +24,7 @@ test('what has been under way for a second gives its slot back and goes on, twic
 
 test('what is slow from the beginning has slots of its own', () => {
   const slots = createSlots(1)
-  const slow = slots.take('slow', 0)
+  const slow = slots.take('slow', { prompt: 0 }, 0)
   expect([slots.isFree('slow', 0), slots.isFree('prompt', 0)]).toEqual([false, true])
   slots.release(slow)
   expect([slots.isFree('slow', 50), slots.count()]).toEqual([true, { prompt: 0, late: 0 }])
@@ -34,7 +34,7 @@ test('what is slow does not begin all at once: a 64th of the budget, and then an
   const slots = createSlots(640)
   const begins: number[] = []
   for (let now = 100; now <= 200; now += 5)
-    for (; slots.isFree('slow', now); begins.push(now)) slots.take('slow', now)
+    for (; slots.isFree('slow', now); begins.push(now)) slots.take('slow', { prompt: 0 }, now)
   const within = (from: number, to: number) => begins.filter((now) => from <= now && now <= to).length
   expect([within(100, 100), within(105, 105), within(101, 150), within(151, 200)]).toEqual([10, 8, 80, 80])
 })
@@ -53,7 +53,7 @@ test('counts what is under way, and never lets more than twice the budget be', (
       for (const [each, later] of steps) {
         now += later
         if (!each.take) out.splice(each.index % (out.length + 1), 1).forEach(slots.release)
-        else if (slots.isFree('prompt', now)) out.push(slots.take('prompt', now))
+        else if (slots.isFree('prompt', now)) out.push(slots.take('prompt', { prompt: 0 }, now))
         const { prompt, late } = slots.count()
         expect(prompt + late).toBe(out.length)
         expect(prompt).toBeLessThanOrEqual(budget)

@@ -11,7 +11,11 @@ const all = () => true
 
 function aLine(origin: string) {
   const webhooks = createWebhooks()
-  const line = createLine(webhooks.of(targetOf(origin), 0), createHostRoom(hostLimits(512), 0), 0)
+  const line = createLine(
+    webhooks.of(targetOf(origin), 0),
+    createHostRoom(hostLimits(512, { posts: 4_096, bytes: 2 ** 25 }), 0),
+    0,
+  )
   line.queue.push({ job, since: 0, isProbe: false })
   const hear = (ended: 'answered' | 'failed') => {
     heard(line, { ended, begunAt: 0, most: 64 }, 1)

@@ -44,6 +44,12 @@ export const FAILED_LAST: Shown & { says: string } = {
   says: 'The last request to it has failed. What comes is still sent at once.',
 }
 
+/** Of a delivery that was given up because the receiver rejected it. @param status of its last answer. */
+export const rejectedOf = (status: number | null | undefined): Shown => ({
+  label: status == null ? 'Rejected' : `Rejected: ${status}`,
+  color: 'red',
+})
+
 /** Of a webhook that answers, but not with 2xx. @param status of its last answer. */
 export const rejectingOf = (status: number | null): Shown & { says: string } => ({
   label: status === null ? 'Rejecting' : `Rejecting: ${status}`,
@@ -75,7 +81,9 @@ export const outcomeOf = (outcome: string): Shown => OUTCOMES[outcome] ?? { labe
 export const afterwardsOf = (outcome: string): Shown =>
   outcome === 'delivered'
     ? { label: 'Replayed: delivered', color: 'green' }
-    : { label: 'Replayed: not delivered yet', color: 'yellow' }
+    : outcome === 'rejected'
+      ? { label: 'Replayed: rejected again', color: 'red' }
+      : { label: 'Replayed: not delivered yet', color: 'yellow' }
 
 export const stateOf = (state: string): Shown => STATES[state] ?? { label: state, color: 'gray' }
 export const breakerOf = (state: string) => BREAKERS[state] ?? { label: state, color: 'gray', says: '' }

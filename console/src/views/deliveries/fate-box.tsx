@@ -4,7 +4,7 @@ import { type Destination, useDestinations } from '../../api/destinations.ts'
 import type { Fate } from '../../api/search.ts'
 import { State } from '../../parts/badge.tsx'
 import { Since, useNow } from '../../parts/when.tsx'
-import { reasonOf, stateOf } from '../../parts/words/outcomes.ts'
+import { reasonOf, rejectedOf, stateOf } from '../../parts/words/outcomes.ts'
 import { Attempts } from './attempts.tsx'
 import { WHY_NOT } from './why-not.ts'
 
@@ -17,6 +17,9 @@ const urlsOf = ({ webhooks, updatedAt }: Destination) => ({
 export function FateBox({ fate, messageId }: { fate: Fate; messageId: string | null }) {
   const { destinationId, deliveryId, routed, reason, state, attempts, nextAttemptAt, dead } = fate
   const destination = useDestinations().data?.find(({ id }) => id === destinationId)
+  const isRejected = state === 'dead' && dead?.reason === 'rejected'
+  const rejected = attempts.findLast(({ outcome }) => outcome === 'rejected')
+  const shown = isRejected ? rejectedOf(rejected?.status) : stateOf(state ?? '')
   return (
     <Box p="sm" bg="var(--sluice-panel)" style={{ borderRadius: 'var(--mantine-radius-md)' }}>
       <Group gap="sm">
@@ -27,7 +30,7 @@ export function FateBox({ fate, messageId }: { fate: Fate; messageId: string | n
         ) : (
           <Text fw={600}>{destinationId}</Text>
         )}
-        {state === null ? <State label="Not sent" color="gray" /> : <State {...stateOf(state)} />}
+        {state === null ? <State label="Not sent" color="gray" /> : <State {...shown} />}
         {nextAttemptAt !== null && <Next at={nextAttemptAt} />}
       </Group>
       {state !== null && (

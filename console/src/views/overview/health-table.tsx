@@ -29,6 +29,7 @@ export function HealthTable({ destinations, health }: TableParts) {
                   <Table.Th>Name</Table.Th>
                   <Table.Th>State</Table.Th>
                   <Table.Th ta="right">Delivered</Table.Th>
+                  <Table.Th ta="right">Rejected</Table.Th>
                   <Table.Th ta="right">Failed attempts</Table.Th>
                   <Table.Th ta="right">Given up</Table.Th>
                   <Table.Th ta="right">p50</Table.Th>
@@ -61,6 +62,7 @@ const Row = memo(
         <State label={state.label} color={state.color} says={state.says} />
       </Table.Td>
       <Table.Td ta="right">{now ? whole(now.delivered) : ''}</Table.Td>
+      <Table.Td ta="right">{now ? whole(now.rejected) : ''}</Table.Td>
       <Table.Td ta="right">{now ? whole(now.retry) : ''}</Table.Td>
       <Table.Td ta="right">{now ? whole(now.dead) : ''}</Table.Td>
       <Table.Td ta="right">{now?.p50 != null ? duration(now.p50) : '–'}</Table.Td>

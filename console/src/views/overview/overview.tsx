@@ -20,7 +20,7 @@ export default function Overview() {
     told: { health, ingest },
     freshness,
   } = useOverview()
-  const sum = (name: 'delivered' | 'retry' | 'dead') =>
+  const sum = (name: 'delivered' | 'rejected' | 'retry' | 'dead') =>
     health?.items.reduce((total, item) => total + item[name], 0)
   return (
     <Page title="Overview" beside={<StreamMark freshness={freshness} />}>
@@ -31,12 +31,15 @@ export default function Overview() {
             <FirstSteps hasSource={(sources.data ?? []).length > 0} left={all[0]} />
           ) : (
             <Stack>
-              <SimpleGrid cols={{ base: 2, sm: 3, md: 5 }}>
+              <SimpleGrid cols={{ base: 2, sm: 3, md: 6 }}>
                 <Figure label="Calls in, a second">{ingest ? rate(ingest.perSecond) : '–'}</Figure>
                 <Figure label="Rejected and kept, a second">
                   {ingest ? rate(ingest.rejectedPerSecond) : '–'}
                 </Figure>
                 <Figure label="Delivered, last minute">{shown(sum('delivered'))}</Figure>
+                <Figure label="Rejected by receivers" isBad={(sum('rejected') ?? 0) > 0}>
+                  {shown(sum('rejected'))}
+                </Figure>
                 <Figure label="Failed attempts">{shown(sum('retry'))}</Figure>
                 <Figure label="Given up" isBad={(sum('dead') ?? 0) > 0}>
                   {shown(sum('dead'))}

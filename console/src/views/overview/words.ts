@@ -17,18 +17,18 @@ export function healthOf(
       says: 'A URL of it has failed several times in a row: what comes is put off, and it is probed.',
       weight: 5,
     }
+  if (now && (now.rejected > 0 || now.state === 'rejecting'))
+    return {
+      label: now.rejectedStatus === null ? 'Rejecting' : `Rejecting: ${now.rejectedStatus}`,
+      color: 'red',
+      says: 'A URL of it answers 3xx or 4xx, which is not retried: check its path and token.',
+      weight: 4,
+    }
   if (now && now.dead > 0)
     return {
       label: 'Given up',
       color: 'red',
       says: 'Deliveries to it were given up in the last minute.',
-      weight: 4,
-    }
-  if (now && (now.rejected > 0 || now.state === 'rejecting'))
-    return {
-      label: 'Rejecting',
-      color: 'red',
-      says: 'A URL of it answers 3xx or 4xx, which is not retried: check its path and token.',
       weight: 4,
     }
   if (now && (now.retry > 0 || now.refused > 0 || now.breaker === 'half-open'))

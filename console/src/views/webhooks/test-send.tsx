@@ -57,9 +57,9 @@ function Results({ results }: { results: readonly TestResult[] }) {
               after {duration(result.durationMs)}
             </Text>
           </Group>
-          {result.outcome === 'delivered' && (result.status ?? 200) >= 300 && (
+          {result.outcome === 'rejected' && (
             <Text size="sm" c="dimmed">
-              Every answer below 500 counts as taken. Is {result.status} what your receiver means to say?
+              Only a 2xx answer delivers an event. 3xx and 4xx reject it, and it is not retried.
             </Text>
           )}
         </li>

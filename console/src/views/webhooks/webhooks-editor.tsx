@@ -55,9 +55,9 @@ export function WebhooksEditor({ webhooks, onChange, error }: EditorParts) {
       </div>
       {isTooMany && (
         <Alert color="yellow" role="alert" title="A destination has at most five URLs">
-          Each event is posted to all of them at once; one that takes it is enough, and then none is tried
-          again. To have every event taken at yet another place, set up one more Webhooks destination for the
-          same sources: each destination is tried until one of its own URLs has taken it.
+          Each event is posted to every URL at once. One success settles the delivery: URLs that failed are
+          then not tried again. To make sure that another system gets every event, set up one more Webhooks
+          destination for the same sources.
         </Alert>
       )}
     </Stack>

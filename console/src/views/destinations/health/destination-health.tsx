@@ -17,8 +17,11 @@ export function DestinationHealth({ destination }: { destination: Destination })
     <Loaded query={query}>
       {({ now, minutes, endpoints }) => (
         <Stack>
-          <SimpleGrid cols={{ base: 2, sm: 3, md: 5 }}>
+          <SimpleGrid cols={{ base: 2, sm: 3, md: 6 }}>
             <Figure label="Delivered, last minute">{whole(now.delivered)}</Figure>
+            <Figure label="Rejected" isBad={now.rejected > 0}>
+              {whole(now.rejected)}
+            </Figure>
             <Figure label="Failed attempts">{whole(now.retry)}</Figure>
             <Figure label="Given up" isBad={now.dead > 0}>
               {whole(now.dead)}
