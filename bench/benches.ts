@@ -85,8 +85,8 @@ export const benches: Readonly<Record<string, Bench>> = {
     onlyByName: true,
   },
   isolation: {
-    what: 'what healthy endpoints get while others are in trouble, by kind of trouble',
-    minutes: 20,
+    what: 'what healthy webhooks get while others are in trouble, by kind of trouble, on hosts of their own and on one host',
+    minutes: 45,
     sizes: ['rounds'],
     load: () => import('./isolation/bench.ts'),
     onlyByName: true,
@@ -110,8 +110,8 @@ export const benches: Readonly<Record<string, Bench>> = {
     load: () => import('./rungs/bench.ts'),
   },
   'same-host': {
-    what: 'what healthy webhooks get while others of the same host are in trouble',
-    minutes: 20,
+    what: 'the part of isolation in which webhooks share a host',
+    minutes: 25,
     sizes: ['rounds'],
     load: () => import('./isolation/same-host.ts'),
     onlyByName: true,

@@ -2,6 +2,7 @@ import { ENDPOINTS, runScenario, warmUp } from '../load/scenario.ts'
 import type { Scenario } from '../load/scenario-calls.ts'
 import { GRACE_US } from '../receivers/tally.ts'
 import { startStack } from '../stack/stack.ts'
+import { bench as onOneHost } from './same-host.ts'
 import { isolationTable, type Round } from './table.ts'
 
 const PER_SECOND = 1_000
@@ -23,8 +24,13 @@ const cases = [
   { name: '20 % refusing connections', bad: 4, behaviour: 'refusing' },
 ] as const satisfies (Pick<Scenario, 'name' | 'bad' | 'behaviour'> & { isOften?: true })[]
 
-/** @returns the section of RESULTS.md: what healthy endpoints get while others are in trouble, against the same without trouble. */
-export async function bench({
+/** @returns the section of RESULTS.md: what healthy endpoints get while others are in trouble, on hosts of their own and on one host. */
+export async function bench(sizes: { rounds?: number } = {}): Promise<string> {
+  return `${await onOwnHosts(sizes)}\n\n### On one host\n\n${await onOneHost(sizes)}`
+}
+
+/** Against the same without trouble. */
+async function onOwnHosts({
   rounds = 2,
   moreRounds = MORE_ROUNDS,
   healthyMs = HEALTHY_MS,
