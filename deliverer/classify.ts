@@ -7,7 +7,7 @@ import { retryAfter } from './retry-after.ts'
  */
 export type Outcome =
   | { outcome: 'delivered'; status: number }
-  /** The receiver answered 3xx or 4xx: final for this URL, and no success. */
+  /** The receiver answered 3xx or 4xx. This is final for the URL and does not count as delivered. */
   | { outcome: 'rejected'; status: number; code: string }
   | { outcome: 'retry'; code: string; status?: number; retryAfterMs?: number }
   | { outcome: 'refused'; code: string }
@@ -28,8 +28,8 @@ export type ResponseHead = { status: number; headers: Record<string, string | st
 export type ResponseRules = { retryOn: readonly number[]; now: number }
 
 /**
- * Only 2xx is a delivery. 3xx and 4xx are rejections, which the seed does not retry; a redirect is never followed.
- * Statuses from 600 count as 5xx (RFC 9110, 15); below 200 none is an answer to a POST.
+ * Only 2xx counts as delivered. 3xx and 4xx are rejections: they are not retried unless `retryOn` names them, and redirects
+ * are never followed. Statuses from 600 count as 5xx (RFC 9110, 15). A status below 200 is no answer to a POST.
  */
 export function classifyResponse(
   { status, headers }: ResponseHead,

@@ -26,7 +26,7 @@ export function defer(delivery: Delivery, waitMs: number, now: number, { ladder,
   return { kind: 'defer', rung, dueAt: now + rung.delayMs, delivery: deferred }
 }
 
-/** A POST that was not made for want of room, that we ended ourselves, or for which this machine lacked something. */
+/** Not the receiver's fault: there was no room, we ended the POST, or this machine ran out of something. */
 const isCodeOfOurs = (code: string | null) =>
   code !== null && (code === 'queue_full' || code === 'aborted' || OURS.has(code))
 const isOurs = ({ outcome }: Posted) => 'code' in outcome && isCodeOfOurs(outcome.code)
@@ -36,8 +36,9 @@ const NONE: readonly Target[] = []
 type Missing = { targets: readonly Target[]; posted: readonly Posted[]; dropped: readonly Target[] }
 
 /**
- * Targets that have had no attempt at all, for a reason of ours. One that failed in an earlier round has had its attempt.
- * @param posted what became of the others, and of these. @param dropped those that still waited when the partition was given up.
+ * Targets that have had no attempt yet, for a reason of ours. A target that failed in an earlier round has had its
+ * attempt.
+ * @param posted what this round led to. @param dropped targets that still waited when the partition was given up.
  */
 export function withoutAttempt(
   { history }: Delivery,
@@ -54,15 +55,15 @@ export function withoutAttempt(
 type Rest = { targets: readonly Target[]; rest: readonly Target[]; waitMs: number; now: number }
 
 /**
- * One URL has the event. The `rest` of its targets, which got no attempt for a reason of ours, still get it, later and once: the seed
- * posts each event to each URL, and does not retry a URL that failed when another succeeded. A webhook with an open breaker
- * is left out.
+ * What happens next when one URL has the event. The targets in `rest` got no attempt for a reason of ours. They still
+ * get one, later: each event is posted to each URL. URLs that failed are not retried, because another one succeeded,
+ * and a webhook with an open breaker is left out.
  */
 export function deferRest(delivery: Delivery, { targets, rest, waitMs, now }: Rest, ladder: Ladder): Next {
   if (rest.length === 0) return { kind: 'done' }
   const settled = targets.filter((target) => !rest.includes(target))
   const left = { ...delivery, ...settledWith(delivery, settled), delivered: true }
   const deferred = defer(left, waitMs, now, ladder)
-  // it was delivered: that the rest is too late makes no dead letter of it
+  // one URL has the event, so it is no dead letter when the rest is too late
   return deferred.kind === 'dead' ? { kind: 'done', missed: rest } : deferred
 }

@@ -14,7 +14,7 @@ export type Posted = {
   response: string | null
 }
 
-/** What becomes of a delivery after a round: done, or one more record of it. `missed`: webhooks that never got an attempt. */
+/** What a delivery becomes after a round: done, or another record. `missed`: webhooks that never got an attempt. */
 export type Next =
   | { kind: 'done'; missed?: readonly Target[] }
   | { kind: 'retry' | 'defer'; rung: Rung; dueAt: number; delivery: Delivery }
@@ -23,11 +23,11 @@ export type Next =
 export type Ladder = { ladder: readonly Rung[]; windowMs: number }
 
 /**
- * Any URL delivered: done. None, and at least one may succeed later: the next rung, as long as there is one and it ends
- * within the window, which began with the first attempt. All rejected or refused: dead at once (docs/receivers.md).
- * A receiver's Retry-After moves it further up, to the first rung that is as long, or the longest that ends within the window;
- * the attempts count on as ever.
- * @param posted the round's POSTs, none of them still under way unless one was delivered.
+ * If a URL delivered, the delivery is done. If all rejected or refused, it is dead at once (docs/receivers.md).
+ * Otherwise it goes to the next rung, as long as there is one that ends within the window. The window begins with the
+ * first attempt. A receiver's Retry-After moves the delivery further up: to the first rung that is as long, or else to
+ * the longest that ends within the window. Attempts are counted as usual.
+ * @param posted the POSTs of the round. None of them is still under way unless one was delivered.
  */
 export function next(
   delivery: Delivery,
@@ -65,14 +65,14 @@ function rungFor(ahead: readonly Rung[], by: { askedMs: number; leftMs: number }
 const askedMs = (posted: readonly Posted[]) =>
   Math.max(0, ...posted.map(({ outcome }) => (outcome.outcome === 'retry' && outcome.retryAfterMs) || 0))
 
-/** A POST of a round that is to be tried again on the next rung. */
+/** The POST failed and is retried on the next rung. */
 export const isRetry = ({ outcome }: Posted) => outcome.outcome === 'retry'
 
 /** Trying this URL again would not help. */
 export const isFinal = ({ outcome }: Posted) =>
   outcome.outcome === 'refused' || outcome.outcome === 'rejected'
 
-/** The delivery without the URLs that said their last word in a round; the attempt is not over for the others, which had no room. */
+/** Settles URLs that rejected or refused the event. The attempt is not over for the others, which had no room. */
 export function withoutFinal(delivery: Delivery, posted: readonly Posted[]): Delivery {
   const final = posted.filter(isFinal)
   if (final.length === 0) return delivery

@@ -79,7 +79,7 @@ export function watchLanes(lanes: Record<string, Lane>, slots: number): void {
   }).set(slots)
   new Gauge({
     name: 'sluice_deliverer_waiting_endpoints',
-    help: 'Webhooks with POSTs waiting in a lane, by what they wait for: an answer, a POST under way to end (cap), other webhooks of their host, or a slot.',
+    help: 'Webhooks with waiting POSTs in a lane, by what these wait for: an answer, the end of a POST under way (cap), room at their host, or a slot.',
     labelNames: ['lane', 'waits_for'],
     registers,
     collect() {
@@ -111,7 +111,7 @@ export function watchWebhooks({ count, onChange }: Pick<Webhooks, 'count' | 'onC
   })
   new Gauge({
     name: 'sluice_deliverer_hosts',
-    help: 'Hosts (URL origins) of these webhooks, by the state of their breaker, which opens when they cannot be reached.',
+    help: 'Hosts (URL origins) that deliveries went to in the last 15 minutes, by the state of their breaker. It opens when the host cannot be reached.',
     labelNames: ['breaker'],
     registers,
     collect() {

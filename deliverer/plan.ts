@@ -2,8 +2,8 @@ import type { Delivery } from '../schemas/delivery.ts'
 import type { Destination } from '../schemas/settings.ts'
 
 /**
- * A webhook to post to. `webhook`: its key, one for each URL of each destination. `origin`: the host that it shares with others;
- * empty when its URL is invalid.
+ * A webhook to post to. `webhook`: its key, unique for each URL of each destination. `origin`: the host, which other webhooks
+ * may share; empty when the URL is invalid.
  */
 export type Target = { urlIndex: number; url: string; webhook: string; origin: string }
 
@@ -25,7 +25,7 @@ export function plan(settled: Settled, destination: Destination | undefined): Pl
   return targets.length > 0 ? { kind: 'post', targets } : { kind: 'refused' }
 }
 
-/** By URL, as positions shift when the settings change; of several with the same URL by position too. */
+/** Compares URLs, as positions shift when settings change; and positions where several webhooks have the same URL. */
 function isSettled(
   { url, urlIndex }: Target,
   { refusedUrls, refusedIndexes }: Settled,
@@ -39,7 +39,7 @@ function isSettled(
 
 const UNKNOWN = -1
 
-/** What a delivery says of its webhooks when these are settled as well. */
+/** The settled webhooks of a delivery, with these added. */
 export function settledWith(
   { refusedUrls, refusedIndexes }: Settled,
   webhooks: readonly { url: string; urlIndex: number }[],

@@ -6,7 +6,7 @@ const USER_AGENT = 'Sluice/1.0'
 
 /** What of a destination's POSTs depends on its settings alone. */
 export type Prepared = {
-  /** By urlIndex. `key`: see `Target`. `headers`: those that are the same in every POST, the configured ones among them. */
+  /** By urlIndex. `key`: see `Target`. `headers`: the same in every POST, the configured ones included. */
   webhooks: readonly { key: string; url: string; headers: Readonly<Record<string, string>> }[]
   /** Undefined without a shared secret: nothing is signed. */
   keys: SecretKeys | undefined

@@ -2,22 +2,23 @@ import { mapSecrets } from '../schemas/seal.ts'
 import type { Destination } from '../schemas/settings.ts'
 
 const MASK = '***'
-/** Shorter values are in any text: a header `X-Version: 2` would mask every 2, and hide nothing. */
+/** Shorter values are in any text: the header `X-Version: 2` would mask every 2 and hide nothing. */
 const LEAST = 4
 
-/** A secret as a receiver may print it, prepared for a search that takes no step back (Knuth, Morris, Pratt). */
+/** A secret as a receiver may print it, prepared for a linear-time search (Knuth-Morris-Pratt). */
 type Spelling = { text: string; start: string; isWhole: boolean; borders: Uint16Array }
 
-/** Of a longer spelling the beginning is looked for: an answer's kept head is shorter. */
+/** Only this much of a longer spelling is searched for: the stored head of an answer is shorter. */
 const LONGEST = 2_048
 
-// a destination that changes is another object
+// a destination that changes becomes another object
 const known = new WeakMap<Destination, readonly Spelling[]>()
 
 /**
- * What a receiver answered, with `***` for the secrets and header values of the destination, which some receivers echo: more people
- * read attempts than may know these. Found are values of at least four characters as they are, as JSON, HTML and URLs escape them,
- * and in base64. Takes time in proportion to the length of the response and to the number of spellings, whatever they are.
+ * Replaces the destination's secrets and header values in a response by `***`. Some receivers echo them, and more
+ * people read attempts than may know them. It finds values of at least four characters: as they are, as JSON, HTML and
+ * URLs escape them, and in base64. The time is proportional to the length of the response and to the number of
+ * spellings, whatever they contain.
  */
 export function withoutSecrets(response: string | null, destination: Destination): string | null {
   if (response === null || response.length < LEAST) return response
@@ -32,8 +33,9 @@ export function withoutSecrets(response: string | null, destination: Destination
 }
 
 /**
- * Notes where the spelling is in the text, and where its beginning is at the text's end: of an answer only the head is kept.
- * @param ends for each position, where the longest secret ends that begins there; 0 for none.
+ * Notes where the spelling is in the text. Only the head of an answer is stored, so the text may also end with the
+ * beginning of the spelling.
+ * @param ends for each position, the end of the longest secret that begins there; 0 for none.
  */
 function find(text: string, { text: wanted, isWhole, borders }: Spelling, ends: Uint32Array): void {
   const note = (from: number, to: number) => {
@@ -44,14 +46,14 @@ function find(text: string, { text: wanted, isWhole, borders }: Spelling, ends: 
     while (matched > 0 && text[at] !== wanted[matched]) matched = borders[matched - 1] ?? 0
     if (text[at] === wanted[matched]) matched += 1
     if (matched < wanted.length) continue
-    // what follows the beginning of a longer one is not known to be anything else
+    // if only the beginning was searched for, all that follows may belong to the secret
     note(at + 1 - matched, isWhole ? at + 1 : text.length)
     matched = borders[matched - 1] ?? 0
   }
   if (matched >= LEAST) note(text.length - matched, text.length)
 }
 
-/** Secrets that overlap become one mask. */
+/** Overlapping secrets become one mask. */
 function masked(text: string, ends: Uint32Array): string {
   let shown = ''
   let shownTo = 0
@@ -72,7 +74,7 @@ function learn(destination: Destination): readonly Spelling[] {
   return spellings
 }
 
-/** For each beginning of the text: how long the longest shorter beginning is that it ends with. */
+/** For each prefix of the text: the length of its longest proper prefix that is also its suffix. */
 function bordersOf(text: string): Uint16Array {
   const borders = new Uint16Array(text.length)
   let length = 0
@@ -94,7 +96,7 @@ function spellingsOf(destination: Destination): string[] {
   return [...new Set(spellings)]
 }
 
-/** Of `Bearer abc` also what stands behind the scheme; of `Basic` what that says, and the password in it. */
+/** For `Bearer abc` also the part after the scheme; for `Basic` also the decoded pair and its password. */
 function partsOf(secret: string): string[] {
   const [, scheme = '', credentials] = /^([A-Za-z][\w-]*) +(\S+)$/.exec(secret) ?? []
   if (credentials === undefined) return [secret]

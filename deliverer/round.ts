@@ -12,9 +12,9 @@ import { request } from './request.ts'
 import { endedOf } from './webhook/ended.ts'
 
 /**
- * What a round came to: its POSTs that have ended, and the URLs that were passed over (`deferred`). `untried`: others were not
- * tried, as their settings have changed or the partition is given up. `dropped`: the latter. `waitMs`: the least that one of those
- * passed over advised. `fault`: of ours.
+ * The result of a round. `posted`: POSTs that have ended, and URLs that were deferred. `untried`: some targets were not
+ * tried, because the settings have changed or the partition was given up. `dropped`: the targets that still waited when
+ * the partition was given up. `waitMs`: the shortest wait that a refusal advised. `fault`: an error of ours.
  */
 export type Tried = {
   posted: readonly Posted[]
@@ -34,8 +34,9 @@ export type RoundParts = {
 }
 
 /**
- * One attempt: a POST to each target, all at once as far as their webhooks let them. `ended` is called once: when one is
- * delivered and no other waits to begin, else when none is left. A POST still under way then ends by itself.
+ * One attempt: a POST to each target, all at once as far as the limits of their webhooks allow. `ended` is called once:
+ * when one POST has delivered and no other waits to begin, or else when none is left. A POST that is still under way
+ * then ends by itself.
  */
 export function startRound(
   record: Taken<Delivery>,
@@ -61,7 +62,7 @@ export function startRound(
     endWhenOver()
   }
 
-  /** Each URL gets each event: one that waits for a slot is not given up because another has succeeded. */
+  /** Each URL gets each event: a URL that waits for a slot still gets it when another has succeeded. */
   function endWhenOver(): void {
     if (over || !(left === 0 || (delivered && waiting === 0))) return
     over = true
@@ -148,7 +149,7 @@ function begin(
   })
 }
 
-/** The host was reached, though no request was sent. */
+/** The certificate was refused: the host was reached, although no request was sent. */
 const isOfCertificate = (outcome: Outcome) => outcome.outcome === 'refused' && outcome.code.startsWith('tls_')
 
 /** Where the URL is now: two webhooks may have the same, with other headers. */

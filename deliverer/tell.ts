@@ -5,7 +5,7 @@ import type { BreakerChange, WebhookState } from './webhook/webhooks.ts'
 
 export type Teller = {
   ofDelivery(result: Result, delivery: Delivery): void
-  /** Of a webhook's URL only the origin is logged: the rest may hold a secret. */
+  /** Logs only the origin of a webhook's URL: the rest may hold a secret. */
   ofBreaker(change: BreakerChange): void
 }
 
@@ -13,8 +13,8 @@ const REPEAT_MS = 10_000
 const MAX_TOLD = 10_000
 
 /**
- * Logs what an operator looks for first: a destination that fails, once in ten seconds; each delivery that is given up or misses a URL; and
- * breakers of webhooks and hosts that open and close. All attempts are in topic `attempts`.
+ * Logs what an operator looks for first: a destination that fails (once in ten seconds), each delivery that is given up
+ * or misses a URL, and each breaker that opens or closes. All attempts are in topic `attempts`.
  */
 export function createTeller(log: Pick<Logger, 'info' | 'warn'>): Teller {
   const toldAt = new Map<string, number>()
@@ -33,7 +33,7 @@ export function createTeller(log: Pick<Logger, 'info' | 'warn'>): Teller {
         const urlIndexes = result.missed.map(({ urlIndex }) => urlIndex)
         log.warn(
           { deliveryId, destinationId, urlIndexes },
-          'some URLs had no room for a delivery in the whole retry window',
+          'a delivery missed some URLs: they had no room during the whole retry window',
         )
       }
       if (result.kind === 'dead') {

@@ -1,6 +1,6 @@
 // Written by `npm run schemas` from attempt.avsc: change that, not this.
 
-/** What came of it. */
+/** Outcome of an attempt. */
 export type AttemptOutcome = 'delivered' | 'retry' | 'refused' | 'cancelled' | 'deferred' | 'rejected'
 
 /** One POST to one URL, or the decision not to make it, in topic attempts. Key of the record: destinationId. */
@@ -21,11 +21,11 @@ export type Attempt = {
   startedAt: number
   /** How long it took, until the response's headers or the failure. */
   durationMs: number
-  /** What came of it. */
+  /** Its outcome. */
   outcome: AttemptOutcome
   /** Status of the response, when there was one. */
   status: null | number
-  /** Reason when it was not delivered: http_5xx, http_404, timeout, ECONNREFUSED and the like. */
+  /** Reason if it was not delivered, such as http_5xx, http_404, timeout or ECONNREFUSED. */
   code: null | string
   /** First 1,024 bytes of the response's body. */
   response: null | string

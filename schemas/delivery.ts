@@ -14,7 +14,7 @@ export type PastAttempt = {
   outcome: string
   /** Status of the response, when there was one. */
   status: null | number
-  /** What went wrong: http_5xx, http_404, timeout, ECONNREFUSED and the like. */
+  /** What went wrong, such as http_5xx, http_404, timeout or ECONNREFUSED. */
   code: null | string
 }
 
@@ -40,11 +40,11 @@ export type Delivery = {
   attempt: number
   /** Deferrals in a row since the last attempt. */
   deferrals: number
-  /** URLs that are settled and not posted to again: they refused for good (TLS, forbidden address), rejected the event (3xx, 4xx), or have it already. */
+  /** URLs that are settled and get no more POSTs: they refused for good (TLS, forbidden address), rejected the event (3xx, 4xx), or have it already. */
   refusedUrls: string[]
-  /** Position in the destination of each of refusedUrls, from 0: a destination may have the same URL twice, with other headers. -1, or missing at the end, for what version 0.1 wrote. */
+  /** For each of refusedUrls, its position in the destination, from 0. A destination may have the same URL twice, with different headers. For entries that version 0.1 wrote it is -1, or missing at the end. */
   refusedIndexes: number[]
-  /** True when one URL has it already: the others get their first attempt, and a failure of theirs is final. */
+  /** True when one URL has the event already. The others still get their first attempt, and its failure is final. */
   delivered: boolean
   /** True when a replay or backfill made it. */
   replay: boolean

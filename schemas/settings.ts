@@ -37,8 +37,8 @@ const headerName = z
   .max(128, 'at most 128 characters')
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "letters, digits and !#$%&'*+.^_`|~- only (RFC 9110)")
   .refine((header) => !RESERVED_HEADERS.has(header.toLowerCase()), 'this header is set by Sluice itself')
-/** What no schema says of it. */
-const HEADERS = `By name. Values are printable ASCII without spaces at their ends, 8,192 characters in all for new settings; no name may be there twice in other capitals. Refused, as Sluice sets them or as they speak of the connection: ${[...RESERVED_HEADERS].join(', ')}.`
+/** Rules that the schema cannot express. */
+const HEADERS = `By name. Values are printable ASCII without spaces at their ends. In new settings, the values of one webhook have at most 8,192 characters in total. Two names must not differ in capitals alone. These names are refused, because Sluice sets them or because they concern the connection: ${[...RESERVED_HEADERS].join(', ')}.`
 const headerValue = z
   .string()
   .max(4_096, 'at most 4,096 characters')
@@ -108,7 +108,7 @@ export const destinationShape = z.strictObject({
     .min(1, 'at least one webhook is needed')
     .max(MAX_WEBHOOKS, `at most ${MAX_WEBHOOKS} webhook URLs`)
     .describe(
-      'Each event is posted to every URL at once. One success settles the delivery: URLs that failed are then not tried again.',
+      'Each event is posted to every URL at once. One success settles the delivery: URLs that failed are not retried.',
     ),
   sharedSecret: z
     .string()

@@ -12,8 +12,9 @@ export type Facts = {
   /** The same of `deliveries.dead`, and of what `attempts` calls cancelled. */
   dead: ReadonlySet<string>
   cancelled: ReadonlySet<string>
-  /** Delivery ids that `attempts` calls delivered, with their pair; and those of requests that came whole to an endpoint, where that is known. */
+  /** Ids of the deliveries that `attempts` records as delivered, with their pair. */
   recorded: ReadonlyMap<string, string>
+  /** Ids of the deliveries whose requests reached an endpoint in full, if that is known. */
   seen?: ReadonlySet<string>
   /** Destinations that were there, and on, all the time: each event goes to them. */
   steady: readonly string[]

@@ -5,18 +5,22 @@ import type { Behaviour } from './plan.ts'
 
 const LATE_MS = 7_000
 
-/** One webhook of a destination, whose behaviour changes. */
+/** A webhook whose behaviour changes. */
 export type Endpoint = {
   url: string
   answered: readonly Answered[]
-  /** Ids of the deliveries whose requests came whole. */
+  /** Ids of the deliveries whose requests arrived in full. */
   seen: ReadonlySet<string>
   behave(behaviour: Behaviour): Promise<void>
 }
 
 export type Host = { endpoints: readonly Endpoint[]; close(): Promise<void> }
 
-/** @param destinationIds of the webhooks of one host, each at a path of its own. Where there are several, one that refuses resets. */
+/**
+ * Starts one host.
+ * @param destinationIds one for each webhook, each at a path of its own. If there are several, a webhook that should
+ * refuse connections resets them instead.
+ */
 export async function startHost(destinationIds: readonly string[]): Promise<Host> {
   const server = createServer((request, response) => {
     request.resume()
@@ -84,14 +88,14 @@ function reject(response: ServerResponse, seen: number): void {
   response.writeHead(status, status === 301 ? { location: '/elsewhere' } : {}).end()
 }
 
-/** Goes on until the other side closes the connection; slow enough to leave the machine to the others. */
+/** Writes until the other side closes the connection, slowly enough to leave CPU time to others. */
 function flood(socket: Socket, head: string, piece: string): void {
   socket.write(head)
   const pieces = setInterval(() => socket.write(piece), FLOOD_MS)
   socket.once('close', () => clearInterval(pieces))
 }
 
-/** A second answer on a kept connection, while no request is under way or another one begins. */
+/** Sends a second answer on a kept connection, while no request is under way or the next one begins. */
 function again(socket: Socket, answered: ServerResponse): void {
   const write = () => socket.writable && socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
   answered.once('finish', () => setTimeout(write, AGAIN_MS))

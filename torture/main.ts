@@ -41,7 +41,7 @@ const STEADY = {
   worse: [10],
 } as const
 const MOVING = [6, 7] as const
-/** On one host, each by its path. */
+/** These are on one host, each at its own path. */
 const TOGETHER: readonly number[] = [8, 9, 10]
 const COUNT = 11
 /** Those that answer all the time, or never. */

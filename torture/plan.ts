@@ -3,9 +3,10 @@ import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 import type { Role } from '../config.ts'
 
 /**
- * What an endpoint does: answers at once; 503; never; after 7 s, when nobody waits any more; resets; refuses; answers, with a body that
- * never ends; rejects now and then (404, 410 or 301); answers with endless chunk extensions; with endless 1xx; answers twice, the second
- * time to a request that was not made.
+ * What an endpoint does, in this order: answers at once; answers 503; never answers; answers after 7 s, when nobody
+ * waits any more; resets the connection; refuses it; answers with a body that never ends; rejects now and then (404,
+ * 410 or 301); answers with endless chunk extensions; sends endless 1xx; answers twice, the second time without a
+ * request.
  */
 const BEHAVIOURS = [
   ...(['answers', 'failing', 'silent', 'late', 'reset', 'refusing', 'drip'] as const),

@@ -37,10 +37,10 @@ export function report({ seed, minutes, clients, struck, clocks, result, settled
     ['processes that ended by themselves', count(deaths)],
     ['all settled after the last fault', `${(settledMs / 1_000).toFixed(0)} s`],
   ]
-  return `\`npm run torture -- --minutes ${minutes} --seed ${seed} --clients ${clients}\`: ${clients} clients make a call a second each, and send it until it is accepted, to one of each process, a broker and
-a registry on this machine, while faults strike them (${faults}).${clocks ? STEPS : ''} Nine destinations: one that always answers, two that change, one with two URLs that change, one that never
-takes anything, one whose settings change, and three
-that share a host, of which one always answers. Then all but that one answer, and every call is accounted for, by what endpoints have answered and by the topics.
+  return `\`npm run torture -- --minutes ${minutes} --seed ${seed} --clients ${clients}\`: ${clients} clients each make a call a second and send it until it is accepted. One of each process, a broker and
+a registry run on this machine, while faults strike them (${faults}).${clocks ? STEPS : ''} There are nine destinations: one always answers, two change, one has two URLs that change, one never
+accepts anything, one has settings that change, and three share a host, where one always answers. At the end all answer except the one that never accepts anything. Then every call is accounted
+for, by what the endpoints have answered and by the topics.
 
 ${markdownTable(['', ''], rows)}`
 }

@@ -12,13 +12,13 @@ const START_US = 1e6
 /** What a process is slow with while it is young is not counted. */
 const HEALTHY_US = 15e6
 const WINDOW_US = 20e6
-/** As in `isolation`: breakers cannot have opened in the first 6 s, and p99 is that of the 24 s after them. */
+/** As in `isolation`: breakers cannot have opened in the first 6 s, so p99 is taken over the 24 s after them. */
 const FIRST_US = 6e6
 const THEN_US = 24e6
 
 /**
- * Webhooks in trouble come first. `behaviour`: how they behave from the turn on. `windowUs`: measured from then on; p99 without the
- * first `skipUs` of it.
+ * `bad`: how many webhooks get into trouble; they come first. `behaviour`: what they do from then on. `windowUs`: how
+ * long is measured from then on. `skipUs`: the first part of the window, which does not count for p99.
  */
 type Run = {
   hosts: Hosts
@@ -76,7 +76,7 @@ const cases: readonly Case[] = [
 
 type Pair = { is: WindowReport; control: WindowReport }
 
-/** @returns the section of RESULTS.md: what healthy webhooks get beside others of the same host that are in trouble. */
+/** @returns the section of RESULTS.md: what healthy webhooks get while others of the same host are in trouble. */
 export async function bench({ rounds = 3 } = {}): Promise<string> {
   await using stack = await startStack()
   await warmUp(stack)
@@ -90,7 +90,7 @@ export async function bench({ rounds = 3 } = {}): Promise<string> {
   return `${explained(rounds)}\n\n${table(results)}`
 }
 
-/** On fresh processes and topics: all webhooks answer at first, then those in trouble begin to misbehave. */
+/** Runs on fresh processes and topics. All webhooks answer at first; then the bad ones begin to misbehave. */
 async function runOnce(
   stack: Stack,
   { hosts, bad, behaviour, badPerSecond, perSecond, windowUs, skipUs }: Run,
@@ -114,7 +114,7 @@ async function runOnce(
   await endpoints.turn({ bad, behaviour })
   await sleepUntil(endUs + GRACE_US)
   const [all, then] = (await endpoints.report()).windows
-  if (!all || !then) throw new Error('the endpoints have reported too few windows')
+  if (!all || !then) throw new Error('the endpoints reported too few windows')
   return { ...all, p99Ms: then.p99Ms }
 }
 
@@ -124,11 +124,11 @@ const inShort = ({ due, inTime, soon, p99Ms }: WindowReport) =>
 const percent = (share: number) => `${(share * 100).toFixed(1)} %`
 
 const HEAD = [
-  ...['the others', 'share', 'share, control', 'ratio', 'goal'],
+  ...['in trouble', 'share', 'share, control', 'ratio', 'goal'],
   ...['p99 ms', 'p99 ms, control', 'ratio', 'goal'],
 ]
 
-/** @param results of each case, one for each round. */
+/** @param results for each case, one for each round. */
 export function table(results: readonly (readonly Pair[])[]): string {
   const rows = cases.map(({ name, figure, atLeast }, index) => {
     const pairs = results[index] ?? []
@@ -163,9 +163,12 @@ export function table(results: readonly (readonly Pair[])[]): string {
 }
 
 const explained = (rounds: number) =>
-  `Healthy webhooks beside webhooks in trouble. In the first four cases, one healthy webhook gets 20 calls a second, and another webhook of the same origin (its own path, destination
-and source) is in trouble. The control is the same, with the webhook in trouble on another host. The share is that of the healthy webhook's events that arrive within 1 s of when they were due.
-In the last case, ${MANY.toLocaleString('en-US')} webhooks of one host, each its own destination, get ${many.badPerSecond} calls a second together and hang. ${HEALTHY} healthy hosts get ${many.perSecond} a second together. The control is
-the same without trouble, and the share is "in time" as in \`isolation\`. All webhooks answer for ${HEALTHY_US / 1e6} s, and the figures are of the ${WINDOW_US / 1e6} s after that; in the last case of the ${(FIRST_US + THEN_US) / 1e6} s after that, and p99 of the last ${THEN_US / 1e6} of them, as in \`isolation\`. p99 is the latency from
+  `Healthy webhooks beside webhooks in trouble. In the first four cases, one healthy webhook gets 20 calls a second. Another webhook of the same origin, with its own path, destination
+and source, is in trouble. In the control, the webhook in trouble is on another host. The share counts the healthy webhook's events that arrive within 1 s of when they were due.
+
+In the last case, ${MANY.toLocaleString('en-US')} webhooks of one host, each of its own destination, get ${many.badPerSecond} calls a second together and hang. ${HEALTHY} webhooks on healthy hosts get ${many.perSecond} a second together. The control is
+the same without trouble. The share is "in time" as in \`isolation\`.
+
+All webhooks answer for ${HEALTHY_US / 1e6} s. The figures cover the ${WINDOW_US / 1e6} s after that. In the last case they cover the ${(FIRST_US + THEN_US) / 1e6} s after that, and p99 covers the last ${THEN_US / 1e6} of them, as in \`isolation\`. p99 is the latency from
 when a call was due to its arrival; an event that has not arrived counts with its wait so far. Calls come at a fixed rate (open loop). All processes share the machine. Each run has fresh processes
-and topics. Rounds: ${rounds}; median, lowest and highest. Ratios are to the same round's control.`
+and topics. Rounds: ${rounds}; median, lowest and highest. Ratios are to the control of the same round.`

@@ -23,10 +23,13 @@ export type Endpoints = Pick<Forked, 'pid' | 'stop'> & {
   answered(count: number): Promise<number>
 }
 
-/** The number of each webhook's host: webhooks with the same one share an origin. */
+/** The number of each webhook's host. Webhooks with the same number share an origin. */
 export type Hosts = readonly number[]
 
-/** Starts webhooks to deliver to, all of them in one process. @param endpoints how many, each an origin of its own; or the host of each. */
+/**
+ * Starts webhooks to deliver to, all in one process.
+ * @param endpoints how many, each with an origin of its own; or the host of each.
+ */
 export async function startEndpoints(endpoints: number | Hosts): Promise<Endpoints> {
   const hosts =
     typeof endpoints === 'number' ? Array.from({ length: endpoints }, (_, host) => host) : endpoints

@@ -6,9 +6,9 @@ import type { Behaviour, EndpointsReport, Hosts, Instruction } from './endpoints
 import { createTally, type Tally } from './tally.ts'
 
 /**
- * Endpoints that answer 200 at once until some of them are told to behave badly. To be forked with the number of each one's host: sends
- * their URLs, which end with their own number, then answers each instruction. It reads two headers of a request and no body: it must cost less than
- * what it measures.
+ * Endpoints that answer 200 at once until some of them are told to misbehave. The process is forked with the host number of each
+ * endpoint. It sends their URLs, which end with the endpoints' own numbers, and then answers each instruction. It reads two
+ * headers of a request and no body, because it must cost less than what it measures.
  */
 const SLOW_MS = 2_000
 
@@ -16,7 +16,7 @@ let tally: Tally | undefined
 let bad: { first: number; behaviour: Behaviour } = { first: 0, behaviour: 'answers' }
 /** First attempts since some endpoints turned bad. */
 let firsts = { healthy: 0, bad: 0 }
-// our own parent's
+// from our own parent
 const hosts = JSON.parse(process.argv[2] ?? '') as Hosts
 const answered = new Array<number>(hosts.length).fill(0)
 let countedFrom = 0

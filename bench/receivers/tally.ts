@@ -12,7 +12,10 @@ export type Schedule = {
   /** The first so many endpoints turn bad; nothing of theirs is in the figures below. */
   bad: number
   windows: readonly Window[]
-  /** Arrivals at endpoints before this one are not looked at (default: 0): they are of another load, whose calls have numbers of their own. */
+  /**
+   * Arrivals at endpoints before this one are ignored (default: 0). They belong to another load, which numbers its
+   * calls by itself.
+   */
   countedFrom?: number
 }
 

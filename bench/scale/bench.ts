@@ -29,7 +29,7 @@ type Case = {
   receivers: number
   perSecond: number
   inTrouble: number
-  /** Webhooks of one further host, which get calls in turn at this rate and hang from the turn on. */
+  /** Webhooks of one further host. They get calls in turn at this rate, and hang once others get into trouble. */
   neighbours?: { count: number; perSecond: number }
   costs?: Costs
   slots?: number

@@ -2,7 +2,7 @@ import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
 
 /** What a receiver does: answers soon, never, with 503, or 200 after 2 s. */
 export type Kind = 'fine' | 'silent' | 'failing' | 'slow'
-/** One webhook. `origin`: the host that it may share with others. */
+/** One webhook. `origin`: its host, which others may share. */
 export type Receiver = { webhook: string; origin: string; kind: Kind }
 
 /** From 0 to 1, the same for the same seed. */
@@ -21,7 +21,7 @@ export const createReceivers = (count: number): Receiver[] =>
     kind: 'fine',
   }))
 
-/** Webhooks of one host, each of a destination of its own. */
+/** Webhooks of one host, each of its own destination. */
 export const createNeighbours = (count: number): Receiver[] =>
   Array.from({ length: count }, (_, index) => ({
     webhook: `shared${index} 0 http://shared/${index}`,

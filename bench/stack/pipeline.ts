@@ -18,7 +18,7 @@ export type Pipeline = {
 
 /**
  * Ingest, router and deliverer as real processes, on topics of their own.
- * @param endpoints how many, each an origin of its own; or the host of each.
+ * @param endpoints how many, each with an origin of its own; or the host of each.
  */
 export async function startPipeline(stack: Stack, endpoints: number | Hosts): Promise<Pipeline> {
   await using closing = new AsyncDisposableStack()

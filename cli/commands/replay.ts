@@ -55,7 +55,7 @@ Examples:
     .option('--to <time>', 'before (default: now)')
     .option(
       '--reason <reason>',
-      'of what was given up: window_expired, attempts_exhausted, rejected or refused',
+      'only dead letters with this reason: window_expired, attempts_exhausted, rejected or refused',
     )
     .option('--per-second <count>', 'deliveries a second at most', wholeNumber)
     .option('--id <id>', 'of the replay (default: a new one); begun under one id twice it is begun once')

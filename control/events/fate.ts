@@ -113,7 +113,7 @@ export function afterRound(attempts: readonly Attempt[], last: Attempt, ladder: 
   return { state: 'retrying', nextAttemptAt: decided.dueAt }
 }
 
-/** The latest of each URL in the last attempt, in which it may have been deferred before. */
+/** The latest record of each URL in the last attempt. Before it, the URL may have been deferred. */
 function roundOf(attempts: readonly Attempt[], last: Attempt): Attempt[] {
   const since = attempts.findLastIndex(({ attempt }) => attempt !== last.attempt)
   return [...new Map(attempts.slice(since + 1).map((each) => [each.urlIndex, each])).values()]

@@ -18,18 +18,19 @@ export type BreakerState = (typeof BREAKER_STATES)[number]
 
 /** Times are ms since 1970. */
 export type Breakers = {
-  /** What an attempt at a webhook tells of it. @param webhook its key, see `Target`. */
+  /** Judges an attempt at a webhook. @param webhook its key: see `Target`. */
   heard(webhook: string, attempt: Attempt): void
   /** `since`: when it has opened or closed, as far as that was seen. */
   of(webhook: string, now: number): { state: BreakerState; since: number | null }
 }
 
-/** `disputedUntil`: though one deliverer got an answer, another still passes the webhook over. */
+/** `disputedUntil`: one deliverer got an answer, but until then another may still have its breaker open. */
 type Heard = { breaker: Breaker; since: number | null; heardAt: number; disputedUntil: number }
 
 /**
- * The breakers of all deliverers, by what these log: the very rules by which they open and close, and that they pass a webhook over
- * says that it is open. Where they are not of one mind, as one cannot reach what another can, the worst counts.
+ * The breakers of all deliverers, computed from the attempts that these log. They open and close by the same rules, and
+ * a deferral with `breaker_open` says that one is open. If deliverers differ, because one cannot reach what another
+ * can, the worst state counts.
  */
 export function createBreakers(): Breakers {
   const known = new Map<string, Heard>()

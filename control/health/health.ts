@@ -7,8 +7,9 @@ import { type BreakerState, createBreakers } from './breakers.ts'
 import { createMinutes, type Figures, type Minutes } from './minutes.ts'
 
 /**
- * How a webhook is, for people. `rejecting`: its last answer was 3xx or 4xx. `failing`: its breaker is open, or its last POST had
- * no answer or a 5xx. `paused`: its destination is off. `idle`: nothing was sent to it in the last 15 minutes.
+ * The state of a webhook, for people. `rejecting`: its last answer was 3xx or 4xx. `failing`: its breaker is open, or
+ * its last POST got no answer or a 5xx. `paused`: its destination is off. `idle`: nothing was sent to it in the last 15
+ * minutes.
  */
 export const WEBHOOK_STATES = ['failing', 'rejecting', 'healthy', 'idle', 'paused'] as const
 export type WebhookStatus = (typeof WEBHOOK_STATES)[number]
@@ -35,12 +36,12 @@ export type Health = {
   attempt(attempt: Attempt): void
   died(letter: Pick<DeadLetter, 'destinationId' | 'time'>): void
   /**
-   * From now on breakers are judged: not before the settings are known, which say what webhooks there are.
-   * @param attempts those of late, oldest first.
+   * Begins to judge breakers. Not to be called before the settings are known, because they say which webhooks there are.
+   * @param attempts the recent ones, oldest first.
    */
   begin(attempts: Iterable<Attempt>): void
   of(destination: Destination): DestinationHealth
-  /** `breaker`, `state`: the worst of its webhooks. `rejectedStatus`: the last answer of one that rejects. */
+  /** `breaker`, `state`: the worst among its webhooks. `rejectedStatus`: the last status of a webhook that rejects. */
   lately(
     destination: Destination,
   ): Figures & { breaker: BreakerState; state: WebhookStatus; rejectedStatus: number | null }

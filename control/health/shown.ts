@@ -13,7 +13,7 @@ const state = z.enum(WEBHOOK_STATES)
 const minuteShape = z.strictObject({
   at: timeShape,
   delivered: count.describe(
-    'POSTs answered with 2xx. Rejected, retry, refused and deferred count POSTs too.',
+    'POSTs answered with 2xx. Rejected, retry, refused and deferred are counts of POSTs as well.',
   ),
   rejected: count.describe('POSTs answered with 3xx or 4xx.'),
   retry: count,
@@ -48,7 +48,7 @@ export const healthShape = z
       z.strictObject({
         urlIndex: z.number(),
         state: state.describe(
-          '`rejecting`: the last answer was 3xx or 4xx; `failing`: the breaker is open, or the last POST had no answer or a 5xx; `paused`: the destination is off; `idle`: nothing was sent in the last 15 minutes.',
+          '`rejecting`: the last answer was 3xx or 4xx; `failing`: the breaker is open, or the last POST got no answer or a 5xx; `paused`: the destination is off; `idle`: nothing was sent in the last 15 minutes.',
         ),
         breaker,
         since: timeShape.describe('When it has opened or closed, as far as that was seen.'),
@@ -64,12 +64,12 @@ export const overviewShape = z.strictObject({
     z.strictObject({
       destinationId: z.string(),
       ...nowFields,
-      breaker: breaker.describe('The worst of its webhooks.'),
-      state: state.describe('The worst of its webhooks.'),
+      breaker: breaker.describe('The worst among its webhooks.'),
+      state: state.describe('The worst among its webhooks.'),
       rejectedStatus: z
         .number()
         .nullable()
-        .describe('Status that a rejecting webhook answered last; null when none rejects.'),
+        .describe('Last status of a webhook that rejects; null when none rejects.'),
     }),
   ),
 })

@@ -14,7 +14,7 @@ export const destinationFaults = (body: Members, { old, now }: By): Fault[] => [
   ...longHeaders(body.webhooks),
 ]
 
-/** All header values of one webhook: they are sent with every POST, and looked for in every answer. */
+/** For all header values of one webhook together: every POST sends them, and every answer is searched for them. */
 const MOST_HEADER_CHARACTERS = 8_192
 
 const BASE64 = /^whsec_(?=.)([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
@@ -48,7 +48,7 @@ function longHeaders(webhooks: unknown): Fault[] {
       0,
     )
     if (length <= MOST_HEADER_CHARACTERS) return []
-    const message = `its header values have ${length.toLocaleString('en-US')} characters in all: at most 8,192 are allowed`
+    const message = `its header values have ${length.toLocaleString('en-US')} characters in total: at most 8,192 are allowed`
     return [{ pointer: pointer(['webhooks', index, 'headers']), code: 'too_long', message }]
   })
 }

@@ -4,9 +4,9 @@ import type { Line } from './line.ts'
 import { createPace, type Pace } from './pace.ts'
 
 /**
- * What one lane has under way and waiting for all webhooks of one host. Each webhook has limits of its own. This bounds them
- * together, so that a host with a thousand hanging webhooks takes no more of the lane than one webhook may, and leaves the
- * host's answering webhooks alone (docs/decisions/009).
+ * The POSTs of one lane, under way and waiting, for all webhooks of one host. Each webhook has limits of its own. The
+ * room bounds them together: a host with a thousand hanging webhooks takes no more of the lane than one webhook may,
+ * and does not hold up its webhooks that answer (docs/decisions/009).
  */
 export type HostRoom = {
   /** POSTs under way. */
@@ -18,18 +18,18 @@ export type HostRoom = {
   /** POSTs that wait, and their bytes. */
   waiting: number
   waitingBytes: number
-  /** Webhooks with POSTs under way that have said nothing since `Line.heardAt`, without failing ones. */
+  /** Webhooks with POSTs under way that have been silent since `Line.heardAt`. Failing webhooks are not among them. */
   readonly unheard: Set<Line>
-  /** Of these, the ones that were let in because they had answered before. */
+  /** Of these, the ones that may post because they have answered before. */
   readonly trusted: Set<Line>
-  /** How many other webhooks may be unheard at once: grows and shrinks like the cap of a single webhook. */
+  /** How many webhooks may be `unheard` but not `trusted`. Grows and shrinks like the cap of a single webhook. */
   cap: number
-  /** Most of these others in this while. */
+  /** The highest number of them since `whileFrom`. */
   peak: number
   whileFrom: number
-  /** Lines that wait because there is no room: those that have answered before, and those of which nothing is known. */
+  /** Lines that wait because the host has no room. `known` ones have answered before, `untested` ones have not. */
   readonly blocked: { readonly known: Set<Line>; readonly untested: Set<Line> }
-  /** The lane's rooms with blocked lines. */
+  /** All rooms of the lane that have blocked lines. */
   readonly withBlocked: Set<HostRoom>
   readonly trials: Pace
   readonly probes: Pace
@@ -37,9 +37,10 @@ export type HostRoom = {
 }
 
 /**
- * `least`, `most`: bounds of the cap. `most` also bounds POSTs under way, those with a prompt slot and all together. `reserve`: prompt slots beyond
- * that for webhooks that go on answering while others hang. `trusted`: webhooks.
- * `failing`: POSTs. `waiting`, `waitingBytes`: what may wait for webhooks that have not answered lately.
+ * `least`, `most`: bounds of the cap. `most` also bounds the POSTs under way: those with a prompt slot, and all of
+ * them. `reserve`: prompt slots beyond `most`, for webhooks that keep answering while others hang. `trusted`: how many
+ * webhooks. `failing`: how many POSTs. `waiting`, `waitingBytes`: how much may wait for webhooks that have not answered
+ * lately.
  */
 export type HostLimits = Readonly<
   Record<'least' | 'most' | 'reserve' | 'trusted' | 'failing' | 'waiting' | 'waitingBytes', number>
@@ -56,9 +57,9 @@ export const hostLimits = (slots: number, room: { posts: number; bytes: number }
   waitingBytes: room.bytes / 4,
 })
 
-/** A webhook of which nothing is known gets its chance though others of its host hang. */
+/** New webhooks get a chance even while others of their host hang. */
 const TRIALS = { perMs: 20 / 1_000, atOnce: 2 }
-/** A little more than the webhooks of a host want together (webhooks.ts). */
+/** A little more than the webhooks of one host ask for together (webhooks.ts). */
 const PROBES = { perMs: 40 / 1_000, atOnce: 8 }
 const SHRINKS_TO = 7 / 8
 const SILENT_MS = 1_000
@@ -87,7 +88,7 @@ export const createHostRoom = (
   limits,
 })
 
-/** It fails, and more than now and then: it has not answered lately, or has timed out twice in a row. */
+/** The webhook fails more than now and then: it has not answered lately, or has timed out twice in a row. */
 export function isFailingWebhook({ webhook }: Line, now: number): boolean {
   const { failingSince, timedOut } = webhook.breaker
   if (failingSince === undefined) return false
@@ -95,10 +96,10 @@ export function isFailingWebhook({ webhook }: Line, now: number): boolean {
 }
 
 const hasAnswered = ({ webhook }: Line) => webhook.answeredAt > Number.NEGATIVE_INFINITY
-/** It answers: what others of its host do says nothing about it. */
+/** It has just answered, so the silence of others on its host says nothing about it. */
 const isAnswering = ({ webhook }: Line, now: number) => now - webhook.answeredAt <= SILENT_MS
 
-/** It goes on answering while others have said nothing: it has answered since the longest silent one was heard of. */
+/** It answers while others are silent: it has answered since the longest silent one was heard from. */
 const isUnharmed = (line: Line, now: number) =>
   isAnswering(line, now) && line.webhook.answeredAt > unheardSince(line.room)
 
@@ -111,7 +112,7 @@ function unheardSince({ unheard }: HostRoom): number {
 const untested = ({ unheard, trusted }: HostRoom) => unheard.size - trusted.size
 const isFull = (room: HostRoom) => untested(room) >= Math.floor(room.cap)
 
-/** Whether the room lets a webhook begin a POST that is no probe. */
+/** Whether the line may begin a POST that is not a probe. */
 export function hostAllows(line: Line, now: number): boolean {
   const { room } = line
   const { limits } = room
@@ -122,7 +123,7 @@ export function hostAllows(line: Line, now: number): boolean {
   return (hasRoom && !isFull(room)) || isTrusted(line) || (hasRoom && room.trials.allows(now))
 }
 
-/** It has answered before. That is no proof, as all of a host's webhooks may begin to hang at once: so one POST at a time. */
+/** It has answered before. But all webhooks of a host may begin to hang at once, so it gets one POST at a time. */
 function isTrusted(line: Line): boolean {
   const { trusted, unheard, limits } = line.room
   return hasAnswered(line) && !unheard.has(line) && trusted.size < limits.trusted
@@ -146,19 +147,19 @@ export function unblock({ blocked }: HostRoom, line: Line): void {
 
 export const hasBlocked = ({ blocked }: HostRoom) => blocked.known.size + blocked.untested.size > 0
 
-/** Full for a second of webhooks that say nothing, and this one has never answered. */
+/** The room has been full of silent webhooks for a second, and this webhook has never answered. */
 export function isHeldByHost(line: Line, now: number): boolean {
   if (hasAnswered(line) || !isFull(line.room)) return false
   return now - unheardSince(line.room) > SILENT_MS
 }
 
-/** As much waits for the host as may, and this webhook has not answered lately. */
+/** As much waits for the host as is allowed, and this webhook has not answered within the last second. */
 export function isCrowded(line: Line, now: number): boolean {
   const { waiting, waitingBytes, limits } = line.room
   return (waiting >= limits.waiting || waitingBytes >= limits.waitingBytes) && !isAnswering(line, now)
 }
 
-/** A POST begins. @returns whether its webhook is failing: `leave` wants to know. */
+/** A POST begins. @returns whether it counts as failing; to be passed to `leave`. */
 export function enter(line: Line, isProbe: boolean, now: number): boolean {
   const { room } = line
   room.inFlight += 1
@@ -176,10 +177,10 @@ export function enter(line: Line, isProbe: boolean, now: number): boolean {
   return false
 }
 
-/** `stillUnderWay`: other POSTs of the same webhook are. */
+/** `stillUnderWay`: other POSTs of the same webhook are under way. */
 type Heard = { ended: Ended; stillUnderWay: boolean }
 
-/** One of its POSTs has ended. */
+/** One of the line's POSTs has ended. */
 export function hearInRoom(line: Line, { ended, stillUnderWay }: Heard): void {
   const { room } = line
   if (!room.unheard.has(line)) return
@@ -188,7 +189,7 @@ export function hearInRoom(line: Line, { ended, stillUnderWay }: Heard): void {
   if (!stillUnderWay) forget(line)
 }
 
-/** The connection of one of its POSTs is free. @param isIdle none of its POSTs is under way any more. */
+/** The connection of one of the line's POSTs is free. @param isIdle none of its POSTs is under way any more. */
 export function leave(line: Line, { wasFailing, isIdle }: { wasFailing: boolean; isIdle: boolean }): void {
   line.room.inFlight -= 1
   if (wasFailing) line.room.failing -= 1
@@ -200,7 +201,7 @@ function forget(line: Line): void {
   line.room.trusted.delete(line)
 }
 
-/** Once in a while: what was not used is not kept. */
+/** Once a second, gives up the part of the cap that was not used. */
 export function turnRoom(room: HostRoom, now: number): void {
   if (now - room.whileFrom < WHILE_MS) return
   room.cap = Math.max(room.limits.least, Math.min(room.cap, room.peak * 2))

@@ -17,11 +17,12 @@ export type Job = {
   drop(): void
 }
 
-/** A job in its line, since when on the lane's own clock. `isProbe`: it goes though the breaker is open. */
+/** A job in its line. `since`: when it came, by the lane's clock. `isProbe`: it may begin at an open breaker. */
 export type Waiting = { job: Job; since: number; isProbe: boolean }
 
 /**
- * What a job tells of its POST. `connected`: a new connection was made for it. `heard`: at most once, when it is known how it ended;
- * `sent`: its request went out, so that a failure is the webhook's and not its host's. `done`: once, when its connection is free.
+ * What a job reports about its POST. `connected`: a new connection was made for it. `heard`: called at most once, when
+ * its end is known; `sent` says that the request was sent, so a failure is the webhook's and not its host's. `done`:
+ * called once, when its connection is free.
  */
 export type Turn = { connected(): void; heard(ended: Ended, sent: boolean): void; done(): void }

@@ -37,24 +37,24 @@ import { createWaitingRoom } from './waiting.ts'
 
 /** First attempts and retries run in lanes of their own, so that a recovery with many retries cannot delay a fresh event. */
 export type Lane = {
-  /** Takes a POST over, to begin those to one webhook in the order in which they came; or says why not. */
+  /** Accepts a POST, or says why not. POSTs to one webhook begin in the order in which they came. */
   offer(target: WebhookTarget, job: Job): Refusal | undefined
   /** So much waits in all that nothing more should come for a moment. */
   isFull(): boolean
-  /** Undefined when less waits for this webhook than is enough. */
+  /** Undefined when not enough waits for this webhook yet. */
   pressure(target: WebhookTarget): Pressure | undefined
   /** Lets go of what waits and is not wanted any more. */
   tidy(): void
   /** To be called some times a second: late POSTs give their slots to what waits, and what has waited for long is passed over. */
   look(): void
   count(): { waiting: number; prompt: number; late: number }
-  /** Webhooks that POSTs wait for, by what these wait for. */
+  /** How many webhooks have waiting POSTs, by what these wait for. */
   waits(): Record<WaitsFor, number>
 }
 
 /**
- * No more should come for a webhook for so many milliseconds; when it `isFull` not even what is there. It need not be put
- * off: that would not be faster than to wait.
+ * For `restMs` no more deliveries should come for a webhook; if `isFull`, not even the present one. They wait in Kafka
+ * and are not deferred, because that would not be faster.
  */
 export type Pressure = { restMs: number; isFull: boolean }
 
@@ -68,20 +68,20 @@ export type LaneOptions = {
   now: () => number
 }
 
-/** POSTs that may wait in a lane, all webhooks together; up to twice as many, as each of them may have its least. */
+/** How many POSTs may wait in a lane. It can be up to twice as many, because each webhook may always have a few. */
 const ROOM = 4_096
 const ROOM_BYTES = 32 * 1024 * 1024
-/** What waits for longer is put off: the offset of its record holds back the commits of its partition. */
+/** What waits for longer is deferred, because the offset of its record holds back the commits of its partition. */
 const PATIENCE_MS = 5_000
 /** Between two looks no more than that counts as waiting: a process that was stopped has kept nobody waiting by itself. */
 const LONGEST_LOOK_MS = 500
-/** Lines of one host that are looked at for room at once: some may have none while others do. */
+/** How many blocked lines of one host are checked at once. A line may have no room while a later one does. */
 const MOST_LOOKED_AT = 64
 
 export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions): Lane {
   const lines = new WeakMap<WebhookState, Line>()
   const rooms = new WeakMap<HostState, HostRoom>()
-  /** Rooms with lines that wait for them. */
+  /** Host rooms with blocked lines. */
   const withBlocked = new Set<HostRoom>()
   const limits = hostLimits(budget, { posts: ROOM, bytes: ROOM_BYTES })
   const room = createWaitingRoom()
@@ -129,7 +129,7 @@ export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions
     const may = webhooks.permit(line.webhook, at)
     if (may === 'probe' && slots.isFree('doubtful', at) && hostAllowsProbe(line, at)) return 'probe'
     if (may === 'all' && isFailingWebhook(line, at) && !hostAllows(line, at)) {
-      // its host has no room for what fails: it is probed from now on, as others there are
+      // its host has no room for failing webhooks: from now on it is probed, as the others are
       webhooks.open(line.webhook, at)
       return refusal(line, 'breaker_open', at)
     }
@@ -163,7 +163,7 @@ export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions
     }
   }
 
-  /** Lists lines that wait for room at their host, as long as there is room. */
+  /** Lets lines that wait for room at their host take turns again, as long as there is room. */
   function admitBlocked(hostRoom: HostRoom, at: number): void {
     let left = MOST_LOOKED_AT
     for (const line of hostRoom.blocked.known) {
@@ -175,7 +175,7 @@ export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions
     if (!hasBlocked(hostRoom)) withBlocked.delete(hostRoom)
   }
 
-  /** @returns whether it waits for room no more; else it keeps its place. */
+  /** @returns false when the line still waits for room; it then keeps its place. */
   function relist(line: Line, at: number): boolean {
     if (line.queue.length() > 0 && waitsFor(line, at) === 'host') return false
     unblock(line.room, line)

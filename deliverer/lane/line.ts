@@ -82,8 +82,8 @@ const isFailing = ({ failingSince = Number.POSITIVE_INFINITY, failedAt = 0 }: Br
 export const mayBegin = (line: Line, now: number) => line.queue.length() > 0 && waitsFor(line, now) === 'slot'
 
 /**
- * What its next POST waits for: to hear of those under way (`answer`), that one of them ends (`cap`), other webhooks of its host
- * (`host`), or a slot of the lane.
+ * What the line's next POST waits for: an answer to those under way (`answer`), the end of one of them (`cap`), room at
+ * its host (`host`), or a slot of the lane (`slot`).
  */
 export type WaitsFor = 'answer' | 'cap' | 'host' | 'slot'
 
@@ -95,8 +95,8 @@ export function waitsFor(line: Line, now: number): WaitsFor {
 }
 
 /**
- * What a webhook is known for. `doubtful`: its last POST failed, its host cannot be reached, or it gets a probe; `slow`: it
- * answers, but its POSTs would be late (slots.ts) or nearly.
+ * What to expect of a webhook. `doubtful`: its last POST failed, its host cannot be reached, or its next POST is a
+ * probe. `slow`: it answers, but its POSTs are late (slots.ts) or nearly so.
  */
 export type Standing = 'prompt' | 'slow' | 'doubtful'
 
@@ -149,7 +149,10 @@ export function begun(line: Line, now: number): void {
 
 type Hearing = { ended: Ended; begunAt: number; most: number }
 
-/** What a POST's end says of the line; the webhook's breaker is not this one's affair. @param most the highest cap that there is. */
+/**
+ * A POST has ended. Updates the line, but not the webhook's breaker (webhooks.ts).
+ * @param most the highest cap that there is.
+ */
 export function heard(line: Line, { ended, begunAt, most }: Hearing, now: number): void {
   const { webhook, inFlight } = line
   if (ended !== 'timed_out') line.heardAt = now

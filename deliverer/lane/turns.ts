@@ -3,7 +3,7 @@ import { type Line, mayBegin, type Standing, standing, waitsFor } from './line.t
 
 /** Lines that may begin a POST take turns, one each: those that answer soon first, but for every eighth turn. */
 export type Turns = {
-  /** Its turn comes, when it may begin; when its host has no room, it is listed there as blocked. */
+  /** Gives the line a turn if it may begin. If its host has no room, lists it there as blocked. */
   add(line: Line, now: number): void
   /** @param isFree whether there is a slot for a line of this standing. */
   next(isFree: (standing: Standing) => boolean, now: number): Line | undefined

@@ -1,12 +1,12 @@
-/** What `createConnections` keeps. `idleSince`: its own note of when the connection was released. */
+/** What `createConnections` keeps. It sets `idleSince` when the connection is released. */
 export type Kept = { idleSince: number; destroy(): unknown }
 
 export type Connections<C extends Kept> = {
-  /** A connection to an origin that nobody uses now. `owner`: only POSTs of the same webhook may go over it. */
+  /** A connection to the origin that is not in use. `owner`: the webhook whose POSTs alone may use it. */
   take(owner: string, origin: string): C
   /** The connection may be used again. */
   release(owner: string, connection: C): void
-  /** The connection is broken, or has to be cut off. */
+  /** The connection is broken, or must be cut off. */
   drop(connection: C): void
   /** Closes what has been idle for long. */
   tidy(now: number): void
@@ -15,21 +15,21 @@ export type Connections<C extends Kept> = {
 
 /** The client closes an idle connection after this time at the latest; `tidy` frees its memory. */
 export const IDLE_MS = 10_000
-/** Of all owners together: the lane's slots bound how many are in use, not how many are idle. */
+/** For all owners together. The lane's slots limit the connections in use, not the idle ones. */
 const MAX_IDLE = 2_048
-/** How many are closed when there is one too many: finding the oldest takes a look at all of them. */
+/** How many are closed when there is one too many: several, because finding the oldest means looking at all. */
 const CLOSED_AT_ONCE = MAX_IDLE / 8
 
 /**
- * Kept connections by owner, one POST at a time on each. The one that was used last is taken first. When too many are idle, those
- * that have been idle for longest are closed, whoever owns them. (A pool of the client would search all connections of an
- * origin at each POST, and have a queue of its own.)
+ * Keeps connections by owner, with one POST at a time on each. The one that was used last is taken first. When too many
+ * are idle, those that have been idle for longest are closed, whoever owns them. (A pool of the client would search all
+ * connections of an origin for each POST, and would have a queue of its own.)
  */
 export function createConnections<C extends Kept>(
   open: (origin: string) => C,
   now: () => number,
 ): Connections<C> {
-  /** By owner; the one that has been idle for longest is first. */
+  /** By owner. The one that has been idle for longest comes first. */
   const idle = new Map<string, C[]>()
   const all = new Set<C>()
   let count = 0
@@ -39,7 +39,7 @@ export function createConnections<C extends Kept>(
     void connection.destroy()
   }
 
-  /** Closes it in a later turn: the client still works on it while it reports the end of a request. */
+  /** Closes the connection in a later turn: the client still works on it while it reports the end of a request. */
   function drop(connection: C): void {
     setImmediate(close, connection)
   }

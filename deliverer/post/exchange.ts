@@ -11,7 +11,10 @@ const READ_MS = 1_000
 export type Listener = {
   /** A new connection was made for it. */
   connected?(): void
-  /** By the status of the response, a failure, or the time limit. `durationMs`: until then. `sent`: the request had gone out. */
+  /**
+   * The outcome is known, from the response's status, a failure or the time limit. `durationMs`: the time until then.
+   * `sent`: the request was sent.
+   */
   heard(outcome: Outcome, durationMs: number, sent: boolean): void
   /** Nothing more comes. `response`: head of its body, at most 1,024 bytes in whole characters; null when it had none. */
   ended(response: string | null): void
@@ -30,7 +33,7 @@ type Options = {
 const textOf = (body: Buffer, isWhole: boolean) =>
   isWhole ? body.toString('utf8') : new StringDecoder('utf8').write(body.subarray(0, KEPT_BYTES))
 
-/** More was read than an exchange may take. */
+/** The receiver sent more than one exchange reads. */
 const OVERFLOW = 'UND_ERR_HEADERS_OVERFLOW'
 
 const awaitBody = (exchange: Exchange) => exchange.awaitBody()
@@ -47,7 +50,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] | undefined
   #bytes = 0
   #sent = false
-  /** What the status says. */
+  /** The outcome by the response's status. */
   #answer: Outcome | undefined
   #answeredMs = 0
   #isTold = false
@@ -64,7 +67,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#options.listener.connected?.()
   }
 
-  /** The receiver has sent more than an exchange may take. */
+  /** The receiver has sent more than one exchange reads. */
   overflow(): void {
     this.#end({ failed: OVERFLOW, reusable: false })
   }
@@ -83,7 +86,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     setImmediate(awaitBody, this)
   }
 
-  /** What is left of the body may take what is left of the time, and no more than a second. */
+  /** The rest of the body may take the rest of the time, but no more than a second. */
   awaitBody(): void {
     if (this.#state !== 'answered') return
     this.#awaited = true
@@ -96,7 +99,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#timer = setTimeout(() => this.#end({ reusable: false }), Math.max(0, left))
   }
 
-  /** The status counts from here on: what is endless before the body begins is no response (`overflow`). */
+  /** From here on the status counts. Endless data before the body begins is no response (`overflow`). */
   onResponseData(_: unknown, chunk: Buffer): void {
     this.#tell()
     if (this.#bytes < KEPT_BYTES) {
@@ -107,7 +110,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#bytes > READ_BYTES) this.#end({ reusable: false })
   }
 
-  /** The connection is free in a later turn: what follows in the same read must close it, and not answer the next POST. */
+  /** Frees the connection in a later turn: what follows in the same read must close it, not answer the next POST. */
   onResponseEnd(): void {
     this.#isWhole = true
     this.#tell()

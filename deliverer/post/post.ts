@@ -32,19 +32,19 @@ type Place = { origin: string; path: string }
 const PER_ADDRESS = 2 / 5
 const MAX_PLACES = 20_000
 const TIDY_MS = 5_000
-/** Of one exchange, from the socket: 1xx, headers of 16 KB, body of 16 KB, and what frames them. */
+/** How much one exchange reads from the socket: 1xx responses, 16 KB of headers, 16 KB of body, and their framing. */
 const MAX_WIRE_BYTES = 64 * 1024
 const now = () => performance.now()
 
-/** TLS session tickets of one connection; servers send two or so. They are read without a `read` of ours. */
+/** TLS session tickets of one connection; servers send about two. They do not pass through our `read`. */
 const MAX_TICKETS = 16
 
-/** One connection, and the exchange that it is used for now. The client connects at the first POST. */
+/** One connection and its current exchange. The client connects with the first POST. */
 class Connection {
   idleSince = 0
   readonly #client: Client
   #exchange: Exchange | undefined
-  /** Read from the socket for this exchange. */
+  /** How much was read from the socket for this exchange. */
   #bytes = 0
 
   constructor(origin: string, connect: buildConnector.connector) {
@@ -70,7 +70,7 @@ class Connection {
     this.#client.dispatch(request, exchange)
   }
 
-  /** Lets go of the exchange, and with it of the event. */
+  /** Drops the reference to the exchange, and so to the event. */
   free(): void {
     this.#exchange = undefined
   }
@@ -99,7 +99,7 @@ class Connection {
     socket.destroy()
   }
 
-  /** No more of an exchange is parsed. */
+  /** Cuts off what is beyond the limit, so that it is not parsed. */
   #bounded(chunk: Buffer | null): Buffer | null {
     if (!chunk) return null
     const left = MAX_WIRE_BYTES - this.#bytes

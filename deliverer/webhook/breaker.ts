@@ -1,9 +1,9 @@
-/** How a POST ended, for the breaker: any response below 500 is an answer. */
+/** How a POST ended, as the breaker sees it. Any response below 500 is an answer. */
 export type Ended = 'answered' | 'failed' | 'timed_out'
 
 /**
- * Breaker of one webhook, or of one host. Closed: all may go. Open: only a probe may begin now and then
- * (ARCHITECTURE, "A webhook in trouble"). Times are milliseconds of any clock that never goes back.
+ * The breaker of one webhook or of one host. While it is closed, every POST may begin. While it is open, only a probe may begin
+ * now and then (ARCHITECTURE, "A webhook in trouble"). Times are milliseconds of any clock that never goes back.
  */
 export type Breaker = {
   open: boolean

@@ -1,12 +1,12 @@
 import type { Outcome } from '../classify.ts'
 import type { Ended } from './breaker.ts'
 
-/** This machine has run out of something: that says nothing of any endpoint. */
+/** This machine has run out of something. That says nothing about any webhook. */
 export const OURS: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'])
 
 /**
- * What an outcome says about the webhook. A rejection is an answer. A refusal (for its certificate, its address) is known at once and
- * for good: nothing is gained by waiting.
+ * What an outcome says about the webhook. A rejection is an answer. So is a refusal (certificate, address): it is known
+ * at once and final, and waiting would gain nothing.
  */
 export function endedOf(outcome: Outcome): Ended | undefined {
   if (outcome.outcome === 'delivered' || outcome.outcome === 'rejected' || outcome.outcome === 'refused')

@@ -3,10 +3,10 @@ import type { Target } from '../plan.ts'
 import { afterPost, afterProbe, type Breaker, type Ended, HEALTHY, opened, permit } from './breaker.ts'
 
 /**
- * What the webhooks of one URL origin share: whether it can be reached at all. Only failures before a request was sent count
- * here: name look-up, connect and TLS.
+ * What the webhooks of one URL origin share: whether the host can be reached at all. Its breaker counts only failures
+ * before a request is sent: DNS lookup, connect and TLS. `webhooks`: how many of them are remembered; the host is
+ * forgotten with the last one. `open`: how many of their breakers are open.
  */
-/** `webhooks`: how many are remembered; with the last one the host is forgotten. `open`: how many of their breakers are open. */
 export type HostState = { readonly origin: string; breaker: Breaker; webhooks: number; open: number }
 
 /** One URL of one destination: the unit of isolation. All lanes of this process share it (docs/decisions/009). */
@@ -15,52 +15,52 @@ export type WebhookState = {
   readonly key: string
   readonly host: HostState
   breaker: Breaker
-  /** Milliseconds that its answers take, the last ones counting most. */
+  /** How many milliseconds its answers take. The last ones count most. */
   answerMs: number
-  /** Deliveries for it that this process has deferred, less what it has answered since: about how many are before the next one. */
+  /** Deliveries that this process has deferred, minus answers since: about how many are ahead of the next one. */
   behind: number
   /** When it last answered. */
   answeredAt: number
   /** When its breaker opened, or it was last probed. */
   probedAt: number
-  /** When a delivery last named it. */
+  /** When the last delivery for it came. */
   usedAt: number
 }
 
 export type WebhookTarget = Pick<Target, 'webhook' | 'origin'>
 
-/** A breaker has opened or closed: of one webhook, or of a host when there is no webhook. */
+/** The breaker of `webhook` has opened or closed; without `webhook`, the breaker of the host. */
 export type BreakerChange = { host: HostState; webhook?: WebhookState; breaker: Breaker }
 
 export type Webhooks = {
   of(target: WebhookTarget, now: number): WebhookState
   /** A delivery for these was deferred for the first time. */
   deferred(targets: Iterable<WebhookTarget>, now: number): void
-  /** A POST has ended. `sent`: the request went out; without it the failure is the host's. */
+  /** A POST has ended. `sent`: the request was sent; if not, a failure is the host's. */
   heard(webhook: WebhookState, ended: Ended, by: { sent: boolean; now: number }): void
-  /** What may go to it now: a probe is for the host when that is in trouble, else for the webhook. */
+  /** What may go to it now. A probe is for the host if that is in trouble, and for the webhook otherwise. */
   permit(webhook: WebhookState, now: number): ReturnType<typeof permit>
-  /** Opens the webhook's breaker: its host has no room for webhooks that fail. */
+  /** Opens the webhook's breaker, because its host has no room for failing webhooks. */
   open(webhook: WebhookState, now: number): void
-  /** A probe goes. */
+  /** A probe begins. */
   probed(webhook: WebhookState, now: number): void
   /** A new connection to the host was made: it can be reached. */
   connected(host: HostState, now: number): void
   onChange(listener: (change: BreakerChange) => void): void
-  /** Forgets what nothing has named for long; may be called as often as one likes. */
+  /** Forgets what has not been used for long. May be called at any time; does the work once a minute. */
   forget(now: number): void
   count(): Record<'webhooks' | 'hosts', { closed: number; open: number }>
 }
 
-/** What is forgotten is taken for healthy when it is named again; that costs a webhook in trouble some POSTs. */
+/** A forgotten webhook counts as healthy when it is used again; one in trouble then gets some POSTs. */
 export const KEPT_MS = 15 * 60_000
 const FORGETS_EVERY_MS = 60_000
 /**
- * Webhooks that are remembered at once; those that were used longest ago give way. With its lines in both lanes one takes 1.3 KB, and
- * 2.5 KB more for a host of its own.
+ * How many webhooks are remembered at once; the least recently used are forgotten first. A webhook takes 1.3 KB with
+ * its lines in both lanes, and 2.5 KB more if it has a host of its own.
  */
 const MOST = 50_000
-/** So long, times the number of a host's open webhooks, each waits for its next probe: 33 probes a second. */
+/** An open webhook waits this long for each open webhook of its host before it is probed: 33 probes a second. */
 const PROBE_SPACING_MS = 30
 const LATELY_MS = 60_000
 
@@ -118,7 +118,7 @@ export function createWebhooks(): Webhooks {
     of.breaker = breaker
     if (before.open === breaker.open) return
     const change = 'key' in of ? { host: of.host, webhook: of } : { host: of }
-    // one that was forgotten meanwhile is not counted
+    // a webhook that was forgotten in the meantime is not counted
     if ('key' in of && webhooks.peek(of.key) === of) {
       of.host.open += breaker.open ? 1 : -1
       of.probedAt = now
@@ -134,7 +134,7 @@ export function createWebhooks(): Webhooks {
     heard(webhook, ended, { sent, now }) {
       if (ended === 'answered') webhook.answeredAt = now
       if (sent || ended === 'answered') hear(webhook, ended, now)
-      // an answer to a request that was not sent is a refusal of ours, which says nothing about the host
+      // without a sent request, 'answered' is a refusal of ours, which says nothing about the host
       if (sent === (ended === 'answered')) hear(webhook.host, ended, now)
     },
     connected: (host, now) => hear(host, 'answered', now),

@@ -83,12 +83,12 @@ describe('what became of it', () => {
       { state: 'retrying', nextAttemptAt: null },
     ],
     [
-      'rejected by one URL while the other was put off',
+      'rejected by one URL while the other was deferred',
       { attempts: [rejected(1, 2_000), tried({ urlIndex: 1, outcome: 'deferred', code: 'breaker_open' })] },
       { state: 'retrying', nextAttemptAt: null },
     ],
     [
-      'rejected by one URL, and later by the other, which was put off before',
+      'rejected by one URL, and later by the other, which was deferred before',
       {
         attempts: [
           tried({ urlIndex: 1, outcome: 'deferred', code: 'queue_full' }),

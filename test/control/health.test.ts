@@ -171,7 +171,7 @@ test.each([
 const rejected = (fields: Partial<Attempt> = {}) =>
   anAttempt({ outcome: 'rejected', status: 404, code: 'http_404', response: 'no such path', ...fields })
 
-test('a webhook whose last answer was 3xx or 4xx is rejecting, with its status, and its breaker is closed', async () => {
+test('a webhook whose last answer was 3xx or 4xx is rejecting, shows that status, and has a closed breaker', async () => {
   const health = held([anAttempt({ startedAt: now - 900 }), rejected({ startedAt: now - 800 })])
   const { json } = await ask(health, '/api/destinations/crm/health')
   expect(json.now).toMatchObject({ delivered: 1, rejected: 1, retry: 0 })
@@ -193,7 +193,7 @@ test('a webhook whose last answer was 3xx or 4xx is rejecting, with its status, 
   ])
 })
 
-test('two destinations with the same URL are two webhooks: the breaker of one says nothing of the other', () => {
+test('two destinations with the same URL are two webhooks: the breaker of one says nothing about the other', () => {
   const twin = { ...crm, id: 'twin' }
   const health = createHealth({
     destinations: new Map([crm, twin].map((each) => [each.id, each])),

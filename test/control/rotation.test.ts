@@ -234,7 +234,7 @@ test('a rotation over HTTP keeps every secret out of the answers', async () => {
   expect(settings.destinations.get('crm')).toMatchObject({ previousSecret: 'shared-secret' })
 })
 
-test('header values of a webhook have a bound in all, which is named', () => {
+test('a webhook whose header values are too long in total is refused, and the fault names it', () => {
   const webhookWith = (lengths: number[]) => ({
     url: 'https://crm.example/hook',
     headers: Object.fromEntries(lengths.map((length, index) => [`X-${index}`, 'v'.repeat(length)])),

@@ -69,7 +69,7 @@ describe('where the destination asks for it', () => {
   })
 })
 
-test('any head at all has an outcome: delivered only by 2xx, rejected only by 3xx and 4xx', () => {
+test('every response head has an outcome: delivered only for 2xx, rejected only for 3xx and 4xx', () => {
   const value = fc.option(fc.oneof(fc.string(), fc.array(fc.string())), { nil: undefined })
   const headers = fc.record({ 'retry-after': value, 'content-length': value, 'transfer-encoding': value })
   const retryOn = fc.subarray([408, 425, 429])

@@ -47,19 +47,19 @@ describe('after a round', () => {
     expect(result).toMatchObject({ kind: 'retry', delivery: { refusedUrls: ['http://r1.example/'] } })
   })
 
-  test('a URL that rejected the event is not asked again, and the one that failed is', () => {
+  test('a URL that rejected the event is not retried, and one that failed is', () => {
     const result = next(aDelivery(), [posted(rejected), posted(failed, 1)], now, ladder)
     expect(result).toMatchObject({ kind: 'retry', delivery: { refusedUrls: ['http://r0.example/'] } })
   })
 
-  test('rejected by one URL is not dead while another was passed over', () => {
+  test('a delivery that one URL rejected is not dead while another URL was deferred', () => {
     const deferred: Outcome = { outcome: 'deferred', code: 'breaker_open' }
     expect(next(aDelivery(), [posted(rejected), posted(deferred, 1)], now, ladder)).toMatchObject({
       kind: 'retry',
     })
   })
 
-  test('rejected by one URL and delivered to another is done', () => {
+  test('a delivery that one URL rejected and another took is done', () => {
     expect(next(aDelivery(), [posted(rejected), posted(delivered, 1)], now, ladder)).toEqual({ kind: 'done' })
   })
 
@@ -69,7 +69,7 @@ describe('after a round', () => {
     ['one rejected earlier, the other refused now', [rejected], [refused]],
     ['one refused earlier, the other rejected now', [refused], [rejected]],
     ['one rejected earlier, and the other URL was removed', [rejected], []],
-  ])('%s is dead as rejected, with body and history', (_, before, round) => {
+  ])('%s: dead as rejected, with body and history', (_, before, round) => {
     const earlier = before.map((outcome, index) => posted(outcome, index))
     const first =
       before.length > 0 ? next(aDelivery(), [...earlier, posted(failed, 1)], now, ladder) : undefined

@@ -12,33 +12,33 @@ const planned = (settled: Parameters<typeof plan>[0], destination: ReturnType<ty
   return what.kind === 'post' ? what.targets.map(({ urlIndex }) => urlIndex) : what.kind
 }
 
-describe('what is posted to', () => {
-  test('is each webhook that is not settled', () => {
+describe('a plan', () => {
+  test('posts to each webhook that is not settled', () => {
     const settled = settledWith(nothing, [{ url: crm, urlIndex: 0 }])
     expect(planned(nothing, to(crm, erp))).toEqual([0, 1])
     expect(planned(settled, to(crm, erp))).toEqual([1])
     expect(planned(settledWith(settled, [{ url: erp, urlIndex: 1 }]), to(crm, erp))).toBe('refused')
   })
 
-  test('is the other webhook when two have the same URL and one of them is settled', () => {
+  test('posts to the other webhook when two have the same URL and one of them is settled', () => {
     for (const urlIndex of [0, 1]) {
       const settled = settledWith(nothing, [{ url: crm, urlIndex }])
       expect(planned(settled, to(crm, crm))).toEqual([1 - urlIndex])
     }
   })
 
-  test('is no settled URL, whatever its position is by now', () => {
+  test('does not post to a settled URL, whatever its position is now', () => {
     const settled = settledWith(nothing, [{ url: crm, urlIndex: 0 }])
     expect(planned(settled, to(erp, crm))).toEqual([0])
     expect(planned(settled, to(erp, crm, crm))).toEqual([0])
   })
 
-  test('is the new URL when a settled one was corrected', () => {
+  test('posts to the new URL when a settled one was corrected', () => {
     const settled = settledWith(nothing, [{ url: crm, urlIndex: 0 }])
     expect(planned(settled, to(erp))).toEqual([0])
   })
 
-  test('is no URL that an earlier version settled, which kept no positions', () => {
+  test('does not post to a URL that an earlier version settled without a position', () => {
     const earlier = { refusedUrls: [crm], refusedIndexes: [] }
     expect(planned(earlier, to(crm, erp, crm))).toEqual([1])
     const both = settledWith(earlier, [{ url: erp, urlIndex: 1 }])

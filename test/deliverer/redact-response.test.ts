@@ -75,7 +75,7 @@ describe('what is no secret stays', () => {
   })
 })
 
-/** Every place at which a value stands, and its beginning at the end, found by trying each one. */
+/** Masks by brute force: each occurrence of a value, and its beginning at the end of the text. */
 function reference(text: string, values: readonly string[]): string {
   const hidden = new Array<boolean>(text.length).fill(false)
   for (const value of values)
@@ -87,7 +87,7 @@ function reference(text: string, values: readonly string[]): string {
   return hidden.map((isHidden, at) => (isHidden ? '*' : text[at])).join('')
 }
 
-test('exactly what a search of every place would find, also of values that overlap and repeat', () => {
+test('exactly what a search by brute force finds is masked, also for values that overlap and repeat', () => {
   const letters = (least: number) => fc.stringMatching(new RegExp(`^[ab]{${least},12}$`))
   fc.assert(
     fc.property(
@@ -97,7 +97,7 @@ test('exactly what a search of every place would find, also of values that overl
         const text = parts.join('')
         const headers = Object.fromEntries(values.map((value, index) => [`X-${index}`, value]))
         const stars = (some: string | null) => (some ?? '').replace(/\*+/g, '*')
-        // base64 of these has other letters
+        // their base64 has other letters
         expect(stars(withoutSecrets(text, withHeaders(headers)))).toBe(stars(reference(text, values)))
       },
     ),
@@ -105,7 +105,7 @@ test('exactly what a search of every place would find, also of values that overl
   )
 })
 
-test('a value that is longer than any answer is hidden from where it begins', () => {
+test('a value that is longer than any answer is masked from its beginning on', () => {
   const value = 'ab'.repeat(2_000)
   expect(shown(`you sent ${value.slice(0, 900)}`, value)).toBe('you sent ***')
   expect(shown(`you sent ${value} and more`, value)).toBe('you sent ***')

@@ -167,7 +167,7 @@ describe('a round', () => {
     ])
   })
 
-  test('waits for a URL that has no slot yet though another has succeeded: each URL gets each event', async () => {
+  test('waits for a URL that has no slot yet, although another has succeeded: each URL gets each event', async () => {
     const world = aWorld()
     world.take()
     world.begin(1)
@@ -178,7 +178,7 @@ describe('a round', () => {
     expect(await world.fate()).toBe('settled')
   })
 
-  test('posts later to a URL whose queue is full when another has succeeded, and only to that one', async () => {
+  test('is deferred for a URL whose queue is full when another has succeeded, and for that URL alone', async () => {
     const world = aWorld()
     world.refuse(two, full)
     world.take()
@@ -190,7 +190,7 @@ describe('a round', () => {
     ])
   })
 
-  test.each([failed, delivered, refused])('of what another URL has already is final: %o', async (outcome) => {
+  test.each([failed, delivered, refused])('is final when another URL has the event: %o', async (outcome) => {
     const world = aWorld()
     world.take({ delivered: true, refusedUrls: [`${one}/`] })
     world.begin()
@@ -200,7 +200,7 @@ describe('a round', () => {
   })
 
   test.each(['aborted', 'EMFILE'])(
-    'of what another URL has already goes on when the POST failed at our end: %s',
+    'is deferred when another URL has the event already and the POST failed at our end: %s',
     async (code) => {
       const world = aWorld()
       world.take({ delivered: true, refusedUrls: [`${one}/`] })
@@ -211,7 +211,7 @@ describe('a round', () => {
     },
   )
 
-  test('of what another URL has already is over when the breaker is open, and goes on when the queue is full', async () => {
+  test('is over at an open breaker when another URL has the event already, and is deferred at a full queue', async () => {
     for (const [refusal, written] of [
       [open, 0],
       [full, 1],
@@ -224,7 +224,7 @@ describe('a round', () => {
     }
   })
 
-  test('writes a record for a URL that still waits when the partition is given up and another has succeeded', async () => {
+  test('writes a record for a URL that still waits when another has succeeded and the partition is given up', async () => {
     const world = aWorld()
     world.take()
     world.begin(1)
@@ -237,7 +237,7 @@ describe('a round', () => {
     ])
   })
 
-  test('does not post again to a URL that has failed, when another succeeds while its queue is full', async () => {
+  test('does not retry a URL that has failed when another succeeds while its queue is full', async () => {
     const world = aWorld()
     world.refuse(two, full)
     const failedBefore = {
@@ -255,7 +255,7 @@ describe('a round', () => {
     expect([await world.fate(), world.written()]).toEqual(['settled', []])
   })
 
-  test('keeps its attempt when one URL rejects and the other has no room: its turn is still to come', async () => {
+  test('does not count as an attempt when one URL rejects and the other has no room yet', async () => {
     const world = aWorld()
     world.refuse(two, full)
     world.take({ attempt: 2, firstAttemptAt: Date.now() })
@@ -270,7 +270,7 @@ describe('a round', () => {
     ])
   })
 
-  test('of what another URL has already makes no dead letter when the window is over', async () => {
+  test('makes no dead letter when another URL has the event already and the window is over', async () => {
     const world = aWorld()
     world.refuse(two, full)
     world.take({
@@ -284,7 +284,7 @@ describe('a round', () => {
   })
 
   test.each([undefined, { ...both, enabled: false }])(
-    'of what another URL has already is over, not cancelled, when the destination is gone or switched off',
+    'is done, not cancelled, when another URL has the event already and the destination is gone or switched off',
     async (changed) => {
       const world = aWorld()
       world.change(changed)
@@ -294,7 +294,7 @@ describe('a round', () => {
     },
   )
 
-  test('posts later to the other of two webhooks with one URL when the first has succeeded', async () => {
+  test('posts later to the second of two webhooks with the same URL when the first has succeeded', async () => {
     const world = aWorld(
       aDestination({ webhooks: ['a', 'b'].map((of) => ({ url: `${one}/`, headers: { of } })) }),
     )

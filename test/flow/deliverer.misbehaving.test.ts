@@ -89,7 +89,7 @@ describe('a body', () => {
     ['chunk extensions', '1;a=', 'x'.repeat(16_000)],
     ['a chunk length', '', '0'.repeat(16_000)],
     ['trailers', '0\r\n', 'X-Again: and again\r\n'.repeat(800)],
-  ])('that never begins, for endless %s, is a protocol error and is cut off', async (_, begin, more) => {
+  ])('that never begins after endless %s is a protocol error and is cut off', async (_, begin, more) => {
     const { url, letGo } = await watched((socket) => {
       socket.write(CHUNKED + begin)
       keepWriting(socket, more, 0)
@@ -155,7 +155,7 @@ describe('a body', () => {
 describe('hints (1xx)', () => {
   const HINT = 'HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n'
 
-  test('by the thousand are no answer, and do not hide the one that follows', async () => {
+  test('by the hundred are no answer, and do not hide the one that follows', async () => {
     expect((await poster().post(to(await answering(HINT.repeat(500) + OK)))).outcome).toEqual(delivered())
   })
 
@@ -202,7 +202,7 @@ describe('an answer', () => {
     expect((await poster().post(to(url))).outcome).toEqual(retry('http_5xx', 999))
   })
 
-  test('that asks for time is retried where the destination wants it, else rejected', async () => {
+  test('that asks for time is retried if the destination wants it, and rejected otherwise', async () => {
     const url = await raw((socket) =>
       socket.on('data', () =>
         socket.write('HTTP/1.1 429 Too Many\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n'),
@@ -256,7 +256,7 @@ describe('a kept connection', () => {
     expect(outcomes).toEqual(Array(6).fill(delivered()))
   })
 
-  test('is used again by the POSTs of its webhook, and by no other one to the same host', async () => {
+  test('is used again by its own webhook, and by no other webhook of the same host', async () => {
     let connections = 0
     const url = await raw((socket) => {
       connections += 1
@@ -304,7 +304,7 @@ describe('whether a failure is the host’s or the webhook’s', () => {
     return ['code' in outcome ? outcome.code : outcome.outcome, sent, isNew]
   }
 
-  test('is told by whether the request was sent: not when nothing can be connected to', async () => {
+  test('depends on whether the request was sent: it was not if no connection was made', async () => {
     const url = await raw((socket) => socket.on('data', () => socket.write(OK)))
     const nobody = 'http://127.0.0.1:1/'
     expect(await facts(poster(), nobody)).toEqual(['ECONNREFUSED', false, false])
@@ -317,7 +317,7 @@ describe('whether a failure is the host’s or the webhook’s', () => {
     ])
   })
 
-  test('is the webhook’s when it hangs or resets, and each new connection is told of', async () => {
+  test('is the webhook’s when it hangs or resets, and each new connection is reported', async () => {
     expect(await facts(poster(LIMIT_MS), await raw(() => undefined))).toEqual(['timeout', true, true])
     const reset = await afterRequest((socket) => void socket.resetAndDestroy())
     expect(await facts(poster(), reset)).toEqual(['ECONNRESET', true, true])

@@ -43,7 +43,7 @@ async function stopped() {
 }
 
 describe('a POST', () => {
-  test('is delivered by a 2xx answer and rejected by a 4xx, with the head of what it said', async () => {
+  test('is delivered by a 2xx answer and rejected by a 4xx answer, and the head of the answer is kept', async () => {
     const receiver = await aReceiver()
     const taken = await poster().post(to(`${receiver.url}/status/202`))
     expect([taken.outcome, await taken.response]).toEqual([

@@ -26,7 +26,7 @@ const dead = async (destinationId: string) => {
   return (body.items ?? []) as Record<string, unknown>[]
 }
 
-test('an event that is rejected is a dead letter with its body, is not retried, and can be replayed to the corrected URL', async () => {
+test('a rejected event becomes a dead letter with its body, is not retried, and can be replayed to the corrected URL', async () => {
   await sluice.destination('moved', [`${receiver.url}/status/404`])
   await sluice.send([track('m-1')])
   const [letter] = await until(async () => {
@@ -66,7 +66,7 @@ test('an event that is rejected is a dead letter with its body, is not retried, 
   expect(statuses('/status/404', 'm-1')).toEqual([404])
 })
 
-test('a URL that rejects is not asked again while the other URL of the destination is retried', async () => {
+test('a URL that rejects is not retried while the other URL of the destination is', async () => {
   receiver.answerWith(503)
   await sluice.destination('two', [`${receiver.url}/status/410`, `${receiver.url}/switch`])
   await sluice.send([track('t-1')])

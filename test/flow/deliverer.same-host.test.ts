@@ -7,7 +7,7 @@ import { type Receiver, startReceiver } from '../helpers/receiver.ts'
 import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 
-/** More for the webhook in trouble than all slots and its queue hold. */
+/** More events for the webhook in trouble than all slots and its queue hold. */
 const FLOOD = 1_000
 const BURST = 3_000
 const BATCH = 500
@@ -46,7 +46,7 @@ test.each([
   expect(outcomes.filter((outcome) => outcome !== 'delivered')).toEqual([])
 })
 
-test('a webhook of a destination gets every event while another one on the same host hangs', async () => {
+test('a webhook gets every event while another one of its destination, on the same host, hangs', async () => {
   const receiver = await hostOfATest()
   await source('one-of-two', [`${receiver.url}/hang`, `${receiver.url}/healthy`])
   const ids = await flood('one-of-two')
@@ -61,7 +61,7 @@ test('two destinations with the same URL each get their events', async () => {
   await allAt(receiver, '/same', [...idsOf('same-1'), ...idsOf('same-2')])
 })
 
-test('each URL of a destination gets each event of a burst, with one delivery id', async () => {
+test('each URL of a destination gets each event of a burst, with the same delivery id', async () => {
   const receiver = await hostOfATest()
   await source('burst', [`${receiver.url}/one`, `${receiver.url}/other`])
   const ids = await flood('burst', BURST)
@@ -80,7 +80,7 @@ test('each URL of a destination gets each event of a burst, with one delivery id
   expect(deliveriesAt('/one')).toEqual(deliveriesAt('/other'))
 })
 
-/** One origin. It is closed at the end, and with it what hangs there: the next test has all slots. */
+/** One origin. Closing it at the end of the test ends the POSTs that hang there, so the next test has all slots. */
 async function hostOfATest(): Promise<Receiver> {
   const receiver = await startReceiver()
   onTestFinished(() => receiver.close())
@@ -89,7 +89,7 @@ async function hostOfATest(): Promise<Receiver> {
 
 const keyOf = (name: string) => `${name}-write-key`
 
-/** A destination with a source of its own; it is removed at the end of the test. */
+/** A destination with its own source. It is removed at the end of the test. */
 async function source(name: string, urls: string[]): Promise<void> {
   await sluice.api('post', 'sources', { id: name, name, writeKey: keyOf(name) })
   await sluice.destination(name, urls, { sourceIds: [name] })

@@ -117,7 +117,7 @@ describe('where TLS does not come about, it is tried again', () => {
   })
 })
 
-test.skipIf(!hasOpenssl)('a receiver that sends session tickets without end is cut off', async () => {
+test.skipIf(!hasOpenssl)('a receiver that sends endless session tickets is cut off', async () => {
   const { key, cert, root } = await aCertificate(right)
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
   await Promise.all([writeFile(join(folder, 'key.pem'), key), writeFile(join(folder, 'cert.pem'), cert)])

@@ -4,7 +4,7 @@ import type { Request } from '../../deliverer/request.ts'
 import { createEgress } from '../../egress/egress.ts'
 import { closing } from './cluster.ts'
 
-/** `sent`: the request had gone out. `isNew`: a connection was made for it. */
+/** `sent`: the request was sent. `isNew`: a new connection was made for it. */
 export type Answer = {
   outcome: Outcome
   durationMs: number
@@ -40,8 +40,8 @@ export function aPoster({
       )
     },
     /**
-     * Posts so often, each as soon as the one before has ended, in the same turn.
-     * @param between before the next one. @returns what came of each.
+     * Posts this many times, each as soon as the one before has ended, in the same turn.
+     * @param between called before each next POST. @returns the outcome of each.
      */
     chain(request: Request, times: number, between?: () => void): Promise<Outcome[]> {
       const outcomes: Outcome[] = []

@@ -56,7 +56,7 @@ test('the pictures of README show the console as it is', async () => {
   await page.getByRole('textbox', { name: 'Value of header 1 of URL 1' }).fill('crm')
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('CRM')
   await picture(page, 'set-up')
-  expect(await page.getByText('Each event is posted to all of them at once').count()).toBe(1)
+  expect(await page.getByText('Each event goes to every URL at once').count()).toBe(1)
 })
 
 async function picture(page: Page, name: string): Promise<void> {

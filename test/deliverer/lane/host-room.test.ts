@@ -11,7 +11,7 @@ const share = (sent: readonly Sent[], end: Sent['end']) =>
 const longestWait = (sent: readonly Sent[]) =>
   Math.max(...sent.map(({ at, begunAt = Number.POSITIVE_INFINITY }) => begunAt - at))
 
-/** Sends to all in turn; `healthy` are those whose figures are wanted. */
+/** Sends to all in turn. @returns what was sent to the healthy ones. */
 function run(options: {
   healthy: readonly string[]
   troubled: readonly string[]
@@ -43,7 +43,7 @@ function run(options: {
   return { world, sent, most }
 }
 
-/** A host with so many webhooks that hang from the beginning, and one that answered a moment ago. */
+/** A host with this many webhooks that hang from the start, and one that answered a moment ago. */
 function aGateway(hanging: number) {
   const world = simulate()
   const gateway = `${HOST}/fine`
@@ -54,7 +54,7 @@ function aGateway(hanging: number) {
   return { world, gateway, sent: [] as Sent[] }
 }
 
-/** Lets time pass while so many events a second come for the thousand that hang, at times that repeat in no step with them. */
+/** Lets time pass while this many events a second come for the thousand that hang, in no regular order. */
 function among(
   world: ReturnType<typeof simulate>,
   { ms, perSecond }: { ms: number; perSecond: number },
@@ -69,10 +69,10 @@ function among(
 
 describe('a webhook on a host', () => {
   test.each<[string, Behaviour, number]>([
-    ['hangs, 100 a second', 'hangs', 100],
-    ['answers 500, 100 a second', { failsAfter: 5 }, 100],
-    ['hangs, 5 a second', 'hangs', 5],
-  ])('is not delayed by another one there that %s', (_, behaviour, troubled) => {
+    ['hangs, at 100 events a second', 'hangs', 100],
+    ['answers 500, at 100 events a second', { failsAfter: 5 }, 100],
+    ['hangs, at 5 events a second', 'hangs', 5],
+  ])('is not delayed by another webhook there that %s', (_, behaviour, troubled) => {
     const { sent } = run({
       healthy: [`${HOST}/fine`],
       troubled: [`${HOST}/bad`],
@@ -83,7 +83,7 @@ describe('a webhook on a host', () => {
     expect(longestWait(sent)).toBe(0)
   })
 
-  test('is not delayed by a thousand others there that hang', () => {
+  test('is not delayed by a thousand others that hang', () => {
     const { sent } = run({
       healthy: [`${HOST}/fine`],
       troubled: webhooksOf(1_000),
@@ -95,7 +95,7 @@ describe('a webhook on a host', () => {
   })
 
   test.each([5, 50])(
-    'and a thousand quiet ones, %d events a second in all, are not delayed by a thousand that hang from the beginning',
+    'that is one of a thousand quiet ones (%d events a second in all) is not delayed by a thousand that hang from the start',
     (perSecond) => {
       const quiet = webhooksOf(1_000, `${HOST}/quiet`)
       const world = simulate()
@@ -113,7 +113,7 @@ describe('a webhook on a host', () => {
     },
   )
 
-  test('that answers again is asked within thirty seconds, though a thousand others there hang', () => {
+  test('that answers again is probed within thirty seconds, although a thousand others hang', () => {
     const world = simulate()
     const urls = webhooksOf(1_000)
     for (const url of urls) world.become(url, 'hangs')
@@ -127,7 +127,7 @@ describe('a webhook on a host', () => {
     expect(world.webhooks.count().webhooks.closed).toBe(1_000)
   })
 
-  test('that answers 500 now and then is not delayed by a thousand others there that hang', () => {
+  test('that answers 500 now and then is not delayed by a thousand others that hang', () => {
     const { world, gateway, sent } = aGateway(1_000)
     for (let second = 0; second < 90; second++) {
       world.become(gateway, second % 7 === 0 ? { failsAfter: 20 } : { answersAfter: 20 })
@@ -148,7 +148,7 @@ describe('a webhook on a host', () => {
     expect(longestWait(sent)).toBeLessThan(1_000)
   })
 
-  test('gets ten events at once though a thousand others there hang', () => {
+  test('gets ten events at once, although a thousand others hang', () => {
     const { world, gateway, sent } = aGateway(1_000)
     for (let burst = 0; burst < 8; burst++) {
       among(world, { ms: 7_000, perSecond: 1_000 })
@@ -159,7 +159,7 @@ describe('a webhook on a host', () => {
     expect(longestWait(sent)).toBeLessThan(1_000)
   })
 
-  test('that gets an event in ten seconds is probed within half a minute of its recovery, though a thousand others hang', () => {
+  test('that gets one event in ten seconds is probed within half a minute of its recovery, although a thousand others hang', () => {
     const { world, gateway, sent } = aGateway(1_000)
     world.become(gateway, { failsAfter: 5 })
     for (let each = 0; each < 5; each++) {
@@ -177,7 +177,7 @@ describe('a webhook on a host', () => {
     expect(sent.slice(2).map(({ end }) => end)).toEqual(['answered', 'answered'])
   })
 
-  test('of which nothing was known before is not kept waiting by a thousand others that hang', () => {
+  test('that is new is not kept waiting by a thousand others that hang', () => {
     const { world } = run({
       healthy: others,
       troubled: webhooksOf(1_000),
@@ -197,7 +197,7 @@ describe('a host', () => {
     [1_000, 2_000],
     [1_000, 4_000],
   ])(
-    'with %d webhooks that answer in 100 ms, %d a second, and hang all at once leaves the lane to others',
+    'with %d webhooks that answer in 100 ms, at %d events a second, leaves the lane to others when all begin to hang',
     (count, perSecond) => {
       const world = simulate()
       const urls = webhooksOf(count)
@@ -218,7 +218,7 @@ describe('a host', () => {
     },
   )
 
-  test('whose webhooks hang and get large bodies leaves room in the lane for what waits for others', () => {
+  test('whose webhooks hang and get large bodies leaves room to wait in the lane for others', () => {
     const world = simulate()
     const urls = webhooksOf(1_100)
     for (const url of urls) world.become(url, 'hangs')
@@ -231,7 +231,7 @@ describe('a host', () => {
   })
 
   test.each([1_000, 3_000])(
-    'with a thousand webhooks that all hang at once, %d a second, leaves the lane to other hosts',
+    'with a thousand webhooks that all begin to hang, at %d events a second, leaves the lane to other hosts',
     (troubled) => {
       const { sent, most } = run({
         healthy: others,
@@ -247,7 +247,7 @@ describe('a host', () => {
     },
   )
 
-  test('whose thousand webhooks are new and answer gets all through', () => {
+  test('with a thousand new webhooks that answer gets every event', () => {
     const { sent } = run({
       healthy: webhooksOf(1_000),
       troubled: [`${HOST}/bad`],
@@ -260,7 +260,7 @@ describe('a host', () => {
     expect(longestWait(sent)).toBeLessThanOrEqual(50)
   })
 
-  test('that cannot be reached is probed once for all its webhooks, and the first answer is for all of them', () => {
+  test('that cannot be reached is probed once for all its webhooks, and the first answer counts for all of them', () => {
     const world = simulate()
     const urls = webhooksOf(100)
     for (const url of urls) world.become(url, 'refuses')
@@ -277,7 +277,7 @@ describe('a host', () => {
     )
   })
 
-  test('that is reached by one webhook is not held against it that others there fail', () => {
+  test('keeps its breaker closed when one of its webhooks answers and another fails', () => {
     const world = simulate()
     world.become(`${HOST}/bad`, { failsAfter: 5 })
     sendFor(world, { ms: 10_000, perSecond: 100, origins: [`${HOST}/bad`, `${HOST}/fine`] })

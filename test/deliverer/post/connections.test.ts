@@ -35,7 +35,7 @@ function aWorld() {
     wait(ms: number) {
       now += ms
     },
-    /** Until what is tidied away is closed. */
+    /** Resolves when the old ones are closed. */
     async tidy() {
       connections.tidy(now)
       await laterTurn()
@@ -65,7 +65,7 @@ describe('a connection', () => {
     expect(world.names(there, 2)).toEqual(['there#1', 'there#3'])
   })
 
-  test('is taken for its own webhook alone, also when another has the same origin', () => {
+  test('is taken only for its own webhook, even if another one has the same origin', () => {
     const world = aWorld()
     const client = world.take(`a ${here}`, here)
     world.release(`a ${here}`, client)
@@ -84,7 +84,7 @@ describe('a connection', () => {
 })
 
 describe('2,048 idle ones of all origins are kept', () => {
-  /** As many idle ones as there may be, half of them of each origin, released a millisecond apart in turn. */
+  /** As many idle ones as there may be, half of them for each origin, released in turn, a millisecond apart. */
   function aFullWorld() {
     const world = aWorld()
     const [ours, theirs] = [here, there].map((origin) => world.many(origin, MAX_IDLE / 2))
@@ -97,7 +97,7 @@ describe('2,048 idle ones of all origins are kept', () => {
     return world
   }
 
-  test('and no more: when one more is released, the eighth that was idle for longest is closed', async () => {
+  test('and no more: when one more is released, the eighth that has been idle for longest is closed', async () => {
     const world = aFullWorld()
     await laterTurn()
     expect(world.closed).toEqual([])

@@ -28,12 +28,12 @@ const OURS: Said = {
 }
 const ASKED_TO_WAIT: Said = {
   says: 'The receiver asks for fewer requests, or later ones.',
-  todo: 'Nothing, if it was a burst. It is retried only if the destination names this status under "retried as well".',
+  todo: 'Nothing, if it was a burst. It is retried only if the destination has this status under "Also try again on".',
 }
 
 const REJECTED: Said = {
   says: 'The receiver did not accept the request.',
-  todo: 'Check the URL, its headers and the receiver, then replay what was given up. Redirects are not followed.',
+  todo: 'Check the URL, its headers and the receiver, then replay the dead letters. Redirects are not followed.',
 }
 
 const TABLE: Record<string, Said> = {
@@ -46,15 +46,15 @@ const TABLE: Record<string, Said> = {
   http_429: ASKED_TO_WAIT,
   http_401: {
     says: 'The receiver does not accept the credentials.',
-    todo: 'Check the token in the headers and the secret, then replay what was given up.',
+    todo: 'Check the token in the headers and the secret, then replay the dead letters.',
   },
   http_403: {
     says: 'The receiver does not allow this request.',
-    todo: 'Check the token in the headers and the rules of the receiver, then replay what was given up.',
+    todo: "Check the token in the headers and the receiver's rules, then replay the dead letters.",
   },
   http_404: {
-    says: 'The receiver knows no such path.',
-    todo: 'Check the path of the URL, then replay what was given up.',
+    says: 'The receiver does not know this path.',
+    todo: 'Check the path of the URL, then replay the dead letters.',
   },
   timeout: {
     says: 'No answer within the time limit (5 seconds unless set otherwise).',

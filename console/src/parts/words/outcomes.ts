@@ -44,17 +44,17 @@ export const FAILED_LAST: Shown & { says: string } = {
   says: 'The last request to it has failed. What comes is still sent at once.',
 }
 
-/** Of a delivery that was given up because the receiver rejected it. @param status of its last answer. */
+/** For a delivery that was given up because the receiver rejected it. @param status of its last answer. */
 export const rejectedOf = (status: number | null | undefined): Shown => ({
   label: status == null ? 'Rejected' : `Rejected: ${status}`,
   color: 'red',
 })
 
-/** Of a webhook that answers, but not with 2xx. @param status of its last answer. */
+/** For a webhook that answers with 3xx or 4xx. @param status of its last answer. */
 export const rejectingOf = (status: number | null): Shown & { says: string } => ({
   label: status === null ? 'Rejecting' : `Rejecting: ${status}`,
   color: 'red',
-  says: 'It answers 3xx or 4xx. Such events are not retried; they can be replayed from the dead letters.',
+  says: 'It answers 3xx or 4xx. These events are not retried. You can replay them from the dead letters.',
 })
 
 const REASONS: Record<string, { label: string; says: string }> = {
@@ -68,7 +68,7 @@ const REASONS: Record<string, { label: string; says: string }> = {
   },
   rejected: {
     label: 'Rejected by the receiver',
-    says: 'It answered 3xx or 4xx, which is not retried. Correct the URL, token or receiver, then replay.',
+    says: 'The receiver answered 3xx or 4xx, which is not retried. Correct the URL, token or receiver, then replay.',
   },
   refused: {
     label: 'Refused for good',

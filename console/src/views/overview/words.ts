@@ -21,7 +21,7 @@ export function healthOf(
     return {
       label: now.rejectedStatus === null ? 'Rejecting' : `Rejecting: ${now.rejectedStatus}`,
       color: 'red',
-      says: 'A URL of it answers 3xx or 4xx, which is not retried: check its path and token.',
+      says: 'One of its URLs answers 3xx or 4xx, which is not retried. Check its path and token.',
       weight: 4,
     }
   if (now && now.dead > 0)

@@ -15,9 +15,9 @@ export function WebhooksStep({ setUp: { draft, change, goTo, toSecret, error } }
           Where to send events
         </Text>
         <Text size="sm" c="dimmed">
-          One to five URLs. Each event goes to every URL; one success settles it, and URLs that failed are
-          then not tried again. Each URL can have up to five headers of its own, such as a token that your
-          receiver asks for.
+          Enter one to five URLs. Each event goes to every URL at once. One success settles the delivery: URLs
+          that failed are not retried. Each URL can have up to five headers of its own, such as a token that
+          your receiver asks for.
         </Text>
       </div>
       <WebhooksEditor webhooks={webhooks} onChange={(webhooks) => change({ webhooks })} error={error} />

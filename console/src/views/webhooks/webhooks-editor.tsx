@@ -56,8 +56,8 @@ export function WebhooksEditor({ webhooks, onChange, error }: EditorParts) {
       {isTooMany && (
         <Alert color="yellow" role="alert" title="A destination has at most five URLs">
           Each event is posted to every URL at once. One success settles the delivery: URLs that failed are
-          then not tried again. To make sure that another system gets every event, set up one more Webhooks
-          destination for the same sources.
+          not retried. To make sure that another system gets every event, set up another Webhooks destination
+          for the same sources.
         </Alert>
       )}
     </Stack>
