@@ -17,12 +17,15 @@ export type Connections<C extends Kept> = {
 export const IDLE_MS = 10_000
 /** For all owners together. The lane's slots limit the connections in use, not the idle ones. */
 const MAX_IDLE = 2_048
-/** How many are closed when there is one too many: several, because finding the oldest means looking at all. */
-const CLOSED_AT_ONCE = MAX_IDLE / 8
+/** When too many are idle, those that nobody has used for this long are closed. */
+const QUIET_MS = 2_000
+/** Looking for them means looking at all idle connections: not with each POST. */
+const LOOK_MS = 250
 
 /**
  * Keeps connections by owner, with one POST at a time on each. The one that was used last is taken first. When too many
- * are idle, those that have been idle for longest are closed, whoever owns them. (A pool of the client would search all
+ * are idle, the quiet ones are closed, whoever owns them. If none is quiet, a released connection is closed: closing the
+ * oldest would close each before its next use where very many owners take turns. (A pool of the client would search all
  * connections of an origin for each POST, and would have a queue of its own.)
  */
 export function createConnections<C extends Kept>(
@@ -33,6 +36,7 @@ export function createConnections<C extends Kept>(
   const idle = new Map<string, C[]>()
   const all = new Set<C>()
   let count = 0
+  let lookedAt = Number.NEGATIVE_INFINITY
 
   function close(connection: C): void {
     all.delete(connection)
@@ -55,10 +59,10 @@ export function createConnections<C extends Kept>(
     }
   }
 
-  function makeRoom(): void {
-    const times = [...idle.values()].flatMap((kept) => kept.map(({ idleSince }) => idleSince))
-    const last = times.sort((one, other) => one - other)[CLOSED_AT_ONCE - 1] ?? 0
-    dropIdle((since) => since <= last)
+  function makeRoom(at: number): void {
+    if (at - lookedAt < LOOK_MS) return
+    lookedAt = at
+    dropIdle((since) => at - since > QUIET_MS)
   }
 
   return {
@@ -73,8 +77,10 @@ export function createConnections<C extends Kept>(
       return connection
     },
     release(owner, connection) {
-      if (count >= MAX_IDLE) makeRoom()
-      connection.idleSince = now()
+      const at = now()
+      if (count >= MAX_IDLE) makeRoom(at)
+      if (count >= MAX_IDLE) return drop(connection)
+      connection.idleSince = at
       count += 1
       const others = idle.get(owner)
       if (others) others.push(connection)
