@@ -9,13 +9,13 @@ import { createPace, type Pace } from './pace.ts'
  * and does not hold up its webhooks that answer (docs/decisions/009).
  */
 export type HostRoom = {
-  /** POSTs under way. */
-  inFlight: number
-  /** Of these, the ones that hold a prompt slot (slots.ts). */
+  /** POSTs under way that hold a prompt slot (slots.ts). */
   prompt: number
+  /** POSTs under way that began when their webhook had not just answered. */
+  unproven: number
   /** POSTs under way to failing webhooks. */
   failing: number
-  /** POSTs that wait, and their bytes. */
+  /** POSTs that wait, and their bytes; without those that came for a webhook that had just answered. */
   waiting: number
   waitingBytes: number
   /** Webhooks with POSTs under way that have been silent since `Line.heardAt`. Failing webhooks are not among them. */
@@ -37,8 +37,8 @@ export type HostRoom = {
 }
 
 /**
- * `least`, `most`: bounds of the cap. `most` also bounds the POSTs under way: those with a prompt slot, and all of
- * them. `reserve`: prompt slots beyond `most`, for webhooks that keep answering while others hang. `trusted`: how many
+ * `least`, `most`: bounds of the cap. `most` also bounds the POSTs under way: those with a prompt slot, and unproven
+ * ones. `reserve`: prompt slots beyond `most`: see `isAllowedReserve`. `trusted`: how many
  * webhooks. `failing`: how many POSTs. `waiting`, `waitingBytes`: how much may wait for webhooks that have not answered
  * lately.
  */
@@ -71,8 +71,8 @@ export const createHostRoom = (
   now: number,
   withBlocked = new Set<HostRoom>(),
 ): HostRoom => ({
-  inFlight: 0,
   prompt: 0,
+  unproven: 0,
   failing: 0,
   waiting: 0,
   waitingBytes: 0,
@@ -88,16 +88,17 @@ export const createHostRoom = (
   limits,
 })
 
-/** The webhook fails more than now and then: it has not answered lately, or has timed out twice in a row. */
-export function isFailingWebhook({ webhook }: Line, now: number): boolean {
-  const { failingSince, timedOut } = webhook.breaker
+/** The webhook fails more than now and then: it has never answered, not answered lately, or timed out twice in a row. */
+export function isFailingWebhook(line: Line, now: number): boolean {
+  const { failingSince, inRow, timedOut } = line.webhook.breaker
   if (failingSince === undefined) return false
-  return !hasAnsweredLately(webhook, now) || (timedOut & TWO_TIME_OUTS) === TWO_TIME_OUTS
+  if (!hasAnswered(line) || (timedOut & TWO_TIME_OUTS) === TWO_TIME_OUTS) return true
+  return inRow > 1 && !hasAnsweredLately(line.webhook, now)
 }
 
 const hasAnswered = ({ webhook }: Line) => webhook.answeredAt > Number.NEGATIVE_INFINITY
 /** It has just answered, so the silence of others on its host says nothing about it. */
-const isAnswering = ({ webhook }: Line, now: number) => now - webhook.answeredAt <= SILENT_MS
+export const isAnswering = ({ webhook }: Line, now: number) => now - webhook.answeredAt <= SILENT_MS
 
 /** It answers while others are silent: it has answered since the longest silent one was heard from. */
 const isUnharmed = (line: Line, now: number) =>
@@ -112,15 +113,28 @@ function unheardSince({ unheard }: HostRoom): number {
 const untested = ({ unheard, trusted }: HostRoom) => unheard.size - trusted.size
 const isFull = (room: HostRoom) => untested(room) >= Math.floor(room.cap)
 
-/** Whether the line may begin a POST that is not a probe. */
+/** Whether the host has room for a webhook to begin a POST that is no probe. */
 export function hostAllows(line: Line, now: number): boolean {
   const { room } = line
   const { limits } = room
-  if (room.prompt >= limits.most) return isUnharmed(line, now) && room.prompt < limits.most + limits.reserve
-  if (isFailingWebhook(line, now)) return room.failing < limits.failing
+  const isFailing = isFailingWebhook(line, now)
+  if (room.prompt >= limits.most) return !isFailing && isAllowedReserve(line, now)
+  if (isFailing) return room.failing < limits.failing
   if (isAnswering(line, now)) return true
-  const hasRoom = room.inFlight < limits.most
+  const hasRoom = room.unproven < limits.most
   return (hasRoom && !isFull(room)) || isTrusted(line) || (hasRoom && room.trials.allows(now))
+}
+
+/**
+ * The reserve is for webhooks that keep answering while others hang. Half of it is also for those that have nothing under way beside
+ * busy ones.
+ */
+function isAllowedReserve(line: Line, now: number): boolean {
+  const { prompt, limits, trials } = line.room
+  const used = prompt - limits.most
+  if (isUnharmed(line, now)) return used < limits.reserve
+  if (line.inFlight > 0 || used >= limits.reserve / 2) return false
+  return isAnswering(line, now) || isTrusted(line) || trials.allows(now)
 }
 
 /** It has answered before. But all webhooks of a host may begin to hang at once, so it gets one POST at a time. */
@@ -131,7 +145,7 @@ function isTrusted(line: Line): boolean {
 
 /** Whether a webhook whose breaker is open may be probed. */
 export const hostAllowsProbe = ({ room }: Line, now: number) =>
-  room.inFlight < room.limits.most && (room.failing < room.limits.failing || room.probes.allows(now))
+  room.unproven < room.limits.most && (room.failing < room.limits.failing || room.probes.allows(now))
 
 /** The line waits for room at its host. */
 export function block(line: Line): void {
@@ -156,25 +170,34 @@ export function isHeldByHost(line: Line, now: number): boolean {
 /** As much waits for the host as is allowed, and this webhook has not answered within the last second. */
 export function isCrowded(line: Line, now: number): boolean {
   const { waiting, waitingBytes, limits } = line.room
-  return (waiting >= limits.waiting || waitingBytes >= limits.waitingBytes) && !isAnswering(line, now)
+  if (isAnswering(line, now)) return false
+  // the first POST of a webhook has twice the room: others may have all of it
+  const most = line.queue.length() === 0 ? limits.waiting * 2 : limits.waiting
+  return waiting >= most || waitingBytes >= limits.waitingBytes
 }
 
-/** A POST begins. @returns whether it counts as failing; to be passed to `leave`. */
-export function enter(line: Line, isProbe: boolean, now: number): boolean {
+/** As what a POST was let in. `answering`: its webhook had just answered. */
+export type EnteredAs = 'answering' | 'unproven' | 'failing'
+
+/** A POST begins. @returns what `leave` is to be told. */
+export function enter(line: Line, isProbe: boolean, now: number): EnteredAs {
   const { room } = line
-  room.inFlight += 1
   if (isProbe && room.failing >= room.limits.failing) room.probes.begun()
   if (isProbe || isFailingWebhook(line, now)) {
     room.failing += 1
-    return true
+    room.unproven += 1
+    return 'failing'
   }
-  if (!isAnswering(line, now) && (isFull(room) || room.inFlight > room.limits.most)) {
+  const isProven = isAnswering(line, now)
+  const isBeyond = isFull(room) || room.unproven >= room.limits.most || room.prompt >= room.limits.most
+  if (!isProven && isBeyond) {
     if (isTrusted(line)) room.trusted.add(line)
     else room.trials.begun()
   }
+  if (!isProven) room.unproven += 1
   room.unheard.add(line)
   room.peak = Math.max(room.peak, untested(room))
-  return false
+  return isProven ? 'answering' : 'unproven'
 }
 
 /** `stillUnderWay`: other POSTs of the same webhook are under way. */
@@ -185,14 +208,14 @@ export function hearInRoom(line: Line, { ended, stillUnderWay }: Heard): void {
   const { room } = line
   if (!room.unheard.has(line)) return
   if (ended === 'timed_out') room.cap = Math.max(room.limits.least, room.cap * SHRINKS_TO)
-  else if (isFull(room)) room.cap = Math.min(room.cap + 1, room.limits.most)
+  else if (ended === 'answered' && isFull(room)) room.cap = Math.min(room.cap + 1, room.limits.most)
   if (!stillUnderWay) forget(line)
 }
 
 /** The connection of one of the line's POSTs is free. @param isIdle none of its POSTs is under way any more. */
-export function leave(line: Line, { wasFailing, isIdle }: { wasFailing: boolean; isIdle: boolean }): void {
-  line.room.inFlight -= 1
-  if (wasFailing) line.room.failing -= 1
+export function leave(line: Line, { as, isIdle }: { as: EnteredAs; isIdle: boolean }): void {
+  if (as !== 'answering') line.room.unproven -= 1
+  if (as === 'failing') line.room.failing -= 1
   if (isIdle) forget(line)
 }
 

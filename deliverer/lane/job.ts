@@ -17,8 +17,9 @@ export type Job = {
   drop(): void
 }
 
-/** A job in its line. `since`: when it came, by the lane's clock. `isProbe`: it may begin at an open breaker. */
-export type Waiting = { job: Job; since: number; isProbe: boolean }
+/** A job in its line. `since`: when it came, by the lane's clock. `isProbe`: it may begin at an open breaker.
+ * `isUnproven`: its webhook had not just answered. */
+export type Waiting = { job: Job; since: number; isProbe: boolean; isUnproven: boolean }
 
 /**
  * What a job reports about its POST. `connected`: a new connection was made for it. `heard`: called at most once, when

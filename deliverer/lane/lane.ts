@@ -9,6 +9,7 @@ import {
   hostAllows,
   hostAllowsProbe,
   hostLimits,
+  isAnswering,
   isCrowded,
   isFailingWebhook,
   leave,
@@ -129,9 +130,8 @@ export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions
     const may = webhooks.permit(line.webhook, at)
     if (may === 'probe' && slots.isFree('doubtful', at) && hostAllowsProbe(line, at)) return 'probe'
     if (may === 'all' && isFailingWebhook(line, at) && !hostAllows(line, at)) {
-      // its host has no room for failing webhooks: from now on it is probed, as the others are
-      webhooks.open(line.webhook, at)
-      return refusal(line, 'breaker_open', at)
+      openFor(line, at)
+      return refusal(line, 'queue_full', at)
     }
     if (may !== 'all') return refusal(line, 'breaker_open', at)
     return isFullFor(line, at) ? refusal(line, 'queue_full', at) : 'queue'
@@ -175,12 +175,21 @@ export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions
     if (!hasBlocked(hostRoom)) withBlocked.delete(hostRoom)
   }
 
-  /** @returns false when the line still waits for room; it then keeps its place. */
+  /** @returns whether it no longer waits for room; else it keeps its place. */
   function relist(line: Line, at: number): boolean {
-    if (line.queue.length() > 0 && waitsFor(line, at) === 'host') return false
+    if (line.queue.length() > 0 && waitsFor(line, at) === 'host') {
+      if (!isFailingWebhook(line, at)) return false
+      openFor(line, at)
+    }
     unblock(line.room, line)
     turns.add(line, at)
     return true
+  }
+
+  /** The host has no room for webhooks that fail. From now on this one is probed, as the others are. */
+  function openFor(line: Line, at: number): void {
+    while (line.queue.length() > 0) room.take(line)?.passOver(refusal(line, 'queue_full', at))
+    webhooks.open(line.webhook, at)
   }
 
   function beginNext(line: Line, at: number): void {
@@ -192,7 +201,7 @@ export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions
       return
     }
     const slot = slots.take(known, line.room, at)
-    const wasFailing = enter(line, isProbe, at)
+    const as = enter(line, isProbe, at)
     begun(line, at)
     job.begin({
       connected: () => webhooks.connected(line.webhook.host, now()),
@@ -208,9 +217,9 @@ export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions
         const endedAt = now()
         slots.release(slot)
         line.inFlight -= 1
-        leave(line, { wasFailing, isIdle: line.inFlight === 0 })
-        turns.add(line, endedAt)
+        leave(line, { as, isIdle: line.inFlight === 0 })
         if (hasBlocked(line.room)) admitBlocked(line.room, endedAt)
+        turns.add(line, endedAt)
         pump()
       },
     })
@@ -230,7 +239,7 @@ export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions
       const admitted = admit(line, at)
       if (typeof admitted === 'object') return admitted
       if (admitted === 'probe') webhooks.probed(line.webhook, at)
-      room.put(line, { job, since: age, isProbe: admitted === 'probe' })
+      room.put(line, { job, since: age, isProbe: admitted === 'probe', isUnproven: !isAnswering(line, at) })
       came(line, most, at)
       turns.add(line, at)
       pump()

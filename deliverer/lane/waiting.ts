@@ -20,8 +20,7 @@ export function createWaitingRoom(): WaitingRoom {
     put(line, waiting) {
       line.queue.push(waiting)
       line.queuedBytes += waiting.job.bytes
-      line.room.waiting += 1
-      line.room.waitingBytes += waiting.job.bytes
+      if (waiting.isUnproven) countInRoom(line, waiting, 1)
       lines.add(line)
       count += 1
       bytes += waiting.job.bytes
@@ -31,8 +30,7 @@ export function createWaitingRoom(): WaitingRoom {
       if (line.queue.length() === 0) lines.delete(line)
       if (!taken) return undefined
       line.queuedBytes -= taken.job.bytes
-      line.room.waiting -= 1
-      line.room.waitingBytes -= taken.job.bytes
+      if (taken.isUnproven) countInRoom(line, taken, -1)
       count -= 1
       bytes -= taken.job.bytes
       return taken.job
@@ -41,4 +39,9 @@ export function createWaitingRoom(): WaitingRoom {
     count: () => count,
     bytes: () => bytes,
   }
+}
+
+function countInRoom({ room }: Line, { job }: Waiting, change: 1 | -1): void {
+  room.waiting += change
+  room.waitingBytes += change * job.bytes
 }

@@ -38,7 +38,7 @@ test('never has more under way than its cap when it begins one', () => {
       let now = 0
       for (const each of steps) {
         if (each === 'begin') {
-          line.queue.push({ job, since: now, isProbe: false })
+          line.queue.push({ job, since: now, isProbe: false, isUnproven: true })
           came(line, 64, now)
           if (!mayBegin(line, now)) continue
           line.queue.take()

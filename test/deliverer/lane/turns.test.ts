@@ -16,7 +16,7 @@ function aLine(origin: string) {
     createHostRoom(hostLimits(512, { posts: 4_096, bytes: 2 ** 25 }), 0),
     0,
   )
-  line.queue.push({ job, since: 0, isProbe: false })
+  line.queue.push({ job, since: 0, isProbe: false, isUnproven: true })
   const hear = (ended: 'answered' | 'failed') => {
     heard(line, { ended, begunAt: 0, most: 64 }, 1)
     webhooks.heard(line.webhook, ended, { sent: true, now: 1 })
