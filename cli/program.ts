@@ -6,6 +6,7 @@ import { addDead } from './commands/dead.ts'
 import { addDeleteUser } from './commands/delete-user.ts'
 import { addDiff } from './commands/diff.ts'
 import { addExport } from './commands/export.ts'
+import { addHealth } from './commands/health.ts'
 import { addHelp } from './commands/help.ts'
 import { addLag } from './commands/lag.ts'
 import { addReplay } from './commands/replay.ts'
@@ -23,6 +24,7 @@ const COMMANDS = [
   addSend,
   addTail,
   addTest,
+  addHealth,
   addAttempts,
   addDead,
   addReplay,

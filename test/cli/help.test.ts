@@ -21,6 +21,7 @@ const COMMANDS = [
   'send',
   'tail',
   'test',
+  'health',
   'attempts',
   'dead',
   'replay',

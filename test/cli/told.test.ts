@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { run } from '../../cli/run.ts'
+import { createHealth } from '../../control/health/health.ts'
+import type { Attempt } from '../../schemas/attempt.ts'
 import type { Task } from '../../schemas/task.ts'
 import { taskKey } from '../../schemas/task.ts'
+import { anAttempt } from '../control/attempts-in-memory.ts'
+import { crm } from '../control/in-memory.ts'
 import { aLagItem, lagHeld } from '../control/lag-in-memory.ts'
 import { aDeletion, aReplay, tasksInMemory } from '../control/tasks-in-memory.ts'
-import { control, operatorOf } from './in-memory.ts'
+import { control, NOW, operatorOf } from './in-memory.ts'
 
 /** What `sluice <args>` prints where control has these tasks. */
 async function told(args: string, tasks: readonly Task[], items = [aLagItem()]): Promise<string[]> {
@@ -81,5 +85,36 @@ describe('lag', () => {
       expect.stringMatching(/^deletion +2 +\d+(\.\d)?$/),
       expect.stringMatching(/^replay +1 +\d+(\.\d)?$/),
     ])
+  })
+})
+
+describe('health', () => {
+  /** What `sluice <args>` prints when the newest attempt at webhook 0 of `crm` came to this. */
+  async function of(args: string, attempts: readonly Attempt[]): Promise<string[]> {
+    const health = createHealth({ destinations: new Map([[crm.id, crm]]), now: () => NOW })
+    health.begin([])
+    for (const attempt of attempts) health.attempt(attempt)
+    const world = await operatorOf(control({ destinations: [crm] }, { health }))
+    expect(await run(args.split(' '), world)).toBe(0)
+    return world.out.said
+  }
+  const rejected = anAttempt({ startedAt: NOW - 800, outcome: 'rejected', status: 404, code: 'http_404' })
+
+  test('names the status of a destination that rejects', async () => {
+    expect(await of('health', [anAttempt({ startedAt: NOW - 900 }), rejected])).toEqual([
+      'destination  state           delivered  rejected  failed  given up',
+      'crm          rejecting: 404  1          1         0       0',
+    ])
+  })
+
+  test('shows each webhook of one destination', async () => {
+    expect(await of('health crm', [rejected])).toEqual([
+      'URL  state           breaker  last delivered  last error  at',
+      '0    rejecting: 404  closed   -               404         2026-01-02T03:04:04.878Z',
+    ])
+  })
+
+  test('of a destination that is well says so', async () => {
+    expect((await of('health', [anAttempt({ startedAt: NOW - 900 })])).at(-1)).toMatch(/^crm +healthy +1 +0 /)
   })
 })

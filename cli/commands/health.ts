@@ -1,0 +1,104 @@
+import { z } from 'zod'
+import { asked } from '../api/refused.ts'
+import { table } from '../table.ts'
+import type { ExitCode } from '../world.ts'
+import { type Adding, type Doing, doing } from './command.ts'
+
+type Options = { json?: true }
+
+const overview = z.looseObject({
+  items: z.array(
+    z.looseObject({
+      destinationId: z.string(),
+      state: z.string(),
+      rejectedStatus: z.number().nullable(),
+      delivered: z.number(),
+      rejected: z.number(),
+      retry: z.number(),
+      dead: z.number(),
+    }),
+  ),
+})
+const ofOne = z.looseObject({
+  endpoints: z.array(
+    z.looseObject({
+      urlIndex: z.number(),
+      state: z.string(),
+      breaker: z.string(),
+      lastDeliveredAt: z.string().nullable(),
+      lastError: z
+        .looseObject({
+          code: z.string().nullable(),
+          status: z.number().nullable(),
+          at: z.string().nullable(),
+        })
+        .nullable(),
+    }),
+  ),
+})
+
+export function addHealth({ program, ...adding }: Adding): void {
+  program
+    .command('health')
+    .summary('how destinations and their webhooks are')
+    .argument('[destination]', 'the webhooks of this destination')
+    .description(
+      `Shows the state of each destination, which is that of its worst webhook, and how many of its POSTs of the last minute were delivered,
+rejected (3xx or 4xx) or failed, and how many deliveries were given up. For one destination it shows each webhook: its state, its breaker,
+and its last error.`,
+    )
+    .option('--json', 'as one JSON document')
+    .addHelpText(
+      'after',
+      `
+States: failing, rejecting, healthy, idle (nothing sent in the last 15 minutes), paused (the destination is off).
+
+Examples:
+  $ sluice health
+  $ sluice health crm
+  $ sluice health --json | jq -r '.items[] | select(.state == "rejecting").destinationId'`,
+    )
+    .action(doing<Options>(adding, act))
+}
+
+async function act({ args: [id], options, control, out }: Doing<Options>): Promise<ExitCode> {
+  const target = await control()
+  if (id === undefined) {
+    const answer = await asked(target, { path: 'health' }, overview)
+    if (options.json) out.line(JSON.stringify(answer))
+    else for (const line of destinations(answer)) out.line(line)
+    return 0
+  }
+  const answer = await asked(target, { path: `destinations/${encodeURIComponent(id)}/health` }, ofOne)
+  if (options.json) out.line(JSON.stringify(answer))
+  else for (const line of webhooks(answer)) out.line(line)
+  return 0
+}
+
+const stateOf = (state: string, status: number | null | undefined) =>
+  state === 'rejecting' && status ? `rejecting: ${status}` : state
+
+function destinations({ items }: z.infer<typeof overview>): string[] {
+  if (items.length === 0) return ['There are no destinations.']
+  const rows = items.map(({ destinationId, state, rejectedStatus, delivered, rejected, retry, dead }) => [
+    destinationId,
+    stateOf(state, rejectedStatus),
+    delivered,
+    rejected,
+    retry,
+    dead,
+  ])
+  return table(['destination', 'state', 'delivered', 'rejected', 'failed', 'given up'], rows)
+}
+
+function webhooks({ endpoints }: z.infer<typeof ofOne>): string[] {
+  const rows = endpoints.map(({ urlIndex, state, breaker, lastDeliveredAt, lastError }) => [
+    urlIndex,
+    stateOf(state, lastError?.status),
+    breaker,
+    lastDeliveredAt,
+    lastError?.status ?? lastError?.code,
+    lastError?.at,
+  ])
+  return table(['URL', 'state', 'breaker', 'last delivered', 'last error', 'at'], rows)
+}
