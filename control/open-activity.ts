@@ -10,6 +10,7 @@ import { followDead } from './dead/follow.ts'
 import { openEventReading } from './events/open.ts'
 import { createHealth } from './health/health.ts'
 import { followIngest } from './ingest/follow.ts'
+import { followFaults } from './lag/faults.ts'
 import { openFeed } from './live/feed.ts'
 import { createLive } from './live/live.ts'
 import { countSkipped, countUnreadable, watchHeld, watchLive } from './metrics.ts'
@@ -22,7 +23,9 @@ type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'onFata
 /** Begins to read what goes on; resolves when that has begun. */
 export async function openActivity(
   parts: Parts,
-): Promise<Pick<ActivityParts, 'attempts' | 'dead' | 'live' | 'events' | 'trace' | 'health' | 'intake'>> {
+): Promise<
+  Pick<ActivityParts, 'attempts' | 'dead' | 'live' | 'events' | 'trace' | 'health' | 'intake' | 'faults'>
+> {
   const { config, connection, closing, log, onFatal, settings } = parts
   const registry = openRegistry(config.registry)
   const decoding = async <N extends SchemaName>(schema: N, topic: string) => ({
@@ -38,13 +41,15 @@ export async function openActivity(
     decoding('rejected', REJECTED),
   ])
   const codecs = { event: event.codec, rejected: rejected.codec, attempt: attempt.codec }
-  const [attempts, dead, { events, trace, close: closeReading }] = await Promise.all([
+  const [attempts, dead, faults, { events, trace, close: closeReading }] = await Promise.all([
     followAttempts({ ...attempt, connection, onRead: health.attempt, onFatal }),
     followDead({ ...delivery, connection, onRead: health.died, onFatal }),
+    followFaults({ connection, onFatal, now: Date.now }),
     openEventReading({ connection, ladder: config.delivery, codecs, onFatal }),
   ])
   closing.adopt(attempts, close)
   closing.adopt(dead, close)
+  closing.adopt(faults, close)
   closing.defer(closeReading)
   const live = createLive({
     openFeed: (onFatal) =>
@@ -77,5 +82,5 @@ export async function openActivity(
     // settings that cannot be read end the process elsewhere
     () => undefined,
   )
-  return { attempts, dead, live, events, trace, health, intake }
+  return { attempts, dead, faults, live, events, trace, health, intake }
 }

@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Consumer } from 'kafkajs'
 import { committer } from './commits.ts'
 import { type CommittedOptions, committedBy, type Position, partitionKey } from './committed.ts'
-import { createTracker, MAX_SPAN, type Tracker } from './tracker.ts'
+import type { LogFault, LogWatch, Place } from './log-watch.ts'
+import { createTracker, cutAt, MAX_SPAN, type Tracker, unpackAhead } from './tracker.ts'
 
 /** A partition that this process owns, or owned: `topic` as named on the broker. */
 export type Held = {
@@ -13,6 +15,8 @@ export type Held = {
   generation: number
   /** Settled since the last commit. */
   dirty: boolean
+  /** The end of the log when it was fetched last. */
+  end: number
   /** Whether the tracker was held against what the group has committed, in this generation. */
   checked: boolean
   waiting: 'no' | 'full' | 'held'
@@ -31,15 +35,26 @@ type Partition = Pick<Held, 'topic' | 'partition'>
 
 type Options = CommittedOptions & {
   consumer: Pick<Consumer, 'pause' | 'resume' | 'paused' | 'commitOffsets'>
+  /** Of this consumer. */
+  logs: Pick<LogWatch, 'check' | 'forget' | 'known' | 'seek'>
+  /** Told of each fault of a log, with the end that it had, as far as it is known. */
+  onFault: (fault: LogFault & { end?: number | undefined; time?: number | undefined }) => void
   highWater: number
   watch?: PartitionWatch | undefined
 }
 
+const RETRY_MS = 250
+
 /** Timers do not notice that the wall clock was set, or that the machine slept: a partition that is held looks itself. */
 const LOOK_MS = 1_000
 
+/** @returns where to go on, and what is settled from there on. */
+const goOn = (position: Pick<Position, 'offset' | 'ahead'>, { cause, to }: LogFault) =>
+  cause === 'truncated' ? cutAt(position, to) : { offset: to, ahead: '' }
+
 /** The partitions of one consumer: which are owned, what is settled in each, which are paused and why. */
-export function createAssignment({ connection, consumer, groupId, topics, highWater, watch }: Options) {
+export function createAssignment(options: Options) {
+  const { connection, consumer, groupId, topics, highWater, logs, onFault, watch } = options
   const committed = committedBy({ connection, groupId, topics })
   let partitions = new Map<string, Held>()
   let positions: Promise<Map<string, Position>> = Promise.resolve(new Map())
@@ -78,11 +93,65 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
     }
   }
 
-  function begin(topic: string, partition: number, starts: Map<string, Position>): void {
+  function begin(topic: string, partition: number, starts: Map<string, Position>): Held {
     const key = partitionKey(topic, partition)
-    const tracker = createTracker(starts.get(key) ?? { offset: 0, ahead: '' })
+    const start = starts.get(key) ?? { offset: 0, ahead: '' }
     const fresh = { owned: true, generation: 0, dirty: false, checked: true, waiting: 'no' } as const
-    partitions.set(key, { topic, partition, tracker, ...fresh })
+    const held: Held = { topic, partition, tracker: createTracker(start), end: start.offset, ...fresh }
+    partitions.set(key, held)
+    return held
+  }
+
+  /**
+   * Holds what the group has committed against the logs. A partition that was kept is watched all the time: only when another member has
+   * gone on with it is its commit looked at.
+   * @returns where to begin each partition, once there is an answer; what is wrong has been told.
+   */
+  async function compared(
+    assigned: readonly Partition[],
+    starts: Map<string, Position>,
+  ): Promise<Map<string, Position>> {
+    const places = assigned.flatMap(({ topic, partition }) => {
+      const key = partitionKey(topic, partition)
+      const start = starts.get(key)
+      const kept = partitions.get(key)
+      if (!start || (kept && start.offset <= kept.tracker.position().offset)) return []
+      // what is settled ahead of it was read too
+      const offset = Math.max(
+        start.offset,
+        ...unpackAhead(start.offset, start.ahead)
+          .slice(-1)
+          .map((last) => last + 1),
+      )
+      return [{ topic, partition, offset, time: start.time, log: start.log }]
+    })
+    const faults = await logs.check(places)
+    const sound = new Map(starts)
+    for (const [key, fault] of faults) {
+      const start = starts.get(key)
+      if (!start) continue
+      onFault({ ...fault, time: start.time })
+      const position = goOn(start, fault)
+      sound.set(key, position)
+      logs.seek({ topic: fault.topic, partition: fault.partition, offset: position.offset })
+    }
+    return sound
+  }
+
+  async function startsOf(
+    assigned: readonly Partition[],
+    isPast: () => boolean,
+  ): Promise<Map<string, Position>> {
+    const starts = await committed.positions()
+    while (!closed && !isPast()) {
+      try {
+        return await compared(assigned, starts)
+      } catch (err) {
+        connection.log.debug({ err, groupId }, 'the logs cannot be looked at yet')
+        await sleep(RETRY_MS)
+      }
+    }
+    return starts
   }
 
   function gain(assigned: readonly Partition[], starts: Map<string, Position>): void {
@@ -102,6 +171,7 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
     connection,
     groupId,
     consumer,
+    known: logs.known,
     dirty: () => [...partitions.values()].filter(({ dirty, checked }) => dirty && checked),
   })
 
@@ -117,6 +187,8 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
         if (held) kept.set(partitionKey(topic, partition), held)
       }
       for (const [key, held] of partitions) if (!kept.has(key)) forget(held)
+      for (const { topic, partition } of assigned)
+        if (!kept.has(partitionKey(topic, partition))) logs.forget(topic, partition)
       for (const held of kept.values()) {
         clearTimeout(held.timer)
         held.owned = true
@@ -125,7 +197,7 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
         held.checked = false
       }
       partitions = kept
-      const generation = committed.positions()
+      const generation: typeof positions = startsOf(assigned, () => positions !== generation)
       positions = generation
       void generation.then((offsets) => {
         if (positions !== generation) return
@@ -134,6 +206,35 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
       })
       // pauses outlive a rebalance in kafkajs
       consumer.resume(consumer.paused())
+    },
+
+    /** Where this member is in a partition; undefined: it does not have it, or not yet. */
+    place(topic: string, partition: number): Place | undefined {
+      return partitions.get(partitionKey(topic, partition))?.tracker.next()
+    },
+
+    /**
+     * A log is not the one that was read. What is in flight goes on, and is read again where the log still has it: nobody waits for it any
+     * more, as its offsets may be those of other records by now. @returns where to read on.
+     */
+    restart(fault: LogFault): number {
+      const key = partitionKey(fault.topic, fault.partition)
+      const held = partitions.get(key)
+      if (!held) return fault.to
+      const { tracker, end } = held
+      onFault({ ...fault, end, time: tracker.next().time })
+      // a gap at the front is one like those that compaction leaves
+      if (fault.cause === 'removed') return fault.to
+      clearTimeout(held.timer)
+      const position = goOn(tracker.position(), fault)
+      const fresh = begin(fault.topic, fault.partition, new Map([[key, position]]))
+      fresh.owned = held.owned
+      fresh.generation = held.generation + 1
+      fresh.dirty = true
+      watch?.lost(held)
+      watch?.gained([fresh])
+      if (held.owned && !closed) tell('resume', fresh)
+      return position.offset
     },
 
     /** @returns undefined for what is another member's by now. */
@@ -186,6 +287,9 @@ export function createAssignment({ connection, consumer, groupId, topics, highWa
       }
       lookIn(until - Date.now())
     },
+
+    /** Whether it is not lost, nor its log another one by now. */
+    isHeld: (held: Held) => !isPast(held),
 
     owns: () => [...partitions.values()].some(({ owned }) => owned),
 

@@ -7,6 +7,7 @@ import type { KafkaConfig } from '../config.ts'
 import type { Logger } from '../log.ts'
 import { adaptFetchWaits } from './fetch-wait.ts'
 import { CompressionCodecs, CompressionTypes, Kafka, logLevel } from './kafkajs.ts'
+import { watchLogs } from './log-watch.ts'
 import { joinUntilJoined } from './membership.ts'
 import { followMoves } from './moves.ts'
 import { succeedKilled } from './predecessor.ts'
@@ -31,6 +32,7 @@ followMoves()
 closeUnanswered()
 succeedKilled()
 adaptFetchWaits()
+watchLogs()
 restWithoutRequests()
 
 /** A client of one cluster; topics and groups are named without the prefix everywhere but here. */

@@ -1,5 +1,7 @@
 import type { Consumer } from 'kafkajs'
 import type { Connection } from './client.ts'
+import { packSaid } from './committed.ts'
+import type { LogWatch } from './log-watch.ts'
 import type { Tracker } from './tracker.ts'
 
 /** Refused commits are normal in a rebalance; so long they are not. */
@@ -9,7 +11,7 @@ const FAIL_S = 15
 export type Uncommitted = {
   topic: string
   partition: number
-  tracker: Pick<Tracker, 'position'>
+  tracker: Pick<Tracker, 'position' | 'next'>
   dirty: boolean
 }
 
@@ -18,11 +20,14 @@ export function committer({
   connection,
   groupId,
   consumer,
+  known,
   dirty,
 }: {
   connection: Pick<Connection, 'log'>
   groupId: string
   consumer: Pick<Consumer, 'commitOffsets'>
+  /** The log that a partition is read from. */
+  known: LogWatch['known']
   /** What there is to commit now. */
   dirty: () => Uncommitted[]
 }): () => Promise<void> {
@@ -42,7 +47,8 @@ export function committer({
     for (const one of held) one.dirty = false
     const offsets = held.map(({ topic, partition, tracker }) => {
       const { offset, ahead } = tracker.position()
-      return { topic, partition, offset: String(offset), metadata: ahead }
+      const metadata = packSaid({ ahead, log: known(topic, partition), time: tracker.next().time })
+      return { topic, partition, offset: String(offset), metadata }
     })
     try {
       await consumer.commitOffsets(offsets)

@@ -1,9 +1,42 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Admin } from 'kafkajs'
 import type { Connection } from './client.ts'
+import type { KnownLog } from './log-watch.ts'
 
-/** Where a partition is read from: the committed offset, and what is settled ahead of it (tracker.ts). */
-export type Position = { offset: number; ahead: string }
+/**
+ * Where a partition is read from: the committed offset, and what is settled ahead of it (tracker.ts). `log`: the one it is a place in;
+ * `time`: of the last record that was read, ms since 1970. A commit of an older version, or of another tool, says neither.
+ */
+export type Position = {
+  offset: number
+  ahead: string
+  log?: KnownLog | undefined
+  time?: number | undefined
+}
+
+type Said = Omit<Position, 'offset'>
+
+/**
+ * The metadata of a commit: `s2:<topic id>.<leader epoch>.<time in base 36>:<ahead>`, or `s1:<ahead>` where the log is not known. At most
+ * 4,096 characters, which is what Kafka takes; empty when there is nothing to say.
+ */
+export function packSaid({ ahead, log, time }: Said): string {
+  if (log) return `s2:${log.id}.${log.epoch}.${time?.toString(36) ?? ''}:${ahead}`
+  return ahead && `s1:${ahead}`
+}
+
+/** What is not ours reads as nothing. */
+export function unpackSaid(text: string): Said {
+  const [, ahead] = /^s1:(.*)$/.exec(text) ?? []
+  if (ahead !== undefined) return { ahead }
+  const [, id, epoch, time, bits] = /^s2:([\w-]{22})\.(\d+)\.([0-9a-z]*):(.*)$/.exec(text) ?? []
+  if (id === undefined) return { ahead: '' }
+  return {
+    ahead: bits ?? '',
+    log: { id, epoch: Number(epoch) },
+    time: time ? Number.parseInt(time, 36) : undefined,
+  }
+}
 
 export type CommittedOptions = {
   connection: {
@@ -31,7 +64,7 @@ export function committedBy({ connection, groupId, topics }: CommittedOptions) {
       offsets.flatMap(({ topic, partitions }) =>
         partitions.map(({ partition, offset, metadata }) => [
           partitionKey(topic, partition),
-          { offset: Math.max(0, Number(offset)), ahead: metadata ?? '' },
+          { offset: Math.max(0, Number(offset)), ...unpackSaid(metadata ?? '') },
         ]),
       ),
     )

@@ -7,6 +7,8 @@ import { CLOSE_MS, type Connection, within } from './client.ts'
 import { drainBeforeJoin } from './drain.ts'
 import { fetchesWait, IDLE_WAIT_MS } from './fetch-wait.ts'
 import { type Load, loadOf } from './load.ts'
+import { watchLog } from './log-watch.ts'
+import { tellingFaults } from './lost.ts'
 import { park, parked } from './parked.ts'
 import { succeed } from './predecessor.ts'
 import type { Producer } from './produce.ts'
@@ -80,9 +82,16 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
     },
     commit: () => assignment.commit(),
   })
+  const logs = watchLog({
+    log,
+    place: (topic, partition) => assignment.place(topic, partition),
+    onFault: (fault) => assignment.restart(fault),
+    seek: (at) => consumer.seek(at),
+  })
   const consumer = connection.kafka.consumer({
     groupId,
-    partitionAssigners: [drain.assigner],
+    allowAutoTopicCreation: false,
+    partitionAssigners: [logs.assigning(drain.assigner)],
     maxWaitTimeInMs: maxWaitMs,
     maxBytesPerPartition: options.maxBytesPerPartition ?? 128 * 1024,
     // how long the partitions of a killed member wait; its successor cannot join before
@@ -93,7 +102,17 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
     retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 20 },
   })
   const { watch } = options
-  const assignment = createAssignment({ connection, consumer, groupId, topics, highWater, watch })
+  const onFault = tellingFaults({ connection, seenBy: options.group })
+  const assignment = createAssignment({
+    connection,
+    consumer,
+    groupId,
+    topics,
+    logs,
+    onFault,
+    highWater,
+    watch,
+  })
   const parkedOf = new Map<string, number>()
   let closing = false
   let breathedAt = 0
@@ -177,8 +196,15 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
     const held = await assignment.held(batch.topic, batch.partition)
     if (!held) return
     const { generation } = held
-    const isPast = () => closing || !isRunning() || isStale() || !held.owned || held.generation !== generation
+    const isPast = () =>
+      closing ||
+      !isRunning() ||
+      isStale() ||
+      !held.owned ||
+      held.generation !== generation ||
+      !assignment.isHeld(held)
     if (isPast()) return
+    held.end = Number(batch.highWatermark)
     let restUntil = 0
     let last: Message | undefined
     /** Once for many, as the client counts in 64-bit objects; in the turn in which they were taken, as a later one may be of another generation. */

@@ -71,6 +71,7 @@ export function createFencedWriter(options: {
     const fresh = connection.kafka.producer({
       transactionalId,
       idempotent: true,
+      allowAutoTopicCreation: false,
       maxInFlightRequests: 1,
       // members that contend for the id come apart the more they wait
       retry: { maxRetryTime: 2_000, retries: 5 },

@@ -52,9 +52,13 @@ const COORDINATED_ELSEWHERE = new Set([
   'GROUP_LOAD_IN_PROGRESS',
 ])
 
-const isAway = (error: unknown) => error instanceof Error && AWAY.has(error.name)
+/** Whether a broker did not answer. */
+export const isAway = (error: unknown): boolean => error instanceof Error && AWAY.has(error.name)
 const isOf = (types: ReadonlySet<string>, error: unknown) =>
   error instanceof Error && 'type' in error && types.has(String(error.type))
+
+/** Whether a broker has answered that it does not lead the partition, or under another epoch. */
+export const isLedElsewhere = (error: unknown): boolean => isOf(LED_ELSEWHERE, error)
 
 const following = new WeakSet<Group>()
 
@@ -100,7 +104,7 @@ export function followMoves(): void {
       }
     },
     async recoverFromFetch(error) {
-      if (!isAway(error) && !isOf(LED_ELSEWHERE, error)) return recoverFromFetch.call(this, error)
+      if (!isAway(error) && !isLedElsewhere(error)) return recoverFromFetch.call(this, error)
       await this.cluster.refreshMetadata().catch(() => undefined)
       await sleep(BREATH_MS)
     },

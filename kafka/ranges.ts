@@ -82,7 +82,7 @@ async function commitBeginnings(
   kafka: Connection['kafka'],
   { groupId, topic, ranges }: Beginnings,
 ): Promise<void> {
-  const consumer = kafka.consumer({ groupId, maxWaitTimeInMs: 50 })
+  const consumer = kafka.consumer({ groupId, allowAutoTopicCreation: false, maxWaitTimeInMs: 50 })
   const joined = new Promise<void>((resolve) => consumer.on(consumer.events.GROUP_JOIN, () => resolve()))
   await consumer.connect()
   try {

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import pRetry from 'p-retry'
 import type { Connection } from './client.ts'
+import { PartitionAssigners } from './kafkajs.ts'
 import { leaveForGood } from './leave.ts'
+import { watchLog } from './log-watch.ts'
+import { tellingFaults } from './lost.ts'
 import { type BoundsOf, boundsOf, type Range } from './range.ts'
 
 /** Reads parts of a topic that are asked for. */
@@ -30,6 +33,7 @@ type Job = Range & {
   /** There was something to read. */
   came(): void
   done(): void
+  fail(error: Error): void
 }
 
 const READ_MS = 30_000
@@ -56,8 +60,29 @@ export async function openReader({
   /** Of each partition the end of the last reading that was asked for; it never rejects. */
   const last = new Map<number, Promise<unknown>>()
   const admin = connection.kafka.admin()
+  const tellFault = tellingFaults({ connection, seenBy: 'reader' })
+  const logs = watchLog({
+    log: connection.log,
+    place: (_, partition) => {
+      const job = jobs.get(partition)
+      return job && { offset: job.from }
+    },
+    onFault(fault) {
+      tellFault(fault)
+      const job = jobs.get(fault.partition)
+      if (!job) return undefined
+      // a part that is not what was asked for any more is asked for anew by whoever wants it
+      if (fault.cause !== 'removed') job.fail(new Error(`the log of ${topic} has changed while it was read`))
+      job.from = fault.to
+      if (job.from >= job.to) job.done()
+      return undefined
+    },
+    seek: (at) => consumer.seek(at),
+  })
   const consumer = connection.kafka.consumer({
     groupId,
+    allowAutoTopicCreation: false,
+    partitionAssigners: [logs.assigning(PartitionAssigners.roundRobin)],
     maxWaitTimeInMs: FETCH_WAIT_MS,
     retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 20 },
   })
@@ -108,7 +133,9 @@ export async function openReader({
   async function readNow(range: Range, onValue: OnValue): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const limit = setTimeout(() => reject(new Error(`nothing of ${topic} came for ${READ_MS} ms`)), READ_MS)
-    jobs.set(range.partition, { ...range, onValue, came: () => limit.refresh(), done: resolve })
+    jobs.set(range.partition, { ...range, onValue, came: () => limit.refresh(), done: resolve, fail: reject })
+    // its bounds were asked for a moment ago: what earlier readings knew of the log is past
+    logs.forget(named, range.partition)
     turn(range.partition)
     try {
       await promise

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Producer as KafkaJsProducer, Message, PartitionerArgs, RecordMetadata } from 'kafkajs'
 import { CLOSE_MS, type Connection, within } from './client.ts'
+import { partitionKey } from './committed.ts'
 import { CompressionTypes } from './kafkajs.ts'
+import { tellingFaults } from './lost.ts'
 import { type Placeable, place } from './partition.ts'
 import { isRecordFault } from './record-fault.ts'
 
@@ -28,7 +30,9 @@ const RETRY_MS = 250
  * send has thrown, or needed a second try, is replaced: kafkajs rolls its sequence numbers back, whether or not the broker wrote them, and does
  * so for a try that fails late after the next one has counted on.
  */
-export async function createSender({ kafka, log }: Connection): Promise<Sender> {
+export async function createSender(connection: Connection): Promise<Sender> {
+  const { kafka, log } = connection
+  const noticeLoss = noticingLoss(tellingFaults({ connection, seenBy: 'producer' }))
   let closed = false
   /** Whether the producer's last send needed a second try: requests of the first may still be under way to other brokers. */
   let doubtful = false
@@ -43,6 +47,7 @@ export async function createSender({ kafka, log }: Connection): Promise<Sender> 
 
   async function open(): Promise<KafkaJsProducer> {
     const fresh = kafka.producer({
+      allowAutoTopicCreation: false,
       idempotent: true,
       maxInFlightRequests: 1,
       retry: { initialRetryTime: 100, maxRetryTime: 500, retries: Number.MAX_SAFE_INTEGER },
@@ -78,6 +83,7 @@ export async function createSender({ kafka, log }: Connection): Promise<Sender> 
     for (const { message } of records) message.placed = undefined
     const topicMessages = byTopic(records)
     const acks = await producer.sendBatch({ acks: -1, compression: CompressionTypes.None, topicMessages })
+    noticeLoss(acks)
     const acked = partitionsOf(acks)
     const left: T[] = []
     for (const record of records) {
@@ -118,6 +124,27 @@ export async function createSender({ kafka, log }: Connection): Promise<Sender> 
     },
   }
 }
+
+/**
+ * What is acknowledged gets higher and higher offsets. One that is not above the last has taken the place of records that were acknowledged
+ * before: their log has lost its end, or is another one.
+ */
+export function noticingLoss(tell: ReturnType<typeof tellingFaults>): (acks: readonly Ack[]) => void {
+  const lastOf = new Map<string, number>()
+  return (acks) => {
+    for (const { topicName, partition, baseOffset } of acks) {
+      const offset = Number(baseOffset ?? -1)
+      if (offset < 0) continue
+      const key = partitionKey(topicName, partition)
+      const last = lastOf.get(key) ?? -1
+      lastOf.set(key, offset)
+      if (offset <= last)
+        tell({ topic: topicName, partition, cause: 'truncated', offset: last + 1, to: offset })
+    }
+  }
+}
+
+type Ack = Pick<RecordMetadata, 'topicName' | 'partition' | 'baseOffset'>
 
 /** @returns by topic the partitions that have answered. */
 function partitionsOf(acks: readonly RecordMetadata[]): Map<string, Set<number | undefined>> {

@@ -3,6 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pRetry from 'p-retry'
 import { CLOSE_MS, type Connection, within } from './client.ts'
 import { IDLE_WAIT_MS } from './fetch-wait.ts'
+import { PartitionAssigners } from './kafkajs.ts'
+import { type LogFault, watchLog } from './log-watch.ts'
+import { tellingFaults } from './lost.ts'
 import type { OutRecord } from './produce.ts'
 
 /** A compacted topic held in memory. */
@@ -41,21 +44,33 @@ const LOAD_MS = 60_000
 /** Fetches come four times a second; without one for so long the table may be behind. */
 const FRESH_MS = 1_500
 
-/** Follows a compacted topic from its beginning, with a group of its own that commits nothing and is deleted at the end. */
+/** Follows a compacted topic of one partition from its beginning, with a group of its own that commits nothing and is deleted at the end. */
 export async function openTable(options: TableOptions): Promise<Table> {
   const { connection, topic, wanted = () => true, onChange, onFatal } = options
   const groupId = connection.named(`table.${topic}.${randomUUID()}`)
   const values = new Map<string, Buffer>()
   /** The next offset to read of each partition. */
   const positions = new Map<number, number>()
+  /** After a fault of the log: those that it has not shown again yet. */
+  let unconfirmed = new Set<string>()
   let loaded = false
   let behind = true
   let fetchedAt = 0
   let joins = 0
   let closed = false
   const admin = connection.kafka.admin()
+  const tellFault = tellingFaults({ connection, seenBy: 'table' })
+  const logs = watchLog({
+    log: connection.log,
+    fromBeginning: true,
+    place: (_, partition) => ({ offset: positions.get(partition) ?? 0 }),
+    onFault: readAgain,
+    seek: (at) => consumer.seek(at),
+  })
   const consumer = connection.kafka.consumer({
     groupId,
+    allowAutoTopicCreation: false,
+    partitionAssigners: [logs.assigning(PartitionAssigners.roundRobin)],
     maxWaitTimeInMs: IDLE_WAIT_MS,
     // the shortest that brokers allow: after an outage the table may be read again only when its old session has ended
     sessionTimeout: 6_000,
@@ -80,6 +95,22 @@ export async function openTable(options: TableOptions): Promise<Table> {
     if (!payload.restart) onFatal(payload.error)
   })
 
+  /** What the log does not hold any more goes when all that it holds has been read. */
+  function readAgain(fault: LogFault): undefined {
+    tellFault(fault)
+    positions.set(fault.partition, fault.to)
+    unconfirmed = new Set(values.keys())
+    behind = true
+    void catchUp(++joins)
+  }
+
+  /** An empty log keeps what there is: it was made anew a moment ago, and whoever restores it needs time. */
+  function forgetUnconfirmed(): void {
+    if (unconfirmed.size === values.size) return
+    for (const key of unconfirmed) apply(key, null)
+    unconfirmed.clear()
+  }
+
   function supposing<T>(work: (suppose: (records: readonly OutRecord[]) => void) => T): T {
     const before: [string, Buffer | undefined][] = []
     try {
@@ -96,6 +127,7 @@ export async function openTable(options: TableOptions): Promise<Table> {
 
   function apply(key: string, value: Buffer | null): void {
     if (!wanted(key)) return
+    unconfirmed.delete(key)
     // a copy: a slice would pin the whole fetch for as long as the key lives
     if (value === null) values.delete(key)
     else values.set(key, Buffer.from(value))
@@ -107,7 +139,9 @@ export async function openTable(options: TableOptions): Promise<Table> {
     while (behind && join === joins && !closed) {
       try {
         await caughtUp()
-        if (join === joins) behind = false
+        if (join !== joins) return
+        forgetUnconfirmed()
+        behind = false
       } catch (err) {
         if (!closed) connection.log.warn({ err, topic }, 'a table is behind its topic')
       }

@@ -4,7 +4,10 @@ import pRetry from 'p-retry'
 import type { Connection } from './client.ts'
 import { partitionKey } from './committed.ts'
 import { fetchesWait, IDLE_WAIT_MS } from './fetch-wait.ts'
+import { PartitionAssigners } from './kafkajs.ts'
 import { leaveForGood } from './leave.ts'
+import { watchLog } from './log-watch.ts'
+import { tellingFaults } from './lost.ts'
 
 /** A record that passes by. `timestamp`: its own time, ms since 1970. */
 export type TailRecord = {
@@ -65,8 +68,27 @@ export async function openTail(options: TailOptions): Promise<Tail> {
   let cameAt = Number.NEGATIVE_INFINITY
   const isBusy = () => performance.now() - cameAt < BUSY.maxWaitTime
   const endWaits = fetchesWait(groupId, () => (isBusy() ? BUSY : QUIET))
+  const tellFault = tellingFaults({ connection, seenBy: 'tail' })
+  const logs = watchLog({
+    log: connection.log,
+    place: (topic, partition) => {
+      const offset = positions.get(partitionKey(topic, partition))
+      return offset === undefined ? undefined : { offset }
+    },
+    onFault(fault) {
+      tellFault(fault)
+      const key = partitionKey(fault.topic, fault.partition)
+      positions.set(key, fault.to)
+      ends.delete(key)
+      if (ends.size === 0) atEnd()
+      return undefined
+    },
+    seek: (at) => consumer.seek(at),
+  })
   const consumer = connection.kafka.consumer({
     groupId,
+    allowAutoTopicCreation: false,
+    partitionAssigners: [logs.assigning(PartitionAssigners.roundRobin)],
     // the shortest that brokers allow: after an outage it may come back only when its old session has ended
     sessionTimeout: 6_000,
     heartbeatInterval: 1_500,

@@ -18,6 +18,8 @@ export type Tracker = {
   oldest(): number | undefined
   /** Unsettled ones that somebody works on. */
   inFlight(): number
+  /** The offset behind all that is seen or settled, and the time of the last one seen; undefined: none has been seen here. */
+  next(): { offset: number; time: number | undefined }
   /** Offsets from the commit position to the last one seen: what `ahead` must be able to tell. */
   span(): number
 }
@@ -33,9 +35,11 @@ export function createTracker(start: { offset: number; ahead: string }): Tracker
   let head = 0
   let base = start.offset
   let last = start.offset - 1
-  let settled = new Set(unpackAhead(start.offset, start.ahead))
+  let lastTime: number | undefined
+  const settledBefore = unpackAhead(start.offset, start.ahead)
+  const settled = new Set(settledBefore)
+  const readBefore = (settledBefore.at(-1) ?? start.offset - 1) + 1
   let unsettled = 0
-  let floor = start.offset
   const released = new Set<number>()
 
   function advance(): void {
@@ -48,24 +52,11 @@ export function createTracker(start: { offset: number; ahead: string }): Tracker
     }
   }
 
-  function restart(offset: number): void {
-    seen = []
-    times = []
-    head = 0
-    unsettled = 0
-    settled = new Set()
-    released.clear()
-    floor = offset
-    base = offset
-    last = offset - 1
-  }
-
   return {
     take(offset, time) {
-      // the log has gone backwards (topic made anew): what we know is of other records
-      if (offset < floor) restart(offset)
-      else if (offset <= last) return released.delete(offset)
+      if (offset <= last) return released.delete(offset)
       last = offset
+      lastTime = time
       seen.push(offset)
       times.push(time)
       const known = settled.has(offset)
@@ -87,13 +78,12 @@ export function createTracker(start: { offset: number; ahead: string }): Tracker
     unsettled: () => unsettled,
     oldest: () => times[head],
     inFlight: () => unsettled - released.size,
+    next: () => ({ offset: Math.max(last + 1, readBefore), time: lastTime }),
     span: () => last + 1 - base,
   }
 }
 
-const FORMAT = 's1:'
-
-/** Bit i, from the lowest of the first byte, says that offset `base + i` is settled. Base64 behind `s1:`; empty when none is. */
+/** Bit i, from the lowest of the first byte, says that offset `base + i` is settled. In base64; empty when none is. */
 export function packAhead(base: number, settled: Iterable<number>): string {
   const bits = Buffer.alloc(MAX_SPAN / 8)
   let length = 0
@@ -104,14 +94,24 @@ export function packAhead(base: number, settled: Iterable<number>): string {
     bits[byte] = (bits[byte] ?? 0) | (1 << (index & 7))
     length = Math.max(length, byte + 1)
   }
-  return length === 0 ? '' : FORMAT + bits.subarray(0, length).toString('base64')
+  return bits.subarray(0, length).toString('base64')
 }
 
-/** Metadata that is not ours (another tool's commit) reads as nothing settled ahead. */
-export function unpackAhead(base: number, text: string): number[] {
-  if (!text.startsWith(FORMAT)) return []
+/** @returns the position of a log that was cut at `cut`: what was settled behind that is of records that are gone. */
+export function cutAt({ offset, ahead }: { offset: number; ahead: string }, cut: number) {
+  if (offset >= cut) return { offset: cut, ahead: '' }
+  return {
+    offset,
+    ahead: packAhead(
+      offset,
+      unpackAhead(offset, ahead).filter((settled) => settled < cut),
+    ),
+  }
+}
+
+export function unpackAhead(base: number, ahead: string): number[] {
   const offsets: number[] = []
-  Buffer.from(text.slice(FORMAT.length), 'base64').forEach((byte, index) => {
+  Buffer.from(ahead, 'base64').forEach((byte, index) => {
     for (let bit = 0; bit < 8; bit++) if (byte & (1 << bit)) offsets.push(base + index * 8 + bit)
   })
   return offsets

@@ -34,6 +34,8 @@ export const SEEN = 'router.seen'
 export const TASKS = 'tasks'
 /** Records that could not be handled, byte for byte as they were; headers say where from and why. */
 export const PARKED = 'parked'
+/** What Kafka itself has lost or removed, as its readers have noticed it (kafka/lost.ts). */
+export const LOG_FAULTS = 'log-faults'
 
 /** One delay of the ladder, in milliseconds, and as the setting writes it. */
 export type Rung = { name: string; delayMs: number }
@@ -72,6 +74,7 @@ export function topics({
     { name: SEEN, partitions: 'many', kept: Math.max(dedupWindowMs, HOUR) + OUTAGE },
     { name: TASKS, partitions: 1, kept: { compact: 30 * DAY } },
     { name: PARKED, partitions: 1, kept: 14 * DAY },
+    { name: LOG_FAULTS, partitions: 1, kept: 30 * DAY },
   ]
 }
 

@@ -1,3 +1,5 @@
+import type { CutTopic } from './plan.ts'
+
 /** One POST that an endpoint has answered below 500. */
 export type Answered = { destinationId: string; messageId: string; deliveryId: string }
 
@@ -16,6 +18,8 @@ export type Facts = {
   recorded: ReadonlyMap<string, string>
   /** Ids of the deliveries whose requests reached an endpoint in full, if that is known. */
   seen?: ReadonlySet<string>
+  /** How many records topic `log-faults` says that Kafka has lost, by topic; those of all rungs, and of what is due, as `retries`. */
+  told?: Readonly<Record<CutTopic, number>>
   /** Destinations that were there, and on, all the time: each event goes to them. */
   steady: readonly string[]
 }
@@ -27,6 +31,8 @@ export type Account = {
   delivered: number
   dead: number
   cancelled: number
+  /** Records that Kafka has lost, and Sluice has told of. */
+  told: Readonly<Record<CutTopic, number>>
   /** POSTs that were answered below 500 beyond the first of their delivery. */
   again: number
   /** What must be empty. */
@@ -45,6 +51,7 @@ export const pair = ({ destinationId, messageId }: Pick<Answered, 'destinationId
 /** Accepted is in `events`, an event is routed, what is routed is delivered, dead or cancelled, and what comes again has the same id. */
 export function account(facts: Facts): Account {
   const { accepted, events, routed, answered, dead, cancelled, recorded, seen, steady } = facts
+  const { told = { events: 0, deliveries: 0, retries: 0 } } = facts
   const idOf = new Map<string, string>()
   const strange = new Set<string>()
   for (const each of answered) {
@@ -64,15 +71,28 @@ export function account(facts: Facts): Account {
     dead: [...dead].filter((key) => !idOf.has(key)).length,
     cancelled: [...cancelled].filter((key) => !idOf.has(key) && !dead.has(key)).length,
     again: answered.length - idOf.size,
+    told,
     missing: {
-      accepted: [...accepted].filter((id) => !events.has(id)),
-      unrouted: wanted.filter((key) => !routed.has(key)),
-      unsettled: [...routed].filter((key) => !isSettled(key)),
+      accepted: beyond(
+        told.events,
+        [...accepted].filter((id) => !events.has(id)),
+      ),
+      unrouted: beyond(
+        told.deliveries,
+        wanted.filter((key) => !routed.has(key)),
+      ),
+      unsettled: beyond(
+        told.retries,
+        [...routed].filter((key) => !isSettled(key)),
+      ),
       strangeIds: [...strange],
       unseen: [...recorded].flatMap(([id, key]) => (!seen || seen.has(id) ? [] : key)),
     },
   }
 }
+
+/** What is told of by number only is taken off: any of them may be it. */
+const beyond = (told: number, keys: string[]): string[] => keys.slice(told)
 
 export const holds = ({ missing }: Account): boolean =>
   Object.values(missing).every((keys) => keys.length === 0)

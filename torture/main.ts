@@ -10,7 +10,7 @@ import { type Endpoint, startHost } from './endpoints.ts'
 import { findFaketime, thisMachine } from './faketime.ts'
 import { type Fault, furthestAhead, inWords, plan } from './plan.ts'
 import { runProgram, say } from './program.ts'
-import { openKafka } from './read.ts'
+import { type Kafka, openKafka } from './read.ts'
 import { report } from './report.ts'
 import { CHANGING, change, destination } from './settings.ts'
 import { type Sluice, startSluice } from './sluice.ts'
@@ -62,7 +62,9 @@ function options() {
   }
 }
 
-async function strike(fault: Fault, sluice: Sluice, endpoints: readonly Endpoint[]): Promise<void> {
+type Struck = { sluice: Sluice; kafka: Kafka; endpoints: readonly Endpoint[] }
+
+async function strike(fault: Fault, { sluice, kafka, endpoints }: Struck): Promise<void> {
   switch (fault.kind) {
     case 'kill':
     case 'end':
@@ -77,6 +79,8 @@ async function strike(fault: Fault, sluice: Sluice, endpoints: readonly Endpoint
       return sluice.killBroker(fault.forMs)
     case 'freeze-broker':
       return sluice.freezeBroker(fault.forMs)
+    case 'cut-power':
+      return sluice.cutPower(await kafka.cut(fault.topic), fault.forMs)
     case 'settings':
       return change(
         sluice,
@@ -131,7 +135,7 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
       await sleep(Math.max(0, start + at - performance.now()))
       if (fault.kind !== 'endpoint') say(inWords(fault))
       struck.set(fault.kind, (struck.get(fault.kind) ?? 0) + 1)
-      await strike(fault, sluice, endpoints)
+      await strike(fault, { sluice, kafka, endpoints })
     }
   }
   const beside: readonly Fault['kind'][] = ['endpoint', 'step-clock']

@@ -21,10 +21,16 @@ export type Fault =
   | { kind: 'another'; role: Role; forMs: number; goes: 'kill' | 'end' }
   | { kind: 'kill-broker'; forMs: number }
   | { kind: 'freeze-broker'; forMs: number }
+  /** What was written to the topic in that time is gone with the power. */
+  | { kind: 'cut-power'; topic: CutTopic; forMs: number }
   /** The wall clock of a role's machine, so many seconds from the right time from then on; a further instance has one that is right. */
   | { kind: 'step-clock'; role: Role; seconds: number }
   | { kind: 'settings'; change: 'off' | 'on' | 'remove' | 'create' | 'move' }
   | { kind: 'endpoint'; endpoint: number; behaviour: Behaviour }
+
+/** `retries`: the rungs, and what is due. */
+const CUT = ['events', 'deliveries', 'retries'] as const
+export type CutTopic = (typeof CUT)[number]
 
 /** `at`: ms after the beginning. */
 export type Planned = { at: number; fault: Fault }
@@ -81,7 +87,7 @@ export function plan({ seed, forMs, endpoints, clocks }: PlanOptions): Planned[]
 
   function oneFault(): Fault {
     const role = oneOf(ROLES)
-    switch (between(0, 9)) {
+    switch (between(0, 10)) {
       case 0:
       case 1:
       case 2:
@@ -102,6 +108,8 @@ export function plan({ seed, forMs, endpoints, clocks }: PlanOptions): Planned[]
         return { kind: 'kill-broker', forMs: between(0, 5) * SECOND }
       case 8:
         return { kind: 'freeze-broker', forMs: between(1, 15) * SECOND }
+      case 9:
+        return { kind: 'cut-power', topic: oneOf(CUT), forMs: between(0, 5) * SECOND }
       default:
         return { kind: 'settings', change: oneOf(['off', 'on', 'remove', 'create', 'move'] as const) }
     }

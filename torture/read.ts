@@ -1,23 +1,27 @@
 import { readConfig } from '../config.ts'
 import { listTopics } from '../kafka/admin.ts'
 import { type Connection, connect } from '../kafka/client.ts'
+import type { Loss } from '../kafka/lost.ts'
 import { createLog } from '../log.ts'
 import type { Attempt } from '../schemas/attempt.ts'
 import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Event } from '../schemas/event.ts'
 import { openCodec, openRegistry } from '../schemas/registry.ts'
-import { ATTEMPTS, DEAD, DELIVERIES, DUE, EVENTS, isRung } from '../schemas/topics.ts'
+import { ATTEMPTS, DEAD, DELIVERIES, DUE, EVENTS, isRung, LOG_FAULTS } from '../schemas/topics.ts'
 import { lag, readEach } from '../test/helpers/cluster.ts'
 import { type Facts, pair } from './account.ts'
+import type { CutTopic } from './plan.ts'
 import type { Sluice } from './sluice.ts'
 
-export type Topics = Pick<Facts, 'events' | 'routed' | 'dead' | 'cancelled' | 'recorded'>
+export type Topics = Pick<Facts, 'events' | 'routed' | 'dead' | 'cancelled' | 'recorded' | 'told'>
 
 export type Kafka = {
   /** Records that are not settled, of all groups that deliver. */
   unsettled(): Promise<number>
   topics(): Promise<Topics>
+  /** @returns the topics that this stands for, as named on the broker. */
+  cut(topic: CutTopic): Promise<string[]>
 }
 
 export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
@@ -58,9 +62,31 @@ export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
         if (one.outcome === 'cancelled') cancelled.add(pair(one))
         if (one.outcome === 'delivered') recorded.set(one.deliveryId, pair(one))
       })
-      return { events, routed, dead, cancelled, recorded }
+      return { events, routed, dead, cancelled, recorded, told: await told(connection) }
+    },
+    async cut(topic) {
+      if (topic !== 'retries') return [connection.named(topic)]
+      const rungs = (await listTopics(connection)).filter(isRung)
+      return [...rungs, DUE].map(connection.named)
     },
   }
+}
+
+/** What several readers have noticed is counted once, by the one that knows of most. */
+async function told(connection: Connection): Promise<NonNullable<Facts['told']>> {
+  const most = new Map<string, Loss>()
+  await readEach(connection, LOG_FAULTS, ({ value }) => {
+    const loss: Loss = JSON.parse(String(value))
+    const key = `${loss.topic}/${loss.partition} ${loss.cause} ${loss.to}`
+    if (loss.lost > (most.get(key)?.lost ?? -1)) most.set(key, loss)
+  })
+  const sums = { events: 0, deliveries: 0, retries: 0 }
+  for (const { topic, lost } of most.values()) {
+    if (topic === EVENTS) sums.events += lost
+    else if (topic === DELIVERIES) sums.deliveries += lost
+    else if (topic === DUE || isRung(topic)) sums.retries += lost
+  }
+  return sums
 }
 
 async function each<T>(

@@ -30,6 +30,10 @@ export function report({ seed, minutes, clients, struck, clocks, result, settled
     ['... given up (`deliveries.dead`)', count(sums.dead)],
     ['... cancelled (destination off or removed)', count(sums.cancelled)],
     ['POSTs answered again, with the same `X-Delivery-Id`', count(sums.again)],
+    [
+      'records that Kafka lost with the power, as `log-faults` tells',
+      `${count(sums.told.events)} of events, ${count(sums.told.deliveries)} of deliveries, ${count(sums.told.retries)} of retries`,
+    ],
     ...KINDS.map((what) => [
       `**${MISSING[what]}**`,
       `**${count(missing[what].length)}**${some(missing[what])}`,
@@ -50,9 +54,9 @@ running process, up to ten minutes forward or back by libfaketime; the broker's 
 What was first tried by a clock that was ahead is given up so much later: so long it may take until all is settled.`
 
 const MISSING: Readonly<Record<keyof Account['missing'], string>> = {
-  accepted: 'accepted, but not in `events`',
-  unrouted: 'events that were not routed to a destination that was there all the time',
-  unsettled: 'deliveries that are neither delivered, nor given up, nor cancelled',
+  accepted: 'accepted, but not in `events`, beyond what is told',
+  unrouted: 'events that were not routed to a destination that was there all the time, beyond what is told',
+  unsettled: 'deliveries that are neither delivered, nor given up, nor cancelled, beyond what is told',
   strangeIds: 'deliveries that came again with another `X-Delivery-Id`',
   unseen: 'deliveries recorded as delivered that their endpoint never got',
 }

@@ -22,6 +22,19 @@ const shape = z.looseObject({
   tasks: z
     .array(z.looseObject({ kind: z.string(), count: z.number(), oldestSeconds: z.number() }))
     .optional(),
+  faults: z
+    .array(
+      z.looseObject({
+        at: z.string().nullable(),
+        topic: z.string(),
+        partition: z.number(),
+        cause: z.string(),
+        from: z.number(),
+        lost: z.number(),
+        unread: z.number(),
+      }),
+    )
+    .optional(),
 })
 
 type Item = z.infer<typeof itemShape>
@@ -33,7 +46,8 @@ export function addLag({ program, ...adding }: Adding): void {
     .description(
       `Shows whether Sluice keeps up with its work: a line for each group of consumers and topic, with how many records are still to be done,
 how many seconds the slowest partition is behind, and ok or how many partitions are in warn, stall, stop or rewind. These are below, one
-by one. For rungs of the ladder the seconds are those past due. Then what control has still to do: deletions, syncs and replays.`,
+by one. For rungs of the ladder the seconds are those past due. Then what control has still to do: deletions, syncs and replays. Then what Kafka
+has lost or removed in the last seven days.`,
     )
     .option('--group <group>', 'of this group')
     .option('--topic <topic>', 'in this topic')
@@ -59,6 +73,7 @@ async function act({ options, control, out }: Doing<Options>): Promise<ExitCode>
   for (const line of options.partitions ? ofPartitions(answer.items) : atAGlance(answer.items)) out.line(line)
   if (answer.items.length === 0) out.line('Nothing is known of such a group or topic.')
   for (const line of undone(answer.tasks)) out.line(line)
+  for (const line of lost(answer.faults)) out.line(line)
   return 0
 }
 
@@ -114,5 +129,20 @@ function undone(tasks: z.infer<typeof shape>['tasks'] = []): string[] {
     ['undone', 'count', 'oldest, seconds'],
     rows.map(({ kind, count, oldestSeconds }) => [kind, count, oldestSeconds]),
   )
+  return lines.length > 0 ? ['', ...lines] : []
+}
+
+function lost(faults: z.infer<typeof shape>['faults'] = []): string[] {
+  const heads = ['lost by Kafka', 'topic', 'partition', 'from offset', 'records', 'unread', 'at']
+  const rows = faults.map(({ cause, topic, partition, from, lost: records, unread, at }) => [
+    cause,
+    topic,
+    partition,
+    from,
+    records,
+    unread,
+    at,
+  ])
+  const lines = table(heads, rows)
   return lines.length > 0 ? ['', ...lines] : []
 }

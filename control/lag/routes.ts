@@ -10,10 +10,15 @@ import { countSkipped } from '../metrics.ts'
 import { isLoadedSoon, loading, unreachable } from '../newest/loaded.ts'
 import type { Tasks } from '../tasks/follow.ts'
 import { undoneByKind, undoneShape } from '../tasks/undone.ts'
+import { faultShape, type LogFaults } from './faults.ts'
 import type { Lag, Report } from './follow.ts'
 import { lagItemShape } from './item.ts'
 
-export type LagRouteParts = IngestRouteParts & { lag: Omit<Lag, 'close'>; tasks: Pick<Tasks, 'undone'> }
+export type LagRouteParts = IngestRouteParts & {
+  lag: Omit<Lag, 'close'>
+  tasks: Pick<Tasks, 'undone'>
+  faults: Pick<LogFaults, 'all'>
+}
 
 const lagShape = z.strictObject({ group: z.string().optional(), topic: z.string().optional() })
 const hourShape = z.strictObject({
@@ -35,12 +40,15 @@ const hourShape = z.strictObject({
 const answerShape = z.strictObject({
   items: z.array(lagItemShape),
   tasks: z.array(undoneShape).describe('What control has still to do, whatever is asked for.'),
+  faults: z
+    .array(faultShape)
+    .describe('What Kafka has lost or removed in the last seven days, newest first, whatever is asked for.'),
   at: timeShape,
 })
 
 /** `/lag`: how far each consumer group is behind, in each partition. `/lag/hour`: and was, of late. `/lag/stream`: the same, live, and what comes in. */
-export function lagRoutes(api: FastifyInstance, { lag, tasks, intake }: LagRouteParts): void {
-  const shown = (report: Report) => shownReport(report, tasks)
+export function lagRoutes(api: FastifyInstance, { lag, tasks, faults, intake }: LagRouteParts): void {
+  const shown = (report: Report) => shownReport(report, { tasks, faults })
   const broadcast = createBroadcast({
     current: {
       lag() {
@@ -91,6 +99,9 @@ export function lagRoutes(api: FastifyInstance, { lag, tasks, intake }: LagRoute
   })
 }
 
-function shownReport({ items, at }: Report, tasks: LagRouteParts['tasks']): z.infer<typeof answerShape> {
-  return { items: [...items], tasks: undoneByKind(tasks, Date.now()), at: isoTime(at) }
+function shownReport(
+  { items, at }: Report,
+  { tasks, faults }: Pick<LagRouteParts, 'tasks' | 'faults'>,
+): z.infer<typeof answerShape> {
+  return { items: [...items], tasks: undoneByKind(tasks, Date.now()), faults: faults.all(), at: isoTime(at) }
 }

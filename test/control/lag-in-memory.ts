@@ -44,7 +44,8 @@ export const lagHeld = (
   items: readonly LagItem[] = [],
   more: Partial<LagRouteParts['lag']> = {},
   ends: readonly End[] = [],
-): Pick<LagRouteParts, 'lag'> => ({
+): Pick<LagRouteParts, 'lag' | 'faults'> => ({
+  faults: { all: () => [] },
   lag: {
     loaded: Promise.resolve(),
     isLoaded: () => true,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readConfig } from '../../config.ts'
 import { taskRecord } from '../../control/tasks/record.ts'
 import { createProducer, type Producer } from '../../kafka/produce.ts'
+import { packSaid } from '../../kafka/committed.ts'
 import { packAhead } from '../../kafka/tracker.ts'
 import { deliveryId } from '../../router/route.ts'
 import type { Codec } from '../../schemas/codec.ts'
@@ -246,10 +247,12 @@ test('one that had settled more than it had committed when it was killed ends al
   })
   await commit('replay.ahead', {
     offset: from,
-    ahead: packAhead(
-      from,
-      [1, 2, 3, 4, 5].map((each) => from + each),
-    ),
+    ahead: packSaid({
+      ahead: packAhead(
+        from,
+        [1, 2, 3, 4, 5].map((each) => from + each),
+      ),
+    }),
   })
   expect(await producer.produce([taskRecord(task)])).toBe('acked')
   await sluice.start('control')

@@ -1,4 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { archiveFlags } from '../../local/archive.ts'
@@ -13,6 +14,11 @@ import { closing } from './cluster.ts'
 export type OwnBroker = {
   now: Broker
   restart(how: 'kill' | 'stop'): Promise<void>
+  /**
+   * Remembers what the disk holds of these topics, as named on the broker. @returns what kills the broker, gives the disk back as it was, and
+   * starts the broker again: as when power is lost before the rest was synced.
+   */
+  diskImage(topics: readonly string[]): Promise<() => Promise<void>>
   /** Its folder goes with it. */
   close(): Promise<void>
 }
@@ -31,12 +37,39 @@ export async function startOwnBroker(
       await own.now[how]()
       own.now = await own.now.again()
     },
+    async diskImage(topics: readonly string[]) {
+      const restore = await imageOf(join(folder, 'kafka'), topics)
+      return async () => {
+        await own.now.kill()
+        await restore()
+        own.now = await own.now.again()
+      }
+    },
     async close() {
       await own.now.kill()
       await rm(folder, { recursive: true, force: true })
     },
   }
   return own
+}
+
+/**
+ * Copies what a broker's folder holds of these topics.
+ * @returns what puts it back, while the broker is down, as it was.
+ */
+export async function imageOf(directory: string, topics: readonly string[]): Promise<() => Promise<void>> {
+  const data = join(directory, 'data')
+  const image = join(directory, `image-${randomUUID()}`)
+  const isOf = (name: string) => topics.includes(name.replace(/-\d+$/, ''))
+  const names = (await readdir(data)).filter(isOf)
+  for (const name of names) await cp(join(data, name), join(image, name), { recursive: true })
+  return async () => {
+    for (const name of names) {
+      await rm(join(data, name), { recursive: true })
+      await cp(join(image, name), join(data, name), { recursive: true })
+    }
+    await rm(image, { recursive: true })
+  }
 }
 
 /** Three, with a copy of each topic on each; their folder goes with them. */

@@ -1,13 +1,14 @@
 import { pino } from 'pino'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createAssignment, type Held, type PartitionWatch } from '../../kafka/assignment.ts'
+import type { LogFault } from '../../kafka/log-watch.ts'
 import { MAX_SPAN } from '../../kafka/tracker.ts'
 
 /** The bookkeeping alone: what it asks of a consumer is written down, what the group has committed is given. */
 function bookkeeping({ highWater = 400 } = {}) {
   const paused = new Set<number>()
   const commits: { partition: number; offset: string }[] = []
-  const state = { committed: '0', restarting: false }
+  const state = { committed: '0', restarting: false, faults: new Map<string, LogFault>() }
   const reach = () => {
     if (state.restarting)
       throw new Error('Consumer group was not initialized, consumer#run must be called first')
@@ -37,7 +38,14 @@ function bookkeeping({ highWater = 400 } = {}) {
     gained: (partitions) => void told.push(...partitions.map(({ partition }) => `gained ${partition}`)),
     lost: ({ partition }) => void told.push(`lost ${partition}`),
   }
-  const options = { connection, consumer, groupId: 'work', topics: ['work'], highWater, watch }
+  const logs = {
+    check: async () => state.faults,
+    forget: () => undefined,
+    known: () => undefined,
+    seek: ({ offset }: { offset: number }) => void told.push(`seek ${offset}`),
+  }
+  const onFault = ({ cause }: { cause: string }) => void told.push(cause)
+  const options = { connection, consumer, logs, onFault, groupId: 'work', topics: ['work'], highWater, watch }
   const assignment = createAssignment(options)
   assignment.assign({ work: [0] })
   return { assignment, paused, commits, state, told }
@@ -273,4 +281,76 @@ test('who keeps something per partition is told when it comes, goes, or comes ba
   assignment.assign({ work: [0] })
   await heldOf(assignment, 0)
   expect(told.splice(0)).toEqual(['lost 1', 'lost 0', 'gained 0'])
+})
+
+describe('when a log is not the one that was read', () => {
+  const fault = (cause: LogFault['cause'], to: number): LogFault => ({
+    topic: 'work',
+    partition: 0,
+    cause,
+    offset: 10,
+    to,
+  })
+
+  test('what was cut off is read anew from there, and what is in flight before it too', async () => {
+    const { assignment, told } = bookkeeping()
+    const held = await heldOf(assignment, 0)
+    take(held, 0, 10)
+    for (const offset of [0, 1, 3, 8]) assignment.settle(held, offset)
+    expect(assignment.place('work', 0)?.offset).toBe(10)
+    expect(assignment.restart(fault('truncated', 6))).toBe(2)
+    expect(told).toEqual(['gained 0', 'truncated', 'lost 0', 'gained 0'])
+    expect(assignment.isHeld(held)).toBe(false)
+    const fresh = await heldOf(assignment, 0)
+    const taken = Array.from({ length: 8 }, (_, index) => index + 2).filter((offset) =>
+      fresh.tracker.take(offset, 0),
+    )
+    // 3 is settled; 8 was, as another record
+    expect(taken).toEqual([2, 4, 5, 6, 7, 8, 9])
+  })
+
+  test('what was in flight then settles nothing of what is there now', async () => {
+    const { assignment } = bookkeeping()
+    const held = await heldOf(assignment, 0)
+    take(held, 0, 10)
+    assignment.restart(fault('recreated', 0))
+    const fresh = await heldOf(assignment, 0)
+    take(fresh, 0, 10)
+    for (let offset = 0; offset < 10; offset++) assignment.settle(held, offset)
+    expect(fresh.tracker.position().offset).toBe(0)
+    expect(held.owned).toBe(true)
+  })
+
+  test('what was removed at the front is passed over, and nothing else changes', async () => {
+    const { assignment } = bookkeeping()
+    const held = await heldOf(assignment, 0)
+    take(held, 0, 10)
+    expect(assignment.restart(fault('removed', 40))).toBe(40)
+    expect(assignment.isHeld(held)).toBe(true)
+    take(held, 40, 41)
+    assignment.settle(held, 40)
+    expect(held.tracker.position().offset).toBe(0)
+  })
+
+  test('a partition that is full goes on', async () => {
+    const { assignment, paused } = bookkeeping({ highWater: 5 })
+    const held = await heldOf(assignment, 0)
+    take(held, 0, 10)
+    assignment.pauseIfFull(held)
+    expect([...paused]).toEqual([0])
+    assignment.restart(fault('truncated', 6))
+    expect([...paused]).toEqual([])
+  })
+
+  test('a commit that the log does not hold any more is not where it begins', async () => {
+    const { assignment, state, told } = bookkeeping()
+    await heldOf(assignment, 0)
+    state.committed = '50'
+    state.faults.set('work/0', fault('truncated', 30))
+    assignment.assign({ work: [] })
+    assignment.assign({ work: [0] })
+    const held = await heldOf(assignment, 0)
+    expect(held.tracker.position().offset).toBe(30)
+    expect(told).toContain('seek 30')
+  })
 })

@@ -39,11 +39,15 @@ bySteps(
   async ([_, byMs]) => {
     vi.useFakeTimers()
     const log = { warn: vi.fn(), debug: vi.fn() }
-    const tracker = { position: () => ({ offset: 1, ahead: '' }) }
+    const tracker = {
+      position: () => ({ offset: 1, ahead: '' }),
+      next: () => ({ offset: 1, time: undefined }),
+    }
     const commit = committer({
       connection: { log: log as unknown as Connection['log'] },
       groupId: 'work',
       consumer: { commitOffsets: () => Promise.reject(new Error('away')) },
+      known: () => undefined,
       dirty: () => [{ topic: 'work', partition: 0, tracker, dirty: true }],
     })
     await commit()

@@ -28,7 +28,16 @@ async function consuming(decode: () => Promise<Decoded<string>>) {
     ...{ connect: nothing, disconnect: nothing },
     fetchOffsets: async () => [{ topic: 'work', partitions: [{ partition: 0, offset: '0', metadata: '' }] }],
   }
-  const kafka = { consumer: () => client, admin: () => admin }
+  // its brokers tell no leader epochs
+  const cluster = {
+    brokerPool: { withBroker: (ask: (of: object) => unknown) => ask({ broker: { versions: {} } }) },
+  }
+  type Assigning = { partitionAssigners: ((of: object) => unknown)[] }
+  function consumer({ partitionAssigners }: Assigning) {
+    for (const assigner of partitionAssigners) assigner({ cluster })
+    return client
+  }
+  const kafka = { consumer, admin: () => admin }
   const same = (name: string) => name
   const connection = {
     kafka,
@@ -39,7 +48,7 @@ async function consuming(decode: () => Promise<Decoded<string>>) {
   const handle = vi.fn(() => undefined)
   const codec = { decode } as unknown as Codec<string>
   const producer = { produce: async () => 'acked' as const }
-  const consumer = await consume({
+  const opened = await consume({
     connection,
     group: 'g',
     topics: ['work'],
@@ -48,7 +57,7 @@ async function consuming(decode: () => Promise<Decoded<string>>) {
     producer,
     onFatal: () => {},
   } as never)
-  onTestFinished(() => consumer.close(0))
+  onTestFinished(() => opened.close(0))
   return {
     handle,
     join: () => listeners.get(GROUP_JOIN)?.({ payload: { memberAssignment: { work: [0] } } }),

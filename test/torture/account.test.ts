@@ -61,3 +61,9 @@ test('what comes again as the same is counted, and holds', () => {
 test('an event that nobody was told is accepted may be there all the same', () => {
   expect(holds(account(facts({ accepted: new Set() })))).toBe(true)
 })
+
+test('what Kafka has lost, and Sluice has told of, is taken off; what is beyond that is not', () => {
+  const more = { accepted: new Set(['m1', 'm2', 'm3']) }
+  expect(holds(account(facts({ ...more, told: { events: 2, deliveries: 0, retries: 0 } })))).toBe(true)
+  expect(holds(account(facts({ ...more, told: { events: 1, deliveries: 5, retries: 5 } })))).toBe(false)
+})

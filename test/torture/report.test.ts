@@ -2,7 +2,16 @@ import { expect, test } from 'vitest'
 import { report } from '../../torture/report.ts'
 
 const nothing = { accepted: [], unrouted: [], unsettled: [], strangeIds: [], unseen: [] }
-const sums = { accepted: 6, events: 6, routed: 18, delivered: 11, dead: 0, cancelled: 0, again: 0 }
+const sums = {
+  accepted: 6,
+  events: 6,
+  routed: 18,
+  delivered: 11,
+  dead: 0,
+  cancelled: 0,
+  again: 0,
+  told: { events: 3, deliveries: 0, retries: 0 },
+}
 const run = { seed: 1, minutes: 10, clients: 60, struck: new Map(), clocks: true, settledMs: 0, deaths: 0 }
 
 test('what is missing is counted by destination, all of it, and the first are named', () => {

@@ -10,6 +10,7 @@ import { groupsOf, worstOf } from './group.ts'
 import { Groups } from './groups.tsx'
 import { IngestChart } from './ingest-chart.tsx'
 import { LagChart } from './lag-chart.tsx'
+import { LogFaults } from './log-faults.tsx'
 import { statusOf } from './status.ts'
 import { useLag } from './use-lag.ts'
 
@@ -33,6 +34,7 @@ export default function Lag() {
       <StreamAlert freshness={freshness} />
       {last ? (
         <Stack>
+          <LogFaults faults={last.faults} />
           <SimpleGrid cols={{ base: 2, sm: 3, md: 5 }}>
             <Figure label="State of the worst" isBad={worst === 'stop' || worst === 'stall'}>
               {worst ? statusOf(worst).label : '–'}

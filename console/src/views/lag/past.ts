@@ -1,10 +1,14 @@
-import type { paths } from '../../api/schema.ts'
+import type { components, paths } from '../../api/schema.ts'
 import type { Line } from '../../parts/chart-parts.ts'
 import { groupsOf, type LagItem } from './group.ts'
 
 type Moment = paths['/api/lag/hour']['get']['responses'][200]['content']['application/json']['items'][number]
 /** `at`: ISO 8601. */
-export type Look = { items: readonly LagItem[]; at: string }
+export type Look = {
+  items: readonly LagItem[]
+  faults: readonly components['schemas']['LogFault'][]
+  at: string
+}
 
 export type Unit = 'seconds' | 'records'
 type Sums = Record<Unit, number | null>
@@ -15,7 +19,7 @@ export type Past = { at: string; groups: ReadonlyMap<string, Sums> }
 const MOST = 600
 
 /** Oldest first. A stream that comes again may tell the last look again. */
-export function withLook(past: readonly Past[], { items, at }: Look): readonly Past[] {
+export function withLook(past: readonly Past[], { items, at }: Pick<Look, 'items' | 'at'>): readonly Past[] {
   if (past.at(-1)?.at === at) return past
   const groups = new Map(
     groupsOf(items).map(({ group, seconds, records }): [string, Sums] => [group, { seconds, records }]),

@@ -8,6 +8,7 @@ import { rate, whole } from '../../parts/number.ts'
 import { Page } from '../../parts/page.tsx'
 import { StreamAlert } from '../../parts/stream-alert.tsx'
 import { StreamMark } from '../../parts/stream-mark.tsx'
+import { LatestLogFaults } from '../lag/log-faults.tsx'
 import { isLeftOff } from '../set-up/left-off.ts'
 import { FirstSteps } from './first-steps.tsx'
 import { HealthTable } from './health-table.tsx'
@@ -25,6 +26,7 @@ export default function Overview() {
   return (
     <Page title="Overview" beside={<StreamMark freshness={freshness} />}>
       <StreamAlert freshness={freshness} />
+      <LatestLogFaults />
       <Loaded query={destinations}>
         {(all) =>
           all.length <= 1 && all.every(isLeftOff) ? (

@@ -1,0 +1,210 @@
+import { expect, test } from 'vitest'
+import { bytes } from '../../deliverer/rungs.ts'
+import type { Connection } from '../../kafka/client.ts'
+import { type Consumer, consume } from '../../kafka/consume.ts'
+import type { Loss } from '../../kafka/lost.ts'
+import { createProducer, type Producer } from '../../kafka/produce.ts'
+import { openTable } from '../../kafka/table.ts'
+import { openTail } from '../../kafka/tail.ts'
+import { LOG_FAULTS } from '../../schemas/topics.ts'
+import { type OwnBroker, ownBroker, startOwnBroker } from '../helpers/broker.ts'
+import { closing, connection, readAll } from '../helpers/cluster.ts'
+import { until } from '../helpers/until.ts'
+
+const onFatal = (error: Error) => {
+  throw error
+}
+const faults = { name: LOG_FAULTS, partitions: 1 as const }
+
+/** Its one topic of work has one partition, so that what is cut off is the last of all. */
+async function world(
+  more: Record<string, string> = {},
+): Promise<{ broker: OwnBroker; kafka: Connection; producer: Producer }> {
+  const broker = closing(await startOwnBroker({ more }))
+  const kafka = await connection([{ partitions: 1 }, faults], broker.now.brokers)
+  return { broker, kafka, producer: closing(await createProducer(kafka)) }
+}
+
+async function write(
+  producer: Producer,
+  { topic = 'work', from, to }: { topic?: string; from: number; to: number },
+) {
+  const records = Array.from({ length: to - from }, (_, index) => ({
+    topic,
+    key: `k${from + index}`,
+    value: Buffer.from(String(from + index)),
+  }))
+  expect(await producer.produce(records)).toBe('acked')
+}
+
+const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index)
+
+/** Settles each record at once. @returns what has come, as often as it has. */
+async function worker(kafka: Connection, producer: Producer): Promise<Consumer & { came: number[] }> {
+  const came: number[] = []
+  const consumer = await consume<Buffer>({
+    connection: kafka,
+    group: 'work',
+    topics: ['work'],
+    codec: bytes,
+    producer,
+    onFatal,
+    handle: ({ value, settle }) => {
+      came.push(Number(value))
+      settle()
+      return undefined
+    },
+  })
+  await consumer.joined
+  return { ...consumer, came }
+}
+
+async function adminOf({ kafka }: Connection) {
+  const admin = kafka.admin()
+  closing({ close: () => admin.disconnect() })
+  await admin.connect()
+  return admin
+}
+
+const has = (came: readonly number[], wanted: readonly number[]) => {
+  const set = new Set(came)
+  return wanted.every((each) => set.has(each))
+}
+
+const told = async (kafka: Connection): Promise<Loss[]> =>
+  (await readAll(kafka, LOG_FAULTS)).map(({ value }) => JSON.parse(String(value)))
+
+const toldOf = (kafka: Connection, seenBy: string) =>
+  until(async () => (await told(kafka)).find((loss) => loss.seenBy === seenBy), {
+    message: `${seenBy} tells`,
+  })
+
+test('what comes after the end of a log was lost is all read, and little twice', async () => {
+  const { broker, kafka, producer } = await world()
+  const { came } = closing(await worker(kafka, producer))
+  await write(producer, { from: 0, to: 300 })
+  const cut = await broker.diskImage([kafka.named('work')])
+  await write(producer, { from: 300, to: 500 })
+  await until(() => has(came, numbers(0, 500)))
+  await cut()
+  await write(producer, { from: 500, to: 900 })
+  await until(() => has(came, numbers(500, 900)), { message: () => `${came.length} came` })
+  expect(came.length).toBe(900)
+  expect(await toldOf(kafka, 'work')).toMatchObject({
+    topic: 'work',
+    cause: 'truncated',
+    to: 300,
+    lost: 200,
+    unread: 0,
+  })
+  expect(await toldOf(kafka, 'producer')).toMatchObject({ topic: 'work', cause: 'truncated', to: 300 })
+})
+
+test('a group that was away while the end of the log was lost, and has grown beyond its place, skips nothing', async () => {
+  const { broker, kafka, producer } = await world()
+  const before = await worker(kafka, producer)
+  await write(producer, { from: 0, to: 300 })
+  const cut = await broker.diskImage([kafka.named('work')])
+  await write(producer, { from: 300, to: 500 })
+  await until(() => has(before.came, numbers(0, 500)))
+  await before.close()
+  await cut()
+  await write(producer, { from: 500, to: 900 })
+  const { came } = closing(await worker(kafka, producer))
+  await until(() => has(came, numbers(500, 900)), { message: () => `${came.length} came` })
+  expect(came).toEqual(numbers(500, 900))
+  expect(await toldOf(kafka, 'work')).toMatchObject({ cause: 'truncated', offset: 500, to: 300, lost: 200 })
+})
+
+test('records that were removed before they were read are counted, and what is left is read', async () => {
+  const { kafka, producer } = await world()
+  const before = await worker(kafka, producer)
+  await write(producer, { from: 0, to: 100 })
+  await until(() => has(before.came, numbers(0, 100)))
+  await before.close()
+  await write(producer, { from: 100, to: 500 })
+  const admin = await adminOf(kafka)
+  // it looks for the leaders in what it has been told before
+  await admin.fetchTopicMetadata({ topics: [kafka.named('work')] })
+  await admin.deleteTopicRecords({
+    topic: kafka.named('work'),
+    partitions: [{ partition: 0, offset: '300' }],
+  })
+  const { came } = closing(await worker(kafka, producer))
+  await until(() => has(came, numbers(300, 500)))
+  expect(came).toEqual(numbers(300, 500))
+  expect(await toldOf(kafka, 'work')).toMatchObject({
+    cause: 'removed',
+    offset: 100,
+    to: 300,
+    lost: 200,
+    unread: 200,
+  })
+})
+
+test.each([
+  ['does not create topics by itself', 'false'],
+  ['creates topics by itself', 'true'],
+])(
+  'a topic that was deleted and created again, by a broker that %s, is read from its beginning',
+  async (_, creates) => {
+    const { kafka, producer } = await world({ 'auto.create.topics.enable': creates })
+    const { came } = closing(await worker(kafka, producer))
+    await write(producer, { from: 0, to: 100 })
+    await until(() => has(came, numbers(0, 100)))
+    const admin = await adminOf(kafka)
+    await admin.deleteTopics({ topics: [kafka.named('work')] })
+    await until(async () => !(await admin.listTopics()).includes(kafka.named('work')))
+    await admin.createTopics({
+      topics: [{ topic: kafka.named('work'), numPartitions: 1 }],
+      waitForLeaders: true,
+    })
+    await write(producer, { from: 100, to: 500 })
+    await until(() => has(came, numbers(100, 500)), { message: () => `${came.length} came` })
+    expect(await toldOf(kafka, 'work')).toMatchObject({ cause: 'recreated', to: 0 })
+  },
+)
+
+test('a table forgets what its log has lost, and follows what comes', async () => {
+  const broker = await ownBroker()
+  const settings = { name: 'settings', partitions: 1 as const, kept: 'compact' as const }
+  const kafka = await connection([settings, faults], broker.now.brokers)
+  const producer = closing(await createProducer(kafka))
+  const put = async (key: string, value: string) =>
+    expect(await producer.produce([{ topic: 'settings', key, value }])).toBe('acked')
+  const changes: string[] = []
+  const onChange = (key: string, value: Buffer | undefined) => void changes.push(`${key}=${value}`)
+  const table = closing(await openTable({ connection: kafka, topic: 'settings', onFatal, onChange }))
+  await table.loaded
+  await put('a', '1')
+  await put('b', '1')
+  const cut = await broker.diskImage([kafka.named('settings')])
+  await put('a', '2')
+  await put('lost', '1')
+  await until(() => table.get('lost'))
+  await cut()
+  await put('new', '1')
+  await until(() => table.get('new') && !table.get('lost'), { message: () => changes.join(' ') })
+  expect([...table.entries()].map(([key, value]) => `${key}=${value}`).toSorted()).toEqual([
+    'a=1',
+    'b=1',
+    'new=1',
+  ])
+  expect(changes).toContain('lost=undefined')
+  await until(table.isFresh)
+})
+
+test('a tail shows all that comes after the end of its log was lost', async () => {
+  const { broker, kafka, producer } = await world()
+  const came: number[] = []
+  const onRecord = ({ value }: { value: Buffer | null }) => void came.push(Number(value))
+  closing(await openTail({ connection: kafka, topics: ['work'], last: () => 1_000, onRecord, onFatal }))
+  await write(producer, { from: 0, to: 100 })
+  const cut = await broker.diskImage([kafka.named('work')])
+  await write(producer, { from: 100, to: 200 })
+  await until(() => has(came, numbers(0, 200)))
+  await cut()
+  await write(producer, { from: 200, to: 400 })
+  await until(() => has(came, numbers(200, 400)))
+  expect(came).toEqual(numbers(0, 400))
+})
