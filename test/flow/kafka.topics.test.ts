@@ -43,6 +43,8 @@ describe('by a clock that is days behind', () => {
     async (topic) => {
       const kafka = await connection(table)
       const producer = closing(await createProducer(kafka))
+      // a topic that was just made has no leader for a moment
+      await until(async () => (await readAll(kafka, topic)).length === 0)
       vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 4 * 24 * HOUR })
       const record = { topic, key: 'k', value: 'by the wrong clock' }
       const patient = producer.produce([record])
