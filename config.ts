@@ -42,6 +42,16 @@ const ladder = list.transform((delays, ctx) => {
   return rungs
 })
 
+const UNITS = { MB: 1024 ** 2, GB: 1024 ** 3, TB: 1024 ** 4 }
+
+const bytes = z.string().transform((text, ctx) => {
+  const [, number, unit] = /^(\d+(?:\.\d+)?)(MB|GB|TB)$/.exec(text) ?? []
+  const size = Number(number) * UNITS[unit as keyof typeof UNITS]
+  if (size > 0) return Math.round(size)
+  ctx.addIssue(`"${text}" is no size: a number above 0 with MB, GB or TB, like 20GB`)
+  return z.NEVER
+})
+
 const cidrs = list.transform((blocks, ctx) => {
   for (const block of blocks)
     if (!ipaddr.isValidCIDR(block)) ctx.addIssue(`"${block}" is no CIDR like 10.0.0.0/8`)
@@ -81,6 +91,10 @@ const environment = z.object({
     .default(''),
   PARTITIONS: whole(1, 10_000).default(12),
   REPLICATION: whole(1, 10).default(1),
+  /** What Sluice's topics may take on a broker's disk; unless told, the disk alone is the limit. */
+  STORAGE_LIMIT: bytes.optional(),
+  /** What must stay free on a broker's disk: with less no calls are taken. Unless told a tenth of the disk, at most 2 GB. */
+  STORAGE_RESERVE: bytes.optional(),
   HOST: z.string().default('0.0.0.0'),
   INGEST_PORT: port.default(8080),
   CONTROL_PORT: port.default(8081),
@@ -153,6 +167,7 @@ function tree(env: z.infer<typeof environment>, role: Role, traces: TraceSetting
       partitions: env.PARTITIONS,
       replication: env.REPLICATION,
     },
+    storage: { limit: env.STORAGE_LIMIT, reserve: env.STORAGE_RESERVE },
     registry: {
       url: withoutCredentials(env.SCHEMA_REGISTRY_URL),
       auth: username

@@ -25,6 +25,7 @@ import { nounRoutes, type RouteParts } from './settings/routes.ts'
 import { sources } from './settings/sources.ts'
 import { suppressions } from './settings/suppressions.ts'
 import { type TestSendParts, testSendRoute } from './test-send/route.ts'
+import { type WarningParts, warningRoutes } from './warnings.ts'
 
 export type AppParts = RouteParts &
   ActivityParts &
@@ -32,6 +33,7 @@ export type AppParts = RouteParts &
   ReplayRouteParts &
   DeletionRouteParts &
   TestSendParts &
+  WarningParts &
   ConsoleParts & {
     tokens: Tokens
     guesses: Guesses
@@ -91,6 +93,7 @@ function apiRoutes(api: FastifyInstance, parts: AppParts, operations: readonly P
   deletionRoutes(api, parts)
   replayRoutes(api, parts)
   activityRoutes(api, parts)
+  warningRoutes(api, parts)
   sessionRoutes(api, { ...parts, judge, sessions })
   openapiRoute(api, operations)
 }

@@ -2,13 +2,17 @@ import { createPoster } from '../deliverer/post/post.ts'
 import { createEgress } from '../egress/egress.ts'
 import { trustedRoots } from '../egress/roots.ts'
 import { createFencedWriter } from '../kafka/fenced.ts'
+import { watchRooms } from '../kafka/metrics.ts'
+import { watchStorage } from '../kafka/storage.ts'
 import { probeUntilClosed, run } from '../lifecycle.ts'
 import { followSettings } from '../schemas/follow.ts'
+import { watchUnreadable } from '../schemas/metrics.ts'
 import { prepare } from '../schemas/prepare.ts'
 import { KINDS } from '../schemas/settings.ts'
 import { createApp } from './app.ts'
 import { openBackground } from './background.ts'
 import { openLag } from './lag/open.ts'
+import { watchRetention } from './lag/retention.ts'
 import { openActivity } from './open-activity.ts'
 import { createGuesses } from './session/guesses.ts'
 
@@ -20,6 +24,9 @@ await run('control', async (context) => {
     await followSettings({ connection, keys: config.configKeys, kinds: KINDS, onFatal }),
     (open) => open.close(),
   )
+  watchUnreadable(settings, KINDS)
+  const storage = closing.adopt(watchStorage({ connection, limits: config.storage }), (open) => open.close())
+  watchRooms(storage)
   const { table } = settings
   const writer = closing.adopt(
     createFencedWriter({ connection, transactionalId: 'control.config', table }),
@@ -30,6 +37,7 @@ await run('control', async (context) => {
     openActivity({ ...context, settings }),
   ])
   const lag = openLag({ ...context, tasks: background.tasks })
+  watchRetention({ ...context, lag })
   const probe = probeUntilClosed(closing, () =>
     settings.isLoaded() && background.tasks.isLoaded() ? undefined : 'the settings are not loaded yet',
   )
@@ -38,6 +46,7 @@ await run('control', async (context) => {
   const openPoster = () => createPoster({ limitMs: config.delivery.responseTimeoutMs, egress, ca })
   const app = createApp({
     settings,
+    storage,
     writer,
     ...background,
     ...activity,

@@ -1,6 +1,6 @@
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Rung } from '../schemas/topics.ts'
-import type { Ladder, Next, Posted } from './ladder.ts'
+import { type Ladder, type Next, type Posted, windowStart } from './ladder.ts'
 import { settledWith, type Target } from './plan.ts'
 import { OURS } from './webhook/ended.ts'
 
@@ -15,7 +15,7 @@ export function defer(delivery: Delivery, waitMs: number, now: number, { ladder,
   const deferred = { ...delivery, firstAttemptAt, deferrals: delivery.deferrals + 1 }
   const lengths = [...ladder].sort((one, other) => one.delayMs - other.delayMs)
   const withinReach = lengths.slice(0, delivery.deferrals + 1)
-  const inTime = ({ delayMs }: Rung) => now + delayMs <= firstAttemptAt + windowMs
+  const inTime = ({ delayMs }: Rung) => now + delayMs <= windowStart(deferred, now) + windowMs
   const rung = withinReach.findLast((each) => each.delayMs <= waitMs && inTime(each)) ?? lengths.find(inTime)
   if (!rung)
     return {

@@ -48,11 +48,20 @@ export function next(
   // the attempt's own rung and those behind it
   const ahead = ladder.slice(tried.attempt - 1)
   if (ahead.length === 0) return dead('attempts_exhausted')
-  const leftMs = (tried.firstAttemptAt ?? now) + windowMs - now
+  const leftMs = windowStart(tried, now) + windowMs - now
   const rung = rungFor(ahead, { askedMs: askedMs(posted), leftMs })
   if (!rung) return dead('window_expired')
   return { kind: 'retry', rung, dueAt: now + rung.delayMs, delivery: tried }
 }
+
+/**
+ * When the window of a delivery begins, in ms since 1970: with its first attempt. A clock that was behind may have put that before the
+ * delivery was even made; by the right one its window would be over at once.
+ */
+export const windowStart = (
+  { firstAttemptAt, routedAt }: Pick<Delivery, 'firstAttemptAt' | 'routedAt'>,
+  now: number,
+): number => Math.max(firstAttemptAt ?? now, Math.min(routedAt, now))
 
 /** The first that waits as long as asked, of those that are over in time; the longest when none does. */
 function rungFor(ahead: readonly Rung[], by: { askedMs: number; leftMs: number }): Rung | undefined {

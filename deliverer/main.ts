@@ -6,6 +6,7 @@ import { createProducer } from '../kafka/produce.ts'
 import { probeUntilClosed, run } from '../lifecycle.ts'
 import { serveOps } from '../metrics.ts'
 import { followSettings } from '../schemas/follow.ts'
+import { watchUnreadable } from '../schemas/metrics.ts'
 import { prepare } from '../schemas/prepare.ts'
 import { openCodec, openRegistry } from '../schemas/registry.ts'
 import { ATTEMPTS, DELIVERIES, isRung } from '../schemas/topics.ts'
@@ -41,6 +42,7 @@ await run('deliverer', async ({ config, log, connection, tracer, onFatal, closin
     await followSettings({ connection, keys: config.configKeys, onFatal }),
     (open) => open.close(),
   )
+  watchUnreadable(settings, ['source', 'destination'])
   const producer = closing.adopt(
     await createProducer(connection, { maxQueuedBytes: Number.POSITIVE_INFINITY, onAck: countAck }),
     (open) => open.close(),

@@ -12,11 +12,13 @@ export type Plan =
   | { kind: 'post'; targets: readonly Target[] }
   | { kind: 'cancelled'; code: 'destination_deleted' | 'destination_disabled' }
   | { kind: 'refused' }
+  | { kind: 'unreadable' }
 
 type Settled = Pick<Delivery, 'refusedUrls' | 'refusedIndexes'>
 
-/** One POST to each webhook that is not settled. `refused`: none is left. */
-export function plan(settled: Settled, destination: Destination | undefined): Plan {
+/** One POST to each webhook that is not settled. `refused`: none is left. `unreadable`: nobody knows where it is to go. */
+export function plan(settled: Settled, destination: Destination | 'unreadable' | undefined): Plan {
+  if (destination === 'unreadable') return { kind: 'unreadable' }
   if (!destination) return { kind: 'cancelled', code: 'destination_deleted' }
   if (!destination.enabled) return { kind: 'cancelled', code: 'destination_disabled' }
   const all = targetsOf(destination)

@@ -14,7 +14,10 @@ import { type SettlerParts, settler } from './settle.ts'
 import type { Webhooks } from './webhook/webhooks.ts'
 
 export type DelivererParts = SettlerParts & {
-  settings: Pick<Settings, 'destination'> & { destinations: Pick<Settings['destinations'], 'get'> }
+  settings: Pick<Settings, 'destination'> & {
+    destinations: Pick<Settings['destinations'], 'get'>
+    unreadable: Pick<Settings['unreadable'], 'has'>
+  }
   webhooks: Pick<Webhooks, 'deferred'>
   poster: Pick<Poster, 'post'>
   producer: Pick<Producer, 'queuedBytes'>
@@ -26,6 +29,8 @@ export type DelivererParts = SettlerParts & {
 /** Deliveries of a lane that wait for the settings of their destination to be read anew. */
 const MAX_LOOKING_UP = 1_000
 const LOOK_UP_MS = 100
+/** What waits for a destination that cannot be read comes back within that, and so soon after it is mended. */
+const UNREADABLE_MS = 60_000
 
 /**
  * Hands each delivery of a lane over and returns: looks up, posts, decides, writes what comes next, settles. Settled means
@@ -40,16 +45,24 @@ export function deliverer(parts: DelivererParts): (lane: Lane) => Handler<Delive
     const lookingUp = new Map<string, Promise<void>>()
     let waiting = 0
 
-    function take(record: Taken<Delivery>, destination: Destination | undefined): void {
+    function take(record: Taken<Delivery>, destination: Destination | 'unreadable' | undefined): void {
       const delivery = record.value
       const planned = plan(delivery, destination)
-      if (planned.kind !== 'post' && delivery.delivered) settle(record, { kind: 'done' })
+      if (planned.kind === 'unreadable') putOff(record)
+      else if (planned.kind !== 'post' && delivery.delivered) settle(record, { kind: 'done' })
       else if (planned.kind === 'cancelled') settle(record, planned)
       else if (planned.kind === 'refused') settle(record, next(delivery, [], Date.now(), ladder))
       else
         startRound(record, planned.targets, { ...round, lane }, (tried) =>
           conclude(record, planned.targets, tried),
         )
+    }
+
+    /** Nobody knows where it is to go: it waits on the rungs as one does whose endpoint is down, and delays no other. */
+    function putOff(record: Taken<Delivery>): void {
+      const later = defer(record.value, UNREADABLE_MS, Date.now(), ladder)
+      // one URL has the event
+      settle(record, later.kind === 'dead' && record.value.delivered ? { kind: 'done' } : later)
     }
 
     function conclude(record: Taken<Delivery>, targets: readonly Target[], tried: Tried): void {
@@ -102,6 +115,10 @@ export function deliverer(parts: DelivererParts): (lane: Lane) => Handler<Delive
       if (full) return full
       const { destinationId } = record.value
       const destination = settings.destinations.get(destinationId)
+      if (!destination?.enabled && settings.unreadable.has(`destination/${destinationId}`)) {
+        putOff(record)
+        return undefined
+      }
       if (!destination?.enabled || lookingUp.has(destinationId)) {
         if (waiting >= MAX_LOOKING_UP) return hold(LOOK_UP_MS)
         lookUp(record)

@@ -30,16 +30,21 @@ export function batchAnswer(rejected: readonly RejectedItem[]): Answer {
   return rejected.length === 0 ? SUCCESS : { ...SUCCESS, body: JSON.stringify({ success: true, rejected }) }
 }
 
-export function errorAnswer(code: Code, headers?: Answer['headers']): Answer {
+/** What is only to be sent again says when. */
+export function errorAnswer(code: Code, headers: Answer['headers'] = again(code)): Answer {
   const answer = { code, status: statusOf(code), body: JSON.stringify(refusal(code)) }
   return headers ? { ...answer, headers } : answer
 }
 
-/** When to send again, in whole seconds. Browsers show a page only the headers that are exposed to it. */
-export const retryAfter = (seconds: number): NonNullable<Answer['headers']> => ({
-  'retry-after': String(seconds),
-  'access-control-expose-headers': 'Retry-After',
-})
+/** Kafka's short absences are over by then; what somebody has to mend takes longer. */
+const AGAIN_S: Partial<Record<Code, number>> = { unavailable: 2, source_unreadable: 30, storage_full: 30 }
 
-/** Kafka's short absences are over by then. */
-export const UNAVAILABLE = errorAnswer('unavailable', retryAfter(2))
+function again(code: Code): Answer['headers'] {
+  const seconds = AGAIN_S[code]
+  return seconds === undefined ? undefined : retryAfter(seconds)
+}
+
+/** When to send again, in whole seconds. Browsers show a page only the headers that are exposed to it. */
+export function retryAfter(seconds: number): NonNullable<Answer['headers']> {
+  return { 'retry-after': String(seconds), 'access-control-expose-headers': 'Retry-After' }
+}

@@ -48,6 +48,11 @@ const table = {
   headers_too_large: [431, 'The URL and the headers may have at most 64 KB (65,536 bytes) together.'],
   internal_error: [500, 'Something went wrong here.'],
   unavailable: [503, 'The call could not be stored in time: send it again.'],
+  source_unreadable: [
+    503,
+    'No source that can be read has this write key, and the settings of one cannot be read: send it again later.',
+  ],
+  storage_full: [503, 'The disk of Kafka is almost full, and no calls are taken: send it again later.'],
 } as const satisfies Record<string, readonly [status: number, message: string]>
 
 export type Code = keyof typeof table

@@ -1,13 +1,15 @@
 import { randomUUIDv7 } from 'node:crypto'
-import { countAck, watchProducer } from '../kafka/metrics.ts'
+import { countAck, watchProducer, watchRooms } from '../kafka/metrics.ts'
 import { createProducer } from '../kafka/produce.ts'
+import { watchStorage } from '../kafka/storage.ts'
 import { probeUntilClosed, run } from '../lifecycle.ts'
 import { registry, serveOps } from '../metrics.ts'
 import { followSettings } from '../schemas/follow.ts'
+import { watchUnreadable } from '../schemas/metrics.ts'
 import { prepare } from '../schemas/prepare.ts'
 import { createApp } from './http/app.ts'
 import { createMeter } from './meter/metrics.ts'
-import { notReady } from './ready.ts'
+import { isSourceUnreadable, notReady, sayShortage } from './ready.ts'
 import { openEncoders } from './record.ts'
 import { createTake } from './take.ts'
 
@@ -20,22 +22,29 @@ await run('ingest', async ({ config, log, connection, tracer, onFatal, closing }
     await followSettings({ connection, keys: config.configKeys, kinds: ['source', 'suppression'], onFatal }),
     (it) => it.close(),
   )
+  watchUnreadable(settings, ['source', 'suppression'])
   const meter = createMeter(registry)
   const producer = closing.adopt(
     await createProducer(connection, { maxQueuedBytes: MAX_QUEUED_BYTES, onAck: countAck }),
     (it) => it.close(),
   )
   watchProducer(producer)
-  const probe = probeUntilClosed(closing, () => notReady(settings, producer))
+  const onChange = sayShortage(log)
+  const storage = closing.adopt(watchStorage({ connection, limits: config.storage, onChange }), (it) =>
+    it.close(),
+  )
+  watchRooms(storage)
+  const probe = probeUntilClosed(closing, () => notReady(settings, producer, storage))
   closing.adopt(await serveOps({ host: config.host, port: config.metricsPort, probe }), (it) => it.close())
   const take = createTake({
-    sourceByWriteKey: settings.sourceByWriteKey,
+    sourceByWriteKey: (writeKey) =>
+      settings.sourceByWriteKey(writeKey) ?? (isSourceUnreadable(settings) ? 'unreadable' : undefined),
     suppressedUsers: settings.suppressedUsers,
     now: Date.now,
     clock: () => performance.now(),
     newId: randomUUIDv7,
     produce: producer.produce,
-    isFull: producer.isFull,
+    turnsAway: () => (storage.shortage() ? 'storage_full' : producer.isFull() ? 'unavailable' : undefined),
     encoders: await openEncoders(config.registry, connection.named),
     meter,
     log,

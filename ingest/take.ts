@@ -3,9 +3,10 @@ import type { OutRecord, Producer } from '../kafka/produce.ts'
 import type { Logger } from '../log.ts'
 import { eventRecord } from '../schemas/event-record.ts'
 import type { Trace } from '../trace/trace.ts'
-import { type Answer, errorAnswer, UNAVAILABLE } from './answer.ts'
+import { type Answer, errorAnswer } from './answer.ts'
 import { type Judgement, judge, type Known, refuse } from './call/judge.ts'
 import { callsIn, type Received, type RouteType, readSender, type SourceByWriteKey } from './call/sender.ts'
+import type { Code } from './codes.ts'
 import type { Meter } from './meter/metrics.ts'
 import { type Encoders, rejectedRecord } from './record.ts'
 import { createThrottle, tooFast } from './throttle.ts'
@@ -23,7 +24,8 @@ export type TakeOptions = {
   /** Milliseconds that never go back. */
   clock: () => number
   produce: Producer['produce']
-  isFull: Producer['isFull']
+  /** Why nothing is taken now, whoever sends it. */
+  turnsAway: () => 'unavailable' | 'storage_full' | undefined
   encoders: Encoders
   meter: Pick<Meter, 'count' | 'refused'>
   log: Pick<Logger, 'error'>
@@ -34,7 +36,7 @@ export type Take = (received: Received, ip: string, trace?: TakeTrace) => Promis
 type TakeTrace = Pick<Trace, 'send' | 'note'> | undefined
 
 /** Takes a request: judges it, writes all that is in it to Kafka as one group, and answers when all of that is acknowledged. */
-export function createTake({ produce, isFull, encoders, meter, log, ...known }: TakeOptions): Take {
+export function createTake({ produce, turnsAway, encoders, meter, log, ...known }: TakeOptions): Take {
   const decide = createDecide(known)
 
   async function conclude(type: RouteType, upshot: Upshot, producing: Promise<Produced>): Promise<Answer> {
@@ -49,15 +51,16 @@ export function createTake({ produce, isFull, encoders, meter, log, ...known }: 
     return answer
   }
 
-  async function turnAway(type: RouteType): Promise<Answer> {
-    meter.refused(type, 'unavailable')
-    return UNAVAILABLE
+  async function turnAway(type: RouteType, code: Code): Promise<Answer> {
+    meter.refused(type, code)
+    return errorAnswer(code)
   }
 
   // while it waits for Kafka a request holds its records alone, not what they were made of
   return (received, ip, trace) => {
     // nothing would come of what is spent on it, nor of what is drawn from its source's limit
-    if (isFull()) return turnAway(received.type)
+    const why = turnsAway()
+    if (why) return turnAway(received.type, why)
     const judgement = decide(received, ip)
     if (judgement.sourceId) trace?.note({ 'sluice.source.id': judgement.sourceId })
     const producing = write(recordsOf(judgement, encoders), produce, trace)
@@ -65,7 +68,7 @@ export function createTake({ produce, isFull, encoders, meter, log, ...known }: 
   }
 }
 
-type DecideOptions = Omit<TakeOptions, 'produce' | 'isFull' | 'encoders' | 'meter' | 'log'>
+type DecideOptions = Omit<TakeOptions, 'produce' | 'turnsAway' | 'encoders' | 'meter' | 'log'>
 
 function createDecide({ sourceByWriteKey, suppressedUsers, newId, now, clock }: DecideOptions) {
   const throttle = createThrottle(clock)
@@ -99,7 +102,7 @@ function answerTo(produced: Produced, answer: Answer, type: RouteType): Answer {
       return answer
     case 'full':
     case 'unknown':
-      return UNAVAILABLE
+      return errorAnswer('unavailable')
     case 'too_large':
     case 'refused':
       // sending it again would not help

@@ -6,8 +6,11 @@ import type { Connection } from './client.ts'
 import { ConfigResourceTypes } from './kafkajs.ts'
 import { asConfigError, settingsOf } from './refusal.ts'
 
-/** `differences`: how topics that exist differ from the table, one line each. `brokers`: how many the cluster has. */
-export type Found = { differences: string[]; brokers: number }
+/**
+ * `differences`: how topics that exist differ from the table, one line each. `tooShort`: those of them that lose records which still
+ * have to wait. `brokers`: how many the cluster has.
+ */
+export type Found = { differences: string[]; tooShort: string[]; brokers: number }
 
 /**
  * Creates the topics that are missing; what exists is left as it is. Repeating it, and several processes doing it at once, is
@@ -39,7 +42,15 @@ export async function createTopics(
     })
     const { brokers } = await admin.describeCluster()
     const existed = wanted.filter(({ topic }) => existing.has(topic))
-    return { differences: await differences(admin, existed), brokers: brokers.length }
+    const settings = await settingsOfTopics(admin, existed)
+    const needs = new Map(topics.map(({ name, needed }) => [connection.named(name), needed]))
+    return {
+      differences: differences(existed, settings),
+      tooShort: existed.flatMap(
+        ({ topic }) => tooShort(topic, settings.get(topic)?.entries.get(RETENTION), needs.get(topic)) ?? [],
+      ),
+      brokers: brokers.length,
+    }
   } finally {
     await admin.disconnect()
   }
@@ -94,32 +105,112 @@ function topicConfig(
   }
 }
 
+const RETENTION = 'retention.ms'
+const POLICY = 'cleanup.policy'
+
 function retention(kept: Topic['kept']): { name: string; value: string }[] {
-  if (kept === 'compact') return [{ name: 'cleanup.policy', value: 'compact' }]
+  if (kept === 'compact') return [{ name: POLICY, value: 'compact' }]
   const [policy, ms] = typeof kept === 'number' ? ['delete', kept] : ['compact,delete', kept.compact]
-  return [
-    { name: 'cleanup.policy', value: policy },
-    { name: 'retention.ms', value: String(ms) },
-  ]
+  const age = { name: RETENTION, value: String(ms) }
+  return [{ name: POLICY, value: policy }, age, ...(ms > 0 ? UNREAD : [])]
+}
+
+/**
+ * Against the loss of what nobody has read yet. Deleted by size would be the oldest, read or not. And a record has the time of its
+ * writer's clock, by which it is deleted: of one that is days behind it would be gone before it is due. As with a clock that is
+ * ahead, for which this is Kafka's own default, the broker refuses it, and it is sent again until the clock is right.
+ */
+const UNREAD = [
+  { name: 'retention.bytes', value: '-1' },
+  { name: 'message.timestamp.before.max.ms', value: String(3_600_000) },
+]
+
+/** To within a tenth. */
+const hours = (ms: number) => `${Math.round(ms / 360_000) / 10}h`
+
+/** @param actual as Kafka has it, in ms; -1: for ever. @returns what is wrong with it, and how to mend that. */
+export function tooShort(
+  topic: string,
+  actual: string | undefined,
+  needed: number | undefined,
+): string | undefined {
+  const kept = Number(actual)
+  if (actual === undefined || needed === undefined || kept < 0 || kept >= needed) return undefined
+  return (
+    `topic ${topic} keeps records for ${hours(kept)} (retention.ms=${kept}), and deliveries may wait for ${hours(needed)}: the retry window, and a day for outages. ` +
+    `Raise it: kafka-configs --bootstrap-server ... --alter --entity-type topics --entity-name ${topic} --add-config retention.ms=${needed}`
+  )
 }
 
 type Admin = ReturnType<Connection['kafka']['admin']>
+/** Of a topic as Kafka has it. */
+type Actual = { partitions: number | undefined; entries: ReadonlyMap<string, string> }
 
-async function differences(admin: Admin, wanted: readonly ITopicConfig[]): Promise<string[]> {
-  if (wanted.length === 0) return []
+async function settingsOfTopics(
+  admin: Admin,
+  wanted: readonly ITopicConfig[],
+): Promise<ReadonlyMap<string, Actual>> {
+  if (wanted.length === 0) return new Map()
   const { topics } = await admin.fetchTopicMetadata({ topics: wanted.map(({ topic }) => topic) })
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,
     resources: wanted.map(({ topic }) => ({ type: ConfigResourceTypes.TOPIC, name: topic })),
   })
+  return new Map(
+    wanted.map(({ topic }) => {
+      const partitions = topics.find(({ name }) => name === topic)?.partitions.length
+      const entries = resources.find(({ resourceName }) => resourceName === topic)?.configEntries ?? []
+      return [
+        topic,
+        {
+          partitions,
+          entries: new Map(entries.map(({ configName, configValue }) => [configName, configValue])),
+        },
+      ]
+    }),
+  )
+}
+
+function differences(wanted: readonly ITopicConfig[], settings: ReadonlyMap<string, Actual>): string[] {
   return wanted.flatMap(({ topic, numPartitions, configEntries = [] }) => {
-    const found = topics.find(({ name }) => name === topic)?.partitions.length
-    const lines = found === numPartitions ? [] : [`${topic}: ${found} partitions, not ${numPartitions}`]
-    const entries = resources.find(({ resourceName }) => resourceName === topic)?.configEntries ?? []
+    const { partitions, entries } = settings.get(topic) ?? { partitions: undefined, entries: new Map() }
+    const lines =
+      partitions === numPartitions ? [] : [`${topic}: ${partitions} partitions, not ${numPartitions}`]
     for (const { name, value } of configEntries) {
-      const actual = entries.find(({ configName }) => configName === name)?.configValue
+      const actual = entries.get(name)
       if (actual !== value) lines.push(`${topic}: ${name} is ${actual}, not ${value}`)
     }
     return lines
   })
+}
+
+export type Retentions = {
+  /** @returns by topic without prefix for how long records are kept, in ms; those that are kept for ever are not in it. */
+  read(topics: readonly string[]): Promise<Map<string, number>>
+  close(): Promise<void>
+}
+
+export async function openRetentions({ kafka, named, plain }: Connection): Promise<Retentions> {
+  const admin = kafka.admin()
+  await admin.connect()
+  return {
+    async read(topics) {
+      const { resources } = await admin.describeConfigs({
+        includeSynonyms: false,
+        resources: topics.map((topic) => ({
+          type: ConfigResourceTypes.TOPIC,
+          name: named(topic),
+          configNames: [RETENTION, POLICY],
+        })),
+      })
+      const kept = resources.flatMap(({ resourceName, configEntries }) => {
+        const entries = new Map(configEntries.map(({ configName, configValue }) => [configName, configValue]))
+        const ms = Number(entries.get(RETENTION))
+        const isKept = !entries.get(POLICY)?.includes('delete') || ms < 0
+        return isKept ? [] : [[plain(resourceName), ms] as const]
+      })
+      return new Map(kept)
+    },
+    close: () => admin.disconnect(),
+  }
 }

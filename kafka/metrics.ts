@@ -3,6 +3,7 @@ import { registry } from '../metrics.ts'
 import type { Consumer } from './consume.ts'
 import type { Load } from './load.ts'
 import type { Producer } from './produce.ts'
+import type { Storage } from './storage.ts'
 
 const registers = [registry]
 
@@ -30,6 +31,39 @@ export function watchProducer({ queuedBytes, stalledMs }: Pick<Producer, 'queued
     registers,
     collect() {
       this.set(stalledMs() / 1_000)
+    },
+  })
+}
+
+/** Nothing where the brokers do not tell of their disks. */
+export function watchRooms({ rooms, shortage }: Pick<Storage, 'rooms' | 'shortage'>): void {
+  const gauge = (name: string, help: string, value: 'free' | 'reserve') =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['of'],
+      registers,
+      collect() {
+        this.reset()
+        for (const room of rooms()) this.set({ of: room.of }, room[value])
+      },
+    })
+  gauge(
+    'sluice_storage_free_bytes',
+    'Room for more records: on the disk of the broker that has the least (disk), and below STORAGE_LIMIT (limit).',
+    'free',
+  )
+  gauge(
+    'sluice_storage_reserve_bytes',
+    'What is to stay free of it: with less, calls are refused.',
+    'reserve',
+  )
+  new Gauge({
+    name: 'sluice_storage_full',
+    help: '1: calls are refused, as there is too little room for them.',
+    registers,
+    collect() {
+      this.set(shortage() ? 1 : 0)
     },
   })
 }

@@ -5,7 +5,7 @@ import { partitionKey } from './committed.ts'
 import { CompressionTypes } from './kafkajs.ts'
 import { tellingFaults } from './lost.ts'
 import { type Placeable, place } from './partition.ts'
-import { isRecordFault } from './record-fault.ts'
+import { isOfClock, isRecordFault } from './record-fault.ts'
 
 /** A message with its key in bytes. */
 export type Keyed = Message & Placeable
@@ -23,6 +23,9 @@ export type Sender = {
 type Settle<T> = (record: T, outcome: 'acked' | 'refused') => void
 
 const RETRY_MS = 250
+const FAILED = 'a send failed; going on with a new producer'
+const WRONG_CLOCK =
+  "Kafka refuses records for their time, as this machine's clock is too far from the broker's: they are sent again until it is set right"
 
 /**
  * An idempotent producer with one send under way: with more, a lost response makes kafkajs reuse a sequence number for
@@ -102,7 +105,7 @@ export async function createSender(connection: Connection): Promise<Sender> {
         left = await attempt(left, settle)
       } catch (error) {
         if (closed) return
-        log.warn({ err: error, records: left.length }, 'a send failed; going on with a new producer')
+        log.warn({ err: error, records: left.length }, isOfClock(error) ? WRONG_CLOCK : FAILED)
         await replace()
         const [only] = left
         if (!isRecordFault(error) || !only) await sleep(RETRY_MS)

@@ -1,8 +1,10 @@
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Layout, layout, prepareFolder } from './broker-folder.ts'
 import { awaitPreviousOwner, recordOwner } from './broker-owner.ts'
 import type { Voter } from './broker-properties.ts'
+import { asDiskFull, requireRoom } from './disk.ts'
 import { LocalFault } from './fault.ts'
 import { freePort } from './free-port.ts'
 import { LastWords } from './last-words.ts'
@@ -45,8 +47,20 @@ const HOST = '127.0.0.1'
 const START_LIMIT_MS = 60_000
 const LOG_SETTINGS = fileURLToPath(new URL('./broker-log.properties', import.meta.url))
 
-/** Starts Kafka and answers when it serves. @throws LocalFault data_damaged, already_running, kafka_start_failed */
+/** Starts Kafka and answers when it serves. @throws LocalFault disk_full, data_damaged, already_running, kafka_start_failed */
 export async function startBroker(options: BrokerOptions): Promise<Broker> {
+  try {
+    await mkdir(options.directory, { recursive: true })
+    await requireRoom(options.directory)
+    return await startInFolder(options)
+  } catch (error) {
+    // what it says itself of a disk that has become full meanwhile is no help
+    await requireRoom(options.directory)
+    throw asDiskFull(error, options.directory)
+  }
+}
+
+async function startInFolder(options: BrokerOptions): Promise<Broker> {
   const port = options.port ?? (await freePort())
   const controllerPort = options.controllerPort ?? (await freePort(HOST, [port]))
   const nodeId = options.nodeId ?? 1

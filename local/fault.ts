@@ -3,6 +3,7 @@ export type LocalFaultCode =
   | 'maven_missing'
   | 'download_failed'
   | 'cache_not_writable'
+  | 'disk_full'
   | 'port_taken'
   | 'already_running'
   | 'keys_damaged'

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { nextDelay } from './backoff.ts'
+import { LocalFault } from './fault.ts'
 import type { Exit, Tied } from './tied.ts'
 
 export type Warn = { warn(fields: object, text: string): void }
@@ -57,7 +58,10 @@ async function watch<T extends Tied>(
     if (stopped.aborted) return
     startedAt = performance.now()
     const next = await again(current).catch((err) => {
-      if (!stopped.aborted) log.warn({ name, err }, `${name} did not start`)
+      if (stopped.aborted) return
+      if (err instanceof LocalFault)
+        log.warn({ name, code: err.code }, `${name} did not start: ${err.message}`)
+      else log.warn({ name, err }, `${name} did not start`)
     })
     if (!next) continue // it counts as one more end
     current = next

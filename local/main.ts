@@ -1,6 +1,7 @@
 import { ConfigError } from '../config.ts'
 import { createLog } from '../log.ts'
 import { demo } from './demo.ts'
+import { asDiskFull } from './disk.ts'
 import { type Ending, watchEndings } from './endings.ts'
 import { LocalFault } from './fault.ts'
 import { sayTo } from './say.ts'
@@ -15,7 +16,7 @@ const closing = new AsyncDisposableStack()
 
 start({ settings, closing, log, say, endings })
   .then((addresses) => (settings.demo ? demo(addresses, say) : undefined))
-  .catch((error) => endings.request(failure(error)))
+  .catch((error) => endings.request(failure(asDiskFull(error, settings.dataFolder))))
 
 const { code, message } = await endings.requested
 if (message) process.stderr.write(`${message}\n`)

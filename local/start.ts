@@ -59,7 +59,7 @@ export async function start(options: StartOptions): Promise<Addresses> {
 
 /** The part of `prepare` that needs no registry. */
 async function makeTopics(connection: Connection, { delivery, dedupWindowMs, kafka }: Config): Promise<void> {
-  await createTopics(connection, topics({ ladder: delivery.ladder, dedupWindowMs }), kafka)
+  await createTopics(connection, topics({ ...delivery, dedupWindowMs }), kafka)
 }
 
 const PROGRAMS = {

@@ -5,6 +5,7 @@ import { openReader } from '../kafka/reader.ts'
 import { probeUntilClosed, run } from '../lifecycle.ts'
 import { serveOps } from '../metrics.ts'
 import { followSettings } from '../schemas/follow.ts'
+import { watchUnreadable } from '../schemas/metrics.ts'
 import { prepare } from '../schemas/prepare.ts'
 import { openCodec, openRegistry } from '../schemas/registry.ts'
 import { DELIVERIES, EVENTS, SEEN } from '../schemas/topics.ts'
@@ -29,6 +30,7 @@ await run('router', async ({ config, log, connection, tracer, onFatal, closing }
     await followSettings({ connection, keys: config.configKeys, onFatal }),
     (open) => open.close(),
   )
+  watchUnreadable(settings, ['source', 'destination'])
   const producer = closing.adopt(
     await createProducer(connection, { maxQueuedBytes: Number.POSITIVE_INFINITY, onAck: countAck }),
     (open) => open.close(),

@@ -1,5 +1,5 @@
 import type { Event } from '../schemas/event.ts'
-import type { Destination } from '../schemas/settings.ts'
+import type { Outline } from '../schemas/settings-index.ts'
 
 /** The Integrations object names it so (README, "Send the first event"); it speaks of all destinations of this name at once. */
 const WEBHOOKS = 'Webhooks'
@@ -8,16 +8,16 @@ const WEBHOOKS = 'Webhooks'
 export type Unmatched = 'integrations' | 'disabled' | 'type'
 
 /** @returns the destinations that get this event: on, of its type, and not turned off by the call. */
-export function matching(event: Event, connected: readonly Destination[]): Destination[] {
+export function matching(event: Event, connected: readonly Outline[]): Outline[] {
   if (connected.length === 0 || !wanted(event.integrations)) return []
   return connected.filter((destination) => unfit(event, destination) === undefined)
 }
 
 /** @returns undefined: the destination gets it. */
-export const unmatched = (event: Event, destination: Destination): Unmatched | undefined =>
+export const unmatched = (event: Event, destination: Outline): Unmatched | undefined =>
   wanted(event.integrations) ? unfit(event, destination) : 'integrations'
 
-function unfit({ type }: Event, { enabled, eventTypes }: Destination): Unmatched | undefined {
+function unfit({ type }: Event, { enabled, eventTypes }: Outline): Unmatched | undefined {
   if (!enabled) return 'disabled'
   return eventTypes === undefined || eventTypes.includes(type) ? undefined : 'type'
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Event } from '../schemas/event.ts'
-import type { Destination } from '../schemas/settings.ts'
+import type { Outline } from '../schemas/settings-index.ts'
 import { matching } from './match.ts'
 import { render } from './render.ts'
 
@@ -20,7 +20,7 @@ export const UNTRIED = {
 } satisfies Partial<Delivery>
 
 /** @returns one delivery per destination that gets the event; the body is rendered once. `now`: milliseconds of the epoch. */
-export function route(event: Event, connected: readonly Destination[], now: number): Delivery[] {
+export function route(event: Event, connected: readonly Outline[], now: number): Delivery[] {
   const destinations = matching(event, connected)
   if (destinations.length === 0) return []
   const body = render(event)

@@ -137,7 +137,7 @@ function message({ topic, title, summary, key, headers }: Open) {
 
 /** A topic's row in the table, with what it must have here: Avro values, deleted by age. */
 function rowOf(topic: string): { kept: number; schema: SchemaName } {
-  const row = topics({ ladder: [], dedupWindowMs: 0 }).find(({ name }) => name === topic)
+  const row = topics({ ladder: [], dedupWindowMs: 0, windowMs: 0 }).find(({ name }) => name === topic)
   if (typeof row?.kept !== 'number' || !row.schema) throw new Error(`${topic} is not for others to read`)
   return { kept: row.kept, schema: row.schema }
 }

@@ -1,17 +1,31 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ConfigError } from '../config.ts'
 import type { Connection } from '../kafka/client.ts'
 import { openTable, type Table } from '../kafka/table.ts'
-import { readSetting } from './read-setting.ts'
-import type { Keys } from './seal.ts'
-import type { Computation, Destination, Kind, Source, Suppression } from './settings.ts'
-import { createIndex } from './settings-index.ts'
+import { readSetting, type Unread } from './read-setting.ts'
+import { type Keys, mapSecrets } from './seal.ts'
+import {
+  type Computation,
+  type Destination,
+  KINDS,
+  type Kind,
+  type Source,
+  type Suppression,
+} from './settings.ts'
+import { createIndex, type Outline, partsOf, type Setting } from './settings-index.ts'
 import { shared } from './shared.ts'
 import type { Users } from './suppressed.ts'
 import { CONFIG } from './topics.ts'
 
+/**
+ * A setting whose record cannot be read. `reason`: why, without secrets and users. `since`: when this process saw it first, in ms since
+ * 1970. `isKept`: the process goes by what the setting was before; otherwise it has never read it, and goes without it.
+ */
+export type Unreadable = { kind: Kind; id: string; reason: string; since: number; isKept: boolean }
+
 /** The settings as this process knows them; a write through control is here within a second. */
 export type Settings = {
-  /** Resolves when all settings that were there at the start have been read; rejects when one of them cannot be. */
+  /** Resolves when all settings that were there at the start have been read; rejects when CONFIG_KEY opens none of them. */
   loaded: Promise<void>
   isLoaded(): boolean
   /** Whether what is here is at most about a second old. */
@@ -21,16 +35,22 @@ export type Settings = {
   suppressions: ReadonlyMap<string, Suppression>
   audiences: ReadonlyMap<string, Computation>
   traits: ReadonlyMap<string, Computation>
+  /** By key `kind/id`. A record that can be read, or its removal, takes it out. */
+  unreadable: ReadonlyMap<string, Unreadable>
   sourceByWriteKey(writeKey: string): Source | undefined
-  /** Destinations connected to a source, switched off ones too. */
-  destinationsOf(sourceId: string): readonly Destination[]
+  /**
+   * Destinations connected to a source, switched off ones too. Also those whose secrets cannot be read, as routing goes
+   * without them.
+   */
+  destinationsOf(sourceId: string): readonly Outline[]
   /** The users whose calls are dropped when this source sends them; undefined when there are none. */
   suppressedUsers(sourceId: string): Users | undefined
   /**
    * The destination as it is now. One that seems deleted or switched off is looked up again once this process has read all
-   * that was written up to now: it may be newer than what this process has followed so far, and its deliveries are not to be cancelled.
+   * that was written up to now: it may be newer than what this process has followed so far, and its deliveries are not to be
+   * cancelled. `unreadable`: it is there, and nobody here knows what it says.
    */
-  destination(id: string): Promise<Destination | undefined>
+  destination(id: string): Promise<Destination | 'unreadable' | undefined>
   table: Pick<Table, 'caughtUp' | 'reached' | 'get' | 'supposing'>
   close(): Promise<void>
 }
@@ -40,66 +60,134 @@ export type FollowOptions = {
   keys: Keys
   /** Those that this process goes by: of suppressions there may be very many. Sources and destinations unless told. */
   kinds?: readonly Kind[]
-  /** A record that no key opens, or that has not its shape: going on would take its destination for deleted. */
+  /** The topic cannot be followed any more. */
   onFatal: (error: Error) => void
 }
 
+/** A record that cannot be read changes nothing but what this process says of it: the last good one stays in force. */
 export async function followSettings({
   connection,
   keys,
   kinds = ['source', 'destination'],
   onFatal,
 }: FollowOptions): Promise<Settings> {
+  const { log } = connection
   const index = createIndex()
+  const unreadable = new Map<string, Unreadable>()
+  /** What is gone by in place of those that cannot be read; undefined: nothing. */
+  const lastGood = new Map<string, Setting | undefined>()
+  const unknownKinds = new Set<string>()
   let isLoaded = false
-  let isWhole = true
+  let isSupposing = false
 
-  const apply = (key: string, value: Buffer | undefined) =>
-    index.set(key, value && readSetting(key, value, { keys, kinds }))
-
-  function follow(key: string, value: Buffer | undefined): void {
-    try {
-      apply(key, value)
-    } catch (error) {
-      isWhole = false
-      onFatal(error instanceof Error ? error : new Error(String(error)))
+  /** @returns why it cannot be read. */
+  function apply(key: string, value: Buffer | undefined): Unread | undefined {
+    const read = value && readSetting(key, value, { keys, kinds })
+    if (read && 'unread' in read) {
+      keepLastGood(key, read)
+      return read
     }
+    index.set(key, read)
+    // what is only supposed is taken back
+    if (!isSupposing && unreadable.delete(key)) {
+      lastGood.delete(key)
+      log.info({ setting: key }, 'a setting can be read again, or is removed')
+    }
+    return undefined
+  }
+
+  function keepLastGood(key: string, { reason, outline }: Unread): void {
+    const before = unreadable.get(key)
+    const good = before ? lastGood.get(key) : index.get(key)
+    index.set(key, good)
+    index.setUnread(key, outline)
+    if (isSupposing) return
+    lastGood.set(key, good)
+    const isKept = good !== undefined
+    unreadable.set(key, { ...partsOf(key), reason, since: before?.since ?? Date.now(), isKept })
+    const goingOn = isKept ? 'with what it was before' : 'without it'
+    log.error({ setting: key, reason }, `a setting cannot be read: going on ${goingOn}`)
+  }
+
+  function isFollowed(key: string): boolean {
+    if (kinds.some((kind) => key.startsWith(`${kind}/`))) return true
+    const kind = key.split('/', 1)[0] ?? ''
+    if (KINDS.some((known) => known === kind) || unknownKinds.has(kind)) return false
+    unknownKinds.add(kind)
+    log.warn({ kind, setting: key }, 'settings of a kind that this version does not know are ignored')
+    return false
   }
 
   const table = await openTable({
     connection,
     topic: CONFIG,
-    wanted: (key) => kinds.some((kind) => key.startsWith(`${kind}/`)),
+    wanted: isFollowed,
     onFatal,
     // what has been replaced since may be sealed with a key that is gone: only the last of each key is judged
     onChange: (key, value) => {
-      if (isLoaded) follow(key, value)
+      if (isLoaded) apply(key, value)
     },
   })
   const loaded = table.loaded.then(() => {
-    for (const [key, value] of table.entries()) apply(key, value)
+    const sealed: string[] = []
+    for (const [key, value] of table.entries()) if (apply(key, value)?.unread === 'sealed') sealed.push(key)
+    refuseWrongKey(sealed, index)
     isLoaded = true
   })
   const caughtUp = shared(() => caughtUpSurely(table))
 
-  async function destination(id: string): Promise<Destination | undefined> {
+  async function destination(id: string): Promise<Destination | 'unreadable' | undefined> {
     const known = index.destinations.get(id)
     if (known?.enabled) return known
     await caughtUp()
-    // until the process ends nothing is decided by settings with a gap
-    if (!isWhole) await new Promise<never>(() => undefined)
-    return index.destinations.get(id)
+    const found = index.destinations.get(id)
+    // its last good one may have been off
+    return !found?.enabled && unreadable.has(`destination/${id}`) ? 'unreadable' : found
   }
 
+  /** What is put back afterwards is no news. */
+  function supposing<T>(work: Parameters<typeof table.supposing<T>>[0]): T {
+    isSupposing = true
+    try {
+      return table.supposing(work)
+    } finally {
+      isSupposing = false
+    }
+  }
+
+  const { set: _, setUnread: __, get: ___, ...facts } = index
   return {
-    ...index,
+    ...facts,
+    unreadable,
     destination,
-    table,
+    table: { caughtUp: table.caughtUp, reached: table.reached, get: table.get, supposing },
     loaded,
     isLoaded: () => isLoaded,
-    isFresh: () => isWhole && table.isFresh(),
+    isFresh: table.isFresh,
     close: table.close,
   }
+}
+
+/** @throws ConfigError when there are sealed settings and none of them can be opened: the key is wrong, not a record. */
+function refuseWrongKey(
+  sealed: readonly string[],
+  { sources, destinations }: Pick<Settings, 'sources' | 'destinations'>,
+): void {
+  const [first] = sealed
+  if (first === undefined || [...sources.values(), ...destinations.values()].some(hasSecret)) return
+  const others = sealed.length === 1 ? '' : `, nor of the ${sealed.length - 1} others that have some`
+  throw new ConfigError([
+    `CONFIG_KEY: does not open the secrets of ${first}${others}: set the key that sealed them, too`,
+  ])
+}
+
+function hasSecret(record: object): boolean {
+  let found = false
+  mapSecrets(record, (secret) => {
+    found = true
+    return secret
+  })
+  return found
 }
 
 /** While Kafka is away nothing can be said of a setting, so nothing is. */

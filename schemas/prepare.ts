@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import { type Config, ConfigError } from '../config.ts'
 import { createTopics, onlyCopy } from '../kafka/admin.ts'
 import type { Connection } from '../kafka/client.ts'
 import { registerSchemas } from './registry.ts'
@@ -7,14 +7,16 @@ import { topics } from './topics.ts'
 /**
  * Creates what is missing of topics and schemas. Every process does so at its start; repeating it is harmless.
  * Topics that differ from the table are named in the log and left as they are, and so is a REPLICATION that risks what they hold.
+ * @throws ConfigError when Kafka would delete deliveries that still have to wait.
  */
 export async function prepare(
   connection: Connection,
   config: Pick<Config, 'kafka' | 'registry' | 'delivery' | 'dedupWindowMs'>,
 ): Promise<void> {
-  const table = topics({ ladder: config.delivery.ladder, dedupWindowMs: config.dedupWindowMs })
-  const { differences, brokers } = await createTopics(connection, table, config.kafka)
+  const table = topics({ ...config.delivery, dedupWindowMs: config.dedupWindowMs })
+  const { differences, tooShort, brokers } = await createTopics(connection, table, config.kafka)
   for (const line of differences) connection.log.warn(`topic differs from its table: ${line}`)
+  if (tooShort.length > 0) throw new ConfigError(tooShort.map((line) => `RETRY_WINDOW: ${line}`))
   const risk = onlyCopy({ brokers, replication: config.kafka.replication })
   if (risk) connection.log.warn(risk)
   await registerSchemas(config.registry, table, connection.named)

@@ -7,25 +7,28 @@ export type Setting =
   | { kind: 'suppression'; value: Suppression }
   | { kind: 'audience' | 'trait'; value: Computation }
 
+/** What routing goes by: where a destination's events come from. */
+export type Outline = Pick<Destination, 'id' | 'enabled' | 'sourceIds' | 'eventTypes'>
+
 /** Look-ups are made anew at the first use after a change: a start with many settings stays linear. */
 export function createIndex() {
   const sources = new Map<string, Source>()
   const destinations = new Map<string, Destination>()
+  const outlines = new Map<string, Outline>()
   const audiences = new Map<string, Computation>()
   const traits = new Map<string, Computation>()
   const suppressed = createSuppressed()
+  const byKind = { source: sources, destination: destinations, audience: audiences, trait: traits }
   let byWriteKey: Map<string, Source> | undefined
-  let bySource: Map<string, Destination[]> | undefined
+  let bySource: Map<string, Outline[]> | undefined
 
   function set(key: string, setting: Setting | undefined): void {
-    const kind = key.slice(0, key.indexOf('/')) as Kind
-    const id = key.slice(kind.length + 1)
-    if (kind === 'source') byWriteKey = undefined
-    if (kind === 'destination') bySource = undefined
+    const { kind, id } = partsOf(key)
+    changed(kind)
+    if (kind === 'destination') outlines.delete(id)
     if (setting) put(id, setting)
     else if (kind === 'suppression') suppressed.set(id, undefined)
-    else
-      ({ source: sources, destination: destinations, audience: audiences, trait: traits })[kind]?.delete(id)
+    else byKind[kind]?.delete(id)
   }
 
   function put(id: string, { kind, value }: Setting): void {
@@ -36,19 +39,43 @@ export function createIndex() {
     else traits.set(id, value)
   }
 
+  /** Its record cannot be read. What is set stays; where nothing is, the outline is gone by. */
+  function setUnread(key: string, outline: Outline | undefined): void {
+    const { kind, id } = partsOf(key)
+    changed(kind)
+    if (kind === 'suppression') suppressed.setUnread(id)
+    if (kind !== 'destination' || destinations.has(id)) return
+    if (outline) outlines.set(id, outline)
+    else outlines.delete(id)
+  }
+
+  function changed(kind: Kind): void {
+    if (kind === 'source') byWriteKey = undefined
+    if (kind === 'destination') bySource = undefined
+  }
+
+  function get(key: string): Setting | undefined {
+    const { kind, id } = partsOf(key)
+    const value = kind === 'suppression' ? suppressed.suppressions.get(id) : byKind[kind]?.get(id)
+    // the map is that of its kind, which the compiler cannot see
+    return value && ({ kind, value } as Setting)
+  }
+
   function sourceByWriteKey(writeKey: string): Source | undefined {
     byWriteKey ??= new Map([...sources.values()].map((source) => [source.writeKey, source]))
     return byWriteKey.get(writeKey)
   }
 
-  function destinationsOf(sourceId: string): readonly Destination[] {
-    bySource ??= grouped(destinations.values())
+  function destinationsOf(sourceId: string): readonly Outline[] {
+    bySource ??= grouped([...destinations.values(), ...outlines.values()])
     return bySource.get(sourceId) ?? []
   }
 
   const { suppressions, suppressedUsers } = suppressed
   return {
     set,
+    setUnread,
+    get,
     sources,
     destinations,
     suppressions,
@@ -60,8 +87,15 @@ export function createIndex() {
   }
 }
 
-function grouped(destinations: Iterable<Destination>): Map<string, Destination[]> {
-  const groups = new Map<string, Destination[]>()
+/** @param key `kind/id` */
+export function partsOf(key: string): { kind: Kind; id: string } {
+  // those of other kinds are not followed
+  const kind = key.slice(0, key.indexOf('/')) as Kind
+  return { kind, id: key.slice(kind.length + 1) }
+}
+
+function grouped(destinations: Iterable<Outline>): Map<string, Outline[]> {
+  const groups = new Map<string, Outline[]>()
   for (const destination of destinations)
     for (const sourceId of new Set(destination.sourceIds)) {
       const group = groups.get(sourceId)

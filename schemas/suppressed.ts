@@ -1,15 +1,27 @@
+import { createHash } from 'node:crypto'
 import { EVERY_SOURCE, type Suppression } from './settings.ts'
 
 /** Look-up of users by their id. */
 export type Users = Pick<ReadonlySet<string>, 'has'>
 
+/** The same parts always make the same id. Fits the shape of ids. */
+export const hashedId = (parts: readonly string[]): string =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
+
+/** The same source and user always have the same. */
+export const suppressionId = ({ sourceId, userId }: Pick<Suppression, 'sourceId' | 'userId'>) =>
+  hashedId([sourceId, userId])
+
 /** The suppression list, hundreds of thousands of users among it: a change costs the same however many there are. */
 export function createSuppressed() {
   const suppressions = new Map<string, Suppression>()
   const bySource = new Map<string, Set<string>>()
+  /** Ids of those whose record cannot be read. */
+  const unread = new Set<string>()
 
   function set(id: string, suppression: Suppression | undefined): void {
     remove(id)
+    unread.delete(id)
     if (!suppression) return
     suppressions.set(id, suppression)
     const { sourceId, userId } = suppression
@@ -28,11 +40,21 @@ export function createSuppressed() {
   }
 
   function suppressedUsers(sourceId: string): Users | undefined {
+    const known = knownUsers(sourceId)
+    if (unread.size === 0) return known
+    // its id says whom it is about, though its record does not
+    const isUnread = (userId: string) =>
+      unread.has(suppressionId({ sourceId, userId })) ||
+      unread.has(suppressionId({ sourceId: EVERY_SOURCE, userId }))
+    return { has: (userId) => known?.has(userId) || isUnread(userId) }
+  }
+
+  function knownUsers(sourceId: string): Users | undefined {
     const everywhere = bySource.get(EVERY_SOURCE)
     const here = bySource.get(sourceId)
     if (!everywhere || !here) return everywhere ?? here
     return { has: (userId) => everywhere.has(userId) || here.has(userId) }
   }
 
-  return { set, suppressions, suppressedUsers }
+  return { set, setUnread: (id: string) => void unread.add(id), suppressions, suppressedUsers }
 }

@@ -14,6 +14,8 @@ export type Topic = {
   partitions: 'many' | 1
   /** How long records are kept, in milliseconds; or `compact`: the last of each key, for ever or for so long. */
   kept: number | 'compact' | { compact: number }
+  /** Records may have to wait for so long, in milliseconds: kept for less, some would be deleted unread. */
+  needed?: number
   /** Avro schema of the values; topics without one hold JSON or bytes. */
   schema?: SchemaName
 }
@@ -56,10 +58,14 @@ export function rungDelay(topic: string): number {
 export function topics({
   ladder,
   dedupWindowMs,
+  windowMs,
 }: {
   ladder: readonly Rung[]
   dedupWindowMs: number
+  /** RETRY_WINDOW. */
+  windowMs: number
 }): Topic[] {
+  const needed = windowMs + OUTAGE
   const rungs = [...new Set(ladder.map(({ name }) => rungTopic(name)))]
   return [
     { name: EVENTS, partitions: 'many', kept: 7 * DAY, schema: 'event' },
@@ -68,7 +74,7 @@ export function topics({
     { name: MEMBERS, partitions: 'many', kept: 'compact' },
     { name: VALUES, partitions: 'many', kept: 'compact' },
     { name: UPLOADS, partitions: 'many', kept: DAY },
-    ...[DELIVERIES, DUE, ...rungs].map((name) => delivery(name, DELIVERIES_KEPT)),
+    ...[DELIVERIES, DUE, ...rungs].map((name) => ({ ...delivery(name, DELIVERIES_KEPT), needed })),
     delivery(DEAD, 14 * DAY),
     { name: ATTEMPTS, partitions: 'many', kept: ATTEMPTS_KEPT, schema: 'attempt' },
     { name: SEEN, partitions: 'many', kept: Math.max(dedupWindowMs, HOUR) + OUTAGE },

@@ -17,6 +17,20 @@ function faults(env: Record<string, string | undefined>, role: Parameters<typeof
   }
 }
 
+describe('sizes of storage', () => {
+  test('are numbers with a unit, or not given', () => {
+    expect(readConfig(least, 'ingest').storage).toEqual({ limit: undefined, reserve: undefined })
+    const given = { ...least, STORAGE_LIMIT: '20GB', STORAGE_RESERVE: '1.5MB' }
+    expect(readConfig(given, 'ingest').storage).toEqual({ limit: 20 * 1024 ** 3, reserve: 1.5 * 1024 ** 2 })
+  })
+
+  test.each(['20', '20 GB', '20gb', '0GB', '-1GB', 'GB', '1e3GB'])('%s is none', (size) => {
+    expect(() => readConfig({ ...least, STORAGE_LIMIT: size }, 'ingest')).toThrow(
+      `STORAGE_LIMIT: "${size}" is no size: a number above 0 with MB, GB or TB, like 20GB`,
+    )
+  })
+})
+
 describe('settings', () => {
   test('have defaults for all that need not be given', () => {
     const config = readConfig(least, 'deliverer')

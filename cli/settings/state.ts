@@ -58,5 +58,5 @@ export const copyOf = (state: State): State => ({
 export function factsOf(state: State): Facts {
   const sourceByWriteKey = (key: string) =>
     [...state.sources.values()].find(({ writeKey }) => writeKey === key)
-  return { ...state, suppressions: new Map(), sourceByWriteKey }
+  return { ...state, suppressions: new Map(), unreadable: new Map(), sourceByWriteKey }
 }

@@ -1,8 +1,8 @@
 import type { Event } from '../../schemas/event.ts'
 import { NOTHING_SAID } from '../../schemas/nothing-said.ts'
 import type { Computation } from '../../schemas/settings.ts'
+import { hashedId } from '../../schemas/suppressed.ts'
 import type { Sync } from '../../schemas/task.ts'
-import { hashedId } from '../settings/id.ts'
 import type { Change } from './diff.ts'
 
 /** An audience's users have `true`; who is none of them any more `false`, and a trait without value is `null`. */

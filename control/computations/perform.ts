@@ -12,7 +12,7 @@ import { forget, type Telling, tell } from './tell.ts'
 
 export type SyncParts = Reading &
   Pick<Telling, 'producer' | 'encode'> & {
-    settings: Pick<Settings, 'audiences' | 'traits' | 'suppressedUsers' | 'table'>
+    settings: Pick<Settings, 'audiences' | 'traits' | 'unreadable' | 'suppressedUsers' | 'table'>
     writer: Pick<FencedWriter, 'write'>
     keys: Keys
     /** Both sides of a partition are in memory for as long as one lasts. */
@@ -30,6 +30,10 @@ const AT_ONCE = 1_000
 export async function performSync(sync: Sync, owned: Owned, parts: SyncParts): Promise<Sync | undefined> {
   // what another process has just made is not known here yet
   await parts.settings.table.caughtUp()
+  const { kind, id } = sync.of
+  // it is tried again: one that cannot be read is not one that is removed
+  if (!recordOf(sync, parts) && parts.settings.unreadable.has(`${kind}/${id}`))
+    throw new Error(`the settings of ${kind} ${id} cannot be read`)
   const since = sync.since ?? recordOf(sync, parts)?.createdAt
   const performing = { ...parts, sync, owned, computation: () => recordOf({ ...sync, since }, parts) }
   const counts = { changed: 0, removed: 0, unchanged: 0, suppressed: 0 }

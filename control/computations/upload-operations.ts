@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import type { Storage } from '../../kafka/storage.ts'
 import type { Settings } from '../../schemas/follow.ts'
 import type { Computation } from '../../schemas/settings.ts'
 import type { Sync } from '../../schemas/task.ts'
-import { type Answer, invalid } from '../http/answer.ts'
+import { type Answer, invalid, problem } from '../http/answer.ts'
 import { type Asked, json, operation } from '../http/operation.ts'
 import { answerTo } from '../http/refusal.ts'
 import { patiently } from '../patience.ts'
@@ -18,6 +19,7 @@ import { type SyncRouteParts, syncer } from './sync.ts'
 
 export type ComputationRouteParts = SyncRouteParts & {
   settings: Pick<Facts, 'audiences' | 'traits'> & { table: Pick<Settings['table'], 'caughtUp'> }
+  storage: Pick<Storage, 'shortage'>
 }
 
 const allowEmptyShape = z.strictObject({
@@ -38,7 +40,14 @@ const answers = {
 
 /** Without one nobody is named. */
 const lines = { required: false, types: { 'text/plain': z.string(), 'application/x-ndjson': z.string() } }
-const refuses = [...LINE_CODES, 'upload_broken', 'unsupported_encoding', 'not_found', 'sync_running'] as const
+const refuses = [
+  ...LINE_CODES,
+  'upload_broken',
+  'unsupported_encoding',
+  'not_found',
+  'sync_running',
+  'storage_full',
+] as const
 
 /** What says who is in an audience, and what users' traits are. @param ends the process ends. */
 export function uploadOperations(parts: ComputationRouteParts, ends: AbortSignal) {
@@ -65,7 +74,7 @@ export function uploadOperations(parts: ComputationRouteParts, ends: AbortSignal
       headers: preferHeader,
       body: json(patchShape),
       answers,
-      refuses: ['not_found', 'sync_running'],
+      refuses: ['not_found', 'sync_running', 'storage_full'],
       handle: patch,
     }),
   }
@@ -127,11 +136,18 @@ function uploader(parts: ComputationRouteParts, ends: AbortSignal) {
   return { put, patch }
 }
 
+/** As ingest takes no calls then. */
+const storageFull = problem(
+  { code: 'storage_full', message: "Kafka's disk is almost full, and no uploads are taken: try again later" },
+  { 'retry-after': '30' },
+)
+
 /** Another instance may just have made it. */
 async function computationOf(
   { kind, id }: Sync['of'],
-  { settings, log }: ComputationRouteParts,
+  { settings, storage, log }: ComputationRouteParts,
 ): Promise<Computation | Answer> {
+  if (storage.shortage()) return storageFull
   const all = kind === 'audience' ? settings.audiences : settings.traits
   const known = all.get(id)
   if (known) return known

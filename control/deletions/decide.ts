@@ -40,7 +40,7 @@ type Given = z.infer<typeof deletionShape>
 /** `now`: ISO 8601 UTC. */
 export type Asked = {
   body: unknown
-  facts: Pick<Facts, 'sources' | 'destinations'>
+  facts: Pick<Facts, 'sources' | 'destinations' | 'unreadable'>
   deletions: ReadonlyMap<string, Deletion>
   made: { id: string; now: string }
 }
@@ -63,7 +63,7 @@ export function decideDeletion({
   return further.length > 0 ? { refusal: { code: 'faulty', faults: further } } : { task }
 }
 
-function unknownSources(body: unknown, facts: Pick<Facts, 'sources'>): Fault[] {
+function unknownSources(body: unknown, facts: Pick<Facts, 'sources' | 'unreadable'>): Fault[] {
   if (!isObject(body) || !Array.isArray(body.sourceIds)) return []
   return body.sourceIds.flatMap((id: unknown, index) =>
     idShape.safeParse(id).success ? unknownSource(id, { facts, path: ['sourceIds', index] }) : [],
@@ -78,7 +78,7 @@ function taskOf(
   const users = [...new Set(userIds)]
   const given = sourceIds ? [...new Set(sourceIds)] : undefined
   const forwarded = forwardedSources(facts)
-  const affected = (given ?? [...facts.sources.keys()]).filter((source) => forwarded.has(source))
+  const affected = (given ?? [...facts.sources.keys()]).filter((source) => forwarded?.has(source) ?? true)
   return {
     kind: 'deletion',
     id: id ?? made.id,
@@ -92,8 +92,12 @@ function taskOf(
   }
 }
 
-/** The sources that have a webhook destination which is switched on. */
-function forwardedSources({ destinations }: Asked['facts']): ReadonlySet<string> {
+/**
+ * The sources that have a webhook destination which is switched on. Undefined: maybe all, as nobody knows which sources a destination
+ * has whose record cannot be read. An event of a source without one is routed to nobody.
+ */
+function forwardedSources({ destinations, unreadable }: Asked['facts']): ReadonlySet<string> | undefined {
+  if ([...unreadable.values()].some(({ kind, isKept }) => kind === 'destination' && !isKept)) return undefined
   return new Set([...destinations.values()].flatMap(({ enabled, sourceIds }) => (enabled ? sourceIds : [])))
 }
 

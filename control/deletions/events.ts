@@ -1,7 +1,7 @@
 import type { Event } from '../../schemas/event.ts'
 import { NOTHING_SAID } from '../../schemas/nothing-said.ts'
+import { hashedId } from '../../schemas/suppressed.ts'
 import type { Deletion } from '../../schemas/task.ts'
-import { hashedId } from '../settings/id.ts'
 
 /**
  * One event for each user and affected source, with the same ids however often they are made: the router drops those that

@@ -19,7 +19,9 @@ import { taskRecord } from '../tasks/record.ts'
 import { decideDeletion, deletionShape } from './decide.ts'
 
 export type DeletionRouteParts = {
-  settings: Pick<Facts, 'sources' | 'destinations'> & { table: Pick<Settings['table'], 'caughtUp'> }
+  settings: Pick<Facts, 'sources' | 'destinations' | 'unreadable'> & {
+    table: Pick<Settings['table'], 'caughtUp'>
+  }
   tasks: Pick<Tasks, 'deletions' | 'table'>
   taskWriter: Pick<FencedWriter, 'write'>
   log: Logger

@@ -1,10 +1,10 @@
 import type { FencedWriter } from '../../kafka/fenced.ts'
 import type { Keys } from '../../schemas/seal.ts'
 import type { Suppression } from '../../schemas/settings.ts'
+import { suppressionId } from '../../schemas/suppressed.ts'
 import type { Deletion } from '../../schemas/task.ts'
 import type { Facts } from '../settings/noun.ts'
 import { configRecord } from '../settings/record.ts'
-import { suppressionId } from '../settings/suppressions.ts'
 
 export type Suppressing = {
   settings: Pick<Facts, 'suppressions'>

@@ -25,6 +25,10 @@ const table = {
   replay_ended: [409, 'The replay is done or cancelled already.'],
   sync_ended: [409, 'The sync is over already, or forgets what was removed.'],
   sync_running: [409, 'A sync of the same audience or trait is under way.'],
+  setting_unreadable: [
+    409,
+    'Nobody can read the record of the setting: create it anew under its id, or remove it.',
+  ],
   version_mismatch: [412, 'It is at another version than `If-Match` says: `ETag` has it.'],
   body_too_large: [
     413,
@@ -42,6 +46,7 @@ const table = {
   too_many_watchers: [429, 'As many as may watch do already.'],
   headers_too_large: [431, 'The URL and the headers are too large.'],
   internal: [500, 'A fault of Sluice: its log says more.'],
+  storage_full: [503, 'Kafka has too little room, and no uploads are taken.'],
   unavailable: [503, 'Kafka does not answer in time, or the process is starting or ending.'],
 } as const satisfies Record<string, readonly [status: number, meaning: string]>
 

@@ -4,6 +4,7 @@ import { isCode } from './codes.ts'
 /** Why a write is not made. */
 export type Refusal =
   | { code: 'not_found'; what: string }
+  | { code: 'unreadable'; what: string; reason: string }
   | { code: 'version_mismatch'; current: number }
   | { code: 'faulty'; faults: readonly Fault[] }
   | { code: 'in_use'; faults: readonly Fault[] }
@@ -14,6 +15,10 @@ export function answerTo(refusal: Refusal): Answer {
   switch (refusal.code) {
     case 'not_found':
       return problem({ code: 'not_found', message: `There is no ${refusal.what}` })
+    case 'unreadable': {
+      const message = `The record of ${refusal.what} cannot be read (${refusal.reason}): create it anew under this id, or remove it`
+      return problem({ code: 'setting_unreadable', message })
+    }
     case 'version_mismatch': {
       const message = `It is at version ${refusal.current} by now: read it again, and repeat the change on that`
       return problem({ code: 'version_mismatch', message }, { etag: etag(refusal.current) })

@@ -1,7 +1,7 @@
 import type { Offsets } from '../../kafka/offsets.ts'
+import { poll } from '../../kafka/poll.ts'
 import { EVENTS, REJECTED } from '../../schemas/topics.ts'
 import { type Loading, STALE_MS } from '../newest/loaded.ts'
-import { poll } from '../poll.ts'
 import { createRates, MINUTES, type Rates, type Total } from './rates.ts'
 
 export type Ingest = Loading & {

@@ -1,6 +1,6 @@
 import type { Offsets } from '../../kafka/offsets.ts'
+import { poll } from '../../kafka/poll.ts'
 import { type Loading, STALE_MS } from '../newest/loaded.ts'
-import { poll } from '../poll.ts'
 import { createHistory } from './history.ts'
 import { createHour, type Moment } from './hour.ts'
 import type { LagItem } from './item.ts'

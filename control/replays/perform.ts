@@ -21,7 +21,7 @@ import { makeOfDead, makeOfEvent, topicOf } from './make.ts'
 
 export type ReplayParts = {
   connection: Connection
-  settings: Pick<Settings, 'destinations' | 'suppressedUsers'>
+  settings: Pick<Settings, 'destinations' | 'unreadable' | 'suppressedUsers'>
   producer: Producer
   delivery: Codec<Delivery>
   event: Codec<Event>
@@ -47,8 +47,11 @@ export async function performReplay(
   owned: Owned,
   parts: ReplayParts,
 ): Promise<Replay | undefined> {
-  const { connection, known } = parts
-  const { id, ranges, read, replayed, parked } = replay
+  const { connection, known, settings } = parts
+  const { id, destinationId, ranges, read, replayed, parked } = replay
+  // it is tried again: what is read meanwhile would be replayed to nobody
+  if (!settings.destinations.has(destinationId) && settings.unreadable.has(`destination/${destinationId}`))
+    throw new Error(`the settings of destination ${destinationId} cannot be read`)
   const group = await openRangeGroup(connection, { group: `replay.${id}`, topic: topicOf(replay), ranges })
   try {
     if (!(await group.isThere())) throw new TaskFailed('records_gone', GONE)

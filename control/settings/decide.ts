@@ -5,6 +5,17 @@ import type { Facts, Made, Noun, Replaceable, Stamp, Unreachable } from './noun.
 /** What a write comes to: the record to write, `null` to remove it, and what there was before; or why not. */
 export type Decided<T> = { id: string; record: T | null; old: T | undefined } | { refusal: Refusal }
 
+/** Why there is none to answer with: there is none at all, or it cannot be read. */
+export function missing<G extends object, T extends Stamp>(
+  { kind }: Pick<Noun<G, T>, 'kind'>,
+  id: string,
+  { unreadable }: Pick<Facts, 'unreadable'>,
+): Refusal {
+  const what = `${kind} ${id}`
+  const reason = unreadable.get(`${kind}/${id}`)?.reason
+  return reason === undefined ? { code: 'not_found', what } : { code: 'unreadable', what, reason }
+}
+
 /** `now`: ISO 8601 UTC. `body`: JSON, unchecked. */
 export type Create = { body: unknown; now: string; made: Made; unreachable: Unreachable }
 export type Replace = Create & { id: string; version: number }
@@ -47,10 +58,12 @@ export function remove<G extends object, T extends Stamp>(
   facts: Facts,
 ): Decided<T> {
   const found = current(noun, asked, facts)
-  if ('refusal' in found) return found
+  // of what nobody can read nobody knows the version either
+  const isUnreadable = 'refusal' in found && found.refusal.code === 'unreadable'
+  if ('refusal' in found && !isUnreadable) return found
   const faults = noun.uses(asked.id, facts)
   if (faults.length > 0) return { refusal: { code: 'in_use', faults } }
-  return { id: asked.id, record: null, old: found.old }
+  return { id: asked.id, record: null, old: 'old' in found ? found.old : undefined }
 }
 
 function current<G extends object, T extends Stamp>(
@@ -59,7 +72,7 @@ function current<G extends object, T extends Stamp>(
   facts: Facts,
 ): { old: T } | { refusal: Refusal } {
   const old = noun.all(facts).get(id)
-  if (!old) return { refusal: { code: 'not_found', what: `${noun.kind} ${id}` } }
+  if (!old) return { refusal: missing(noun, id, facts) }
   if (version !== undefined && version !== old.version)
     return { refusal: { code: 'version_mismatch', current: old.version } }
   return { old }

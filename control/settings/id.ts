@@ -1,13 +1,8 @@
-import { createHash } from 'node:crypto'
 import type { Made } from './noun.ts'
 
 /** The client's own id, else one made of the name. */
 export const namedId = (given: { id?: string | undefined; name: string }, { idSuffix }: Made): string =>
   given.id ?? idFor(given.name, idSuffix)
-
-/** The same parts always make the same id. Fits the shape of ids. */
-export const hashedId = (parts: readonly string[]): string =>
-  createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
 
 /** An id that says what it names: `Café Nord` and the suffix `a1b2` make `cafe-nord-a1b2`. Fits the shape of ids. */
 export function idFor(name: string, suffix: string): string {

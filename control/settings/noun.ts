@@ -8,7 +8,7 @@ import type { Members } from './members.ts'
 /** What is known when a write is decided. */
 export type Facts = Pick<
   Settings,
-  'sources' | 'destinations' | 'suppressions' | 'audiences' | 'traits' | 'sourceByWriteKey'
+  'sources' | 'destinations' | 'suppressions' | 'audiences' | 'traits' | 'unreadable' | 'sourceByWriteKey'
 >
 
 /** What every record has. `updatedAt`: ISO 8601 UTC. */

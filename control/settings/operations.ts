@@ -4,7 +4,7 @@ import { type Asked, json, type Operation, operation } from '../http/operation.t
 import { page, pageOf, pageShape } from '../http/page.ts'
 import { ifMatch, versionAsked, versionNeeded } from '../http/precondition.ts'
 import { answerTo } from '../http/refusal.ts'
-import { create, type Decided, remove, replace } from './decide.ts'
+import { create, type Decided, missing, remove, replace } from './decide.ts'
 import { dryRunShape } from './dry-run.ts'
 import {
   type Facts,
@@ -27,12 +27,14 @@ type Serving<G extends object, T extends Stamp> = {
   noun: Noun<G, T>
   /** What a dry run answers. */
   draft: z.ZodType
+  facts: Facts
   records: () => ReadonlyMap<string, T>
   /** Decides, writes unless it is a dry run, and answers. */
   change: (request: Writing, decide: (facts: Facts, known: Known) => Decided<T>) => Promise<Answer>
 }
 
-const AT_A_VERSION = ['not_found', 'invalid_if_match', 'version_mismatch'] as const
+const MISSING = ['not_found', 'setting_unreadable'] as const
+const AT_A_VERSION = [...MISSING, 'invalid_if_match', 'version_mismatch'] as const
 
 const DRY_RUN =
   'What a dry run would write, secrets masked. An id or a write key that is made will be another.'
@@ -74,15 +76,15 @@ export function operationsOnAll<G extends object, T extends Stamp>(serving: Serv
 export function operationsOnOne<G extends object, T extends Stamp>(
   serving: Serving<G, T>,
 ): Record<string, Operation> {
-  const { noun, records, change } = serving
+  const { noun, facts, records, change } = serving
   return {
     GET: operation({
       summary: `Show ${a(noun.kind)}`,
       answers: { 200: shownOf(noun) },
-      refuses: ['not_found'],
+      refuses: MISSING,
       handle({ params, who }) {
         const record = records().get(params.id)
-        if (!record) return answerTo({ code: 'not_found', what: `${noun.kind} ${params.id}` })
+        if (!record) return answerTo(missing(noun, params.id, facts))
         return { status: 200, headers: { etag: etag(record.version) }, body: shown(record, who) }
       },
     }),

@@ -34,7 +34,8 @@ export function nounRoutes<G extends object, T extends Stamp>(
     return answerToWrite(outcome, { who, at: `/api/${noun.path}` })
   }
 
-  const serving = { noun, draft: draftOf(noun.shown), records: () => noun.all(parts.settings), change }
+  const facts = parts.settings
+  const serving = { noun, draft: draftOf(noun.shown), facts, records: () => noun.all(facts), change }
   path(api, `/${noun.path}`, operationsOnAll(serving))
   path(api, `/${noun.path}/:id`, operationsOnOne(serving))
 }

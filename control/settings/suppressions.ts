@@ -5,14 +5,10 @@ import {
   storedSuppression,
   suppressionShape,
 } from '../../schemas/settings.ts'
+import { suppressionId } from '../../schemas/suppressed.ts'
 import type { Fault } from '../http/answer.ts'
-import { hashedId } from './id.ts'
 import type { Facts, Noun } from './noun.ts'
 import { unknownSource } from './unknown-source.ts'
-
-/** The same source and user always have the same. */
-export const suppressionId = ({ sourceId, userId }: Pick<Suppression, 'sourceId' | 'userId'>) =>
-  hashedId([sourceId, userId])
 
 /** There is nothing in one to change: its id is made of all that it says. */
 export const suppressions: Noun<z.infer<typeof suppressionShape>, Suppression> = {

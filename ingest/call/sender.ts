@@ -17,7 +17,8 @@ export type Received = {
 }
 
 export type Sender = Pick<Source, 'id' | 'enabled' | 'rateLimit'>
-export type SourceByWriteKey = (writeKey: string) => Sender | undefined
+/** `unreadable`: none that can be read has it, but one that cannot be may have it. */
+export type SourceByWriteKey = (writeKey: string) => Sender | 'unreadable' | undefined
 
 /** A request from a source that may send; what it holds is not judged yet. */
 export type Sent = { type: RouteType; source: Sender; parsed: Parsed }
@@ -34,6 +35,7 @@ export function readSender(received: Received, sourceByWriteKey: SourceByWriteKe
   if (!parsed.ok && writeKey === undefined) return { refused: parsed.code, sourceId: undefined }
   const source = writeKey === undefined ? undefined : sourceByWriteKey(writeKey)
   if (!source) return { refused: 'unknown_source', sourceId: undefined }
+  if (source === 'unreadable') return { refused: 'source_unreadable', sourceId: undefined }
   if (!source.enabled) return { refused: 'source_disabled', sourceId: source.id }
   return { type: received.type, source, parsed }
 }

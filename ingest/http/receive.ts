@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { RequestTrace } from '../../trace/trace.ts'
-import { type Answer, errorAnswer, SUCCESS, UNAVAILABLE } from '../answer.ts'
+import { type Answer, errorAnswer, SUCCESS } from '../answer.ts'
 import type { RouteType } from '../call/sender.ts'
 import type { Code } from '../codes.ts'
 import { BATCH_BYTES, CALL_BYTES } from '../limits.ts'
@@ -35,7 +35,7 @@ export function receive(type: RouteType, { take, hold, respond, meter, traced }:
 
   function refuse(code: Code, reply: FastifyReply, trace: RequestTrace | undefined): void {
     meter.refused(type, code)
-    answer(reply, code === 'unavailable' ? UNAVAILABLE : errorAnswer(code), trace)
+    answer(reply, errorAnswer(code), trace)
   }
 
   /** Its answer is on the way. */

@@ -31,6 +31,8 @@ const BATCH: readonly Code[] = [
   'batch_too_large',
   'too_many_calls',
   'unavailable',
+  'source_unreadable',
+  'storage_full',
 ]
 
 const SINGLE: readonly Code[] = CODES.filter((code) => !NOT_SINGLE.includes(code))

@@ -49,6 +49,7 @@ export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial
     taskWriter,
     // uploads are tried on a real broker
     readerOf: () => expect.fail('nothing was to be read'),
+    storage: { shortage: () => undefined },
     rangesOf: async () => [{ partition: 0, from: 10, to: 30 }],
     producer: { produce: () => expect.fail('nothing was to be uploaded') },
     egress,

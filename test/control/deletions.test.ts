@@ -41,6 +41,20 @@ describe('a deletion request', () => {
     expect((await ask({ url })).json).toEqual({ items: [json], next: null })
   })
 
+  test('is for all sources while a destination cannot be read: nobody knows which of them it has', async () => {
+    const lost = { kind: 'destination', id: 'lost', reason: 'it is no JSON object', since: 0 } as const
+    const { ask } = api({ ...records, unreadable: [{ ...lost, isKept: false }] })
+    expect((await ask(post({ userIds: ['u1'] }))).json.sourceIds).toEqual([
+      'shop',
+      'app',
+      'site',
+      'off',
+      'alone',
+    ])
+    const kept = api({ ...records, unreadable: [{ ...lost, isKept: true }] })
+    expect((await kept.ask(post({ userIds: ['u1'] }))).json.sourceIds).toEqual(['shop', 'app'])
+  })
+
   test('of some sources leaves the others out, and those that forward nothing', async () => {
     const { ask } = api(records)
     const { json } = await ask(post({ userIds: ['u1'], sourceIds: ['off', 'app', 'app', 'alone'] }))

@@ -1,6 +1,7 @@
 import type { Decided } from '../../control/settings/decide.ts'
 import type { Facts } from '../../control/settings/noun.ts'
 import type { WriteParts } from '../../control/settings/write.ts'
+import type { Unreadable } from '../../schemas/follow.ts'
 import { mapSecrets, unseal } from '../../schemas/seal.ts'
 import {
   type Computation,
@@ -44,6 +45,7 @@ type Records = {
   suppressions?: Suppression[]
   audiences?: Computation[]
   traits?: Computation[]
+  unreadable?: Unreadable[]
 }
 
 export function factsOf(records: Records): Facts & {
@@ -52,6 +54,7 @@ export function factsOf(records: Records): Facts & {
   suppressions: Map<string, Suppression>
   audiences: Map<string, Computation>
   traits: Map<string, Computation>
+  unreadable: Map<string, Unreadable>
 } {
   const sources = byId(records.sources)
   const destinations = byId(records.destinations)
@@ -59,7 +62,8 @@ export function factsOf(records: Records): Facts & {
   const audiences = byId(records.audiences)
   const traits = byId(records.traits)
   const sourceByWriteKey = (key: string) => [...sources.values()].find(({ writeKey }) => writeKey === key)
-  return { sources, destinations, suppressions, audiences, traits, sourceByWriteKey }
+  const unreadable = new Map(records.unreadable?.map((each) => [`${each.kind}/${each.id}`, each]))
+  return { sources, destinations, suppressions, audiences, traits, unreadable, sourceByWriteKey }
 }
 
 const byId = <T extends { id: string }>(records: readonly T[] = []) =>
@@ -81,6 +85,7 @@ export function inMemory(records: Records = {}) {
   function apply(key: string, value: string | null): void {
     const [kind, id = ''] = key.split('/')
     topic.set(key, value)
+    facts.unreadable.delete(key)
     if (kind === 'source') put(facts.sources, id, value && storedSource.parse(opened(key, value)))
     if (kind === 'destination')
       put(facts.destinations, id, value && storedDestination.parse(opened(key, value)))

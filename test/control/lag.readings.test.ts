@@ -7,7 +7,7 @@ const ladder = [
   { name: '5s', delayMs: 5_000 },
   { name: '60m', delayMs: 3_600_000 },
 ]
-const all = topics({ ladder, dedupWindowMs: 0 }).map(({ name }) => name)
+const all = topics({ ladder, dedupWindowMs: 0, windowMs: 0 }).map(({ name }) => name)
 
 const replay: Pick<Replay, 'id' | 'state' | 'what' | 'ranges'> = {
   id: 'r1',

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { remove } from '../../control/settings/decide.ts'
 import { destinations } from '../../control/settings/destinations.ts'
 import { sources } from '../../control/settings/sources.ts'
@@ -31,5 +31,37 @@ test('a source that destinations are connected to stays, and they are named', ()
         { code: 'source_in_use', message: expect.stringContaining('erp') },
       ],
     },
+  })
+})
+
+describe('one whose record cannot be read', () => {
+  const lost = {
+    kind: 'destination',
+    id: 'lost',
+    reason: 'it is no JSON object',
+    since: 0,
+    isKept: false,
+  } as const
+  const unread = factsOf({ sources: [shop], destinations: [crm], unreadable: [lost] })
+
+  test('is removed, at whatever version it is, as nobody knows that', () => {
+    for (const version of [undefined, 1, 7])
+      expect(remove(destinations, { id: 'lost', version }, unread)).toEqual({
+        id: 'lost',
+        record: null,
+        old: undefined,
+      })
+  })
+
+  test('is removed by the last good one where that is known', () => {
+    const kept = factsOf({ destinations: [crm], unreadable: [{ ...lost, id: 'crm', isKept: true }] })
+    expect(remove(destinations, { id: 'crm', version: 2 }, kept)).toEqual({
+      id: 'crm',
+      record: null,
+      old: crm,
+    })
+    expect(remove(destinations, { id: 'crm', version: 1 }, kept)).toMatchObject({
+      refusal: { code: 'version_mismatch' },
+    })
   })
 })

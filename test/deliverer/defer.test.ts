@@ -51,6 +51,13 @@ describe('a deferral', () => {
     })
   })
 
+  test('of a delivery that a clock behind has tried before it was made is within its window', () => {
+    const tooEarly = { firstAttemptAt: now - 96 * HOUR, routedAt: now - HOUR }
+    expect(defer(aDelivery(tooEarly), HOUR, now, ladder)).toMatchObject({ kind: 'defer', rung: rungs[0] })
+    const over = { ...tooEarly, routedAt: now - 4 * HOUR }
+    expect(defer(aDelivery(over), HOUR, now, ladder)).toMatchObject({ reason: 'window_expired' })
+  })
+
   test('only the window ends deferrals: with any advice a delivery is dead within it, and due again until then', () => {
     const waits = fc.array(fc.nat(8 * HOUR), { minLength: 1, maxLength: 20 })
     fc.assert(

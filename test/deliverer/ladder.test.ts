@@ -116,6 +116,15 @@ describe('after a round', () => {
     expect(late(now + 300_000 - 240 * MINUTE).kind).toBe('retry')
     expect(late(now + 300_000 - 240 * MINUTE - 1)).toMatchObject({ kind: 'dead', reason: 'window_expired' })
   })
+
+  test('the window does not begin before the delivery was made, whatever a clock that was behind has written', () => {
+    const tried = { attempt: 1, firstAttemptAt: now - 5_760 * MINUTE }
+    const of = (routedAt: number) => next(aDelivery({ ...tried, routedAt }), [posted(failed)], now, ladder)
+    expect(of(now - MINUTE)).toMatchObject({ kind: 'retry', rung: rungs[1] })
+    expect(of(now - 240 * MINUTE)).toMatchObject({ kind: 'dead', reason: 'window_expired' })
+    // by a router's clock that is ahead
+    expect(of(now + MINUTE)).toMatchObject({ kind: 'retry', rung: rungs[1] })
+  })
 })
 
 test('a delivery that always fails is attempted ten times within 3 h 52 m 35 s of the standard ladder', () => {

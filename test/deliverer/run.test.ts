@@ -25,6 +25,7 @@ const both = aDestination({ webhooks: [one, two].map((url) => ({ url: `${url}/`,
 /** A deliverer whose lane begins, keeps or refuses as told, and whose POSTs end when the test says so. */
 function aWorld(first = both) {
   let destination: Destination | undefined = first
+  let unreadable = false
   let owned = true
   let full = false
   let pressure: Pressure | undefined
@@ -56,9 +57,10 @@ function aWorld(first = both) {
       destination: async () => {
         lookUps += 1
         await new Promise(setImmediate)
-        return destination
+        return unreadable && !destination?.enabled ? 'unreadable' : destination
       },
       destinations: { get: () => destination },
+      unreadable: { has: () => unreadable },
     },
     webhooks: createWebhooks(),
     poster: {
@@ -126,6 +128,9 @@ function aWorld(first = both) {
     change: (to: Destination | undefined) => {
       destination = to
     },
+    spoil: (isSpoiled = true) => {
+      unreadable = isSpoiled
+    },
     lose: () => {
       owned = false
     },
@@ -150,6 +155,46 @@ function aWorld(first = both) {
     },
   }
 }
+
+describe('of a destination whose record cannot be read', () => {
+  test('a delivery waits on a rung, neither cancelled nor posted, and is posted when it can be read again', async () => {
+    const world = aWorld()
+    world.change(undefined)
+    world.spoil()
+    world.take()
+    expect(await world.fates(1)).toBe('settled')
+    expect(world.written()).toMatchObject([['deliveries.retry.5s', { attempt: 0, deferrals: 1 }]])
+    expect([world.posted(), world.lookUps()]).toEqual([[], 0])
+    world.spoil(false)
+    world.change(both)
+    world.take({ deferrals: 1 })
+    world.begin()
+    expect(world.posted()).toEqual([one, two])
+  })
+
+  test('a delivery goes out by the last good one, unless that was switched off', async () => {
+    const world = aWorld()
+    world.spoil()
+    world.take()
+    world.begin()
+    expect(world.posted()).toEqual([one, two])
+    world.change({ ...both, enabled: false })
+    world.take()
+    expect(await world.fates(1)).toBe('settled')
+    expect(world.written()).toMatchObject([['deliveries.retry.5s', { attempt: 0 }]])
+  })
+
+  test('a delivery is dead at the end of its window, to be replayed; one that a URL has got is done', async () => {
+    const world = aWorld()
+    world.change(undefined)
+    world.spoil()
+    world.take({ firstAttemptAt: Date.now() - 60_000 })
+    world.take({ firstAttemptAt: Date.now() - 60_000, delivered: true })
+    expect(await world.fates(2)).toBe('settled,settled')
+    expect(world.results.map(({ kind }) => kind).sort()).toEqual(['dead', 'done'])
+    expect(world.written()).toMatchObject([['deliveries.dead', { deadReason: 'window_expired' }]])
+  })
+})
 
 describe('a round', () => {
   test('posts to all URLs at once, and one success settles it while another is still under way', async () => {

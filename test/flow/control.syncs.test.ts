@@ -44,6 +44,7 @@ async function audiences() {
     settings: {
       audiences: known,
       traits: new Map(),
+      unreadable: new Map(),
       suppressedUsers: () => suppressed,
       table: { caughtUp: async () => {} } as SyncParts['settings']['table'],
     },

@@ -39,18 +39,45 @@ test('after a rotation the new key alone is enough, though old records of the to
   expect([faults, settings.destinations.get('crm')?.sharedSecret]).toEqual([[], 'after'])
 })
 
-test('a record that no key opens is fatal, at the start and later, and is named without its secret', async () => {
+test('a key that opens no setting at the start is refused; the first is named, without its secret', async () => {
   const kafka = await connection(topics)
   await write(kafka, old, { sharedSecret: 's3cret' })
-  // nobody goes on from here with a destination that seems not to be there
   const error = await follow(kafka, [fresh]).catch((reason: Error) => reason)
-  expect(String(error)).toContain('destination/crm')
+  expect(String(error)).toContain('CONFIG_KEY: does not open the secrets of destination/crm:')
   expect(String(error)).not.toContain('s3cret')
+})
 
-  const late = await follow(kafka, [old])
+test('a record that no key opens is named, and the last good one is gone by until it is replaced or removed', async () => {
+  const kafka = await connection(topics)
+  await write(kafka, old, { sharedSecret: 'good' })
+  const { settings, faults } = await follow(kafka, [old])
   await write(kafka, fresh, { sharedSecret: 's3cret' })
-  await until(() => late.faults.length === 1)
-  expect(late.settings.isFresh()).toBe(false)
+  const shown = { kind: 'destination', id: 'crm', isKept: true, since: expect.any(Number) }
+  await until(() => settings.unreadable.size === 1)
+  expect(settings.unreadable.get('destination/crm')).toEqual({
+    ...shown,
+    reason: 'no key of CONFIG_KEY opens its secrets',
+  })
+  expect(await settings.destination('crm')).toMatchObject({ sharedSecret: 'good' })
+  expect([settings.isFresh(), faults]).toEqual([true, []])
+  await write(kafka, old, { sharedSecret: 'better' })
+  await until(() => settings.unreadable.size === 0)
+  expect(settings.destinations.get('crm')?.sharedSecret).toBe('better')
+})
+
+test('what is only supposed does not take the place of the last good one', async () => {
+  const kafka = await connection(topics)
+  await write(kafka, old, { name: 'good' })
+  const { settings } = await follow(kafka, [old])
+  await write(kafka, fresh, { sharedSecret: 's3cret' })
+  await until(() => settings.unreadable.size === 1)
+  const value = JSON.stringify(aDestination({ name: 'supposed' }))
+  settings.table.supposing((suppose) => {
+    suppose([{ topic: CONFIG, key: 'destination/crm', value }])
+    expect(settings.destinations.get('crm')?.name).toBe('supposed')
+  })
+  expect(settings.destinations.get('crm')?.name).toBe('good')
+  expect([...settings.unreadable.keys()]).toEqual(['destination/crm'])
 })
 
 test('a destination that this process has not read yet is not taken for a deleted one', async () => {
@@ -58,6 +85,6 @@ test('a destination that this process has not read yet is not taken for a delete
   const { settings } = await follow(kafka, [fresh])
   for (let version = 1; version <= 20; version++) {
     await write(kafka, fresh, { version, enabled: version % 2 === 1, name: `v${version}` })
-    if (version % 2 === 1) expect((await settings.destination('crm'))?.name).toBe(`v${version}`)
+    if (version % 2 === 1) expect(await settings.destination('crm')).toMatchObject({ name: `v${version}` })
   }
 })

@@ -34,7 +34,7 @@ export const aDelivery = (fields: Partial<Delivery> = {}): Delivery => ({
   destinationId: 'crm',
   type: 'track',
   body: '{"version":1,"type":"track"}',
-  routedAt: 1_700_000_000_000,
+  routedAt: 1_699_900_000_000,
   ...UNTRIED,
   ...fields,
 })

@@ -187,6 +187,31 @@ describe('success is answered only when Kafka has acknowledged', () => {
   })
 })
 
+test('while there is no room in Kafka requests are turned away with a code of its own, and are to come again', async () => {
+  const ingest = fakeIngest()
+  ingest.state.storageFull = true
+  const answer = await post(ingest, '/v1/track', call)
+  expect([answer.statusCode, answer.json().code]).toEqual([503, 'storage_full'])
+  expect(answer.headers['retry-after']).toBe('30')
+  expect(ingest.produced).toEqual([])
+  ingest.state.storageFull = false
+  expect((await post(ingest, '/v1/track', call)).statusCode).toBe(200)
+})
+
+test('while a source cannot be read an unknown write key may be its own: its calls are to come again', async () => {
+  const ingest = fakeIngest({ unreadableSource: true })
+  for (const path of ['/v1/track', '/v1/batch']) {
+    const answer = await post(ingest, path, { batch: [item], ...call }, { authorization: basic('any-key') })
+    expect([answer.statusCode, answer.json().code]).toEqual([503, 'source_unreadable'])
+    expect(answer.headers['retry-after']).toBe('30')
+  }
+  // others are not held up, and who has no key at all is told so
+  expect((await post(ingest, '/v1/track', call)).statusCode).toBe(200)
+  const closed = await post(ingest, '/v1/track', call, { authorization: basic('closed-key') })
+  expect(closed.json().code).toBe('source_disabled')
+  expect((await post(ingest, '/v1/track', call, { authorization: '' })).json().code).toBe('unknown_source')
+})
+
 test('while the queue towards Kafka is full requests are turned away unread, and cost their source nothing of its limit', async () => {
   const limited = { id: 'slow', writeKey: 'slow-key', enabled: true, rateLimit: { perSecond: 1, burst: 1 } }
   const ingest = fakeIngest({ sources: [limited] })

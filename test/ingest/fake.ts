@@ -25,6 +25,8 @@ export const sources = [
 type FakeOptions = {
   outcome?: Produced | Promise<Produced>
   sources?: readonly (Sender & { writeKey: string })[]
+  /** A source that cannot be read may have any other write key. */
+  unreadableSource?: boolean
   /** Milliseconds. */
   clock?: () => number
   suppressedUsers?: (sourceId: string) => Users | undefined
@@ -41,8 +43,8 @@ export type FakeIngest = {
   deadlines: (number | undefined)[]
   events(): Event[]
   rejected(): Rejected[]
-  /** Whether the process may get work, undefined when it may; and whether the queue towards Kafka is full. */
-  state: { notReady?: string; isFull?: boolean }
+  /** Whether the process may get work, undefined when it may; whether the queue towards Kafka is full, or Kafka's disk. */
+  state: { notReady?: string; isFull?: boolean; storageFull?: boolean }
   /** What was logged as a fault of ours. */
   errors: unknown[]
 }
@@ -51,6 +53,7 @@ export type FakeIngest = {
 export function fakeIngest({
   outcome = 'acked',
   sources: known = sources,
+  unreadableSource = false,
   clock = () => 0,
   suppressedUsers = () => undefined,
   door = {},
@@ -63,12 +66,13 @@ export function fakeIngest({
   const errors: unknown[] = []
   let ids = 0
   const take = createTake({
-    sourceByWriteKey: (key) => known.find(({ writeKey }) => writeKey === key),
+    sourceByWriteKey: (key) =>
+      known.find(({ writeKey }) => writeKey === key) ?? (unreadableSource ? 'unreadable' : undefined),
     suppressedUsers,
     now: () => RECEIVED_AT,
     clock,
     newId: () => `made-${++ids}`,
-    isFull: () => state.isFull === true,
+    turnsAway: () => (state.storageFull ? 'storage_full' : state.isFull ? 'unavailable' : undefined),
     produce: async (records, options) => {
       produced.push(records)
       deadlines.push(options?.deadlineMs)

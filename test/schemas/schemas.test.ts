@@ -80,11 +80,26 @@ describe('a value in wire format', () => {
 
 describe('the table of topics', () => {
   const ladder = ['5s', '30s', '60m', '60m'].map((name) => ({ name, delayMs: 1 }))
-  const table = topics({ ladder, dedupWindowMs: 3_600_000 })
+  const table = topics({ ladder, dedupWindowMs: 3_600_000, windowMs: 4 * 3_600_000 })
 
   test('has one topic per distinct delay of the ladder', () => {
     const rungs = table.map(({ name }) => name).filter((name) => name.startsWith('deliveries.retry.'))
     expect(rungs).toEqual(['deliveries.retry.5s', 'deliveries.retry.30s', 'deliveries.retry.60m'])
+  })
+
+  test('says of what deliveries wait in for how long they may have to: the retry window and a day for outages', () => {
+    const needs = table.filter(({ needed }) => needed !== undefined)
+    expect(needs.map(({ name }) => name)).toEqual([
+      'deliveries',
+      'deliveries.due',
+      'deliveries.retry.5s',
+      'deliveries.retry.30s',
+      'deliveries.retry.60m',
+    ])
+    for (const { needed, kept } of needs) {
+      expect(needed).toBe(28 * 3_600_000)
+      expect(kept).toBeGreaterThanOrEqual(needed ?? 0)
+    }
   })
 
   test('deletes by age everything but what is compacted', () => {

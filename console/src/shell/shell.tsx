@@ -7,6 +7,7 @@ import { Account } from './account.tsx'
 import { Logo } from './logo.tsx'
 import { Navigation } from './navigation.tsx'
 import { SchemeToggle } from './scheme-toggle.tsx'
+import { Warnings } from './warnings.tsx'
 
 /** What stands around every view. */
 export function Shell({ session, children }: { session: Session; children: ReactNode }) {
@@ -62,6 +63,7 @@ export function Shell({ session, children }: { session: Session; children: React
         <Navigation />
       </AppShell.Navbar>
       <AppShell.Main id="main" tabIndex={-1} ref={main} style={{ outline: 'none' }}>
+        <Warnings />
         {children}
       </AppShell.Main>
     </AppShell>

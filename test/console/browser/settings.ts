@@ -1,6 +1,9 @@
+import type { Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
+import { createProducer } from '../../../kafka/produce.ts'
+import { CONFIG } from '../../../schemas/topics.ts'
 import { until } from '../../helpers/until.ts'
-import { faults } from './axe.ts'
+import { expectInOrder, faults } from './axe.ts'
 import { ADMIN, type Stage } from './stage.ts'
 import { move, settle, shoot } from './visit.ts'
 
@@ -265,6 +268,26 @@ export function keepSettings(on: () => Stage): void {
     await page.getByRole('link', { name: 'Mail' }).waitFor()
     await page.getByRole('button', { name: 'Open the menu' }).waitFor()
     await shoot(page, 'phone')
+  })
+
+  test('a setting that cannot be read stands above every view, until it is deleted', async () => {
+    const producer = await createProducer(on().sluice.connection)
+    await producer.produce([{ topic: CONFIG, key: 'destination/broken', value: '{' }])
+    await producer.close()
+    const alert = (page: Page) => page.getByRole('alert').filter({ hasText: 'A setting cannot be read' })
+    const { page: seen } = await on().come({ as: 'view' })
+    await seen.goto('/dead')
+    await alert(seen).getByText('destination broken cannot be read: it is no JSON object').waitFor()
+    expect(await alert(seen).getByRole('button').count()).toBe(0)
+    const { page } = await on().come()
+    await page.goto('/')
+    await alert(page).waitFor()
+    await shoot(page, 'warning')
+    await expectInOrder(page)
+    await alert(page).getByRole('button', { name: 'Delete destination broken' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete destination broken' }).click()
+    await alert(page).waitFor({ state: 'detached' })
+    expect((await on().sluice.api('get', 'warnings')).body.items).toEqual([])
   })
 
   test('a destination is deleted after one is asked, and signing out ends the session', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { CALL_TYPES } from '../../../ingest/call/accept.ts'
 import { createIndex } from '../../../schemas/settings-index.ts'
+import { suppressionId } from '../../../schemas/suppressed.ts'
 import { fakeIngest, post } from '../fake.ts'
 import { metricLines } from '../metric-lines.ts'
 
@@ -112,6 +113,17 @@ describe('the list', () => {
     index.set('suppression/s0', undefined)
     index.set('suppression/s0', undefined)
     expect([sends(index, 'shop'), sends(index, 'blog')]).toEqual([['ann'], ['ann']])
+  })
+
+  test('holds for a user whose record cannot be read: its id says who that is', () => {
+    const { index } = ingestOf({ sourceId: 'shop', userId: 'ann' })
+    const key = `suppression/${suppressionId(jane)}`
+    index.setUnread(key, undefined)
+    expect([sends(index, 'shop'), sends(index, 'blog')]).toEqual([['ann', 'jane'], []])
+    index.set(key, undefined)
+    expect(sends(index, 'shop')).toEqual(['ann'])
+    index.setUnread(`suppression/${suppressionId({ sourceId: '*', userId: 'jane' })}`, undefined)
+    expect([sends(index, 'shop'), sends(index, 'blog')]).toEqual([['ann', 'jane'], ['jane']])
   })
 
   test('that is empty again is none', () => {

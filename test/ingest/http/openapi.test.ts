@@ -133,6 +133,7 @@ test.each<[Code, string | Buffer, Record<string, string>?, Parameters<typeof fak
   ['invalid_encoding', '{}', { 'content-encoding': 'gzip' }],
   ['unsupported_encoding', '{}', { 'content-encoding': 'br' }],
   ['unknown_source', '{}', { authorization: basic('nobody') }],
+  ['source_unreadable', '{}', { authorization: basic('nobody') }, { unreadableSource: true }],
   ['source_disabled', '{}', { authorization: basic('closed-key') }],
   ['batch_not_array', '{}'],
   ['empty_batch', '{"batch":[]}'],

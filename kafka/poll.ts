@@ -1,32 +1,33 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CLOSE_MS, within } from '../kafka/client.ts'
-import type { Offsets } from '../kafka/offsets.ts'
+import { CLOSE_MS, within } from './client.ts'
 
-export type Poll = { close(): Promise<void> }
+export type Poll = Closable
 
-export type PollOptions = {
-  open: () => Promise<Offsets>
-  look: (offsets: Offsets) => Promise<void>
+type Closable = { close(): Promise<void> }
+
+export type PollOptions<T extends Closable> = {
+  open: () => Promise<T>
+  look: (reader: T) => Promise<void>
   onFailed: (error: unknown) => void
   /** From the beginning of one look to that of the next; a look that takes longer is waited for. */
   everyMs: number
 }
 
 /** Looks at Kafka again and again, one look at a time. */
-export function poll({ open, look, onFailed, everyMs }: PollOptions): Poll {
+export function poll<T extends Closable>({ open, look, onFailed, everyMs }: PollOptions<T>): Poll {
   const closing = new AbortController()
-  let offsets: Offsets | undefined
+  let reader: T | undefined
 
   async function lookOnce(): Promise<void> {
-    offsets ??= await open()
-    await look(offsets)
+    reader ??= await open()
+    await look(reader)
   }
 
   /** The client holds on to what has changed meanwhile, who leads a partition or which topics there are: the next look has a new one. */
   async function failed(error: unknown): Promise<void> {
     if (!closing.signal.aborted) onFailed(error)
-    await offsets?.close()
-    offsets = undefined
+    await reader?.close()
+    reader = undefined
   }
 
   async function run(): Promise<void> {
@@ -43,7 +44,7 @@ export function poll({ open, look, onFailed, everyMs }: PollOptions): Poll {
     async close() {
       closing.abort()
       await within(CLOSE_MS, running)
-      await offsets?.close()
+      await reader?.close()
     },
   }
 }

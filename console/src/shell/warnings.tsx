@@ -1,0 +1,71 @@
+import { Alert, Button, Group, Stack, Text } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { useRemoveUnreadable, useWarnings, type Warning } from '../api/warnings.ts'
+import { Confirm } from '../parts/confirm.tsx'
+import { ForAdmin } from '../parts/may-write.tsx'
+import { When } from '../parts/when.tsx'
+
+/** What needs somebody now, above every view; nothing in ordinary times. */
+export function Warnings() {
+  const items = useWarnings().data?.items ?? []
+  if (items.length === 0) return null
+  return (
+    <Stack mb="md" gap="sm">
+      {items.map((warning) => (
+        <One key={`${warning.code} ${warning.kind}/${warning.id}`} warning={warning} />
+      ))}
+    </Stack>
+  )
+}
+
+const TITLES = {
+  storage_full: 'Calls are refused: there is too little room',
+  setting_unreadable: 'A setting cannot be read',
+} as const
+
+function One({ warning: { code, message, kind, id, since } }: { warning: Warning }) {
+  return (
+    <Alert color="red" role="alert" title={TITLES[code]}>
+      <Group justify="space-between" align="flex-end">
+        <Text size="sm" className="in-flow">
+          {message}{' '}
+          {since !== null && (
+            <>
+              Since <When at={since} short />.
+            </>
+          )}
+        </Text>
+        {kind !== null && id !== null && (
+          <ForAdmin>
+            <Remove kind={kind} id={id} />
+          </ForAdmin>
+        )}
+      </Group>
+    </Alert>
+  )
+}
+
+function Remove({ kind, id }: { kind: NonNullable<Warning['kind']>; id: string }) {
+  const [opened, { open, close }] = useDisclosure()
+  const remove = useRemoveUnreadable(kind, id)
+  const action = `Delete ${kind} ${id}`
+  return (
+    <>
+      <Button size="xs" color="red" variant="light" onClick={open}>
+        {action}
+      </Button>
+      <Confirm
+        opened={opened}
+        onClose={close}
+        title={`${action}?`}
+        action={action}
+        danger
+        onConfirm={() => remove.mutate(undefined, { onSuccess: close })}
+        loading={remove.isPending}
+        error={remove.error}
+      >
+        <Text size="sm">Its record is removed. What waits for it is given up.</Text>
+      </Confirm>
+    </>
+  )
+}

@@ -1,0 +1,117 @@
+import { afterEach, describe, expect, inject, test, vi } from 'vitest'
+import { ConfigError, readConfig } from '../../config.ts'
+import { openRetentions } from '../../kafka/admin.ts'
+import type { Connection } from '../../kafka/client.ts'
+import { ConfigResourceTypes } from '../../kafka/kafkajs.ts'
+import { createProducer } from '../../kafka/produce.ts'
+import { prepare } from '../../schemas/prepare.ts'
+import { PARKED, topics } from '../../schemas/topics.ts'
+import { closing, connection, readAll } from '../helpers/cluster.ts'
+import { until } from '../helpers/until.ts'
+
+const HOUR = 3_600_000
+const ladder = [{ name: '5s', delayMs: 5_000 }]
+// `connection` makes that one itself
+const table = topics({ ladder, dedupWindowMs: HOUR, windowMs: 4 * HOUR }).filter(
+  ({ name }) => name !== PARKED,
+)
+
+/** Kafka takes what is not named back to its own default; and follows a moment after it has answered. */
+async function set(kafka: Connection, topic: string, name: string, value: string): Promise<void> {
+  const admin = kafka.kafka.admin()
+  await admin.connect()
+  const of = { type: ConfigResourceTypes.TOPIC, name: kafka.named(topic) }
+  const configEntries = [{ name: 'message.timestamp.before.max.ms', value: String(HOUR) }]
+  await admin.alterConfigs({
+    validateOnly: false,
+    resources: [
+      { ...of, configEntries: [...configEntries.filter((each) => each.name !== name), { name, value }] },
+    ],
+  })
+  await until(async () => {
+    const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: [of] })
+    return resources[0]?.configEntries.some((each) => each.configName === name && each.configValue === value)
+  })
+  await admin.disconnect()
+}
+
+describe('by a clock that is days behind', () => {
+  afterEach(() => void vi.useRealTimers())
+
+  test.each(['deliveries', 'deliveries.retry.5s'])(
+    'nothing gets into %s, where it would be deleted before it is due; it waits until the clock is right',
+    async (topic) => {
+      const kafka = await connection(table)
+      const producer = closing(await createProducer(kafka))
+      // a topic that was just made has no leader for a moment
+      await until(async () => (await readAll(kafka, topic)).length === 0)
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 4 * 24 * HOUR })
+      const record = { topic, key: 'k', value: 'by the wrong clock' }
+      const patient = producer.produce([record])
+      expect(await producer.produce([record], { deadlineMs: 1_500 })).toBe('unknown')
+      expect(await readAll(kafka, topic)).toEqual([])
+      vi.useRealTimers()
+      expect(await patient).toBe('acked')
+      // what was not waited for is written as well
+      await vi.waitFor(async () => expect(await readAll(kafka, topic)).toHaveLength(2), 10_000)
+    },
+  )
+})
+
+describe('at a start', () => {
+  const config = readConfig(
+    {
+      KAFKA_BROKERS: inject('kafkaBrokers'),
+      SCHEMA_REGISTRY_URL: inject('registryUrl'),
+      CONFIG_KEY: Buffer.alloc(32, 7).toString('base64'),
+      PARTITIONS: '4',
+      RETRY_LADDER: '5s',
+    },
+    'router',
+  )
+
+  async function prepared(change?: [topic: string, name: string, value: string]) {
+    const kafka = await connection(table)
+    if (change) await set(kafka, ...change)
+    const said: string[] = []
+    const log = { ...kafka.log, warn: (text: unknown) => void said.push(String(text)) } as Connection['log']
+    const fault = await prepare({ ...kafka, log }, config).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    return { fault, said: said.filter((line) => !line.includes(kafka.named(PARKED))), kafka }
+  }
+
+  test.each(['deliveries', 'deliveries.due', 'deliveries.retry.5s'])(
+    'a %s that Kafka keeps for less than the retry window and a day is refused, with what to do',
+    async (topic) => {
+      const { fault, kafka } = await prepared([topic, 'retention.ms', String(27 * HOUR)])
+      expect(fault).toBeInstanceOf(ConfigError)
+      const { message } = fault as ConfigError
+      expect(message).toContain(`RETRY_WINDOW: topic ${kafka.named(topic)} keeps records for 27h`)
+      expect(message).toContain(`--entity-name ${kafka.named(topic)} --add-config retention.ms=${28 * HOUR}`)
+    },
+  )
+
+  test('what is kept for long enough, but not as the table says, is named and left as it is', async () => {
+    const { fault, said, kafka } = await prepared(['deliveries', 'retention.ms', String(28 * HOUR)])
+    const name = kafka.named('deliveries')
+    expect(fault).toBeUndefined()
+    expect(said).toEqual([
+      `topic differs from its table: ${name}: retention.ms is ${28 * HOUR}, not ${72 * HOUR}`,
+    ])
+    const retentions = closing(await openRetentions(kafka))
+    expect(await retentions.read(['deliveries', 'config'])).toEqual(new Map([['deliveries', 28 * HOUR]]))
+  })
+
+  test.each([
+    ['message.timestamp.before.max.ms', '9223372036854775807', '3600000'],
+    ['retention.bytes', '1000000', '-1'],
+  ])('a topic from before without %s is named', async (name, is, not) => {
+    const { fault, said, kafka } = await prepared(['events', name, is])
+    expect(fault).toBeUndefined()
+    expect(said).toContain(
+      `topic differs from its table: ${kafka.named('events')}: ${name} is ${is}, not ${not}`,
+    )
+  })
+})

@@ -1,0 +1,155 @@
+import { spawnSync } from 'node:child_process'
+import { statfsSync } from 'node:fs'
+import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import got from 'got'
+import { expect, onTestFinished, test } from 'vitest'
+import { createProducer } from '../../kafka/produce.ts'
+import { archiveFlags } from '../../local/archive.ts'
+import { startBroker } from '../../local/broker.ts'
+import { cacheFolder } from '../../local/cache.ts'
+import { kafkaJars } from '../../local/jars.ts'
+import { findJava } from '../../local/java.ts'
+import { closing } from '../helpers/cluster.ts'
+import { aReceiver, type System, startSystem } from '../helpers/system.ts'
+import { until } from '../helpers/until.ts'
+
+const MB = 1024 ** 2
+
+async function aSystem(settings: Record<string, string>) {
+  const receiver = await aReceiver()
+  const sluice = closing(await startSystem(settings))
+  await sluice.destination('crm', [`${receiver.url}/`])
+  const accepted: string[] = []
+  let sent = 0
+
+  async function call() {
+    const messageId = `m-${++sent}`
+    const answer = await got.post(`${sluice.ingest}/v1/track`, {
+      json: { userId: 'u1', event: 'Asked', messageId },
+      username: 'shop-write-key',
+      throwHttpErrors: false,
+      retry: { limit: 0 },
+    })
+    if (answer.statusCode === 200) accepted.push(messageId)
+    return answer
+  }
+  const answers = (status: number, timeout = 30_000) =>
+    until(async () => (await call()).statusCode === status, {
+      timeout,
+      message: `calls are answered with ${status}`,
+    })
+  const ids = () => new Set(receiver.arrivals.map(({ headers }) => String(headers['x-message-id'])))
+  const allArrived = () =>
+    until(() => accepted.every((id) => ids().has(id)), { message: 'each accepted call has arrived' })
+  return { sluice, call, answers, allArrived, accepted }
+}
+
+async function toldBy({ env, api }: System) {
+  const ops = `http://127.0.0.1:${env.INGEST_METRICS_PORT}`
+  const ready = await got(`${ops}/readyz`, { throwHttpErrors: false, retry: { limit: 0 } })
+  const metrics = await got(`${ops}/metrics`).text()
+  return {
+    ready: `${ready.statusCode} ${ready.body}`,
+    full: /^sluice_storage_full (\d)$/m.exec(metrics)?.[1],
+    warnings: (await api('get', 'warnings')).body.items as { code: string; message: string }[],
+  }
+}
+
+test('at STORAGE_LIMIT calls are refused and nothing is deleted; below it they are taken again, and each accepted one arrives', async () => {
+  const { sluice, call, answers, allArrived } = await aSystem({ STORAGE_LIMIT: '40MB' })
+  await answers(200)
+  // what fills it, and can go again at once
+  const { kafka, named } = sluice.connection
+  const admin = kafka.admin()
+  await admin.connect()
+  onTestFinished(() => admin.disconnect())
+  await admin.createTopics({ topics: [{ topic: named('filler'), numPartitions: 1 }], waitForLeaders: true })
+  const producer = closing(await createProducer(sluice.connection))
+  const value = Buffer.alloc(900_000)
+  for (let filled = 0; filled < 40 * MB; filled += value.length)
+    expect(await producer.produce([{ topic: 'filler', key: 'k', value }])).toBe('acked')
+  await answers(503)
+  const refused = await call()
+  expect([refused.statusCode, refused.headers['retry-after']]).toEqual([503, '30'])
+  expect(JSON.parse(refused.body)).toMatchObject({ code: 'storage_full' })
+  await until(async () => (await toldBy(sluice)).warnings.length > 0)
+  expect(await toldBy(sluice)).toEqual({
+    ready: "503 Sluice's topics have almost reached STORAGE_LIMIT\n",
+    full: '1',
+    warnings: [
+      expect.objectContaining({ code: 'storage_full', message: expect.stringContaining('STORAGE_LIMIT') }),
+    ],
+  })
+  // what was taken before is delivered all the same
+  await allArrived()
+  await admin.deleteTopics({ topics: [named('filler')] })
+  await answers(200)
+  await until(async () => (await toldBy(sluice)).warnings.length === 0)
+  expect(await toldBy(sluice)).toEqual({ ready: '200 ok\n', full: '0', warnings: [] })
+  await allArrived()
+}, 120_000)
+
+/** A disk of its own, where whoever runs the tests may mount one. */
+async function smallDisk(megabytes: number): Promise<string | undefined> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
+  const options = ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder]
+  const isMounted = process.platform === 'linux' && spawnSync('mount', options).status === 0
+  onTestFinished(async () => {
+    // the broker may still hold it for a moment
+    if (isMounted) await until(() => spawnSync('umount', [folder]).status === 0)
+    await rm(folder, { recursive: true, force: true })
+  })
+  return isMounted ? folder : undefined
+}
+
+test('a disk that is almost full is told before Kafka dies of it; with room again it starts and all goes on', async (context) => {
+  const disk = await smallDisk(256)
+  if (disk === undefined) return context.skip('no disk can be mounted here')
+  const cache = await cacheFolder(process.env)
+  const java = await findJava(process.env)
+  const options = {
+    directory: join(disk, 'kafka'),
+    java: java.program,
+    jars: await kafkaJars(cache, () => undefined),
+    jvmFlags: await archiveFlags({ java, cache, name: 'kafka' }),
+  }
+  let broker = await startBroker(options)
+  onTestFinished(() => void broker.kill())
+  const { sluice, answers, allArrived, accepted } = await aSystem({ KAFKA_BROKERS: broker.brokers })
+  await answers(200)
+  // others fill the disk
+  const ballast = join(disk, 'ballast')
+  const free = () => {
+    const { bavail, bsize } = statfsSync(disk)
+    return bavail * bsize
+  }
+  await writeFile(ballast, Buffer.alloc(free() - 15 * MB))
+  await answers(503)
+  expect(await toldBy(sluice)).toMatchObject({ ready: "503 Kafka's disk is almost full\n", full: '1' })
+  expect(broker.pid).toBeGreaterThan(0)
+  await allArrived()
+
+  // and go on, until nothing is left
+  await writeFile(ballast, Buffer.alloc(15 * MB), { flag: 'a' }).catch(() => undefined)
+  const producer = await createProducer(sluice.connection)
+  onTestFinished(() => producer.close(0))
+  const value = Buffer.alloc(900_000)
+  let written = 0
+  for (let outcome = 'acked'; outcome === 'acked'; written++)
+    outcome = await producer.produce([{ topic: 'events.rejected', key: 'k', value }], { deadlineMs: 5_000 })
+  expect(written).toBeLessThan(20)
+  await until(async () => await Promise.race([broker.exited, false]), { message: 'Kafka has ended' })
+  await expect(broker.again()).rejects.toMatchObject({
+    code: 'disk_full',
+    message: expect.stringMatching(/^The disk of .* has \d+ MB free, and Kafka needs 64 MB to start\./),
+  })
+
+  await truncate(ballast, 0)
+  broker = await broker.again()
+  const before = accepted.length
+  await answers(200, 60_000)
+  expect(accepted.length).toBeGreaterThan(before)
+  await allArrived()
+}, 180_000)

@@ -1,0 +1,142 @@
+import { createRequire } from 'node:module'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { decodeLogDirs, type LogDir } from '../../kafka/log-dirs.ts'
+import { type Room, roomsOf, shortageOf } from '../../kafka/storage.ts'
+
+const GB = 1024 ** 3
+const dir = (free: number, total: number, topics: Record<string, number> = {}): LogDir => ({
+  free,
+  total,
+  topics: new Map(Object.entries(topics)),
+})
+const untold = { reserve: undefined, limit: undefined }
+
+describe('the room for more records', () => {
+  test('is that of the broker whose disk has the least above its reserve', () => {
+    const dirs = [[dir(90 * GB, 100 * GB)], [dir(8 * GB, 10 * GB), dir(3 * GB, 1_000 * GB)]]
+    expect(roomsOf(dirs, untold, '')).toEqual([{ of: 'disk', free: 3 * GB, reserve: 2 * GB }])
+  })
+
+  test('keeps a tenth of a small disk, and 2 GB of a large one, unless told', () => {
+    const reserve = (total: number, told?: number) =>
+      roomsOf([[dir(0, total)]], { ...untold, reserve: told }, '')[0]?.reserve
+    expect([reserve(GB), reserve(500 * GB), reserve(GB, 7)]).toEqual([GB / 10, 2 * GB, 7])
+  })
+
+  test('is below a limit what our topics do not take, on the broker where they take most', () => {
+    const dirs = [
+      [dir(50, 100, { 'a.events': 10, 'b.events': 500 }), dir(50, 100, { 'a.attempts': 20 })],
+      [dir(50, 100, { 'a.events': 25 })],
+    ]
+    const limitOf = (limit: number) => roomsOf(dirs, { ...untold, limit }, 'a.')[1]
+    expect(limitOf(100)).toEqual({ of: 'limit', free: 70, reserve: 10 })
+    expect(limitOf(20)).toEqual({ of: 'limit', free: 0, reserve: 2 })
+  })
+
+  test('is not known where no broker tells', () => {
+    expect([roomsOf([], untold, ''), roomsOf([[]], untold, '')]).toEqual([[], []])
+  })
+})
+
+describe('a shortage', () => {
+  const room = (free: number, of: Room['of'] = 'disk'): Room => ({ of, free, reserve: 100 })
+
+  test('begins when there is less than the reserve, and is over when there is a quarter more', () => {
+    let shortage: Room | undefined
+    const seen = [150, 100, 99, 100, 124, 125, 100, 10].map((free) => {
+      shortage = shortageOf([room(free)], shortage)
+      return shortage !== undefined
+    })
+    expect(seen).toEqual([false, false, true, true, true, false, false, true])
+  })
+
+  test('of the limit is one as well, and the other is not held to what is over', () => {
+    const limit = shortageOf([room(500), room(50, 'limit')], undefined)
+    expect(limit?.of).toBe('limit')
+    expect(shortageOf([room(110), room(500, 'limit')], limit)).toBeUndefined()
+  })
+
+  test('is none where nothing is known', () => expect(shortageOf([], room(1))).toBeUndefined())
+})
+
+describe("a broker's answer about its disks", () => {
+  const Encoder = createRequire(import.meta.url)('kafkajs/src/protocol/encoder')
+  type Told = { error: number; total: number; free: number; topics: { name: string; sizes: number[] }[] }
+
+  // by Kafka's own description of DescribeLogDirsResponse, version 4
+  function answer(error: number, dirs: readonly Told[]): Buffer {
+    const list = (items: readonly object[]) => new Encoder().writeUVarIntArray(items)
+    return new Encoder()
+      .writeUVarIntBytes()
+      .writeInt32(0)
+      .writeInt16(error)
+      .writeEncoder(
+        list(
+          dirs.map((each) =>
+            new Encoder()
+              .writeInt16(each.error)
+              .writeUVarIntString('/data')
+              .writeEncoder(
+                list(
+                  each.topics.map(({ name, sizes }) =>
+                    new Encoder()
+                      .writeUVarIntString(name)
+                      .writeEncoder(
+                        list(
+                          sizes.map((size, partition) =>
+                            new Encoder()
+                              .writeInt32(partition)
+                              .writeInt64(size)
+                              .writeInt64(0)
+                              .writeInt8(0)
+                              .writeUVarIntBytes(),
+                          ),
+                        ),
+                      )
+                      .writeUVarIntBytes(),
+                  ),
+                ),
+              )
+              .writeInt64(each.total)
+              .writeInt64(each.free)
+              .writeUVarIntBytes(),
+          ),
+        ),
+      )
+      .writeUVarIntBytes().buffer
+  }
+
+  const size = fc.integer({ min: 0, max: 2 ** 50 })
+  const topic = fc.record({
+    name: fc.stringMatching(/^[a-z.]{1,20}$/),
+    sizes: fc.array(size, { maxLength: 3 }),
+  })
+  const told = fc.record({
+    error: fc.constantFrom(0, 56),
+    total: fc.integer({ min: -1, max: 2 ** 50 }),
+    free: fc.integer({ min: -1, max: 2 ** 50 }),
+    topics: fc.uniqueArray(topic, { selector: ({ name }) => name, maxLength: 3 }),
+  })
+
+  test('is read as it was written; a disk that has failed, or of which it knows nothing, is left out', () => {
+    fc.assert(
+      fc.property(fc.array(told, { maxLength: 3 }), (dirs) => {
+        const known = dirs.filter(({ error, total, free }) => error === 0 && total > 0 && free >= 0)
+        expect(decodeLogDirs(answer(0, dirs))).toEqual(
+          known.map(({ total, free, topics }) => ({
+            total,
+            free,
+            topics: new Map(
+              topics.map(({ name, sizes }) => [name, sizes.reduce((sum, each) => sum + each, 0)]),
+            ),
+          })),
+        )
+      }),
+    )
+  })
+
+  test('that it does not tell us is none', () => {
+    expect(decodeLogDirs(answer(31, []))).toBeUndefined()
+  })
+})
