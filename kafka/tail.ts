@@ -5,6 +5,7 @@ import type { Connection } from './client.ts'
 import { partitionKey } from './committed.ts'
 import { fetchesWait, IDLE_WAIT_MS } from './fetch-wait.ts'
 import { leaveForGood } from './leave.ts'
+import { readable } from './readable.ts'
 
 /** A record that passes by. `timestamp`: its own time, ms since 1970. */
 export type TailRecord = {
@@ -101,11 +102,12 @@ export async function openTail(options: TailOptions): Promise<Tail> {
     if (ends.size === 0) atEnd()
   }
 
-  async function eachBatch({ batch: { topic, partition, messages } }: EachBatchPayload): Promise<void> {
+  async function eachBatch({ batch }: EachBatchPayload): Promise<void> {
+    const { topic, partition } = batch
     const key = partitionKey(topic, partition)
     const plain = connection.plain(topic)
     cameAt = performance.now()
-    for (const message of messages) {
+    for (const message of readable(batch, connection)) {
       const offset = Number(message.offset)
       if (offset < (positions.get(key) ?? 0)) continue
       const { value, headers = {}, timestamp } = message

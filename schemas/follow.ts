@@ -40,7 +40,7 @@ export type FollowOptions = {
   keys: Keys
   /** Those that this process goes by: of suppressions there may be very many. Sources and destinations unless told. */
   kinds?: readonly Kind[]
-  /** A record that no key opens, or that has not its shape: going on would take its destination for deleted. */
+  /** A record that cannot be read, that no key opens, or that has not its shape: going on would take its destination for deleted. */
   onFatal: (error: Error) => void
 }
 
@@ -71,6 +71,11 @@ export async function followSettings({
     topic: CONFIG,
     wanted: (key) => kinds.some((kind) => key.startsWith(`${kind}/`)),
     onFatal,
+    // which settings were in it nobody knows: they would be taken for deleted
+    onSkipped: ({ reason, firstOffset, lastOffset }) => {
+      isWhole = false
+      onFatal(new Error(`the settings of offsets ${firstOffset} to ${lastOffset} cannot be read: ${reason}`))
+    },
     // what has been replaced since may be sealed with a key that is gone: only the last of each key is judged
     onChange: (key, value) => {
       if (isLoaded) follow(key, value)
