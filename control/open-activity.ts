@@ -15,7 +15,7 @@ import { createLive } from './live/live.ts'
 import { countSkipped, countUnreadable, watchHeld, watchLive } from './metrics.ts'
 import { decodeOrPass } from './newest/decode.ts'
 
-type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'onFatal'> & {
+type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'onFatal' | 'onAway'> & {
   settings: Pick<Settings, 'sources' | 'destinations' | 'loaded'>
 }
 
@@ -23,8 +23,8 @@ type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'onFata
 export async function openActivity(
   parts: Parts,
 ): Promise<Pick<ActivityParts, 'attempts' | 'dead' | 'live' | 'events' | 'trace' | 'health' | 'intake'>> {
-  const { config, connection, closing, log, onFatal, settings } = parts
-  const registry = openRegistry(config.registry)
+  const { config, connection, closing, log, onFatal, onAway, settings } = parts
+  const registry = openRegistry(config.registry, { onAway })
   const decoding = async <N extends SchemaName>(schema: N, topic: string) => ({
     codec: await openCodec(registry, schema, `${connection.named(topic)}-value`),
     onUnreadable: countUnreadable(topic),
