@@ -197,10 +197,13 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
 
   async function eachBatch({ batch, resolveOffset, isRunning, isStale }: EachBatchPayload): Promise<void> {
     const held = await assignment.held(batch.topic, batch.partition)
-    if (!held?.owned || closing || !isRunning() || isStale()) return
+    if (!held) return
+    const { generation } = held
+    const isPast = () => closing || !isRunning() || isStale() || !held.owned || held.generation !== generation
+    if (isPast()) return
     let restUntil = 0
     let last: Message | undefined
-    /** Once for many, as the client counts in 64-bit objects; in the turn in which they were taken, as the next may be of another generation. */
+    /** Once for many, as the client counts in 64-bit objects; in the turn in which they were taken, as a later one may be of another generation. */
     function resolve(): void {
       if (last) resolveOffset(last.offset)
       last = undefined

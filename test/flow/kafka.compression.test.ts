@@ -1,6 +1,6 @@
 import { open, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { bytes } from '../../deliverer/rungs.ts'
 import type { Connection } from '../../kafka/client.ts'
 import { type Consumer, consume } from '../../kafka/consume.ts'
@@ -9,7 +9,9 @@ import { openReader } from '../../kafka/reader.ts'
 import { openTable } from '../../kafka/table.ts'
 import { openTail } from '../../kafka/tail.ts'
 import { registry } from '../../metrics.ts'
-import { ownBroker } from '../helpers/broker.ts'
+import { followSettings } from '../../schemas/follow.ts'
+import { CONFIG } from '../../schemas/topics.ts'
+import { type OwnBroker, startOwnBroker } from '../helpers/broker.ts'
 import { closing, connection, lag, readAll } from '../helpers/cluster.ts'
 import { until } from '../helpers/until.ts'
 
@@ -30,10 +32,10 @@ async function aTopic(type: string, brokers = inject('kafkaBrokers')): Promise<C
 }
 
 /** Writes these in one batch. */
-async function append(kafka: Connection, values: readonly string[]): Promise<void> {
+async function append(kafka: Connection, values: readonly string[], topic = 'work'): Promise<void> {
   const producer = closing(await createProducer(kafka))
   const records = values.map((value) => ({
-    topic: 'work',
+    topic,
     key: value.slice(0, 9),
     value: Buffer.from(value),
   }))
@@ -88,8 +90,13 @@ async function damage(logFile: string, topic: string): Promise<Buffer> {
   return batch
 }
 
+let broker: OwnBroker
+beforeAll(async () => {
+  broker = await startOwnBroker()
+})
+afterAll(() => broker?.close())
+
 test('a batch that is damaged on the disk of a broker is parked as it is; tables, tails and readers skip it', async () => {
-  const broker = await ownBroker()
   const kafka = await aTopic('producer', broker.now.brokers)
   for (const values of [['a'], ['b', 'c', 'd'], ['e']]) await append(kafka, values)
   const batch = await damage(broker.now.logFile, kafka.named('work'))
@@ -133,4 +140,17 @@ test('a batch that is damaged on the disk of a broker is parked as it is; tables
   // it goes on
   await append(kafka, ['f'])
   await until(() => values.includes('f') && seen.includes('f'))
+})
+
+test('settings that are damaged end the process: what they were about would be taken for deleted', async () => {
+  const kafka = await connection([{ name: CONFIG, partitions: 1 }], broker.now.brokers)
+  for (const values of [['a'], ['b', 'c', 'd'], ['e']]) await append(kafka, values, CONFIG)
+  await damage(broker.now.logFile, kafka.named(CONFIG))
+  const ended = Promise.withResolvers<Error>()
+  const settings = await followSettings({ connection: kafka, keys: [], onFatal: ended.resolve })
+  closing(settings)
+  expect((await ended.promise).message).toBe(
+    'the settings of offsets 1 to 3 cannot be read: its checksum is wrong',
+  )
+  expect(settings.isFresh()).toBe(false)
 })

@@ -195,6 +195,12 @@ describe('a batch that cannot be decoded', () => {
     expect(offsets(messages)).toEqual([1_999_999])
   })
 
+  test('stands for all its offsets, also where records of it were compacted away', async () => {
+    const batch = aBatch({ codec: [5, asItIs] })
+    batch.writeInt32BE(9, 23)
+    expect(faultIn(await decoded(ours(), sealed(batch)))).toMatchObject({ firstOffset: 0, lastOffset: 9 })
+  })
+
   test('is left out with the transaction that was aborted', async () => {
     const [message] = await decoded(ours(), aBatch({ codec: [5, asItIs], transactional: true }))
     expect(message?.batchContext).toMatchObject({ producerId: '7', inTransaction: true })

@@ -136,6 +136,7 @@ describe('LZ4', () => {
     ['another magic number', Buffer.from('nothing of the kind'), 'it is no LZ4 frame'],
     ['another version', Buffer.concat([LZ4_HEAD.with(4, 0xc0), uint(0, 4)]), 'version 3'],
     ['a dictionary', Buffer.concat([LZ4_HEAD.with(4, 0x41), uint(0, 4)]), 'a dictionary'],
+    ['literals that are not there', lz4Frame(Buffer.from('\x50abc', 'latin1')), 'it ends early'],
     [
       'a repetition of nothing',
       lz4Frame(lz4Sequence(Buffer.from('a'), { distance: 2, count: 4 })),
@@ -196,6 +197,7 @@ describe('Snappy', () => {
       snappyBlock(2, snappyStep({ literals: Buffer.from('abc') })),
       'it is longer than 2 bytes',
     ],
+    ['literals that are not there', snappyBlock(5, Buffer.from('\x10abc', 'latin1')), 'it ends early'],
     ['a copy of nothing', snappyBlock(9, snappyStep({ distance: 1, count: 9 })), 'before its beginning'],
   ])('refuses %s', (_, block, said) => {
     expect(() => snappyDecompress(block, MOST)).toThrow(said)
