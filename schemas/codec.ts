@@ -31,7 +31,7 @@ export type Codec<T> = {
 const HEADER_BYTES = 5
 
 /**
- * How long a record waits for its schema while the registry is away; then it cannot be read. Longer than a registry takes to be
+ * How long records wait for their schemas while the registry is away; then they cannot be read. Longer than a registry takes to be
  * restarted or moved: what is parked for it has to be put back by hand.
  */
 export const SCHEMA_WAIT_MS = 300_000
@@ -85,6 +85,8 @@ type Writer = Decoded<avro.Resolver>
 
 /** More than so many schemas that nobody knows are not remembered. */
 const MOST_UNKNOWN = 1_000
+/** More than so many are not asked for at once where no record waits for them. */
+const MOST_ASKED = 10
 
 /**
  * The writers' schemas by their ids. One question for each, however many records wait for it.
@@ -97,41 +99,54 @@ function createWriters(own: { type: avro.Type; id: number }, source: SchemaSourc
   /** What has been said of the others last, and when. */
   const unknown = new Map<number, { said: Writer; at: number }>()
   const asked = new Map<number, Promise<Writer>>()
+  /** Since when the registry has not answered, and what came of the last question. */
+  let away: { since: number; said: Writer } | undefined
+  const isGivenUp = (since: number) => performance.now() - since >= waitMs
 
-  async function ask(writerId: number, giveUpAt: number): Promise<Writer> {
+  async function ask(writerId: number): Promise<Writer> {
     for (;;) {
+      const began = performance.now()
       const writer = await fetchResolver(client, type, writerId)
+      const isAway = !writer.ok && writer.reason === 'registry_unreachable'
+      away = isAway ? { since: away?.since ?? began, said: writer } : undefined
       if (writer.ok) {
         known.set(writerId, writer)
         unknown.delete(writerId)
         return writer
       }
-      if (writer.reason !== 'registry_unreachable' || performance.now() >= giveUpAt) {
+      if (!away || isGivenUp(away.since)) {
         if (unknown.size >= MOST_UNKNOWN) unknown.clear()
         unknown.set(writerId, { said: writer, at: performance.now() })
+        // that it is back must be known before the next schema is needed: its record would not wait
+        if (away) setTimeout(meanwhile, againMs, writerId, writer).unref()
         return writer
       }
       await sleep(againMs)
     }
   }
 
-  function askOnce(writerId: number, forMs: number): Promise<Writer> {
+  function askOnce(writerId: number): Promise<Writer> {
     const present = asked.get(writerId)
     if (present) return present
-    const answer = ask(writerId, performance.now() + forMs).finally(() => asked.delete(writerId))
+    const answer = ask(writerId).finally(() => asked.delete(writerId))
     asked.set(writerId, answer)
     return answer
   }
 
+  /** What was said last, while it is asked again beside that. */
+  function meanwhile(writerId: number, said: Writer): Writer {
+    if (asked.size < MOST_ASKED) void askOnce(writerId)
+    return said
+  }
+
   return {
-    /** Once nothing could be learnt of a schema, its records do not wait for the next answer. */
+    /** Once the registry has been away for `waitMs`, no record waits for it any more until it answers. */
     writer(writerId: number): Writer | Promise<Writer> {
       const writer = known.get(writerId)
       if (writer) return writer
       const last = unknown.get(writerId)
-      if (!last) return askOnce(writerId, waitMs)
-      if (performance.now() - last.at >= againMs) void askOnce(writerId, 0)
-      return last.said
+      if (last) return performance.now() - last.at < againMs ? last.said : meanwhile(writerId, last.said)
+      return away && isGivenUp(away.since) ? meanwhile(writerId, away.said) : askOnce(writerId)
     },
   }
 }

@@ -50,6 +50,43 @@ test('after a bounded time its records wait no more, and are read once it answer
   )
 })
 
+test('a registry that is back is known to be so before it is needed: then records wait again', async () => {
+  let answer: unknown = away
+  const getSchema = vi.fn(async () => {
+    if (answer instanceof Error) throw answer
+    return answer as never
+  })
+  const { value } = asked(type)
+  const events = codec('event', 8, { client: { getSchema }, waitMs: 20, againMs: 5 })
+  await events.decode(value)
+  answer = type
+  const { length } = getSchema.mock.calls
+  await vi.waitUntil(() => getSchema.mock.calls.length > length)
+  await vi.waitUntil(() => !('reason' in (events.decode(value) as object)))
+  answer = away
+  value.writeUInt32BE(50, 1)
+  expect(events.decode(value)).toBeInstanceOf(Promise)
+})
+
+test('while it stays away other ids do not wait anew, and only few questions are under way at once', async () => {
+  let under = 0
+  const getSchema = () => {
+    under += 1
+    return new Promise<never>((_, reject) => setTimeout(reject, 40, away))
+  }
+  const { value } = asked(type)
+  const withId = (id: number) => {
+    value.writeUInt32BE(id, 1)
+    return value
+  }
+  const events = codec('event', 8, { client: { getSchema }, waitMs: 20, againMs: 5 })
+  await events.decode(withId(100))
+  under = 0
+  for (let id = 101; id < 200; id++)
+    expect(events.decode(withId(id))).toMatchObject({ reason: 'registry_unreachable' })
+  expect(under).toBe(10)
+})
+
 test('an id that it does not know is not waited for, and a flood of it is not asked for each time', async () => {
   const { client, value, questions } = asked(noSuch)
   const events = codec('event', 8, { client, waitMs: 60_000 })
