@@ -21,8 +21,6 @@ const REQUEST_MS = 10_000
 /** A registry that is silent for longer is told of before its time limit. */
 const SILENT_MS = 3_000
 
-/** Between two questions to a registry that is away. */
-const AGAIN_MS = 1_000
 /** What it refuses may pass as well, as two first registers at once collide; not for longer than about a quarter of a minute. */
 const REFUSALS = 8
 
@@ -31,7 +29,12 @@ type Middleware = NonNullable<ConstructorParameters<typeof SchemaRegistry>[0]['m
 /** Told what a registry that is away says or does, again and again; and of `undefined` when it answers. */
 export type OnAway = (what: string | undefined) => void
 
-export type Registry = SchemaSource & { client: SchemaRegistry; config: RegistryConfig; onAway: OnAway }
+export type Registry = SchemaSource & {
+  client: SchemaRegistry
+  config: RegistryConfig
+  onAway: OnAway
+  againMs: number
+}
 
 /** The client has no time limit of its own, and a registry that takes connections and never answers would hold every reader. */
 const limitedTo = (timeout: number): Middleware => {
@@ -42,13 +45,15 @@ export type RegistryOptions = {
   onAway?: OnAway
   /** How long records wait for a schema while it is away, in ms: 0 unless told. */
   waitMs?: number
-  /** The limit of one request, in ms. */
+  /** Between two questions to it while it is away, in ms. */
+  againMs?: number
+  /** The limit of one request for a schema, in ms. */
   requestMs?: number
 }
 
 /** @throws ConfigError when the file of SCHEMA_REGISTRY_CA is not as it should be. */
 export function openRegistry(config: RegistryConfig, options: RegistryOptions = {}): Registry {
-  const { onAway = () => undefined, waitMs = 0, requestMs = REQUEST_MS } = options
+  const { onAway = () => undefined, waitMs = 0, againMs = 1_000, requestMs = REQUEST_MS } = options
   const { url: host, auth } = config
   const ca = rootsOf(config)
   return {
@@ -61,6 +66,7 @@ export function openRegistry(config: RegistryConfig, options: RegistryOptions = 
     config,
     onAway,
     waitMs,
+    againMs,
   }
 }
 
@@ -95,9 +101,9 @@ async function getIn(registry: Registry): Promise<void> {
 }
 
 /** @returns what the registry answers, once it is there. @throws what does not pass by itself, and what it refuses again and again. */
-async function whenThere<T>({ config, onAway }: Registry, ask: () => Promise<T>): Promise<T> {
+async function whenThere<T>({ config, onAway, againMs }: Registry, ask: () => Promise<T>): Promise<T> {
   for (let refusals = 0; ; ) {
-    let againMs = AGAIN_MS
+    let pauseMs = againMs
     const silent = setTimeout(() => onAway(`${config.url} does not answer`), SILENT_MS)
     try {
       const answer = await ask()
@@ -108,11 +114,11 @@ async function whenThere<T>({ config, onAway }: Registry, ask: () => Promise<T>)
       if (fault !== undefined) throw new ConfigError([fault])
       if (isAway(error)) onAway(`${config.url}: ${messageOf(error)}`)
       else if (error instanceof Incompatible || ++refusals > REFUSALS) throw error
-      else againMs = Math.min(3_000, 125 * 2 ** refusals)
+      else pauseMs = Math.min(3_000, 125 * 2 ** refusals)
     } finally {
       clearTimeout(silent)
     }
-    await sleep(againMs)
+    await sleep(pauseMs)
   }
 }
 

@@ -43,6 +43,9 @@ test('a schema that breaks readers of the present one is refused with the subjec
   await expect(openCodec(registry(), 'event', subject)).rejects.toThrow(subject)
 })
 
+/** In place of a status: the connection is closed. */
+const CUT = 0
+
 /** A registry before which a proxy stands: it answers some requests itself. */
 async function proxied(
   answerOf: (method: string, path: string) => number | undefined,
@@ -52,6 +55,7 @@ async function proxied(
   const server = createHttpServer((asked, answer) => {
     const { method = '', url = '', headers } = asked
     const status = answerOf(method, url)
+    if (status === CUT) return void asked.socket.destroy()
     if (status !== undefined) return void answer.writeHead(status).end('{}')
     const forwarded = request(target.origin + url, { method, headers }, (response) => {
       answer.writeHead(response.statusCode ?? 502, response.headers)
@@ -100,6 +104,26 @@ describe('a registry that others use as well', () => {
         compatibilityLevel: 'BACKWARD',
       })
     }
+  })
+
+  test.each([
+    ['closes connections', () => CUT],
+    ['answers 503', () => 503],
+    ['answers 429', () => 429],
+    ['answers 503 to who registers', (method: string) => (method === 'POST' ? 503 : undefined)],
+    ['closes the connections of who registers', (method: string) => (method === 'POST' ? CUT : undefined)],
+  ])('is waited for while it %s, however long that is', async (_, answerOf) => {
+    let isAway = true
+    const url = await proxied((method) => (isAway ? answerOf(method) : undefined))
+    const told: unknown[] = []
+    const options = { againMs: 10, onAway: (what: string | undefined) => void told.push(what) }
+    const registering = registerSchemas(openRegistry({ url, auth: undefined }, options), topics, prefixed())
+    // more often than it may refuse
+    await until(() => told.filter(Boolean).length > 10)
+    isAway = false
+    await registering
+    expect(told.find(Boolean)).toContain(`${url}: `)
+    expect(told.at(-1)).toBeUndefined()
   })
 
   test('need not let us list what is not ours', async () => {
