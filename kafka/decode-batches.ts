@@ -12,7 +12,6 @@ type DecodeBatches = (bytes: FetchBytes) => Promise<Decoded[]>
 /** Where a batch of format 2 has its fields (Kafka protocol guide, "Record Batch"). */
 const AT = {
   length: 8,
-  leaderEpoch: 12,
   magic: 16,
   crc: 17,
   attributes: 21,
