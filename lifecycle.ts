@@ -2,6 +2,7 @@ import { type Config, ConfigError, type Role, readConfig } from './config.ts'
 import { type Connection, connect } from './kafka/client.ts'
 import { createLog, type Logger } from './log.ts'
 import { type Probe, tellBuild } from './metrics.ts'
+import type { OnAway } from './schemas/registry.ts'
 import { openTracer } from './trace/open.ts'
 import type { Tracer } from './trace/trace.ts'
 
@@ -14,6 +15,10 @@ export type Context = {
   tracer: Tracer | undefined
   /** Ends the process with code 1, so that its supervisor starts it anew. */
   onFatal: (error: Error) => void
+  /** Says in the log and at `/readyz` that the start waits for the schema registry. */
+  onAway: OnAway
+  /** What it waits for now. */
+  waitsFor: () => string | undefined
   /** Closed in reverse order at the end: intake first. */
   closing: AsyncDisposableStack
 }
@@ -33,6 +38,7 @@ export async function run(role: Role, assemble: (context: Context) => Promise<vo
   const connection = orExit(() => connect(config.kafka, { clientId: `sluice-${role}`, at, log }))
   tellBuild(role)
   const closing = new AsyncDisposableStack()
+  const waiting = createWaiting(log)
   let assembled = false
   let ending = false
 
@@ -67,7 +73,7 @@ export async function run(role: Role, assemble: (context: Context) => Promise<vo
     const tracer = await openTracer(config.traces, log)
     // put there first, closed last: behind the last piece of work
     if (tracer) closing.defer(() => tracer.close())
-    await assemble({ config, log, connection, tracer, onFatal, closing })
+    await assemble({ config, log, connection, tracer, onFatal, ...waiting, closing })
     assembled = true
   } catch (error) {
     // what it was about to use is closed: that is no failure
@@ -98,7 +104,28 @@ function orExit<T>(read: () => T): T {
   }
 }
 
-/** A probe that says `ending` as soon as the process is on its way out, before anything is closed. */
-export function probeUntilClosed(closing: AsyncDisposableStack, notReady: Probe['notReady']): Probe {
-  return { notReady: () => (closing.disposed ? 'ending' : notReady()) }
+/** It is asked about once a second: an outage makes so many lines less. */
+const REPEAT_MS = 10_000
+
+function createWaiting(log: Logger): Pick<Context, 'onAway' | 'waitsFor'> {
+  let present: string | undefined
+  let toldAt = Number.NEGATIVE_INFINITY
+  return {
+    waitsFor: () => present,
+    onAway(what) {
+      if (!what && present) log.info('the schema registry answers')
+      present = what && `the schema registry is away: ${what}`
+      if (!what || performance.now() - toldAt < REPEAT_MS) return
+      toldAt = performance.now()
+      log.warn({ registry: what }, 'the schema registry is away; the start waits for it')
+    },
+  }
+}
+
+/** A probe that says `ending` as soon as the process is on its way out, before anything is closed; and what the start waits for. */
+export function probeUntilClosed(
+  { closing, waitsFor }: Pick<Context, 'closing' | 'waitsFor'>,
+  notReady: Probe['notReady'],
+): Probe {
+  return { notReady: () => (closing.disposed ? 'ending' : (waitsFor() ?? notReady())) }
 }

@@ -3,6 +3,7 @@ import { countAck, watchProducer } from '../kafka/metrics.ts'
 import { createProducer, type Producer } from '../kafka/produce.ts'
 import { rangesByTime } from '../kafka/ranges.ts'
 import type { Context } from '../lifecycle.ts'
+import { SCHEMA_WAIT_MS } from '../schemas/codec.ts'
 import type { Settings } from '../schemas/follow.ts'
 import { openCodec, openRegistry } from '../schemas/registry.ts'
 import type { Task } from '../schemas/task.ts'
@@ -28,7 +29,7 @@ export type Background = {
   start(): Promise<void>
 }
 
-type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'tracer' | 'onFatal'> & {
+type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'tracer' | 'onFatal' | 'onAway'> & {
   settings: Settings
   writer: FencedWriter
 }
@@ -38,7 +39,7 @@ const SIDES_AT_ONCE = 3
 
 /** What control does after it has answered. One process does all of it, the others take over when it ends. */
 export async function openBackground(parts: Parts): Promise<Background> {
-  const { config, connection, closing, tracer, onFatal, settings, writer } = parts
+  const { config, connection, closing, tracer, onFatal, onAway, settings, writer } = parts
   const tasks = closing.adopt(await followTasks(connection, onFatal), (open) => open.close())
   const taskWriter = closing.adopt(
     createFencedWriter({ connection, transactionalId: 'control.tasks', table: tasks.table }),
@@ -47,7 +48,7 @@ export async function openBackground(parts: Parts): Promise<Background> {
   const producer = closing.adopt(await createProducer(connection, { onAck: countAck }), (open) =>
     open.close(),
   )
-  const registry = openRegistry(config.registry)
+  const registry = openRegistry(config.registry, { onAway, waitMs: SCHEMA_WAIT_MS })
   const event = await openCodec(registry, 'event', `${connection.named(EVENTS)}-value`)
   const delivery = await openCodec(registry, 'delivery', `${connection.named(DELIVERIES)}-value`)
   const { readerOf } = closing.adopt(openReaders(connection, onFatal), (open) => open.close())

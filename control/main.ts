@@ -5,6 +5,7 @@ import { createFencedWriter } from '../kafka/fenced.ts'
 import { watchRooms } from '../kafka/metrics.ts'
 import { watchStorage } from '../kafka/storage.ts'
 import { probeUntilClosed, run } from '../lifecycle.ts'
+import { serveOps } from '../metrics.ts'
 import { followSettings } from '../schemas/follow.ts'
 import { watchUnreadable } from '../schemas/metrics.ts'
 import { prepare } from '../schemas/prepare.ts'
@@ -17,9 +18,14 @@ import { openActivity } from './open-activity.ts'
 import { createGuesses } from './session/guesses.ts'
 
 await run('control', async (context) => {
-  const { config, log, connection, onFatal, closing } = context
+  const { config, log, connection, onFatal, onAway, closing } = context
   const ca = trustedRoots(config.egress.caFile)
-  await prepare(connection, config)
+  let ready: () => string | undefined = () => 'the schemas are not registered yet'
+  const probe = probeUntilClosed(context, () => ready())
+  const { host, port } = config
+  // in the place of the app, for as long as this has nothing to serve
+  const early = closing.adopt(await serveOps({ host, port, probe }), (open) => open.close())
+  await prepare(connection, config, onAway)
   const settings = closing.adopt(
     await followSettings({ connection, keys: config.configKeys, kinds: KINDS, onFatal }),
     (open) => open.close(),
@@ -38,9 +44,8 @@ await run('control', async (context) => {
   ])
   const lag = openLag({ ...context, tasks: background.tasks })
   watchRetention({ ...context, lag })
-  const probe = probeUntilClosed(closing, () =>
-    settings.isLoaded() && background.tasks.isLoaded() ? undefined : 'the settings are not loaded yet',
-  )
+  ready = () =>
+    settings.isLoaded() && background.tasks.isLoaded() ? undefined : 'the settings are not loaded yet'
   const egress = closing.adopt(createEgress(config.egress), (open) => open.close())
   const { configKeys: keys, tokens, trustProxy, ingest } = config
   const openPoster = () => createPoster({ limitMs: config.delivery.responseTimeoutMs, egress, ca })
@@ -63,7 +68,8 @@ await run('control', async (context) => {
     log,
   })
   closing.adopt(app, (open) => open.close())
-  const url = await app.listen({ host: config.host, port: config.port })
+  await early.close()
+  const url = await app.listen({ host, port })
   log.info({ url }, 'control starting')
   await start()
   log.info({ url }, 'control ready')

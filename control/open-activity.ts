@@ -16,7 +16,7 @@ import { createLive } from './live/live.ts'
 import { countSkipped, countUnreadable, watchHeld, watchLive } from './metrics.ts'
 import { decodeOrPass } from './newest/decode.ts'
 
-type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'onFatal'> & {
+type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'onFatal' | 'onAway'> & {
   settings: Pick<Settings, 'sources' | 'destinations' | 'loaded'>
 }
 
@@ -26,8 +26,8 @@ export async function openActivity(
 ): Promise<
   Pick<ActivityParts, 'attempts' | 'dead' | 'live' | 'events' | 'trace' | 'health' | 'intake' | 'faults'>
 > {
-  const { config, connection, closing, log, onFatal, settings } = parts
-  const registry = openRegistry(config.registry)
+  const { config, connection, closing, log, onFatal, onAway, settings } = parts
+  const registry = openRegistry(config.registry, { onAway })
   const decoding = async <N extends SchemaName>(schema: N, topic: string) => ({
     codec: await openCodec(registry, schema, `${connection.named(topic)}-value`),
     onUnreadable: countUnreadable(topic),

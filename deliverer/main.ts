@@ -5,6 +5,7 @@ import { countAck, watchConsumers, watchProducer } from '../kafka/metrics.ts'
 import { createProducer } from '../kafka/produce.ts'
 import { probeUntilClosed, run } from '../lifecycle.ts'
 import { serveOps } from '../metrics.ts'
+import { SCHEMA_WAIT_MS } from '../schemas/codec.ts'
 import { followSettings } from '../schemas/follow.ts'
 import { watchUnreadable } from '../schemas/metrics.ts'
 import { prepare } from '../schemas/prepare.ts'
@@ -22,11 +23,12 @@ import { createWebhooks } from './webhook/webhooks.ts'
 
 const LOOK_MS = 50
 
-await run('deliverer', async ({ config, log, connection, tracer, onFatal, closing }) => {
+await run('deliverer', async (context) => {
+  const { config, log, connection, tracer, onFatal, onAway, closing } = context
   const { ladder, windowMs, responseTimeoutMs, slots } = config.delivery
   const ca = trustedRoots(config.egress.caFile)
   let joined = false
-  const probe = probeUntilClosed(closing, () =>
+  const probe = probeUntilClosed(context, () =>
     joined ? undefined : 'the consumer groups are not joined yet',
   )
   const ops = closing.adopt(await serveOps({ host: config.host, port: config.port, probe }), (open) =>
@@ -34,8 +36,8 @@ await run('deliverer', async ({ config, log, connection, tracer, onFatal, closin
   )
   log.info({ port: ops.port }, 'deliverer starting')
 
-  await prepare(connection, config)
-  const registry = openRegistry(config.registry)
+  await prepare(connection, config, onAway)
+  const registry = openRegistry(config.registry, { onAway, waitMs: SCHEMA_WAIT_MS })
   const deliveries = await openCodec(registry, 'delivery', `${connection.named(DELIVERIES)}-value`)
   const attempts = await openCodec(registry, 'attempt', `${connection.named(ATTEMPTS)}-value`)
   const settings = closing.adopt(

@@ -7,6 +7,7 @@ import { registry, serveOps } from '../metrics.ts'
 import { followSettings } from '../schemas/follow.ts'
 import { watchUnreadable } from '../schemas/metrics.ts'
 import { prepare } from '../schemas/prepare.ts'
+import { openRegistry } from '../schemas/registry.ts'
 import { createApp } from './http/app.ts'
 import { createMeter } from './meter/metrics.ts'
 import { isSourceUnreadable, notReady, sayShortage } from './ready.ts'
@@ -16,8 +17,12 @@ import { createTake } from './take.ts'
 /** Half a second of calls at full speed; past it a client had better hear so than wait. */
 const MAX_QUEUED_BYTES = 32 * 1024 * 1024
 
-await run('ingest', async ({ config, log, connection, tracer, onFatal, closing }) => {
-  await prepare(connection, config)
+await run('ingest', async (context) => {
+  const { config, log, connection, tracer, onFatal, onAway, closing } = context
+  let ready: () => string | undefined = () => 'the schemas are not registered yet'
+  const probe = probeUntilClosed(context, () => ready())
+  closing.adopt(await serveOps({ host: config.host, port: config.metricsPort, probe }), (it) => it.close())
+  await prepare(connection, config, onAway)
   const settings = closing.adopt(
     await followSettings({ connection, keys: config.configKeys, kinds: ['source', 'suppression'], onFatal }),
     (it) => it.close(),
@@ -34,8 +39,7 @@ await run('ingest', async ({ config, log, connection, tracer, onFatal, closing }
     it.close(),
   )
   watchRooms(storage)
-  const probe = probeUntilClosed(closing, () => notReady(settings, producer, storage))
-  closing.adopt(await serveOps({ host: config.host, port: config.metricsPort, probe }), (it) => it.close())
+  ready = () => notReady(settings, producer, storage)
   const take = createTake({
     sourceByWriteKey: (writeKey) =>
       settings.sourceByWriteKey(writeKey) ?? (isSourceUnreadable(settings) ? 'unreadable' : undefined),
@@ -45,7 +49,7 @@ await run('ingest', async ({ config, log, connection, tracer, onFatal, closing }
     newId: randomUUIDv7,
     produce: producer.produce,
     turnsAway: () => (storage.shortage() ? 'storage_full' : producer.isFull() ? 'unavailable' : undefined),
-    encoders: await openEncoders(config.registry, connection.named),
+    encoders: await openEncoders(openRegistry(config.registry, { onAway }), connection.named),
     meter,
     log,
   })

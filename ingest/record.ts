@@ -1,19 +1,14 @@
-import type { Config } from '../config.ts'
 import type { OutRecord } from '../kafka/produce.ts'
 import type { Codec } from '../schemas/codec.ts'
 import type { Event } from '../schemas/event.ts'
-import { openCodec, openRegistry } from '../schemas/registry.ts'
+import { openCodec, type Registry } from '../schemas/registry.ts'
 import type { Rejected } from '../schemas/rejected.ts'
 import { EVENTS, REJECTED } from '../schemas/topics.ts'
 
 export type Encoders = { event: Codec<Event>['encode']; rejected: Codec<Rejected>['encode'] }
 
 /** Encoders that write the ids under which the topics' schemas are registered. */
-export async function openEncoders(
-  config: Config['registry'],
-  named: (topic: string) => string,
-): Promise<Encoders> {
-  const registry = openRegistry(config)
+export async function openEncoders(registry: Registry, named: (topic: string) => string): Promise<Encoders> {
   const event = await openCodec(registry, 'event', `${named(EVENTS)}-value`)
   const rejected = await openCodec(registry, 'rejected', `${named(REJECTED)}-value`)
   return { event: event.encode, rejected: rejected.encode }

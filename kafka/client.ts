@@ -1,12 +1,10 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
-import { zstdCompress, zstdDecompress } from 'node:zlib'
 import type { KafkaConfig as KafkaJsConfig, Kafka as KafkaJsKafka, logCreator, SASLOptions } from 'kafkajs'
 import type { KafkaConfig } from '../config.ts'
 import type { Logger } from '../log.ts'
 import { adaptFetchWaits } from './fetch-wait.ts'
-import { CompressionCodecs, CompressionTypes, Kafka, logLevel } from './kafkajs.ts'
+import { Kafka, logLevel } from './kafkajs.ts'
 import { watchLogs } from './log-watch.ts'
 import { joinUntilJoined } from './membership.ts'
 import { followMoves } from './moves.ts'
@@ -17,13 +15,6 @@ import { restWithoutRequests } from './request-queue.ts'
 import { measureSpans } from './spans.ts'
 import { tlsOptions } from './tls.ts'
 import { closeUnanswered } from './unanswered.ts'
-
-// what other writers, or a topic's compression.type, may bring in: kafkajs itself has gzip alone
-const zstd = { compress: promisify(zstdCompress), decompress: promisify(zstdDecompress) }
-CompressionCodecs[CompressionTypes.ZSTD] = () => ({
-  compress: ({ buffer }: { buffer: Buffer }) => zstd.compress(buffer),
-  decompress: (buffer: Buffer) => zstd.decompress(buffer),
-})
 
 measureSpans()
 encodeOurselves()

@@ -4,6 +4,7 @@ import type { Codec, Decoded } from '../schemas/codec.ts'
 import type { Attributes, Tracer } from '../trace/trace.ts'
 import { createAssignment, type Held, type PartitionWatch } from './assignment.ts'
 import { CLOSE_MS, type Connection, within } from './client.ts'
+import { faultOf } from './decode-batches.ts'
 import { drainBeforeJoin } from './drain.ts'
 import { fetchesWait, IDLE_WAIT_MS } from './fetch-wait.ts'
 import { type Load, loadOf } from './load.ts'
@@ -57,7 +58,10 @@ export type Consumer = {
 }
 
 const COMMIT_MS = 500
-const REGISTRY_RETRY_MS = 1_000
+/** A partition that waits for a schema looks again by then, should nothing have ended its wait before. */
+const SCHEMA_LOOK_MS = 60_000
+/** From here on the log tells of the wait. */
+const SLOW_SCHEMA_MS = 1_000
 /** Records of a partition in one fetch. */
 const FEW = 50
 const BREATH_MS = 5
@@ -162,11 +166,6 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
 
   /** @returns whether the batch goes on behind this message, and then maybe for how long its partition rests after it. */
   function take(held: Held, message: Message, decoded: Decoded<T>): boolean | Rest {
-    if (!decoded.ok && decoded.reason === 'registry_unreachable') {
-      log.warn({ err: decoded.message }, 'the schema registry cannot be reached; the partition waits')
-      assignment.hold(held, Date.now() + REGISTRY_RETRY_MS)
-      return false
-    }
     if (!held.tracker.take(Number(message.offset), Number(message.timestamp))) return true
     const record = taken(held, message, decoded.ok ? decoded.value : (undefined as T))
     if (!decoded.ok) {
@@ -178,6 +177,29 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
     record.release()
     assignment.hold(held, pause.holdUntil)
     return false
+  }
+
+  /** A batch that cannot be decoded came as one message, which is parked as it is. */
+  function decode(message: Message): Decoded<T> | Promise<Decoded<T>> {
+    const fault = faultOf(message)
+    if (!fault) return codec.decode(message.value)
+    const { firstOffset, lastOffset, reason } = fault
+    const said = `the batch of offsets ${firstOffset} to ${lastOffset} cannot be decoded: ${reason}`
+    return { ok: false, reason: 'undecodable', message: said }
+  }
+
+  /** This partition alone waits: its record comes again when the registry has answered, and is decoded at once. */
+  function holdForSchema(held: Held, { offset }: Message, answer: Promise<unknown>): void {
+    const { topic, partition } = held
+    const slow = setTimeout(() => {
+      log.warn({ topic, partition, offset }, 'the schema registry has not answered; the partition waits')
+    }, SLOW_SCHEMA_MS).unref()
+    assignment.hold(held, Date.now() + SCHEMA_LOOK_MS)
+    const goOn = () => {
+      clearTimeout(slow)
+      if (held.waiting === 'held') assignment.hold(held, Date.now())
+    }
+    answer.then(goOn, goOn)
   }
 
   /** An error that left this function would stop the consumer, some kinds of it for good. */
@@ -213,13 +235,10 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
       last = undefined
     }
     for (const message of batch.messages) {
-      let decoded = codec.decode(message.value)
-      if (decoded instanceof Promise) {
-        resolve()
-        decoded = await decoded
-        if (isPast()) return
-      }
-      const goes = take(held, message, decoded)
+      const decoded = decode(message)
+      const isAsked = decoded instanceof Promise
+      if (isAsked) holdForSchema(held, message, decoded)
+      const goes = !isAsked && take(held, message, decoded)
       if (!goes) {
         resolve()
         assignment.pauseIfFull(held)

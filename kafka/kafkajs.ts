@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import type * as KafkaJs from 'kafkajs'
 import type { Message, PartitionerArgs } from 'kafkajs'
-import { decodeRecord } from './decode-record.ts'
+import { batchesDecoder } from './decode-batches.ts'
 
 const require = createRequire(import.meta.url)
 const GROUPING = 'kafkajs/src/producer/groupMessagesPerPartition'
@@ -26,14 +26,15 @@ export const group: Grouping = ({ topic, partitionMetadata, messages, partitione
   return groups
 }
 
-const DECODER = 'kafkajs/src/protocol/recordBatch/record/v0/decoder'
+const BATCHES = 'kafkajs/src/protocol/requests/fetch/v4/decodeMessages'
 
 /** As they were, for the tests that compare them with ours. */
 export const theirGrouping: Grouping = require(GROUPING)
-export const theirDecoder: typeof decodeRecord = require(DECODER)
+export const theirBatchesDecoder: ReturnType<typeof batchesDecoder> = require(BATCHES)
 
 // before anything of kafkajs's is loaded that takes hold of them
-for (const [path, ours] of Object.entries({ [GROUPING]: group, [DECODER]: decodeRecord })) {
+const replaced = { [GROUPING]: group, [BATCHES]: batchesDecoder(theirBatchesDecoder) }
+for (const [path, ours] of Object.entries(replaced)) {
   const loaded = require.cache[require.resolve(path)]
   if (loaded) loaded.exports = ours
 }
@@ -42,7 +43,6 @@ for (const [path, ours] of Object.entries({ [GROUPING]: group, [DECODER]: decode
 const kafkajs: typeof KafkaJs = require('kafkajs')
 export const {
   AssignerProtocol,
-  CompressionCodecs,
   CompressionTypes,
   ConfigResourceTypes,
   Kafka,

@@ -16,6 +16,15 @@ const ack = new Histogram({
 
 export const countAck = ({ seconds }: { seconds: number }) => ack.observe(seconds)
 
+const skipped = new Counter({
+  name: 'sluice_consumer_skipped_batches_total',
+  help: 'Batches that could not be decoded and were skipped by what keeps nothing in topic parked: tables, and what control reads.',
+  labelNames: ['topic'],
+  registers,
+})
+
+export const countSkippedBatch = (topic: string) => skipped.inc({ topic })
+
 export function watchProducer({ queuedBytes, stalledMs }: Pick<Producer, 'queuedBytes' | 'stalledMs'>): void {
   new Gauge({
     name: 'sluice_kafka_queue_bytes',

@@ -6,6 +6,7 @@ import { leaveForGood } from './leave.ts'
 import { watchLog } from './log-watch.ts'
 import { tellingFaults } from './lost.ts'
 import { type BoundsOf, boundsOf, type Range } from './range.ts'
+import { readable } from './readable.ts'
 
 /** Reads parts of a topic that are asked for. */
 export type Reader = {
@@ -115,7 +116,7 @@ export async function openReader({
     eachBatch: async ({ batch, isStale }) => {
       const job = jobs.get(batch.partition)
       if (!job || isStale()) return
-      for (const { key, value, offset, timestamp } of batch.messages) {
+      for (const { key, value, offset, timestamp } of readable(batch, connection)) {
         if (Number(offset) >= job.to) break
         if (Number(offset) < job.from) continue
         job.onValue(value, Number(offset), { key, timestamp: Number(timestamp) })

@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pRetry from 'p-retry'
 import { CLOSE_MS, type Connection, within } from './client.ts'
+import type { BatchFault } from './decode-batches.ts'
 import { IDLE_WAIT_MS } from './fetch-wait.ts'
 import { PartitionAssigners } from './kafkajs.ts'
 import { type LogFault, watchLog } from './log-watch.ts'
 import { tellingFaults } from './lost.ts'
 import type { OutRecord } from './produce.ts'
+import { readable } from './readable.ts'
 
 /** A compacted topic held in memory. */
 export type Table = {
@@ -36,6 +38,8 @@ export type TableOptions = {
   wanted?: (key: string) => boolean
   /** Called for each record in the order of the topic; `undefined`: removed. Must not throw. */
   onChange?: (key: string, value: Buffer | undefined) => void
+  /** Told of records that cannot be read, and are skipped. */
+  onSkipped?: (fault: BatchFault) => void
   /** The consumer has stopped for good. */
   onFatal: (error: Error) => void
 }
@@ -46,7 +50,7 @@ const FRESH_MS = 1_500
 
 /** Follows a compacted topic of one partition from its beginning, with a group of its own that commits nothing and is deleted at the end. */
 export async function openTable(options: TableOptions): Promise<Table> {
-  const { connection, topic, wanted = () => true, onChange, onFatal } = options
+  const { connection, topic, wanted = () => true, onChange, onSkipped, onFatal } = options
   const groupId = connection.named(`table.${topic}.${randomUUID()}`)
   const values = new Map<string, Buffer>()
   /** The next offset to read of each partition. */
@@ -177,7 +181,7 @@ export async function openTable(options: TableOptions): Promise<Table> {
     eachBatch: async ({ batch }) => {
       // a group without commits begins anew after each join; what was applied before would turn the table back for a while
       const next = positions.get(batch.partition) ?? 0
-      for (const { key, value, offset } of batch.messages)
+      for (const { key, value, offset } of readable(batch, connection, onSkipped))
         if (key && Number(offset) >= next) apply(key.toString(), value)
     },
   })

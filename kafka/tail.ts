@@ -8,6 +8,7 @@ import { PartitionAssigners } from './kafkajs.ts'
 import { leaveForGood } from './leave.ts'
 import { watchLog } from './log-watch.ts'
 import { tellingFaults } from './lost.ts'
+import { readable } from './readable.ts'
 
 /** A record that passes by. `timestamp`: its own time, ms since 1970. */
 export type TailRecord = {
@@ -123,11 +124,12 @@ export async function openTail(options: TailOptions): Promise<Tail> {
     if (ends.size === 0) atEnd()
   }
 
-  async function eachBatch({ batch: { topic, partition, messages } }: EachBatchPayload): Promise<void> {
+  async function eachBatch({ batch }: EachBatchPayload): Promise<void> {
+    const { topic, partition } = batch
     const key = partitionKey(topic, partition)
     const plain = connection.plain(topic)
     cameAt = performance.now()
-    for (const message of messages) {
+    for (const message of readable(batch, connection)) {
       const offset = Number(message.offset)
       if (offset < (positions.get(key) ?? 0)) continue
       const { value, headers = {}, timestamp } = message

@@ -49,7 +49,11 @@ export async function start(options: StartOptions): Promise<Addresses> {
     onKafka,
     ending: endings.signal,
   })
-  await prepare(connection, config)
+  await prepare(
+    connection,
+    config,
+    (what) => what && say.progress(`waiting for the schema registry: ${what}`),
+  )
   const addresses = await startProcesses(options, env)
   closing.defer(await tellRunning(settings.dataFolder, addresses))
   say.line(banner(addresses))

@@ -4,6 +4,7 @@ import { createProducer } from '../kafka/produce.ts'
 import { openReader } from '../kafka/reader.ts'
 import { probeUntilClosed, run } from '../lifecycle.ts'
 import { serveOps } from '../metrics.ts'
+import { SCHEMA_WAIT_MS } from '../schemas/codec.ts'
 import { followSettings } from '../schemas/follow.ts'
 import { watchUnreadable } from '../schemas/metrics.ts'
 import { prepare } from '../schemas/prepare.ts'
@@ -14,16 +15,17 @@ import { createDuplicates } from './duplicates/duplicates.ts'
 import { duplicate, routed, watchDuplicates, watchSettings, windowLoaded } from './metrics.ts'
 import { router } from './run.ts'
 
-await run('router', async ({ config, log, connection, tracer, onFatal, closing }) => {
+await run('router', async (context) => {
+  const { config, log, connection, tracer, onFatal, onAway, closing } = context
   let ready: () => string | undefined = () => 'the consumer group is not joined yet'
-  const probe = probeUntilClosed(closing, () => ready())
+  const probe = probeUntilClosed(context, () => ready())
   const ops = closing.adopt(await serveOps({ host: config.host, port: config.port, probe }), (open) =>
     open.close(),
   )
   log.info({ port: ops.port }, 'router starting')
 
-  await prepare(connection, config)
-  const registry = openRegistry(config.registry)
+  await prepare(connection, config, onAway)
+  const registry = openRegistry(config.registry, { onAway, waitMs: SCHEMA_WAIT_MS })
   const events = await openCodec(registry, 'event', `${connection.named(EVENTS)}-value`)
   const deliveries = await openCodec(registry, 'delivery', `${connection.named(DELIVERIES)}-value`)
   const settings = closing.adopt(

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry'
 import avro from 'avsc'
 import type { Attempt } from './attempt.ts'
@@ -12,7 +13,7 @@ export type SchemaName = keyof SchemaTypes
 /** @returns the schema's JSON text, as it is registered. */
 export const schemaText = (name: SchemaName) => readFileSync(new URL(`${name}.avsc`, import.meta.url), 'utf8')
 
-/** What came of reading a record's value. `unreachable` passes by itself, the others do not. */
+/** What came of reading a record's value. `registry_unreachable` passes by itself, the others do not. */
 export type Decoded<T> =
   | { ok: true; value: T }
   | { ok: false; reason: 'undecodable' | 'unknown_schema' | 'registry_unreachable'; message: string }
@@ -20,11 +21,23 @@ export type Decoded<T> =
 /** Values in Confluent's wire format: a zero byte, the writer schema's id in 4 bytes, the Avro body. */
 export type Codec<T> = {
   encode(value: T): Buffer
-  /** Resolves at once but for the first record of each writer schema, which the registry is asked for. */
+  /**
+   * At once but for the first record of each writer schema, which the registry is asked for. A registry that is away is asked again
+   * for as long as the codec waits; after that what it does not know cannot be read, at once, until it answers. Never rejects.
+   */
   decode(value: Buffer | null): Decoded<T> | Promise<Decoded<T>>
 }
 
 const HEADER_BYTES = 5
+
+/**
+ * How long records wait for their schemas while the registry is away; then they cannot be read. Longer than a registry takes to be
+ * restarted or moved: what is parked for it has to be put back by hand.
+ */
+export const SCHEMA_WAIT_MS = 300_000
+
+/** Where schemas are asked for. `waitMs`: how long one that is away is asked again, 0 unless told. `againMs`: between two questions. */
+export type SchemaSource = { client: Pick<SchemaRegistry, 'getSchema'>; waitMs?: number; againMs?: number }
 
 /**
  * @param id the schema's id in the registry, as registered at start.
@@ -33,12 +46,12 @@ const HEADER_BYTES = 5
 export function codec<N extends SchemaName>(
   name: N,
   id: number,
-  registry: Pick<SchemaRegistry, 'getSchema'>,
+  source: SchemaSource,
 ): Codec<SchemaTypes[N]> {
   const type = avro.Type.forSchema(JSON.parse(schemaText(name)))
   const header = Buffer.alloc(HEADER_BYTES)
   header.writeUInt32BE(id, 1)
-  const resolvers = new Map<number, avro.Resolver>([[id, type.createResolver(type)]])
+  const writers = createWriters({ type, id }, source)
 
   function read(value: Buffer, resolver: avro.Resolver): Decoded<SchemaTypes[N]> {
     try {
@@ -50,12 +63,7 @@ export function codec<N extends SchemaName>(
     }
   }
 
-  async function learn(value: Buffer, writerId: number): Promise<Decoded<SchemaTypes[N]>> {
-    const resolver = await fetchResolver(registry, type, writerId)
-    if (!resolver.ok) return resolver
-    resolvers.set(writerId, resolver.value)
-    return read(value, resolver.value)
-  }
+  const readBy = (writer: Writer, value: Buffer) => (writer.ok ? read(value, writer.value) : writer)
 
   return {
     encode(value) {
@@ -66,9 +74,79 @@ export function codec<N extends SchemaName>(
     decode(value) {
       if (value === null || value.length <= HEADER_BYTES || value[0] !== 0)
         return { ok: false, reason: 'undecodable', message: 'the value is not in Confluent wire format' }
-      const writerId = value.readUInt32BE(1)
-      const resolver = resolvers.get(writerId)
-      return resolver ? read(value, resolver) : learn(value, writerId)
+      const writer = writers.writer(value.readUInt32BE(1))
+      return writer instanceof Promise ? writer.then((found) => readBy(found, value)) : readBy(writer, value)
+    },
+  }
+}
+
+/** How what was written with a schema is read with the present one; or why that cannot be known. */
+type Writer = Decoded<avro.Resolver>
+
+/** More than so many schemas that nobody knows are not remembered. */
+const MOST_UNKNOWN = 1_000
+/** More than so many are not asked for at once where no record waits for them. */
+const MOST_ASKED = 10
+
+/**
+ * The writers' schemas by their ids. One question for each, however many records wait for it.
+ * @param own the present schema, which need not be asked for.
+ */
+function createWriters(own: { type: avro.Type; id: number }, source: SchemaSource) {
+  const { client, waitMs = 0, againMs = 1_000 } = source
+  const { type, id } = own
+  const known = new Map<number, Writer>([[id, { ok: true, value: type.createResolver(type) }]])
+  /** What has been said of the others last, and when. */
+  const unknown = new Map<number, { said: Writer; at: number }>()
+  const asked = new Map<number, Promise<Writer>>()
+  /** Since when the registry has not answered, and what came of the last question. */
+  let away: { since: number; said: Writer } | undefined
+  const isGivenUp = (since: number) => performance.now() - since >= waitMs
+
+  async function ask(writerId: number): Promise<Writer> {
+    for (;;) {
+      const began = performance.now()
+      const writer = await fetchResolver(client, type, writerId)
+      const isAway = !writer.ok && writer.reason === 'registry_unreachable'
+      away = isAway ? { since: away?.since ?? began, said: writer } : undefined
+      if (writer.ok) {
+        known.set(writerId, writer)
+        unknown.delete(writerId)
+        return writer
+      }
+      if (!away || isGivenUp(away.since)) {
+        if (unknown.size >= MOST_UNKNOWN) unknown.clear()
+        unknown.set(writerId, { said: writer, at: performance.now() })
+        // that it is back must be known before the next schema is needed: its record would not wait
+        if (away) setTimeout(meanwhile, againMs, writerId, writer).unref()
+        return writer
+      }
+      await sleep(againMs)
+    }
+  }
+
+  function askOnce(writerId: number): Promise<Writer> {
+    const present = asked.get(writerId)
+    if (present) return present
+    const answer = ask(writerId).finally(() => asked.delete(writerId))
+    asked.set(writerId, answer)
+    return answer
+  }
+
+  /** What was said last, while it is asked again beside that. */
+  function meanwhile(writerId: number, said: Writer): Writer {
+    if (asked.size < MOST_ASKED) void askOnce(writerId)
+    return said
+  }
+
+  return {
+    /** Once the registry has been away for `waitMs`, no record waits for it any more until it answers. */
+    writer(writerId: number): Writer | Promise<Writer> {
+      const writer = known.get(writerId)
+      if (writer) return writer
+      const last = unknown.get(writerId)
+      if (last) return performance.now() - last.at < againMs ? last.said : meanwhile(writerId, last.said)
+      return away && isGivenUp(away.since) ? meanwhile(writerId, away.said) : askOnce(writerId)
     },
   }
 }

@@ -78,6 +78,8 @@ export async function followSettings({
   const lastGood = new Map<string, Setting | undefined>()
   const unknownKinds = new Set<string>()
   let isLoaded = false
+  /** Until the process ends nothing is decided by settings with a gap. */
+  let hasGap = false
   let isSupposing = false
 
   /** @returns why it cannot be read. */
@@ -123,12 +125,23 @@ export async function followSettings({
     topic: CONFIG,
     wanted: isFollowed,
     onFatal,
+    // which settings were in it nobody knows: a process that runs keeps those that it has, one that starts would take them for deleted
+    onSkipped: ({ reason, firstOffset, lastOffset }) => {
+      const offsets = `${firstOffset} to ${lastOffset}`
+      if (isLoaded)
+        log.error({ reason, offsets }, 'settings cannot be read: going on with what they were before')
+      else {
+        hasGap = true
+        onFatal(new Error(`the settings of offsets ${offsets} cannot be read: ${reason}`))
+      }
+    },
     // what has been replaced since may be sealed with a key that is gone: only the last of each key is judged
     onChange: (key, value) => {
       if (isLoaded) apply(key, value)
     },
   })
-  const loaded = table.loaded.then(() => {
+  const loaded = table.loaded.then(async () => {
+    if (hasGap) await new Promise<never>(() => undefined)
     const sealed: string[] = []
     for (const [key, value] of table.entries()) if (apply(key, value)?.unread === 'sealed') sealed.push(key)
     refuseWrongKey(sealed, index)
@@ -163,7 +176,7 @@ export async function followSettings({
     table: { caughtUp: table.caughtUp, reached: table.reached, get: table.get, supposing },
     loaded,
     isLoaded: () => isLoaded,
-    isFresh: table.isFresh,
+    isFresh: () => !hasGap && table.isFresh(),
     close: table.close,
   }
 }

@@ -1,17 +1,19 @@
 import { type Config, ConfigError } from '../config.ts'
 import { createTopics, onlyCopy } from '../kafka/admin.ts'
 import type { Connection } from '../kafka/client.ts'
-import { registerSchemas } from './registry.ts'
+import { type OnAway, openRegistry, registerSchemas } from './registry.ts'
 import { topics } from './topics.ts'
 
 /**
  * Creates what is missing of topics and schemas. Every process does so at its start; repeating it is harmless.
  * Topics that differ from the table are named in the log and left as they are, and so is a REPLICATION that risks what they hold.
+ * @param onAway told while the schema registry is away, which is waited for.
  * @throws ConfigError when Kafka would delete deliveries that still have to wait.
  */
 export async function prepare(
   connection: Connection,
   config: Pick<Config, 'kafka' | 'registry' | 'delivery' | 'dedupWindowMs'>,
+  onAway: OnAway,
 ): Promise<void> {
   const table = topics({ ...config.delivery, dedupWindowMs: config.dedupWindowMs })
   const { differences, tooShort, brokers } = await createTopics(connection, table, config.kafka)
@@ -19,5 +21,5 @@ export async function prepare(
   if (tooShort.length > 0) throw new ConfigError(tooShort.map((line) => `RETRY_WINDOW: ${line}`))
   const risk = onlyCopy({ brokers, replication: config.kafka.replication })
   if (risk) connection.log.warn(risk)
-  await registerSchemas(config.registry, table, connection.named)
+  await registerSchemas(openRegistry(config.registry, { onAway }), table, connection.named)
 }

@@ -1,30 +1,59 @@
 import { Agent } from 'node:https'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry'
-import got, { HTTPError } from 'got'
-import pRetry, { AbortError } from 'p-retry'
+import got, { HTTPError, RequestError } from 'got'
 import { type Config, ConfigError } from '../config.ts'
 import { isUntrusted, readCertificates } from '../pem.ts'
-import { type Codec, codec, type SchemaName, type SchemaTypes, schemaText } from './codec.ts'
+import {
+  type Codec,
+  codec,
+  type SchemaName,
+  type SchemaSource,
+  type SchemaTypes,
+  schemaText,
+} from './codec.ts'
 import type { Topic } from './topics.ts'
 
 type RegistryConfig = Pick<Config['registry'], 'url' | 'auth'> & Partial<Config['registry']>
 
 /** A registry's own request has no time limit: a register while its broker is away hangs. Repeating one is harmless. */
 const REQUEST_MS = 10_000
+/** A registry that is silent for longer is told of before its time limit. */
+const SILENT_MS = 3_000
 
-const retries = { retries: 8, minTimeout: 250, maxTimeout: 3_000 }
+/** What it refuses may pass as well, as two first registers at once collide; not for longer than about a quarter of a minute. */
+const REFUSALS = 8
 
 type Middleware = NonNullable<ConstructorParameters<typeof SchemaRegistry>[0]['middlewares']>[number]
 
-export type Registry = { client: SchemaRegistry; config: RegistryConfig }
+/** Told what a registry that is away says or does, again and again; and of `undefined` when it answers. */
+export type OnAway = (what: string | undefined) => void
+
+export type Registry = SchemaSource & {
+  client: SchemaRegistry
+  config: RegistryConfig
+  onAway: OnAway
+  againMs: number
+}
 
 /** The client has no time limit of its own, and a registry that takes connections and never answers would hold every reader. */
 const limitedTo = (timeout: number): Middleware => {
   return () => ({ prepareRequest: (next) => next().then((request) => request.enhance({ timeout })) })
 }
 
+export type RegistryOptions = {
+  onAway?: OnAway
+  /** How long records wait for a schema while it is away, in ms: 0 unless told. */
+  waitMs?: number
+  /** Between two questions to it while it is away, in ms. */
+  againMs?: number
+  /** The limit of one request for a schema, in ms. */
+  requestMs?: number
+}
+
 /** @throws ConfigError when the file of SCHEMA_REGISTRY_CA is not as it should be. */
-export function openRegistry(config: RegistryConfig, requestMs = REQUEST_MS): Registry {
+export function openRegistry(config: RegistryConfig, options: RegistryOptions = {}): Registry {
+  const { onAway = () => undefined, waitMs = 0, againMs = 1_000, requestMs = REQUEST_MS } = options
   const { url: host, auth } = config
   const ca = rootsOf(config)
   return {
@@ -35,52 +64,79 @@ export function openRegistry(config: RegistryConfig, requestMs = REQUEST_MS): Re
       ...(ca && { agent: new Agent({ ca }) }),
     }),
     config,
+    onAway,
+    waitMs,
+    againMs,
   }
 }
 
 const rootsOf = ({ caFile }: RegistryConfig) => caFile && readCertificates('SCHEMA_REGISTRY_CA', caFile)
 
 /**
- * Registers the schema of each topic that has one under `<topic>-value`, with compatibility BACKWARD.
- * @throws when a schema is not compatible with what is registered, or the registry does not answer within about a minute.
- * ConfigError when it does not let us in, with what the settings say.
+ * Registers the schema of each topic that has one under `<topic>-value`, with compatibility BACKWARD. Waits for as long as the registry
+ * is away, and says so.
+ * @throws when a schema is not compatible with what is registered. ConfigError when it does not let us in, with what the settings say.
  */
 export async function registerSchemas(
-  config: RegistryConfig,
+  registry: Registry,
   topics: readonly Topic[],
   named: (topic: string) => string,
 ): Promise<void> {
-  const registry = openRegistry(config)
-  await getIn(config)
+  await getIn(registry)
   for (const { name, schema } of topics) if (schema) await register(registry, schema, `${named(name)}-value`)
 }
 
 /** A refusal does not pass by itself, other than a registry that is away. */
-async function getIn(config: RegistryConfig): Promise<void> {
-  await pRetry(async () => {
-    try {
-      await listSubjects(config)
-    } catch (error) {
+async function getIn(registry: Registry): Promise<void> {
+  const { config } = registry
+  const list = () =>
+    listSubjects(config).catch((error) => {
       // let in, and may not list: whether we may register is told where we do
-      if (statusOf(error) === 403) return
-      throw lasting(error)
-    }
-  }, retries).catch((error) => {
+      if (statusOf(error) !== 403) throw error
+    })
+  await whenThere(registry, list).catch((error) => {
     // also what stands in front of a registry that is still starting says so
-    if (statusOf(error) === 404) throw new ConfigError([notThere(config)])
-    throw error
+    throw statusOf(error) === 404 ? new ConfigError([notThere(config)]) : error
   })
 }
 
-/** What does not pass by itself is not tried again. */
-function lasting(error: unknown): unknown {
-  const fault = faultOf(error)
-  return fault === undefined ? error : new AbortError(new ConfigError([fault]))
+/** @returns what the registry answers, once it is there. @throws what does not pass by itself, and what it refuses again and again. */
+async function whenThere<T>({ config, onAway, againMs }: Registry, ask: () => Promise<T>): Promise<T> {
+  for (let refusals = 0; ; ) {
+    let pauseMs = againMs
+    const silent = setTimeout(() => onAway(`${config.url} does not answer`), SILENT_MS)
+    try {
+      const answer = await ask()
+      onAway(undefined)
+      return answer
+    } catch (error) {
+      const fault = faultOf(error)
+      if (fault !== undefined) throw new ConfigError([fault])
+      if (isAway(error)) onAway(`${config.url}: ${messageOf(error)}`)
+      else if (error instanceof Incompatible || ++refusals > REFUSALS) throw error
+      else pauseMs = Math.min(3_000, 125 * 2 ** refusals)
+    } finally {
+      clearTimeout(silent)
+    }
+    await sleep(pauseMs)
+  }
 }
+
+/** Nobody answers, or what answers cannot now. The registry's client says 400 where nothing was answered. */
+function isAway(error: unknown): boolean {
+  const status = statusOf(error)
+  if (typeof status !== 'number') return error instanceof RequestError
+  return status >= 500 || status === 429 || (status === 400 && UNANSWERED.test(messageOf(error)))
+}
+
+/** As the client words it: behind its own name, without a message of the registry's. */
+const UNANSWERED = / - Error, status 400: /
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
 /** What is wrong with the settings, if it is these. */
 function faultOf(error: unknown): string | undefined {
-  const message = error instanceof Error ? error.message : ''
+  const message = messageOf(error)
   const status = statusOf(error)
   if (status === 401 || status === 403)
     return `SCHEMA_REGISTRY_URL: the registry answers ${status} to its user and password`
@@ -102,7 +158,7 @@ export async function openCodec<N extends SchemaName>(
   schema: N,
   subject: string,
 ): Promise<Codec<SchemaTypes[N]>> {
-  return codec(schema, await register(registry, schema, subject), registry.client)
+  return codec(schema, await register(registry, schema, subject), registry)
 }
 
 /** Sets the rule of one subject; that of all others may be somebody else's. */
@@ -128,26 +184,30 @@ function requestOf(config: RegistryConfig) {
   }
 }
 
-/** Two first registers at once collide in the registry's rules, and pass when repeated. */
 function register(registry: Registry, schema: SchemaName, subject: string): Promise<number> {
-  return pRetry(async () => {
+  return whenThere(registry, async () => {
     try {
       const text = { type: SchemaType.AVRO as const, schema: schemaText(schema) }
       const { id } = await registry.client.register(text, { subject, compatibility: COMPATIBILITY.BACKWARD })
       return id
     } catch (error) {
+      if (isIncompatible(error)) throw new Incompatible(schema, subject, error)
       // the client makes the schema first and its rule after it: a start killed in between leaves a subject without
       if (error instanceof Error && error.name === 'ConfluentSchemaRegistryCompatibilityError')
-        await putCompatibility(registry.config, subject).catch((refusal) => {
-          throw lasting(refusal)
-        })
-      throw isIncompatible(error) ? new AbortError(incompatible(schema, subject, error)) : lasting(error)
+        await putCompatibility(registry.config, subject)
+      throw error
     }
-  }, retries)
+  })
 }
 
-const incompatible = (schema: SchemaName, subject: string, { message }: Error) =>
-  `schema ${schema} is not BACKWARD compatible with what is registered as ${subject}: ${message}`
+class Incompatible extends Error {
+  constructor(schema: SchemaName, subject: string, cause: Error) {
+    const said = cause.message
+    super(`schema ${schema} is not BACKWARD compatible with what is registered as ${subject}: ${said}`, {
+      cause,
+    })
+  }
+}
 
 /** 409 says both: an incompatible schema, and (Apicurio) two processes that make the same rule at once. */
 const isIncompatible = (error: unknown): error is Error =>

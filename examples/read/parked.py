@@ -65,6 +65,8 @@ def put_back(partition, offset):
         sys.exit("there is no such record")
     if "parked-value-bytes" in said:
         sys.exit(f"its value, {said['parked-value-bytes']} bytes, was too large to be kept: it is only where it came from")
+    if "parked-batch" in said:
+        sys.exit(f"it is no record: it is the whole batch of the offsets {said['parked-batch']}, as it could not be decoded")
     # what was kept without a key has this one
     key = None if text(message.key()) == f"{said['parked-topic']}/{said.get('parked-partition')}" else message.key()
     # it is named without TOPIC_PREFIX

@@ -31,7 +31,7 @@ async function saidOf(brokers: string): Promise<string[]> {
   const said: string[] = []
   const log = pino({ level: 'warn' }, { write: (line) => void said.push(JSON.parse(line).msg) })
   const connection = connect(config.kafka, { clientId: 'test', log })
-  await prepare(connection, config)
+  await prepare(connection, config, () => undefined)
   const admin = connection.kafka.admin()
   await admin.connect()
   const made = (await admin.listTopics()).filter((name) => name.startsWith(env.TOPIC_PREFIX))

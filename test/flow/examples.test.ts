@@ -7,7 +7,7 @@ import got from 'got'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createProducer } from '../../kafka/produce.ts'
 import { ATTEMPTS, DEAD, EVENTS, PARKED, REJECTED } from '../../schemas/topics.ts'
-import { lag } from '../helpers/cluster.ts'
+import { closing, lag } from '../helpers/cluster.ts'
 import { exampleJars } from '../helpers/example-jars.ts'
 import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
@@ -218,9 +218,12 @@ describe('the example', () => {
 
 test.skipIf(!python)('what is parked is shown, and goes back to its topic as it was', async () => {
   const [brokers = ''] = argsOf('nobody')
-  const parked = (...more: string[]) => {
+  const run = (...more: string[]) => {
     const args = [join(examples, 'parked.py'), brokers, sluice.connection.named(PARKED), ...more]
-    const { status, stdout, stderr } = spawnSync('python3', args, { encoding: 'utf8' })
+    return spawnSync('python3', args, { encoding: 'utf8' })
+  }
+  const parked = (...more: string[]) => {
+    const { status, stdout, stderr } = run(...more)
     expect([status, stderr]).toEqual([0, ''])
     return stdout.split('\n').slice(0, -1)
   }
@@ -246,6 +249,13 @@ test.skipIf(!python)('what is parked is shown, and goes back to its topic as it 
   expect(again).toEqual({ partition: junk.partition, key: junk.key, bytes: junk.bytes })
   expect(headers).toEqual({ ...junk.headers, 'parked-offset': expect.any(String) })
   expect(headers['parked-offset']).not.toBe(junk.headers['parked-offset'])
+
+  const producer = closing(await createProducer(sluice.connection))
+  const batch = { 'parked-topic': EVENTS, 'parked-batch': '1-3' }
+  await producer.produce([{ topic: PARKED, key: 'k', value: Buffer.from('a batch'), headers: batch }])
+  const last = JSON.parse(parked().at(-1) ?? '')
+  const { status, stderr } = run('--again', String(last.partition), String(last.offset))
+  expect([status, stderr]).toEqual([1, expect.stringContaining('the whole batch of the offsets 1-3')])
 })
 
 test('the subject of each topic that others read has the rule BACKWARD', async () => {

@@ -75,7 +75,7 @@ describe('at a start', () => {
     if (change) await set(kafka, ...change)
     const said: string[] = []
     const log = { ...kafka.log, warn: (text: unknown) => void said.push(String(text)) } as Connection['log']
-    const fault = await prepare({ ...kafka, log }, config).then(
+    const fault = await prepare({ ...kafka, log }, config, () => undefined).then(
       () => undefined,
       (error: unknown) => error,
     )

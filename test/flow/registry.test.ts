@@ -1,15 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { createServer as createHttpServer, request } from 'node:http'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { SchemaType } from '@kafkajs/confluent-schema-registry'
 import avro from 'avsc'
 import got from 'got'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
-import { ConfigError } from '../../config.ts'
+import { ConfigError, ROLES } from '../../config.ts'
+import { consume } from '../../kafka/consume.ts'
+import { createProducer } from '../../kafka/produce.ts'
+import { spawnTied } from '../../local/tied.ts'
 import { codec, schemaText } from '../../schemas/codec.ts'
 import { openCodec, openRegistry, registerSchemas } from '../../schemas/registry.ts'
 import type { Topic } from '../../schemas/topics.ts'
+import { closing, connection, readAll } from '../helpers/cluster.ts'
 import { anEvent } from '../helpers/events.ts'
+import { NODE_FLAGS } from '../helpers/node-flags.ts'
+import { startSystem } from '../helpers/system.ts'
+import { until } from '../helpers/until.ts'
 
 const registry = () => openRegistry({ url: inject('registryUrl'), auth: undefined })
 
@@ -36,12 +43,19 @@ test('a schema that breaks readers of the present one is refused with the subjec
   await expect(openCodec(registry(), 'event', subject)).rejects.toThrow(subject)
 })
 
+/** In place of a status: the connection is closed. */
+const CUT = 0
+
 /** A registry before which a proxy stands: it answers some requests itself. */
-async function proxied(answerOf: (method: string, path: string) => number | undefined): Promise<string> {
+async function proxied(
+  answerOf: (method: string, path: string) => number | undefined,
+  port = 0,
+): Promise<string> {
   const target = new URL(inject('registryUrl'))
   const server = createHttpServer((asked, answer) => {
     const { method = '', url = '', headers } = asked
     const status = answerOf(method, url)
+    if (status === CUT) return void asked.socket.destroy()
     if (status !== undefined) return void answer.writeHead(status).end('{}')
     const forwarded = request(target.origin + url, { method, headers }, (response) => {
       answer.writeHead(response.statusCode ?? 502, response.headers)
@@ -49,7 +63,7 @@ async function proxied(answerOf: (method: string, path: string) => number | unde
     })
     asked.pipe(forwarded)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   onTestFinished(() => {
     server.close()
     server.closeAllConnections()
@@ -71,7 +85,7 @@ describe('a registry that others use as well', () => {
       return undefined
     })
     const named = prefixed()
-    await registerSchemas({ url, auth: undefined }, topics, named)
+    await registerSchemas(openRegistry({ url, auth: undefined }), topics, named)
     expect(changed.filter((one) => !one.includes(named('events-value')))).toEqual([])
     expect(await got(`${url}/config/${named('events-value')}`).json()).toEqual({
       compatibilityLevel: 'BACKWARD',
@@ -83,7 +97,7 @@ describe('a registry that others use as well', () => {
     for (let times = 0; times < 5; times++) {
       const named = prefixed()
       const starting = Array.from({ length: 4 }, () =>
-        registerSchemas({ url, auth: undefined }, topics, named),
+        registerSchemas(openRegistry({ url, auth: undefined }), topics, named),
       )
       await Promise.all(starting)
       expect(await got(`${url}/config/${named('events-value')}`).json()).toEqual({
@@ -92,9 +106,29 @@ describe('a registry that others use as well', () => {
     }
   })
 
+  test.each([
+    ['closes connections', () => CUT],
+    ['answers 503', () => 503],
+    ['answers 429', () => 429],
+    ['answers 503 to who registers', (method: string) => (method === 'POST' ? 503 : undefined)],
+    ['closes the connections of who registers', (method: string) => (method === 'POST' ? CUT : undefined)],
+  ])('is waited for while it %s, however long that is', async (_, answerOf) => {
+    let isAway = true
+    const url = await proxied((method) => (isAway ? answerOf(method) : undefined))
+    const told: unknown[] = []
+    const options = { againMs: 10, onAway: (what: string | undefined) => void told.push(what) }
+    const registering = registerSchemas(openRegistry({ url, auth: undefined }, options), topics, prefixed())
+    // more often than it may refuse
+    await until(() => told.filter(Boolean).length > 10)
+    isAway = false
+    await registering
+    expect(told.find(Boolean)).toContain(`${url}: `)
+    expect(told.at(-1)).toBeUndefined()
+  })
+
   test('need not let us list what is not ours', async () => {
     const url = await proxied((_, path) => (path.endsWith('/subjects') ? 403 : undefined))
-    await registerSchemas({ url, auth: undefined }, topics, prefixed())
+    await registerSchemas(openRegistry({ url, auth: undefined }), topics, prefixed())
   })
 
   test('and where we may register, but not set a rule that is missing, says so at once', async () => {
@@ -104,35 +138,124 @@ describe('a registry that others use as well', () => {
     )
     const subject = `${url}/subjects/${named('events-value')}/versions`
     await got.post(subject, { json: { schema: schemaText('event') } })
-    const registering = registerSchemas({ url, auth: undefined }, topics, named)
+    const registering = registerSchemas(openRegistry({ url, auth: undefined }), topics, named)
     await expect(registering).rejects.toThrow(ConfigError)
   })
 
   test('and where we may only read is told apart from one that is away', async () => {
     const url = await proxied((method) => (method === 'GET' ? undefined : 403))
-    const registering = registerSchemas({ url, auth: undefined }, topics, prefixed())
+    const registering = registerSchemas(openRegistry({ url, auth: undefined }), topics, prefixed())
     await expect(registering).rejects.toThrow(ConfigError)
     await expect(registering).rejects.toThrow('SCHEMA_REGISTRY_URL: the registry answers 403')
   })
 })
 
-test('a registry that takes connections and never answers holds nobody for longer than its time limit', async () => {
-  const server = createServer(() => undefined)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const sockets: { destroy(): void }[] = []
-  server.on('connection', (socket) => sockets.push(socket))
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  const address = server.address()
+/** Takes connections and never answers, until it is closed. */
+async function silentServer(port = 0): Promise<{ port: number; close(): Promise<void> }> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => void sockets.add(socket.on('error', () => undefined)))
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve())
+      for (const socket of sockets) socket.destroy()
+    })
+  onTestFinished(close)
+  return { port: (server.address() as AddressInfo).port, close }
+}
+
+test('a registry that never answers holds only the partition that asks it, and that for a bounded time', async () => {
+  const { port } = await silentServer()
   const silent = openRegistry(
-    { url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`, auth: undefined },
-    300,
+    { url: `http://127.0.0.1:${port}`, auth: undefined },
+    { requestMs: 300, waitMs: 3_000 },
   )
-  const bytes = codec('event', 1, silent.client).encode(anEvent())
-  const decoded = await codec('event', 2, silent.client).decode(bytes)
-  expect(decoded).toMatchObject({ ok: false, reason: 'registry_unreachable' })
+  const kafka = await connection([{}])
+  const producer = closing(await createProducer(kafka))
+  const [known, unknown] = [codec('event', 1, silent), codec('event', 2, silent)]
+  const record = (partition: number, { encode }: typeof known, messageId: string) => ({
+    ...{ topic: 'work', key: 'k', partition },
+    value: encode(anEvent({ messageId })),
+  })
+  const records = [record(0, unknown, 'unknown'), record(0, known, 'behind it')]
+  const others = [1, 2, 3].map((partition) => record(partition, known, `in ${partition}`))
+  expect(await producer.produce([...records, ...others])).toBe('acked')
+
+  const taken: string[] = []
+  const consumer = await consume({
+    connection: kafka,
+    group: 'work',
+    topics: ['work'],
+    codec: known,
+    producer,
+    handle(record) {
+      taken.push(record.value.messageId)
+      record.settle()
+      return undefined
+    },
+    onFatal: (error) => {
+      throw error
+    },
+  })
+  closing(consumer)
+  await until(() => taken.length === 3)
+  const began = performance.now()
+  expect(taken.toSorted()).toEqual(['in 1', 'in 2', 'in 3'])
+  // each takes less than one question to the registry does
+  const late: number[] = []
+  for (let sent = 0; sent < 10; sent++) {
+    const at = performance.now()
+    await producer.produce([record((sent % 3) + 1, known, `later ${sent}`)])
+    await until(() => taken.includes(`later ${sent}`))
+    late.push(performance.now() - at)
+  }
+  expect(taken).not.toContain('behind it')
+  expect(late.toSorted((a, b) => a - b)[5]).toBeLessThan(300)
+
+  await until(() => taken.includes('behind it'))
+  expect(performance.now() - began).toBeLessThan(10_000)
+  const [parked, ...more] = await readAll(kafka, 'parked')
+  expect(more).toEqual([])
+  expect(parked?.headers['parked-reason']).toContain('registry_unreachable: ')
+  expect(parked?.value).toEqual(records[0]?.value)
+})
+
+test('a start waits for a registry that is away, and says so in the log and at /readyz', async () => {
+  const sluice = await startSystem({}, ['control'])
+  onTestFinished(sluice.close)
+  await sluice.stop('control')
+  const silent = await silentServer()
+  const { pathname } = new URL(inject('registryUrl'))
+  const url = `http://127.0.0.1:${silent.port}${pathname}`
+  const env = { PATH: process.env.PATH, ...sluice.env, SCHEMA_REGISTRY_URL: url }
+  const started = ROLES.map((role) => {
+    const said: string[] = []
+    const args = [...NODE_FLAGS, `${role}/main.ts`]
+    const child = spawnTied(process.execPath, { args, env, onLine: (line) => void said.push(line) })
+    onTestFinished(async () => void (await child.kill()))
+    const port = sluice.env[role === 'ingest' ? 'INGEST_METRICS_PORT' : `${role.toUpperCase()}_PORT`]
+    const readyz = () =>
+      got(`http://127.0.0.1:${port}/readyz`, { throwHttpErrors: false, retry: { limit: 0 } }).then(
+        ({ statusCode, body }) => `${statusCode} ${body}`,
+        () => '',
+      )
+    return { role, said, readyz }
+  })
+  const away = `the schema registry is away: ${url}`
+  for (const { role, said, readyz } of started) {
+    await until(async () => (await readyz()).startsWith(`503 ${away}`), {
+      timeout: 60_000,
+      message: () => `${role} waits; it said:\n${said.join('\n')}`,
+    })
+    expect(said.some((line) => line.includes('the start waits for it'))).toBe(true)
+  }
+  await silent.close()
+  await proxied(() => undefined, silent.port)
+  for (const { role, said, readyz } of started)
+    await until(async () => (await readyz()) === '200 ok\n', {
+      timeout: 60_000,
+      message: () => `${role} is ready; it said:\n${said.join('\n')}`,
+    })
 })
 
 describe('by the rule BACKWARD', () => {

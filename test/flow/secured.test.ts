@@ -52,6 +52,7 @@ describe.skipIf(!hasOpenssl)('Kafka and registry behind TLS and passwords', () =
     await prepare(
       connect(config.kafka, { clientId: 'test', log: createLog({ role: 'start', level: 'silent' }) }),
       config,
+      () => undefined,
     )
   }
 

@@ -15,7 +15,10 @@ import { EVENTS, REJECTED } from '../../schemas/topics.ts'
 export const RECEIVED_AT = Date.parse('2026-01-02T03:04:05.678Z')
 
 const noRegistry = { getSchema: () => Promise.reject(new Error('the tests have no registry')) }
-export const codecs = { event: codec('event', 7, noRegistry), rejected: codec('rejected', 8, noRegistry) }
+export const codecs = {
+  event: codec('event', 7, { client: noRegistry }),
+  rejected: codec('rejected', 8, { client: noRegistry }),
+}
 
 export const sources = [
   { id: 'shop', writeKey: 'shop-key', enabled: true },

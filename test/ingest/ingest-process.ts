@@ -38,7 +38,7 @@ export async function prepareSystem({ brokers, registryUrl, sources }: SystemOpt
     clientId: 'test',
     log: createLog({ role: 'start', level: 'fatal' }),
   })
-  await prepare(connection, config)
+  await prepare(connection, config, () => undefined)
   await putSources({ config, connection, env }, sources)
   return { config, connection, env }
 }

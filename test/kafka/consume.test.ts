@@ -10,16 +10,24 @@ const GROUP_JOIN = 'joined'
  * A consumer of topic `work`, of which one partition is its own. What kafkajs would do is done by the test: that a group is joined while a batch
  * is at work needs several brokers, and luck.
  */
-async function consuming(decode: () => Promise<Decoded<string>>) {
+async function consuming(decode: () => Decoded<string> | Promise<Decoded<string>>) {
   const listeners = new Map<string, (of: { payload: object }) => void>()
   type Batches = { eachBatch(of: object): Promise<void> }
   let batches: Batches = { eachBatch: async () => {} }
   const nothing = async () => {}
+  let isPaused = false
+  const produced: object[] = []
   const client = {
     events: { GROUP_JOIN, CRASH: 'crash' },
     on: (event: string, listener: (of: { payload: object }) => void) => void listeners.set(event, listener),
     ...{ connect: nothing, subscribe: nothing, disconnect: nothing, commitOffsets: nothing },
-    ...{ pause() {}, resume() {}, paused: () => [] },
+    paused: () => [],
+    pause() {
+      isPaused = true
+    },
+    resume() {
+      isPaused = false
+    },
     run: async (given: Batches) => {
       batches = given
     },
@@ -47,7 +55,12 @@ async function consuming(decode: () => Promise<Decoded<string>>) {
   } as unknown as Connection
   const handle = vi.fn(() => undefined)
   const codec = { decode } as unknown as Codec<string>
-  const producer = { produce: async () => 'acked' as const }
+  const producer = {
+    produce: async (records: object[]) => {
+      produced.push(...records)
+      return 'acked' as const
+    },
+  }
   const opened = await consume({
     connection,
     group: 'g',
@@ -60,6 +73,8 @@ async function consuming(decode: () => Promise<Decoded<string>>) {
   onTestFinished(() => opened.close(0))
   return {
     handle,
+    produced,
+    paused: () => isPaused,
     join: () => listeners.get(GROUP_JOIN)?.({ payload: { memberAssignment: { work: [0] } } }),
     batch: (resolveOffset: (offset: string) => void, offset = '0') =>
       batches.eachBatch({
@@ -73,27 +88,46 @@ async function consuming(decode: () => Promise<Decoded<string>>) {
   }
 }
 
-test('a batch is not gone on with when its group is joined anew while one of its records is decoded', async () => {
+test('a batch does not wait for a schema, and its record comes again when that is there', async () => {
   const decoding = Promise.withResolvers<Decoded<string>>()
-  const asked = Promise.withResolvers<void>()
-  const { handle, join, batch } = await consuming(() => {
-    asked.resolve()
-    return decoding.promise
+  let asked = 0
+  const { handle, join, batch, paused } = await consuming(() => {
+    asked += 1
+    return asked === 1 ? decoding.promise : { ok: true, value: '1' }
   })
   join()
   const resolved = vi.fn()
-  const taken = batch(resolved)
-  await asked.promise
-  join()
+  await batch(resolved)
+  expect([handle.mock.calls, resolved.mock.calls, paused()]).toEqual([[], [], true])
   decoding.resolve({ ok: true, value: '1' })
-  await taken
-  expect([handle.mock.calls, resolved.mock.calls]).toEqual([[], []])
+  await vi.waitUntil(() => !paused())
+  await batch(resolved)
+  expect([handle.mock.calls.length, resolved.mock.calls]).toEqual([1, [['0']]])
 })
 
-test('the same without a join is', async () => {
-  const { handle, join, batch } = await consuming(async () => ({ ok: true, value: '1' }))
+test('a partition that was joined anew while it waited for a schema is asked anew', async () => {
+  const decoding = Promise.withResolvers<Decoded<string>>()
+  const { handle, join, batch, paused } = await consuming(() => decoding.promise)
+  join()
+  await batch(vi.fn())
+  join()
+  expect(paused()).toBe(false)
+  await batch(vi.fn())
+  expect([handle.mock.calls, paused()]).toEqual([[], true])
+})
+
+test('a record whose schema nobody tells is parked', async () => {
+  const message = 'refused'
+  const { join, batch, produced } = await consuming(() => ({
+    ok: false,
+    reason: 'registry_unreachable',
+    message,
+  }))
   join()
   const resolved = vi.fn()
   await batch(resolved)
-  expect([handle.mock.calls.length, resolved.mock.calls]).toEqual([1, [['0']]])
+  expect(resolved.mock.calls).toEqual([['0']])
+  expect(produced).toMatchObject([
+    { topic: 'parked', headers: { 'parked-offset': '0', 'parked-reason': 'registry_unreachable: refused' } },
+  ])
 })

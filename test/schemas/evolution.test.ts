@@ -36,7 +36,7 @@ const typeOf = (schema: Schema) => avro.Type.forSchema(schema as unknown as avro
 function readToday(name: SchemaName, writer: Schema, value: object) {
   const type = typeOf(writer)
   const bytes = Buffer.concat([Buffer.from([0, 0, 0, 0, OTHER_ID]), type.toBuffer(value)])
-  return codec(name, 7, { getSchema: () => Promise.resolve(type as never) }).decode(bytes)
+  return codec(name, 7, { client: { getSchema: () => Promise.resolve(type as never) } }).decode(bytes)
 }
 
 describe.each(schemaNames)('a record of schema %s', (name) => {

@@ -25,7 +25,7 @@ test('the TypeScript types are those of the schemas (npm run schemas)', () => {
 })
 
 describe('a value in wire format', () => {
-  const events = codec('event', 7, registry)
+  const events = codec('event', 7, { client: registry })
 
   test('begins with a zero byte and the schema id, and is read back as it was', async () => {
     const bytes = events.encode(anEvent())
@@ -72,7 +72,7 @@ describe('a value in wire format', () => {
     bytes.writeUInt32BE(99, 1)
     expect(await events.decode(bytes)).toMatchObject({ reason: 'unknown_schema' })
     const away = codec('event', 7, {
-      getSchema: () => Promise.reject(Object.assign(new Error('refused'), { status: 400 })),
+      client: { getSchema: () => Promise.reject(Object.assign(new Error('refused'), { status: 400 })) },
     })
     expect(await away.decode(bytes)).toMatchObject({ reason: 'registry_unreachable' })
   })

@@ -1,0 +1,156 @@
+import { open, readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { bytes } from '../../deliverer/rungs.ts'
+import type { Connection } from '../../kafka/client.ts'
+import { type Consumer, consume } from '../../kafka/consume.ts'
+import { createProducer } from '../../kafka/produce.ts'
+import { openReader } from '../../kafka/reader.ts'
+import { openTable } from '../../kafka/table.ts'
+import { openTail } from '../../kafka/tail.ts'
+import { registry } from '../../metrics.ts'
+import { followSettings } from '../../schemas/follow.ts'
+import { CONFIG } from '../../schemas/topics.ts'
+import { type OwnBroker, startOwnBroker } from '../helpers/broker.ts'
+import { closing, connection, lag, readAll } from '../helpers/cluster.ts'
+import { until } from '../helpers/until.ts'
+
+const onFatal = (error: Error) => {
+  throw error
+}
+
+/** Makes topic `work` of one partition, which the broker itself compresses, as `compression.type` has it. */
+async function aTopic(type: string, brokers = inject('kafkaBrokers')): Promise<Connection> {
+  const kafka = await connection([], brokers)
+  const admin = kafka.kafka.admin()
+  await admin.connect()
+  const configEntries = [{ name: 'compression.type', value: type }]
+  const topics = [{ topic: kafka.named('work'), numPartitions: 1, configEntries }]
+  await admin.createTopics({ topics, waitForLeaders: true })
+  await admin.disconnect()
+  return kafka
+}
+
+/** Writes these in one batch. */
+async function append(kafka: Connection, values: readonly string[], topic = 'work'): Promise<void> {
+  const producer = closing(await createProducer(kafka))
+  const records = values.map((value) => ({
+    topic,
+    key: value.slice(0, 9),
+    value: Buffer.from(value),
+  }))
+  expect(await producer.produce(records)).toBe('acked')
+}
+
+/** Consumes topic `work` with a group; `values` are what has come. */
+async function consuming(kafka: Connection): Promise<{ consumer: Consumer; values: string[] }> {
+  const values: string[] = []
+  const producer = closing(await createProducer(kafka))
+  const consumer = await consume({
+    connection: kafka,
+    group: 'work',
+    topics: ['work'],
+    codec: bytes,
+    producer,
+    handle(record) {
+      values.push(String(record.value))
+      record.settle()
+      return undefined
+    },
+    onFatal,
+  })
+  return { consumer: closing(consumer), values }
+}
+
+const allRead = (kafka: Connection) =>
+  until(async () => (await lag(kafka, { group: 'work', topic: 'work' })) === 0)
+
+test.each(['gzip', 'snappy', 'lz4', 'zstd'])('what a topic compresses with %s is read', async (type) => {
+  const kafka = await aTopic(type)
+  // more than one block of LZ4, and of Snappy's framing
+  const values = [...Array.from({ length: 50 }, (_, index) => `value ${index}`), 'a long one '.repeat(20_000)]
+  await append(kafka, values)
+  const { values: read } = await consuming(kafka)
+  await allRead(kafka)
+  expect(read).toEqual(values)
+  expect(await readAll(kafka, 'parked')).toEqual([])
+})
+
+/** Flips a bit in the first record of a topic's second batch, on the broker's disk. @returns the batch as it is then. */
+async function damage(logFile: string, topic: string): Promise<Buffer> {
+  const path = join(dirname(dirname(logFile)), 'data', `${topic}-0`, '00000000000000000000.log')
+  const log = await readFile(path)
+  const lengthAt = (start: number) => log.readInt32BE(start + 8) + 12
+  const start = lengthAt(0)
+  const batch = Buffer.from(log.subarray(start, start + lengthAt(start)))
+  batch[70] = (batch[70] ?? 0) ^ 1
+  const file = await open(path, 'r+')
+  await file.write(batch, 70, 1, start + 70)
+  await file.close()
+  return batch
+}
+
+let broker: OwnBroker
+beforeAll(async () => {
+  broker = await startOwnBroker()
+})
+afterAll(() => broker?.close())
+
+test('a batch that is damaged on the disk of a broker is parked as it is; tables, tails and readers skip it', async () => {
+  const kafka = await aTopic('producer', broker.now.brokers)
+  for (const values of [['a'], ['b', 'c', 'd'], ['e']]) await append(kafka, values)
+  const batch = await damage(broker.now.logFile, kafka.named('work'))
+  const skipped = async () =>
+    Number(
+      /^sluice_consumer_skipped_batches_total\{topic="work"\} (\d+)$/m.exec(await registry.metrics())?.[1] ??
+        0,
+    )
+
+  const { consumer, values } = await consuming(kafka)
+  await allRead(kafka)
+  expect(values).toEqual(['a', 'e'])
+  const [parked, ...more] = await readAll(kafka, 'parked')
+  expect(more).toEqual([])
+  expect(parked?.headers).toMatchObject({
+    ...{ 'parked-topic': 'work', 'parked-partition': '0', 'parked-offset': '3', 'parked-batch': '1-3' },
+    'parked-reason': 'undecodable: the batch of offsets 1 to 3 cannot be decoded: its checksum is wrong',
+  })
+  expect(parked?.value.equals(batch)).toBe(true)
+  expect(consumer.loads()).toMatchObject([{ topic: 'work', parked: 1, unsettled: 0 }])
+  expect(await skipped()).toBe(0)
+
+  const table = closing(await openTable({ connection: kafka, topic: 'work', onFatal }))
+  await table.loaded
+  expect([...table.entries()].map(([key]) => key)).toEqual(['a', 'e'])
+  expect(await skipped()).toBe(1)
+
+  const seen: string[] = []
+  const onRecord = ({ value }: { value: Buffer | null }) => void seen.push(String(value))
+  const tail = await openTail({ connection: kafka, topics: ['work'], last: () => 10, onRecord, onFatal })
+  closing(tail)
+  await tail.caughtUp
+  expect(seen).toEqual(['a', 'e'])
+
+  const read: string[] = []
+  const reader = closing(await openReader({ connection: kafka, topic: 'work', onFatal }))
+  await reader.read({ partition: 0, from: 0, to: 5 }, (value) => void read.push(String(value)))
+  await reader.read({ partition: 0, from: 2, to: 3 }, (value) => void read.push(String(value)))
+  expect(read).toEqual(['a', 'e'])
+
+  // it goes on
+  await append(kafka, ['f'])
+  await until(() => values.includes('f') && seen.includes('f'))
+})
+
+test('settings that are damaged end a process that starts: what they were about would be taken for deleted', async () => {
+  const kafka = await connection([{ name: CONFIG, partitions: 1 }], broker.now.brokers)
+  for (const values of [['a'], ['b', 'c', 'd'], ['e']]) await append(kafka, values, CONFIG)
+  await damage(broker.now.logFile, kafka.named(CONFIG))
+  const ended = Promise.withResolvers<Error>()
+  const settings = await followSettings({ connection: kafka, keys: [], onFatal: ended.resolve })
+  closing(settings)
+  expect((await ended.promise).message).toBe(
+    'the settings of offsets 1 to 3 cannot be read: its checksum is wrong',
+  )
+  expect(settings.isFresh()).toBe(false)
+})

@@ -1,0 +1,109 @@
+import avro from 'avsc'
+import { expect, test, vi } from 'vitest'
+import { codec, schemaText } from '../../schemas/codec.ts'
+import { anEvent } from '../helpers/events.ts'
+
+const type = avro.Type.forSchema(JSON.parse(schemaText('event')))
+const away = Object.assign(new Error('Timeout'), { status: 400 })
+const noSuch = Object.assign(new Error('no such id'), { status: 404 })
+
+/** A registry that gives these answers one after another, the last one from then on; and a value whose schema it is asked for. */
+function asked(...answers: (unknown | Error)[]) {
+  let questions = 0
+  const getSchema = async () => {
+    const answer = answers[Math.min(questions++, answers.length - 1)]
+    if (answer instanceof Error) throw answer
+    return answer as never
+  }
+  const value = codec('event', 7, { client: { getSchema } }).encode(anEvent())
+  return { client: { getSchema }, value, questions: () => questions }
+}
+
+test('a schema is asked for once, by however many records', async () => {
+  const { client, value, questions } = asked(type)
+  const events = codec('event', 8, { client })
+  const first = [events.decode(value), events.decode(value)]
+  expect(await Promise.all(first)).toEqual(Array(2).fill({ ok: true, value: anEvent() }))
+  expect(events.decode(value)).toEqual({ ok: true, value: anEvent() })
+  expect(questions()).toBe(1)
+})
+
+test('a registry that is away is asked again until it answers', async () => {
+  const { client, value, questions } = asked(away, away, type)
+  const events = codec('event', 8, { client, waitMs: 60_000, againMs: 1 })
+  expect(await events.decode(value)).toEqual({ ok: true, value: anEvent() })
+  expect(questions()).toBe(3)
+})
+
+test('after a bounded time its records wait no more, and are read once it answers', async () => {
+  let answer: unknown = away
+  const getSchema = () =>
+    answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer as never)
+  const { value } = asked(type)
+  const events = codec('event', 8, { client: { getSchema }, waitMs: 20, againMs: 5 })
+  const failed = { ok: false, reason: 'registry_unreachable', message: 'Timeout' }
+  expect(await events.decode(value)).toEqual(failed)
+  expect(events.decode(value)).toEqual(failed)
+  answer = type
+  await vi.waitUntil(
+    () => !(events.decode(value) instanceof Promise) && 'value' in (events.decode(value) as object),
+  )
+})
+
+test('a registry that is back is known to be so before it is needed: then records wait again', async () => {
+  let answer: unknown = away
+  const getSchema = vi.fn(async () => {
+    if (answer instanceof Error) throw answer
+    return answer as never
+  })
+  const { value } = asked(type)
+  const events = codec('event', 8, { client: { getSchema }, waitMs: 20, againMs: 5 })
+  await events.decode(value)
+  answer = type
+  const { length } = getSchema.mock.calls
+  await vi.waitUntil(() => getSchema.mock.calls.length > length)
+  await vi.waitUntil(() => !('reason' in (events.decode(value) as object)))
+  answer = away
+  value.writeUInt32BE(50, 1)
+  expect(events.decode(value)).toBeInstanceOf(Promise)
+})
+
+test('while it stays away other ids do not wait anew, and only few questions are under way at once', async () => {
+  let under = 0
+  const getSchema = () => {
+    under += 1
+    return new Promise<never>((_, reject) => setTimeout(reject, 40, away))
+  }
+  const { value } = asked(type)
+  const withId = (id: number) => {
+    value.writeUInt32BE(id, 1)
+    return value
+  }
+  const events = codec('event', 8, { client: { getSchema }, waitMs: 20, againMs: 5 })
+  await events.decode(withId(100))
+  under = 0
+  for (let id = 101; id < 200; id++)
+    expect(events.decode(withId(id))).toMatchObject({ reason: 'registry_unreachable' })
+  expect(under).toBe(10)
+})
+
+test('an id that it does not know is not waited for, and a flood of it is not asked for each time', async () => {
+  const { client, value, questions } = asked(noSuch)
+  const events = codec('event', 8, { client, waitMs: 60_000 })
+  const unknown = { ok: false, reason: 'unknown_schema', message: 'no such id' }
+  expect(await events.decode(value)).toEqual(unknown)
+  for (let times = 0; times < 100; times++) expect(events.decode(value)).toEqual(unknown)
+  expect(questions()).toBe(1)
+})
+
+test('of unknown ids only so many are remembered', async () => {
+  const { client, value } = asked(noSuch)
+  const events = codec('event', 8, { client })
+  for (let id = 100; id < 1_200; id++) {
+    value.writeUInt32BE(id, 1)
+    await events.decode(value)
+  }
+  // the first ones would be known to be unknown, at once
+  value.writeUInt32BE(100, 1)
+  expect(events.decode(value)).toBeInstanceOf(Promise)
+})
