@@ -1,18 +1,23 @@
 import { randomUUIDv7 } from 'node:crypto'
+import { CLOSE_MS } from '../kafka/client.ts'
+import { lossesOf } from '../kafka/losses.ts'
 import { countAck, watchProducer } from '../kafka/metrics.ts'
 import { createProducer } from '../kafka/produce.ts'
 import { probeUntilClosed, run } from '../lifecycle.ts'
 import { registry, serveOps } from '../metrics.ts'
 import { followSettings } from '../schemas/follow.ts'
 import { prepare } from '../schemas/prepare.ts'
+import { REJECTED } from '../schemas/topics.ts'
 import { createApp } from './http/app.ts'
 import { createMeter } from './meter/metrics.ts'
 import { notReady } from './ready.ts'
 import { openEncoders } from './record.ts'
+import { createRejectionLog } from './rejections.ts'
 import { createTake } from './take.ts'
 
 /** Half a second of calls at full speed; past it a client had better hear so than wait. */
 const MAX_QUEUED_BYTES = 32 * 1024 * 1024
+const MAX_REJECTED_BYTES = 8 * 1024 * 1024
 
 await run('ingest', async ({ config, log, connection, tracer, onFatal, closing }) => {
   await prepare(connection, config)
@@ -26,6 +31,11 @@ await run('ingest', async ({ config, log, connection, tracer, onFatal, closing }
     (it) => it.close(),
   )
   watchProducer(producer)
+  const rejectedProducer = closing.adopt(
+    await createProducer(connection, { maxQueuedBytes: MAX_REJECTED_BYTES }),
+    (it) => it.close(CLOSE_MS),
+  )
+  const losses = lossesOf(REJECTED, { log, onLost: meter.unlogged })
   const probe = probeUntilClosed(closing, () => notReady(settings, producer))
   closing.adopt(await serveOps({ host: config.host, port: config.metricsPort, probe }), (it) => it.close())
   const take = createTake({
@@ -36,6 +46,7 @@ await run('ingest', async ({ config, log, connection, tracer, onFatal, closing }
     newId: randomUUIDv7,
     produce: producer.produce,
     isFull: producer.isFull,
+    logRejected: createRejectionLog({ producer: rejectedProducer, losses }),
     encoders: await openEncoders(config.registry, connection.named),
     meter,
     log,

@@ -144,7 +144,8 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
   /** @returns whether the batch goes on behind this message, and then maybe for how long its partition rests after it. */
   function take(held: Held, message: Message, decoded: Decoded<T>): boolean | Rest {
     if (!decoded.ok && decoded.reason === 'registry_unreachable') {
-      log.warn({ err: decoded.message }, 'the schema registry cannot be reached; the partition waits')
+      const text = 'the schema registry cannot be reached; the partition waits'
+      connection.failures.add({ kind: 'registry', text, err: decoded.message })
       assignment.hold(held, Date.now() + REGISTRY_RETRY_MS)
       return false
     }

@@ -28,7 +28,7 @@ const RETRY_MS = 250
  * send has thrown, or needed a second try, is replaced: kafkajs rolls its sequence numbers back, whether or not the broker wrote them, and does
  * so for a try that fails late after the next one has counted on.
  */
-export async function createSender({ kafka, log }: Connection): Promise<Sender> {
+export async function createSender({ kafka, failures }: Connection): Promise<Sender> {
   let closed = false
   /** Whether the producer's last send needed a second try: requests of the first may still be under way to other brokers. */
   let doubtful = false
@@ -67,7 +67,7 @@ export async function createSender({ kafka, log }: Connection): Promise<Sender> 
         return
       } catch (error) {
         if (closed) return
-        log.warn({ err: error }, 'Kafka cannot be reached, trying again')
+        failures.add({ kind: 'producer', text: 'a producer cannot connect, trying again', err: error })
         await sleep(RETRY_MS)
       }
     }
@@ -96,7 +96,15 @@ export async function createSender({ kafka, log }: Connection): Promise<Sender> 
         left = await attempt(left, settle)
       } catch (error) {
         if (closed) return
-        log.warn({ err: error, records: left.length }, 'a send failed; going on with a new producer')
+        const fields = { topics: [...new Set(left.map(({ topic }) => topic))], records: left.length }
+        const text = 'a send failed; going on with a new producer'
+        failures.add({
+          kind: `send ${fields.topics}`,
+          text,
+          err: error,
+          fields,
+          isFinal: isRecordFault(error),
+        })
         await replace()
         const [only] = left
         if (!isRecordFault(error) || !only) await sleep(RETRY_MS)

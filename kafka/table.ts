@@ -109,7 +109,8 @@ export async function openTable(options: TableOptions): Promise<Table> {
         await caughtUp()
         if (join === joins) behind = false
       } catch (err) {
-        if (!closed) connection.log.warn({ err, topic }, 'a table is behind its topic')
+        const text = 'a table is behind its topic'
+        if (!closed) connection.failures.add({ kind: `table ${topic}`, text, err, fields: { topic } })
       }
     }
   }

@@ -37,7 +37,9 @@ function aRouter(parts: Partial<RouterParts> = {}) {
     settings: { isFresh: () => true, destinationsOf: () => [] },
     codec: { encode: () => Buffer.alloc(0) },
     producer: { produce: async () => 'acked', queuedBytes: () => 0 },
-    duplicates: { of: () => ({ admit: (entry) => entries.push(entry) > 0, write: async () => 'acked' }) },
+    duplicates: {
+      of: () => ({ admit: (entry) => entries.push(entry) > 0, write: () => async () => 'acked' }),
+    },
     onRouted: () => undefined,
     onDuplicate: () => undefined,
     ...parts,
