@@ -44,7 +44,7 @@ const begun = (since: number): Run => ({
 
 /** @param now monotonic, in ms. */
 export function createFailureLog(
-  log: Pick<Logger, 'info' | 'warn'>,
+  log: Pick<Logger, 'debug' | 'info' | 'warn'>,
   now: () => number = () => performance.now(),
 ): FailureLog {
   const runs = new Map<string, Run>()
@@ -82,6 +82,8 @@ export function createFailureLog(
     add(failure) {
       const at = now()
       const reason = reasonOf(failure)
+      // what the client says is in the debug log already
+      if (failure.err instanceof Error) log.debug({ err: failure.err, ...failure.fields }, failure.text)
       // what a setting is about does not pass by itself, and says more than that nobody answers
       const isLasting = settingsOf(reason) !== undefined || failure.isFinal === true
       if (!isLasting && at - answeredAt > SILENT_MS) return away(failure, at)

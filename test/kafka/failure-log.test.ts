@@ -10,7 +10,10 @@ function aLog() {
   let now = 0
   const lines: Line[] = []
   const say = (level: string) => (fields: object, text: string) => void lines.push({ level, text, ...fields })
-  const log = createFailureLog({ info: say('info'), warn: say('warn') } as never, () => now)
+  const log = createFailureLog(
+    { debug: () => undefined, info: say('info'), warn: say('warn') } as never,
+    () => now,
+  )
   const refused: Failure = { kind: 'connection', text: 'connect ECONNREFUSED 127.0.0.1:9092' }
   return {
     ...log,
