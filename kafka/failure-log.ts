@@ -29,6 +29,8 @@ export type FailureLog = {
 const SILENT_MS = 5_000
 /** What passes sooner is no news: a coordinator that loads, a partition whose leader moves. */
 const GRACE_MS = 10_000
+/** What comes again later than this had passed. */
+const GAP_MS = 15_000
 const REPEAT_MS = 60_000
 const MAX_KINDS = 100
 
@@ -71,7 +73,10 @@ export function createFailureLog(
 
   function runOf(kind: string, at: number): Run {
     const known = runs.get(kind)
-    if (known && at - known.lastAt < REPEAT_MS) return known
+    if (known && at - known.lastAt < REPEAT_MS) {
+      if (at - known.lastAt > GAP_MS) known.since = at
+      return known
+    }
     if (runs.size >= MAX_KINDS) runs.clear()
     const fresh = begun(at)
     runs.set(kind, fresh)

@@ -104,13 +104,14 @@ export async function openTable(options: TableOptions): Promise<Table> {
 
   /** After each join: until it has succeeded once, or another join has taken over. */
   async function catchUp(join: number): Promise<void> {
+    const since = performance.now()
     while (behind && join === joins && !closed) {
       try {
         await caughtUp()
         if (join === joins) behind = false
       } catch (err) {
         const text = 'a table is behind its topic'
-        if (!closed) connection.failures.add({ kind: `table ${topic}`, text, err, fields: { topic } })
+        if (!closed) connection.failures.add({ kind: `table ${topic}`, text, err, fields: { topic }, since })
       }
     }
   }
