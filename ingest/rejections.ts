@@ -16,9 +16,11 @@ const WAIT_MS = 1_000
 export function createRejectionLog({
   producer,
   losses,
+  waitMs = WAIT_MS,
 }: {
   producer: Pick<Producer, 'produce' | 'stalledMs'>
   losses: Losses
+  waitMs?: number
 }): RejectionLog {
   async function write(records: readonly OutRecord[], trace?: Pick<Trace, 'send'>): Promise<void> {
     const outcome = await producer.produce(records, { trace })
@@ -29,6 +31,6 @@ export function createRejectionLog({
   return async (records, trace) => {
     if (records.length === 0) return
     const writing = write(records, trace)
-    if (producer.stalledMs() < WAIT_MS) await within(WAIT_MS, writing)
+    if (producer.stalledMs() < waitMs) await within(waitMs, writing)
   }
 }
