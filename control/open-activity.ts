@@ -74,7 +74,8 @@ export async function openActivity(
   })
   const intake = followIngest({
     open: () => openOffsets(connection),
-    onFailed: (err) => log.warn({ err }, 'how many calls come in cannot be looked at'),
+    onFailed: (err) =>
+      connection.failures.add({ kind: 'intake', text: 'how many calls come in cannot be looked at', err }),
   })
   closing.adopt(intake, close)
   void Promise.all([settings.loaded, attempts.loaded]).then(

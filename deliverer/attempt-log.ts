@@ -1,3 +1,4 @@
+import type { Losses } from '../kafka/losses.ts'
 import type { OutRecord, Producer } from '../kafka/produce.ts'
 import type { Attempt } from '../schemas/attempt.ts'
 import type { Codec } from '../schemas/codec.ts'
@@ -14,31 +15,33 @@ export type AttemptLog = {
 }
 
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024
+/** Of the producer of this topic: room for deliveries that are cancelled, which are not dropped. */
+export const MAX_ATTEMPTS_BYTES = 2 * MAX_QUEUED_BYTES
 /** Nobody waits for it, and Kafka has as much to do with one record as with hundreds. */
 const TOGETHER = { mostItems: 500, lingerMs: 100 }
 
 /**
- * Topic `attempts`, a record per POST (docs/receivers.md, "What came of a POST"). It decides nothing, so it is what gives way when Kafka takes no
- * writes.
+ * Topic `attempts`, a record per POST (docs/receivers.md, "What came of a POST"). It decides nothing, so it gives way when Kafka takes no writes.
+ * @param producer is only for this topic: one that takes no writes stops what is sent with it.
  */
 export function createAttemptLog({
   producer,
   codec,
-  onUnlogged,
+  losses,
 }: {
   producer: Pick<Producer, 'produce' | 'queuedBytes'>
   codec: Pick<Codec<Attempt>, 'encode'>
-  /** So many attempts are not in the log. */
-  onUnlogged: (attempts: number) => void
+  losses: Losses
 }): AttemptLog {
   const gathered = gather<OutRecord>(TOGETHER, (records) => {
     void producer.produce(records).then((outcome) => {
-      if (outcome !== 'acked') onUnlogged(records.length)
+      if (outcome === 'acked') losses.written()
+      else losses.lost(records.length)
     })
   })
 
   function write(attempt: Attempt): void {
-    if (producer.queuedBytes() > MAX_QUEUED_BYTES) onUnlogged(1)
+    if (producer.queuedBytes() > MAX_QUEUED_BYTES) losses.lost(1)
     else gathered.add({ topic: ATTEMPTS, key: attempt.destinationId, value: codec.encode(attempt) })
   }
 
@@ -56,7 +59,7 @@ export function createAttemptLog({
   }
 }
 
-/** The only record that says of a delivery that it was cancelled: it is not settled before Kafka has this. */
+/** The only record that says of a delivery that it was cancelled: it is not settled before Kafka has this (`settle.ts`). */
 export const cancelled = (
   delivery: Delivery,
   { code, codec, now }: { code: string; codec: Pick<Codec<Attempt>, 'encode'>; now: number },

@@ -1,10 +1,11 @@
-import type { Connection } from '../kafka/client.ts'
+import { listTopics } from '../kafka/admin.ts'
+import { CLOSE_MS, type Connection, within } from '../kafka/client.ts'
 import { type Consumer, consume } from '../kafka/consume.ts'
 import type { Producer } from '../kafka/produce.ts'
 import type { Handler } from '../kafka/taken.ts'
 import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
-import { DELIVERIES, DUE } from '../schemas/topics.ts'
+import { DELIVERIES, DUE, isRung } from '../schemas/topics.ts'
 import { ofDelivery } from '../trace/describe.ts'
 import type { Tracer } from '../trace/trace.ts'
 import type { Lane } from './lane/lane.ts'
@@ -16,8 +17,6 @@ export type Consuming = {
   codec: Pick<Codec<Delivery>, 'decode'>
   handle: (lane: Lane) => Handler<Delivery>
   lanes: { first: Lane; retry: Lane }
-  /** As named without prefix: those of the ladder, and those that an older one has left. */
-  rungTopics: readonly string[]
   onFatal: (error: Error) => void
   tracer: Tracer | undefined
 }
@@ -27,10 +26,12 @@ const LANE_HIGH_WATER = 10_000
 /** How late a partition notices that it may go on. */
 const LANE_WAIT_MS = 25
 const RUNG_HIGH_WATER = 400
+/** So long the records of a new rung may wait for a deliverer that began before it. */
+const RUNGS_LOOK_MS = 10_000
 
 /** First attempts, retries and rungs have groups of their own, so that none waits for another. */
 export function startConsumers(consuming: Consuming): Promise<Consumer[]> {
-  const { connection, producer, codec, handle, lanes, rungTopics, onFatal, tracer } = consuming
+  const { connection, producer, codec, handle, lanes, onFatal, tracer } = consuming
   const lane = (name: keyof typeof lanes, group: string, topic: string) =>
     consume({
       connection,
@@ -49,17 +50,65 @@ export function startConsumers(consuming: Consuming): Promise<Consumer[]> {
   return Promise.all([
     lane('first', 'deliverer', DELIVERIES),
     lane('retry', 'deliverer.due', DUE),
+    consumeRungs(consuming),
+  ])
+}
+
+/**
+ * Reads every rung that there is: those of the ladder, of an older one, and of another deliverer's. All members of the group need the same
+ * topics, as each is given partitions of topics that only another knows, and would not read them. So each looks for new ones.
+ */
+async function consumeRungs({ connection, producer, onFatal }: Consuming): Promise<Consumer> {
+  const open = (topics: readonly string[]) =>
     consume({
       connection,
       producer,
       onFatal,
       group: 'deliverer.rungs',
       codec: bytes,
-      topics: rungTopics,
+      topics,
       handle: rungs(producer),
       highWater: RUNG_HIGH_WATER,
       maxWaitMs: 100,
       maxBytesPerPartition: 32 * 1024,
-    }),
-  ])
+    })
+  const existing = async () => (await listTopics(connection)).filter(isRung).toSorted()
+  let topics = await existing()
+  let consumer = await open(topics)
+  let closing = false
+
+  /** What a consumer reads is set when it begins. */
+  async function follow(): Promise<void> {
+    const found = await existing()
+    if (closing || found.join() === topics.join()) return
+    await consumer.close()
+    topics = []
+    if (closing) return
+    consumer = await open(found)
+    topics = found
+    connection.log.info({ topics }, 'the rungs have changed')
+  }
+
+  let following: Promise<void> | undefined
+  const failed = (err: unknown) =>
+    connection.failures.add({ kind: 'rungs', text: 'the rungs that there are cannot be followed', err })
+  const looking = setInterval(() => {
+    following ??= follow()
+      .catch(failed)
+      .finally(() => {
+        following = undefined
+      })
+  }, RUNGS_LOOK_MS)
+
+  return {
+    joined: consumer.joined,
+    owns: () => consumer.owns(),
+    loads: () => consumer.loads(),
+    async close(drainMs) {
+      closing = true
+      clearInterval(looking)
+      if (following) await within(CLOSE_MS, following)
+      await consumer.close(drainMs)
+    },
+  }
 }

@@ -1,6 +1,7 @@
 import { createEgress } from '../egress/egress.ts'
 import { trustedRoots } from '../egress/roots.ts'
-import { listTopics } from '../kafka/admin.ts'
+import { CLOSE_MS } from '../kafka/client.ts'
+import { lossesOf } from '../kafka/losses.ts'
 import { countAck, watchConsumers, watchProducer } from '../kafka/metrics.ts'
 import { createProducer } from '../kafka/produce.ts'
 import { probeUntilClosed, run } from '../lifecycle.ts'
@@ -10,8 +11,8 @@ import { followSettings } from '../schemas/follow.ts'
 import { watchUnreadable } from '../schemas/metrics.ts'
 import { prepare } from '../schemas/prepare.ts'
 import { openCodec, openRegistry } from '../schemas/registry.ts'
-import { ATTEMPTS, DELIVERIES, isRung } from '../schemas/topics.ts'
-import { createAttemptLog } from './attempt-log.ts'
+import { ATTEMPTS, DELIVERIES } from '../schemas/topics.ts'
+import { createAttemptLog, MAX_ATTEMPTS_BYTES } from './attempt-log.ts'
 import { startConsumers } from './consumers.ts'
 import { createLane } from './lane/lane.ts'
 import { watchLoad } from './load.ts'
@@ -50,7 +51,12 @@ await run('deliverer', async (context) => {
     (open) => open.close(),
   )
   watchProducer(producer)
-  const attemptLog = createAttemptLog({ producer, codec: attempts, onUnlogged: countUnlogged })
+  const attemptProducer = closing.adopt(
+    await createProducer(connection, { maxQueuedBytes: MAX_ATTEMPTS_BYTES }),
+    (open) => open.close(CLOSE_MS),
+  )
+  const losses = lossesOf(ATTEMPTS, { log, onLost: countUnlogged })
+  const attemptLog = createAttemptLog({ producer: attemptProducer, codec: attempts, losses })
   // behind the last POST, before the producer is closed
   closing.defer(attemptLog.flush)
   const egress = closing.adopt(createEgress(config.egress), (open) => open.close())
@@ -67,6 +73,7 @@ await run('deliverer', async (context) => {
     webhooks,
     poster,
     producer,
+    attemptProducer,
     deliveries,
     attempts,
     ladder: { ladder, windowMs },
@@ -92,8 +99,6 @@ await run('deliverer', async (context) => {
   }, LOOK_MS)
   closing.defer(() => clearInterval(looking))
 
-  // rungs that the ladder no longer has may still hold deliveries
-  const rungTopics = (await listTopics(connection)).filter(isRung)
   const consumers = await startConsumers({
     connection,
     producer,
@@ -101,7 +106,6 @@ await run('deliverer', async (context) => {
     handle,
     lanes,
     tracer,
-    rungTopics,
     onFatal,
   })
   closing.defer(async () => void (await Promise.allSettled(consumers.map((consumer) => consumer.close()))))

@@ -38,7 +38,7 @@ export function countPost({ outcome, durationMs }: Posted): void {
 
 const unlogged = new Counter({
   name: 'sluice_deliverer_attempts_unlogged_total',
-  help: 'POSTs that are not in topic attempts, because Kafka takes no writes.',
+  help: 'POSTs that are not in topic attempts, because Kafka takes no writes of it.',
   registers,
 })
 

@@ -8,14 +8,19 @@ import type { Delivery } from '../schemas/delivery.ts'
 import { DEAD, PARKED, rungTopic } from '../schemas/topics.ts'
 import type { Trace } from '../trace/trace.ts'
 import { cancelled } from './attempt-log.ts'
+import { defer } from './defer.ts'
 import { gather } from './gather.ts'
-import type { Next } from './ladder.ts'
+import type { Ladder, Next } from './ladder.ts'
 
 export type Result = Next | { kind: 'cancelled'; code: string }
-type Following = Exclude<Result, { kind: 'done' }>
+type Cancelled = Extract<Result, { kind: 'cancelled' }>
+type Following = Exclude<Result, { kind: 'done' } | Cancelled>
 
 export type SettlerParts = {
   producer: Pick<Producer, 'produce'>
+  /** For topic `attempts` alone. */
+  attemptProducer: Pick<Producer, 'produce' | 'stalledMs'>
+  ladder: Pick<Ladder, 'ladder'>
   deliveries: Pick<Codec<Delivery>, 'encode'>
   attempts: Pick<Codec<Attempt>, 'encode'>
   log: Pick<Logger, 'error'>
@@ -25,6 +30,8 @@ export type SettlerParts = {
 }
 
 const MAX_REASON = 1_024
+/** So long a delivery that is cancelled waits for its record in `attempts`. */
+const CANCEL_MS = 5_000
 /**
  * A dead endpoint's deliveries are put off one by one as they come, and those of one that was switched off are cancelled. Nobody waits for them, no
  * POST was made that a crash would repeat, and when they are due is settled: Kafka gets them together, which costs it as much as one.
@@ -32,7 +39,10 @@ const MAX_REASON = 1_024
 const WITHOUT_POST_TOGETHER = { mostItems: 200, lingerMs: 50 }
 
 /** The one place where what was decided on a delivery becomes a record, and where the delivery is settled. */
-export function settler({ producer, deliveries, attempts, log, onSettled, onFatal }: SettlerParts) {
+export function settler(parts: SettlerParts) {
+  const { producer, attemptProducer, deliveries, attempts, log, onSettled, onFatal } = parts
+  /** Without an end: what is cancelled is no dead letter. */
+  const endless = { ...parts.ladder, windowMs: Number.POSITIVE_INFINITY }
   const withoutPost = gather<() => void>(WITHOUT_POST_TOGETHER, (writes) => {
     for (const beginOne of writes) beginOne()
   })
@@ -45,16 +55,36 @@ export function settler({ producer, deliveries, attempts, log, onSettled, onFata
     end(record, result)
   }
 
-  function nextRecord({ key, value: delivery }: Taken<Delivery>, result: Following): OutRecord {
-    if (result.kind === 'cancelled')
-      return cancelled(delivery, { code: result.code, codec: attempts, now: Date.now() })
+  /**
+   * Settles when topic `attempts` has it, which alone says so. While that takes no writes the delivery waits on a rung, not here, where
+   * it would hold up the others of its partition; then it is cancelled again, and may be in `attempts` twice.
+   */
+  async function cancel(record: Taken<Delivery>, result: Cancelled): Promise<void> {
+    const { value: delivery, trace } = record
+    const now = Date.now()
+    const outcome =
+      attemptProducer.stalledMs() > CANCEL_MS
+        ? 'full'
+        : await attemptProducer.produce([cancelled(delivery, { code: result.code, codec: attempts, now })], {
+            deadlineMs: CANCEL_MS,
+            trace,
+          })
+    if (outcome === 'acked') return end(record, result)
+    if (outcome !== 'unknown' && outcome !== 'full')
+      return putAside(record, `its next record cannot be written: ${outcome}`)
+    const next = defer(delivery, Number.POSITIVE_INFINITY, Date.now(), endless)
+    if (next.kind !== 'done') await write(record, next)
+  }
+
+  function nextRecord({ key }: Taken<Delivery>, result: Following): OutRecord {
     const value = deliveries.encode(result.delivery)
     if (result.kind === 'dead') return { topic: DEAD, key, value, headers: { reason: result.reason } }
     return { topic: rungTopic(result.rung.name), key, value, headers: { dueAt: String(result.dueAt) } }
   }
 
-  function begin(record: Taken<Delivery>, result: Following): void {
-    write(record, result).catch((error) => putAside(record, String(error)))
+  function begin(record: Taken<Delivery>, result: Following | Cancelled): void {
+    const writing = result.kind === 'cancelled' ? cancel(record, result) : write(record, result)
+    writing.catch((error) => putAside(record, String(error)))
   }
 
   function end(record: Taken<Delivery>, result: Result): void {

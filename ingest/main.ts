@@ -1,4 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto'
+import { CLOSE_MS } from '../kafka/client.ts'
+import { lossesOf } from '../kafka/losses.ts'
 import { countAck, watchProducer, watchRooms } from '../kafka/metrics.ts'
 import { createProducer } from '../kafka/produce.ts'
 import { watchStorage } from '../kafka/storage.ts'
@@ -8,14 +10,17 @@ import { followSettings } from '../schemas/follow.ts'
 import { watchUnreadable } from '../schemas/metrics.ts'
 import { prepare } from '../schemas/prepare.ts'
 import { openRegistry } from '../schemas/registry.ts'
+import { REJECTED } from '../schemas/topics.ts'
 import { createApp } from './http/app.ts'
 import { createMeter } from './meter/metrics.ts'
 import { isSourceUnreadable, notReady, sayShortage } from './ready.ts'
 import { openEncoders } from './record.ts'
+import { createRejectionLog } from './rejections.ts'
 import { createTake } from './take.ts'
 
 /** Half a second of calls at full speed; past it a client had better hear so than wait. */
 const MAX_QUEUED_BYTES = 32 * 1024 * 1024
+const MAX_REJECTED_BYTES = 8 * 1024 * 1024
 
 await run('ingest', async (context) => {
   const { config, log, connection, tracer, onFatal, onAway, closing } = context
@@ -34,6 +39,11 @@ await run('ingest', async (context) => {
     (it) => it.close(),
   )
   watchProducer(producer)
+  const rejectedProducer = closing.adopt(
+    await createProducer(connection, { maxQueuedBytes: MAX_REJECTED_BYTES }),
+    (it) => it.close(CLOSE_MS),
+  )
+  const losses = lossesOf(REJECTED, { log, onLost: meter.unlogged })
   const onChange = sayShortage(log)
   const storage = closing.adopt(watchStorage({ connection, limits: config.storage, onChange }), (it) =>
     it.close(),
@@ -49,6 +59,7 @@ await run('ingest', async (context) => {
     newId: randomUUIDv7,
     produce: producer.produce,
     turnsAway: () => (storage.shortage() ? 'storage_full' : producer.isFull() ? 'unavailable' : undefined),
+    logRejected: createRejectionLog({ producer: rejectedProducer, losses }),
     encoders: await openEncoders(openRegistry(config.registry, { onAway }), connection.named),
     meter,
     log,

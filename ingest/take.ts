@@ -9,6 +9,7 @@ import { callsIn, type Received, type RouteType, readSender, type SourceByWriteK
 import type { Code } from './codes.ts'
 import type { Meter } from './meter/metrics.ts'
 import { type Encoders, rejectedRecord } from './record.ts'
+import type { RejectionLog } from './rejections.ts'
 import { createThrottle, tooFast } from './throttle.ts'
 import { type Upshot, upshotOf } from './upshot.ts'
 
@@ -26,6 +27,7 @@ export type TakeOptions = {
   produce: Producer['produce']
   /** Why nothing is taken now, whoever sends it. */
   turnsAway: () => 'unavailable' | 'storage_full' | undefined
+  logRejected: RejectionLog
   encoders: Encoders
   meter: Pick<Meter, 'count' | 'refused'>
   log: Pick<Logger, 'error'>
@@ -35,12 +37,25 @@ export type TakeOptions = {
 export type Take = (received: Received, ip: string, trace?: TakeTrace) => Promise<Answer>
 type TakeTrace = Pick<Trace, 'send' | 'note'> | undefined
 
-/** Takes a request: judges it, writes all that is in it to Kafka as one group, and answers when all of that is acknowledged. */
-export function createTake({ produce, turnsAway, encoders, meter, log, ...known }: TakeOptions): Take {
+/** Takes a request: judges it, writes its events to Kafka as one group, and answers when all of them are acknowledged. */
+export function createTake({
+  produce,
+  turnsAway,
+  logRejected,
+  encoders,
+  meter,
+  log,
+  ...known
+}: TakeOptions): Take {
   const decide = createDecide(known)
 
-  async function conclude(type: RouteType, upshot: Upshot, producing: Promise<Produced>): Promise<Answer> {
+  async function conclude(
+    type: RouteType,
+    upshot: Upshot,
+    { producing, logging }: { producing: Promise<Produced>; logging: Promise<void> },
+  ): Promise<Answer> {
     const produced = await producing
+    await logging
     const answer = answerTo(produced, upshot.answer, type)
     meter.count(type, upshot, answer.code)
     if (produced === 'too_large' || produced === 'refused')
@@ -63,12 +78,13 @@ export function createTake({ produce, turnsAway, encoders, meter, log, ...known 
     if (why) return turnAway(received.type, why)
     const judgement = decide(received, ip)
     if (judgement.sourceId) trace?.note({ 'sluice.source.id': judgement.sourceId })
-    const producing = write(recordsOf(judgement, encoders), produce, trace)
-    return conclude(received.type, upshotOf(judgement), producing)
+    const { events, rejected } = recordsOf(judgement, encoders)
+    const writing = { producing: write(events, produce, trace), logging: logRejected(rejected, trace) }
+    return conclude(received.type, upshotOf(judgement), writing)
   }
 }
 
-type DecideOptions = Omit<TakeOptions, 'produce' | 'turnsAway' | 'encoders' | 'meter' | 'log'>
+type DecideOptions = Omit<TakeOptions, 'produce' | 'turnsAway' | 'logRejected' | 'encoders' | 'meter' | 'log'>
 
 function createDecide({ sourceByWriteKey, suppressedUsers, newId, now, clock }: DecideOptions) {
   const throttle = createThrottle(clock)
@@ -82,11 +98,14 @@ function createDecide({ sourceByWriteKey, suppressedUsers, newId, now, clock }: 
   }
 }
 
-function recordsOf({ events, rejected }: Judgement, encoders: Encoders): OutRecord[] {
-  const records = events.map((event) => eventRecord(event, encoders.event))
-  for (const { record } of rejected) records.push(rejectedRecord(record, encoders.rejected))
-  return records
+function recordsOf({ events, rejected }: Judgement, encoders: Encoders): Record<Written, OutRecord[]> {
+  return {
+    events: events.map((event) => eventRecord(event, encoders.event)),
+    rejected: rejected.map(({ record }) => rejectedRecord(record, encoders.rejected)),
+  }
 }
+
+type Written = 'events' | 'rejected'
 
 async function write(
   records: readonly OutRecord[],

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { KafkaConfig as KafkaJsConfig, Kafka as KafkaJsKafka, logCreator, SASLOptions } from 'kafkajs'
 import type { KafkaConfig } from '../config.ts'
 import type { Logger } from '../log.ts'
+import { createFailureLog, type FailureLog } from './failure-log.ts'
 import { adaptFetchWaits } from './fetch-wait.ts'
 import { Kafka, logLevel } from './kafkajs.ts'
 import { watchLogs } from './log-watch.ts'
@@ -10,11 +11,10 @@ import { joinUntilJoined } from './membership.ts'
 import { followMoves } from './moves.ts'
 import { succeedKilled } from './predecessor.ts'
 import { encodeOurselves } from './produce-request.ts'
-import { settingsToLookAt } from './refusal.ts'
 import { restWithoutRequests } from './request-queue.ts'
 import { measureSpans } from './spans.ts'
 import { tlsOptions } from './tls.ts'
-import { closeUnanswered } from './unanswered.ts'
+import { closeUnanswered, onAnswer } from './unanswered.ts'
 
 measureSpans()
 encodeOurselves()
@@ -34,6 +34,8 @@ export type Connection = {
   /** @returns the name in this code of a topic on the broker. */
   plain(name: string): string
   log: Logger
+  /** Where what Kafka does not do is logged. */
+  failures: FailureLog
   /** The client id, where no other living process has it. */
   soleClientId?: string | undefined
 }
@@ -48,12 +50,14 @@ export function connect(
 ): Connection {
   const clientId = at === undefined ? role : `${role}/${hostname()}/${at}`
   const prefix = config.topicPrefix
+  const failures = createFailureLog(log)
+  onAnswer(failures.answered)
   const options: KafkaJsConfig = {
     clientId,
     brokers: config.brokers,
     ssl: tlsOptions(config.ssl),
     logLevel: logLevel.INFO,
-    logCreator: forwardTo(log),
+    logCreator: forwardTo(log, failures),
     // bounded waits: after an outage of any length, and after a leader has moved, sends go on half a second later
     retry: { initialRetryTime: 100, maxRetryTime: 500, retries: 30 },
     connectionTimeout: 3_000,
@@ -65,6 +69,7 @@ export function connect(
     named: (name) => prefix + name,
     plain: (name) => name.slice(prefix.length),
     log,
+    failures,
     soleClientId: at && clientId,
   }
 }
@@ -80,28 +85,23 @@ export async function within(limitMs: number, work: Promise<unknown>): Promise<v
   await Promise.race([work.catch(() => undefined), sleep(limitMs, undefined, { ref: false })])
 }
 
-const REPEAT_MS = 10_000
-
 /**
- * kafkajs retries what it logs as errors: they are warnings for operators, each kind once in ten seconds, as an outage
- * makes dozens a second of them, with the settings to look at where it is these; the others, and its notices of each pause, are for debugging.
+ * kafkajs retries what it logs as errors: they are failures, of which the failure log makes few lines. All else, its notices of each pause
+ * among it, is for debugging.
  */
-function forwardTo(log: Logger): logCreator {
-  const lastAt = new Map<string, number>()
-  function isNews(kind: string, now: number): boolean {
-    if (now - (lastAt.get(kind) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return false
-    lastAt.set(kind, now)
-    return true
-  }
+function forwardTo(log: Logger, failures: FailureLog): logCreator {
   return () =>
     ({ namespace, level, log: { message, timestamp: _, ...fields } }) => {
-      const text = `${namespace}: ${message}`
-      const isWarning = level === logLevel.ERROR && !expectedOnce.test(message)
-      if (!isWarning || !isNews(namespace, performance.now())) return log.debug(fields, text)
-      const settings = settingsToLookAt(message)
-      log.warn(settings === undefined ? fields : { ...fields, settings }, text)
+      // kafkajs also passes errors for messages
+      const said = String(message)
+      const { error = '', broker } = fields as { error?: string; broker?: string }
+      const text = `${namespace}: ${said}`
+      log.debug(fields, text)
+      if (level !== logLevel.ERROR || expected.test(`${said} ${error}`)) return
+      const kind = `${namespace} ${error || said.replaceAll(/\d+/g, '')}`
+      failures.add({ kind, text, err: error || said, ...(broker && { fields: { broker } }) })
     }
 }
 
 /** What a coordinator answers while it loads, and members to each other in a rebalance: retried, and no news. */
-const expectedOnce = /coordinator|rebalanc/i
+const expected = /coordinator|rebalanc/i

@@ -4,9 +4,6 @@ import { packSaid } from './committed.ts'
 import type { LogWatch } from './log-watch.ts'
 import type { Tracker } from './tracker.ts'
 
-/** Refused commits are normal in a rebalance; so long they are not. */
-const FAIL_S = 15
-
 /** What is settled of a partition. `topic` as named on the broker; `dirty`: since the last commit there is more. */
 export type Uncommitted = {
   topic: string
@@ -23,7 +20,7 @@ export function committer({
   known,
   dirty,
 }: {
-  connection: Pick<Connection, 'log'>
+  connection: Pick<Connection, 'log'> & { failures: Pick<Connection['failures'], 'add'> }
   groupId: string
   consumer: Pick<Consumer, 'commitOffsets'>
   /** The log that a partition is read from. */
@@ -34,11 +31,18 @@ export function committer({
   let committing: Promise<void> | undefined
   let failingSince: number | undefined
 
-  function warn(err: unknown): void {
+  /** Normal in a rebalance, which passes. */
+  function failed(err: unknown): void {
     failingSince ??= performance.now()
-    const seconds = Math.round((performance.now() - failingSince) / 1000)
-    if (seconds >= FAIL_S) connection.log.warn({ err, groupId, seconds }, 'offsets cannot be committed')
-    else connection.log.debug({ err, groupId }, 'commit refused, the next one will carry it')
+    connection.log.debug({ err, groupId }, 'commit refused, the next one will carry it')
+    const text = 'offsets cannot be committed'
+    connection.failures.add({
+      kind: `commit ${groupId}`,
+      text,
+      err,
+      fields: { groupId },
+      since: failingSince,
+    })
   }
 
   async function commitNow(): Promise<void> {
@@ -56,7 +60,7 @@ export function committer({
     } catch (error) {
       // refused in a rebalance, or Kafka is away: the next one carries the same
       for (const one of held) one.dirty = true
-      warn(error)
+      failed(error)
     }
   }
 

@@ -42,6 +42,7 @@ export type CommittedOptions = {
   connection: {
     kafka: { admin(): Pick<Admin, 'connect' | 'fetchOffsets' | 'disconnect'> }
     log: Connection['log']
+    failures: Pick<Connection['failures'], 'add'>
   }
   groupId: string
   /** As named on the broker. */

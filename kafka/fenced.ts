@@ -178,7 +178,11 @@ export function createFencedWriter(options: {
           mostBytes = 0
           continue
         }
-        connection.log.info({ err }, 'another control instance has written, or Kafka failed; deciding anew')
+        connection.failures.add({
+          kind: 'fenced',
+          text: 'another control instance has written, or Kafka failed; deciding anew',
+          err,
+        })
         if (tries >= TRIES && performance.now() - began > TRY_MS) throw err
         apart = Math.max(apart, performance.now() - from)
         if (tries > 1) await sleep(Math.random() * Math.min(apart * tries, FARTHEST_MS))

@@ -45,6 +45,8 @@ const MAX_RECORD_BYTES = 1_000_000
 /** What a record takes in memory besides its key and value, or nearly: many small ones must not pass for few. */
 const RECORD_OVERHEAD = 512
 const SWEEP_MS = 250
+/** A send that waits for so long, while brokers answer, is for topics that take no writes. */
+const STALL_MS = 10_000
 
 type Queued = { topic: string; message: Keyed; bytes: number; pending: Pending }
 
@@ -57,12 +59,17 @@ export async function createProducer(
   options: ProducerOptions = {},
 ): Promise<Producer> {
   const { maxQueuedBytes = 64 * 1024 * 1024, onAck } = options
+  const { log, failures } = connection
   const queue: Queued[] = []
   let sending: readonly Queued[] = []
   const sender = await createSender(connection)
-  const sweep = setInterval(() => giveUp(performance.now()), SWEEP_MS).unref()
+  const sweep = setInterval(() => {
+    giveUp(performance.now())
+    tellStall(performance.now())
+  }, SWEEP_MS).unref()
   let queuedBytes = 0
   let sendingSince = 0
+  let stalled: { topics: string[] } | undefined
   /** No deadline is before that. */
   let soonest = Number.POSITIVE_INFINITY
   let running: Promise<void> | undefined
@@ -77,12 +84,23 @@ export async function createProducer(
       if (sending.length === 0) break // closed meanwhile
       sendingSince = performance.now()
       await sender.send(sending, settle)
-      onAck?.({ records: sending.length, seconds: (performance.now() - sendingSince) / 1000 })
+      const seconds = (performance.now() - sendingSince) / 1000
+      onAck?.({ records: sending.length, seconds })
+      if (stalled) log.info({ ...stalled, seconds: Math.round(seconds) }, 'Kafka takes writes again')
+      stalled = undefined
       sendingSince = 0
       sending = []
     }
     // in the same turn as the last look at the queue: what comes between the two would stay there
     running = undefined
+  }
+
+  function tellStall(now: number): void {
+    const since = failures.reachableSince()
+    if (stalled || sendingSince === 0 || since === undefined) return
+    if (now - Math.max(sendingSince, since) < STALL_MS) return
+    stalled = { topics: [...new Set(sending.map(({ topic }) => topic))] }
+    log.warn(stalled, 'Kafka does not take writes')
   }
 
   function settle({ pending, bytes }: Queued, outcome: 'acked' | 'refused'): void {

@@ -20,6 +20,8 @@ const ABOUT: readonly [(message: string) => boolean, string][] = [
     (message) => /alert (certificate required|bad certificate|unknown ca)/.test(message),
     'KAFKA_SSL_CERT, KAFKA_SSL_KEY',
   ],
+  // its user lacks rights (ACLs) on a topic, a group or the cluster
+  [(message) => /authorization failed/i.test(message), 'KAFKA_SASL_USERNAME'],
 ]
 
 /** The settings that a failure to get into Kafka is about. Undefined: about none, so that it may pass. */

@@ -34,7 +34,7 @@ const WRONG_CLOCK =
  * so for a try that fails late after the next one has counted on.
  */
 export async function createSender(connection: Connection): Promise<Sender> {
-  const { kafka, log } = connection
+  const { kafka, failures } = connection
   const noticeLoss = noticingLoss(tellingFaults({ connection, seenBy: 'producer' }))
   let closed = false
   /** Whether the producer's last send needed a second try: requests of the first may still be under way to other brokers. */
@@ -75,7 +75,7 @@ export async function createSender(connection: Connection): Promise<Sender> {
         return
       } catch (error) {
         if (closed) return
-        log.warn({ err: error }, 'Kafka cannot be reached, trying again')
+        failures.add({ kind: 'producer', text: 'a producer cannot connect, trying again', err: error })
         await sleep(RETRY_MS)
       }
     }
@@ -105,7 +105,15 @@ export async function createSender(connection: Connection): Promise<Sender> {
         left = await attempt(left, settle)
       } catch (error) {
         if (closed) return
-        log.warn({ err: error, records: left.length }, isOfClock(error) ? WRONG_CLOCK : FAILED)
+        const fields = { topics: [...new Set(left.map(({ topic }) => topic))], records: left.length }
+        const text = isOfClock(error) ? WRONG_CLOCK : FAILED
+        failures.add({
+          kind: `send ${fields.topics}`,
+          text,
+          err: error,
+          fields,
+          isFinal: isRecordFault(error),
+        })
         await replace()
         const [only] = left
         if (!isRecordFault(error) || !only) await sleep(RETRY_MS)

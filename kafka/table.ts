@@ -140,6 +140,7 @@ export async function openTable(options: TableOptions): Promise<Table> {
 
   /** After each join: until it has succeeded once, or another join has taken over. */
   async function catchUp(join: number): Promise<void> {
+    const since = performance.now()
     while (behind && join === joins && !closed) {
       try {
         await caughtUp()
@@ -147,7 +148,8 @@ export async function openTable(options: TableOptions): Promise<Table> {
         forgetUnconfirmed()
         behind = false
       } catch (err) {
-        if (!closed) connection.log.warn({ err, topic }, 'a table is behind its topic')
+        const text = 'a table is behind its topic'
+        if (!closed) connection.failures.add({ kind: `table ${topic}`, text, err, fields: { topic }, since })
       }
     }
   }

@@ -26,6 +26,15 @@ const HANDSHAKE = new Set([17, 18, 36])
 
 const { KafkaJSConnectionError, KafkaJSConnectionClosedError } = require('kafkajs/src/errors')
 
+const listeners: (() => void)[] = []
+
+/** Told of each answer of a broker, to any client in this process. */
+export const onAnswer = (listener: () => void): void => void listeners.push(listener)
+
+const heard = () => {
+  for (const listener of listeners) listener()
+}
+
 /**
  * A broker that has not answered a request in its time, or neither the request nor whether it is there, counts as gone: its connection is closed, as
  * if it had done so. A slow one may take its time: it says that it is there. Left to itself
@@ -40,8 +49,12 @@ export function closeUnanswered(): void {
     const { socket } = this
     const doubts = setInterval(() => void giveUpIfGone(this), DOUBT_MS).unref()
     try {
-      return await send.call(this, request)
+      const answer = await send.call(this, request)
+      heard()
+      return answer
     } catch (error) {
+      // also a refusal is an answer
+      if (error instanceof Error && error.name === 'KafkaJSProtocolError') heard()
       if (!(error instanceof Error) || error.name !== 'KafkaJSRequestTimeoutError') throw error
       const gone = goneOf(this, request.request.apiKey, error.message)
       // several requests may run out at once: only the first of them ends this connection

@@ -1,3 +1,4 @@
+import { CLOSE_MS } from '../kafka/client.ts'
 import { consume } from '../kafka/consume.ts'
 import { countAck, watchConsumers, watchProducer } from '../kafka/metrics.ts'
 import { createProducer } from '../kafka/produce.ts'
@@ -12,8 +13,10 @@ import { openCodec, openRegistry } from '../schemas/registry.ts'
 import { DELIVERIES, EVENTS, SEEN } from '../schemas/topics.ts'
 import { ofEvent } from '../trace/describe.ts'
 import { createDuplicates } from './duplicates/duplicates.ts'
-import { duplicate, routed, watchDuplicates, watchSettings, windowLoaded } from './metrics.ts'
+import { duplicate, idsUnwritten, routed, watchDuplicates, watchSettings, windowLoaded } from './metrics.ts'
 import { router } from './run.ts'
+
+const MAX_SEEN_BYTES = 16 * 1024 * 1024
 
 await run('router', async (context) => {
   const { config, log, connection, tracer, onFatal, onAway, closing } = context
@@ -38,9 +41,21 @@ await run('router', async (context) => {
     (open) => open.close(),
   )
   watchProducer(producer)
+  const seenProducer = closing.adopt(
+    await createProducer(connection, { maxQueuedBytes: MAX_SEEN_BYTES }),
+    (open) => open.close(CLOSE_MS),
+  )
   const reader = closing.adopt(await openReader({ connection, topic: SEEN, onFatal }), (open) => open.close())
   const duplicates = closing.adopt(
-    createDuplicates({ reader, producer, windowMs: config.dedupWindowMs, onLoad: windowLoaded, log }),
+    createDuplicates({
+      reader,
+      producer: seenProducer,
+      onUnwritten: idsUnwritten,
+      windowMs: config.dedupWindowMs,
+      onLoad: windowLoaded,
+      log,
+      failures: connection.failures,
+    }),
     (open) => open.forget(),
   )
   watchDuplicates(duplicates)

@@ -42,10 +42,17 @@ const windows = new Counter({
   registers,
 })
 
+const unwritten = new Counter({
+  name: 'sluice_router_ids_unwritten_total',
+  help: 'Ids of routed events that were not in topic router.seen in time: their duplicates may pass after a restart.',
+  registers,
+})
+
 // a rate needs a beginning
 for (const outcome of ['loaded', 'late']) windows.inc({ outcome }, 0)
 
 export const duplicate = () => duplicates.inc()
+export const idsUnwritten = (ids: number) => unwritten.inc(ids)
 export const windowLoaded = (outcome: 'loaded' | 'late') => windows.inc({ outcome })
 
 export function routed({ type }: Event, count: number): void {

@@ -26,8 +26,8 @@ const MAX_QUEUED_BYTES = 16 * 1024 * 1024
 const HOLD_MS = 50
 
 /**
- * Each event becomes its deliveries; its offset may be committed when Kafka has acknowledged all of them, and that its id
- * is remembered: else a duplicate behind the commit would pass after a restart.
+ * Each event becomes its deliveries; its offset may be committed when Kafka has acknowledged all of them. Before that the router waits for its
+ * id to be in `router.seen`, for a bounded time: else a duplicate behind the commit would pass after a restart.
  */
 export function router(parts: RouterParts): Handler<Event> {
   const { settings, producer, duplicates, onRouted, onDuplicate } = parts
@@ -77,11 +77,11 @@ async function conclude(
   ends: Ends,
   message: Message,
   making: Promise<Produced>,
-  writing: Promise<Written>,
+  written: () => Promise<Written>,
 ): Promise<void> {
   const made = await making
-  const outcome = made === 'acked' ? await writing : made
-  if (outcome === 'acked') ends.settle()
+  const outcome = made === 'acked' ? await written() : made
+  if (outcome === 'acked' || outcome === 'unwritten') ends.settle()
   else if (outcome === 'unknown') ends.release()
   else ends.park(message, `its deliveries cannot be written: ${outcome}`)
 }

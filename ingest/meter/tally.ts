@@ -10,6 +10,8 @@ export type Tally = {
   count(type: RouteType, upshot: Upshot, code: Answer['code']): void
   /** A request is refused before it is read. */
   refused(type: RouteType | 'unknown', code: Code): void
+  /** So many rejected calls are not in topic `events.rejected`. */
+  unlogged(calls: number): void
 }
 
 type ByType = Record<CallType, number>
@@ -33,6 +35,11 @@ export function createTally(register: Registry): Tally {
     help: 'Calls answered with success and dropped: their user is on the suppression list.',
     labelNames: ['source', 'type'],
   })
+  const unlogged = new Counter({
+    name: 'sluice_ingest_rejected_unlogged_total',
+    help: 'Rejected calls that are not in topic events.rejected, because Kafka takes no writes of it.',
+    registers: [register],
+  })
   const reject = (labels: Required<Labels>) => add(rejected, labels)
 
   function accept(source: string, types: readonly CallType[]): void {
@@ -51,6 +58,7 @@ export function createTally(register: Registry): Tally {
       }
     },
     refused: (type, code) => reject({ source: '', type, code }),
+    unlogged: (calls) => unlogged.inc(calls),
   }
 }
 

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PartitionWatch } from '../../kafka/assignment.ts'
-import type { Producer } from '../../kafka/produce.ts'
+import type { FailureLog } from '../../kafka/failure-log.ts'
 import type { Reader } from '../../kafka/reader.ts'
 import type { Logger } from '../../log.ts'
 import { SEEN } from '../../schemas/topics.ts'
 import { type LoadOptions, load } from './load.ts'
-import { type SeenWriter, seenWriter } from './seen.ts'
+import { type SeenWriter, type SeenWriterParts, seenWriter } from './seen.ts'
 import { createWindow, type Window } from './window.ts'
 
 /** A partition's window and where it is written. */
@@ -22,16 +22,16 @@ export type Duplicates = {
   forget(): void
 }
 
-export type DuplicatesOptions = {
+export type DuplicatesOptions = SeenWriterParts & {
   /** Of topic `router.seen`. */
   reader: Pick<Reader, 'partitions' | 'bounds' | 'read'>
-  producer: Pick<Producer, 'produce'>
   windowMs: number
   /** Told when a partition's window is loaded, or has not been within the time that routing waits for it. */
   onLoad: (outcome: 'loaded' | 'late') => void
   /** So long routing waits for a window at most: two seconds unless told. */
   waitMs?: number
   log: Logger
+  failures: Pick<FailureLog, 'add'>
 }
 
 /** Routing waits at most so long for a window; events wait longer than a duplicate is worth. */
@@ -42,7 +42,7 @@ type Kept = Remembered & { window: Window; mayRoute: boolean }
 
 /** The windows of the partitions that this process routes. They survive it in `router.seen` (ARCHITECTURE, "Duplicates"). */
 export function createDuplicates(options: DuplicatesOptions): Duplicates {
-  const { reader, producer, windowMs, onLoad, log, waitMs = WAIT_MS } = options
+  const { reader, windowMs, onLoad, log, failures, waitMs = WAIT_MS } = options
   const kept = new Map<number, Kept>()
 
   function remember(partition: number): Kept {
@@ -53,7 +53,7 @@ export function createDuplicates(options: DuplicatesOptions): Duplicates {
         { partition },
         `${SEEN} has too few partitions: duplicates pass after a restart; add some, restart`,
       )
-    const { write } = isWritable ? seenWriter(producer, partition) : unwritten
+    const { write } = isWritable ? seenWriter(options, partition) : unwritten
     const mine: Kept = { window, admit: window.admit, write, mayRoute: false }
     kept.set(partition, mine)
     return mine
@@ -72,7 +72,8 @@ export function createDuplicates(options: DuplicatesOptions): Duplicates {
         const { low, high } = (await ask()).get(partition) ?? { low: 0, high: 0 }
         return await load({ low, high, read, isWanted, window, windowMs, now: Date.now(), onUnreadable })
       } catch (err) {
-        if (isWanted()) log.warn({ err, partition }, 'the ids routed before cannot be loaded yet')
+        const text = 'the ids routed before cannot be loaded yet'
+        if (isWanted()) failures.add({ kind: SEEN, text, err, fields: { partition } })
         ask = reader.bounds
         await sleep(RETRY_MS)
       }
@@ -119,4 +120,4 @@ export function createDuplicates(options: DuplicatesOptions): Duplicates {
   }
 }
 
-const unwritten: SeenWriter = { write: async () => 'acked' }
+const unwritten: SeenWriter = { write: () => async () => 'unwritten' }

@@ -38,7 +38,7 @@ function aLog(outcome: Produced = 'acked') {
     },
     // what is written is looked at by value; its bytes are the codec's affair
     codec: { encode: (attempt) => Buffer.from(JSON.stringify(attempt)) },
-    onUnlogged: (attempts) => void unlogged.push(attempts),
+    losses: { lost: (attempts) => void unlogged.push(attempts), written: () => undefined },
   })
   return {
     ...log,

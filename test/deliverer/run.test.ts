@@ -76,6 +76,13 @@ function aWorld(first = both) {
       },
       queuedBytes: () => 0,
     },
+    attemptProducer: {
+      produce: async (records) => {
+        written.push(...records)
+        return 'acked'
+      },
+      stalledMs: () => 0,
+    },
     // what is written is looked at by topic; its bytes are the codec's affair
     deliveries: { encode: (delivery) => Buffer.from(JSON.stringify(delivery)) },
     attempts: { encode: (attempt) => Buffer.from(JSON.stringify(attempt)) },

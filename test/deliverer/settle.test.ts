@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Result, settler } from '../../deliverer/settle.ts'
 import type { Produced } from '../../kafka/pending.ts'
-import type { OutRecord } from '../../kafka/produce.ts'
+import type { OutRecord, Producer } from '../../kafka/produce.ts'
 import type { Taken } from '../../kafka/taken.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import { aDelivery } from '../helpers/events.ts'
@@ -18,18 +18,20 @@ const dead: Result = { kind: 'dead', reason: 'refused', delivery: after }
 
 /** A settler whose writes end as told, one after the other; what is not told is `acked`. */
 function aWorld(...outcomes: (Produced | Promise<Produced>)[]) {
+  let stalledMs = 0
   const written: (OutRecord & { at: number })[] = []
   const fates: string[] = []
   const told: [string, Delivery][] = []
   const faults: string[] = []
   const unfit = new Set<Delivery>()
+  const produce: Producer['produce'] = async (records) => {
+    written.push(...records.map((record) => ({ ...record, at: Date.now() })))
+    return outcomes.shift() ?? 'acked'
+  }
   const { settle, putAside } = settler({
-    producer: {
-      produce: async (records) => {
-        written.push(...records.map((record) => ({ ...record, at: Date.now() })))
-        return outcomes.shift() ?? 'acked'
-      },
-    },
+    producer: { produce },
+    attemptProducer: { produce, stalledMs: () => stalledMs },
+    ladder: { ladder: [rung, { name: '1h', delayMs: 3_600_000 }] },
     // what is written is looked at by value; its bytes are the codec's affair
     deliveries: {
       encode(delivery) {
@@ -55,8 +57,11 @@ function aWorld(...outcomes: (Produced | Promise<Produced>)[]) {
     park: () => void fates.push('parked'),
   }
   return {
-    settle: (result: Result) => settle(record, result),
+    settle: (result: Result, value = before) => settle({ ...record, value }, result),
     putAside: (reason: string) => putAside(record, reason),
+    stall: (ms: number) => {
+      stalledMs = ms
+    },
     /** These cannot be encoded. */
     spoil: (...deliveries: Delivery[]) => {
       for (const delivery of deliveries) unfit.add(delivery)
@@ -98,6 +103,50 @@ describe('what is over', () => {
     resolve('acked')
     await rested()
     expect([world.fates, world.told]).toEqual([['settled'], [['cancelled', before]]])
+  })
+})
+
+describe('what is cancelled, while topic attempts takes no writes,', () => {
+  const cancelled: Result = { kind: 'cancelled', code: 'destination_disabled' }
+
+  test.each<Produced>(['unknown', 'full'])(
+    'waits on a rung, and is not settled before: %s',
+    async (outcome) => {
+      const { promise, resolve } = Promise.withResolvers<Produced>()
+      const world = aWorld(outcome, promise)
+      world.settle(cancelled)
+      await vi.advanceTimersByTimeAsync(50)
+      expect(world.written().map(({ topic }) => topic)).toEqual(['attempts', 'deliveries.retry.5s'])
+      expect(world.fates).toEqual([])
+      resolve('acked')
+      await rested()
+      expect([world.fates, world.told]).toEqual([['settled'], [['defer', before]]])
+    },
+  )
+
+  test('is not offered to that topic once it has been away for 5 s', async () => {
+    const world = aWorld()
+    world.stall(5_001)
+    world.settle(cancelled)
+    await vi.advanceTimersByTimeAsync(50)
+    expect(world.written()).toMatchObject([
+      { topic: 'deliveries.retry.5s', headers: { dueAt: '5050' }, value: { deferrals: 1 } },
+    ])
+  })
+
+  test('is never given up, however long that lasts', async () => {
+    const world = aWorld()
+    world.stall(5_001)
+    world.settle(cancelled, aDelivery({ deferrals: 40, firstAttemptAt: -86_400_000 }))
+    await vi.advanceTimersByTimeAsync(50)
+    expect(world.times()).toEqual([['deliveries.retry.1h', 50]])
+  })
+
+  test('is left to whoever reads it next at the end of the process', async () => {
+    const world = aWorld('unknown', 'unknown')
+    world.settle(cancelled)
+    await vi.advanceTimersByTimeAsync(50)
+    expect([world.fates, world.told]).toEqual([['released'], []])
   })
 })
 

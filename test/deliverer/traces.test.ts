@@ -37,6 +37,8 @@ function aSettler() {
         return 'acked'
       },
     },
+    attemptProducer: { produce: async () => 'acked', stalledMs: () => 0 },
+    ladder: { ladder: [rung] },
     deliveries: { encode: () => Buffer.alloc(1) },
     attempts: { encode: () => Buffer.alloc(1) },
     log: { error: () => undefined },

@@ -99,7 +99,9 @@ async function aRouter(
     onLoad: (outcome) => void routing.loads.push(outcome),
     // else long, so that no busy machine routes before they are loaded
     ...(!readsAfter && { waitMs: 60_000 }),
+    onUnwritten: () => undefined,
     log: kafka.log,
+    failures: kafka.failures,
   })
   onTestFinished(duplicates.forget)
   const handle = router({

@@ -12,6 +12,8 @@ export type SecuredBroker = {
   /** host:port of the door that asks for user and password, and of that which asks for a certificate. */
   sasl: string
   mutual: string
+  /** host:port of the open one. */
+  open: string
   /** Its own certificate, and the one that the second door lets in. */
   own: Made
   client: Made
@@ -20,8 +22,8 @@ export type SecuredBroker = {
   close(): Promise<void>
 }
 
-/** A broker with two doors of TLS beside the open one that it speaks with itself by. */
-export async function startSecuredBroker(): Promise<SecuredBroker> {
+/** A broker with two doors of TLS beside the open one that it speaks with itself by. @param more further properties. */
+export async function startSecuredBroker(more: Record<string, string> = {}): Promise<SecuredBroker> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
   const write = async (name: string, text: string) => {
     await writeFile(join(folder, name), text)
@@ -59,11 +61,13 @@ export async function startSecuredBroker(): Promise<SecuredBroker> {
       'sasl.enabled.mechanisms': 'PLAIN,SCRAM-SHA-512',
       ...login('plain', 'plain.PlainLoginModule', ` user_${USER.username}="${USER.password}"`),
       ...login('scram-sha-512', 'scram.ScramLoginModule'),
+      ...more,
     },
   })
   return {
     sasl: `${HOST}:${sasl}`,
     mutual: `${HOST}:${mutual}`,
+    open: `${HOST}:${port}`,
     own,
     client,
     files: {

@@ -30,8 +30,10 @@ export type System = {
   stop(role: Role): Promise<number | null>
   /** SIGSTOP. @returns SIGCONT. */
   freeze(role: Role): () => void
-  /** One more process of a role, beside the first. */
-  another(role: Role): Promise<Instance>
+  /** One more process of a role, beside the first. @param more settings of this one alone. */
+  another(role: Role, more?: Record<string, string>): Promise<Instance>
+  /** The lines that processes of a role have logged since they were started. */
+  said(role: Role): readonly Said[]
   /** Makes a destination for the source `shop`, which exists. */
   destination(id: string, webhooks: string[], more?: object): Promise<void>
   api(
@@ -44,6 +46,9 @@ export type System = {
   /** Sends calls as one batch, to the source `shop` unless told another's write key; resolves when they are accepted. */
   send(calls: object[], writeKey?: string): Promise<void>
 }
+
+/** A line of a process's log. */
+export type Said = { level: string; msg: string } & Record<string, unknown>
 
 export type Instance = { crash(): Promise<void>; stop(): Promise<number | null> }
 
@@ -60,12 +65,15 @@ export async function startSystem(
   })
   const started: Tied[] = []
   const children = new Map<Role, Tied>()
+  const saidBy = new Map<Role, string[]>()
 
   const start = async (role: Role) => void children.set(role, await launch(role))
 
   /** @param more settings of this one alone. */
   async function launch(role: Role, more: Record<string, string> = {}): Promise<Tied> {
     const said: string[] = []
+    const all = saidBy.get(role) ?? []
+    saidBy.set(role, all)
     const settings = { ...env, ...more }
     planted.settings(settings)
     const child = spawnTied(process.execPath, {
@@ -74,6 +82,7 @@ export async function startSystem(
       env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...settings },
       onLine: (line) => {
         said.push(line)
+        all.push(line)
         planted.heard(line)
       },
     })
@@ -95,10 +104,10 @@ export async function startSystem(
     await endSessions(config.kafka.brokers[0] ?? '', new Map(members))
   }
 
-  async function another(role: Role): Promise<Instance> {
+  async function another(role: Role, more: Record<string, string> = {}): Promise<Instance> {
     const others = await membersOf(connection, role)
     const port = String(await freePort('127.0.0.1'))
-    const child = await launch(role, { [`${role.toUpperCase()}_PORT`]: port })
+    const child = await launch(role, { ...more, [`${role.toUpperCase()}_PORT`]: port })
     return { crash: () => crash(role, child, others), stop: async () => (await child.stop(15_000)).code }
   }
 
@@ -153,6 +162,8 @@ export async function startSystem(
       return () => void process.kill(pid, 'SIGCONT')
     },
     another,
+    said: (role) =>
+      (saidBy.get(role) ?? []).filter((line) => line.startsWith('{')).map((line) => JSON.parse(line)),
     async close() {
       await Promise.all(ROLES.map(async (role) => planted.heard(await metrics(role))))
       await Promise.all(started.map((child) => child.kill()))

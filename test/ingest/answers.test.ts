@@ -107,7 +107,7 @@ describe('rejected calls are kept', () => {
     expect(ingest.rejected()).toMatchObject([{ code, raw, truncated: false }])
   })
 
-  test('those of a batch beside the accepted ones, in one group', async () => {
+  test('those of a batch apart from the accepted ones, which do not wait for their topic', async () => {
     const ingest = fakeIngest()
     const answer = await post(ingest, '/v1/batch', { batch: [item, { type: 'track' }, 7, item] })
     expect(answer.statusCode).toBe(200)
@@ -118,12 +118,15 @@ describe('rejected calls are kept', () => {
         { index: 2, code: 'call_not_object', message: 'A call must be a JSON object.' },
       ],
     })
-    expect(ingest.produced).toHaveLength(1)
-    expect(ingest.produced[0]?.map(({ topic, key }) => [topic, key])).toEqual([
-      ['events', 'shop/u'],
-      ['events', 'shop/u'],
-      ['events.rejected', 'shop'],
-      ['events.rejected', 'shop'],
+    expect(ingest.produced.map((group) => group.map(({ topic, key }) => [topic, key]))).toEqual([
+      [
+        ['events', 'shop/u'],
+        ['events', 'shop/u'],
+      ],
+      [
+        ['events.rejected', 'shop'],
+        ['events.rejected', 'shop'],
+      ],
     ])
     expect(ingest.rejected().map(({ raw }) => raw)).toEqual(['{"type":"track"}', '7'])
   })
@@ -170,15 +173,24 @@ describe('success is answered only when Kafka has acknowledged', () => {
     const answers = [
       await post(ingest, '/v1/track', call),
       await post(ingest, '/v1/batch', { batch: [item] }),
-      await post(ingest, '/v1/track', {}),
+      await post(ingest, '/v1/batch', { batch: [item, 5] }),
     ]
     for (const answer of answers) {
       expect(answer.statusCode).toBe(503)
       expect(answer.json().code).toBe('unavailable')
       expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/)
     }
-    expect(ingest.deadlines).toEqual([10_000, 10_000, 10_000])
+    expect(ingest.deadlines).toEqual([10_000, 10_000, 10_000, undefined])
   })
+
+  test.each(['full', 'unknown', 'refused'] as const)(
+    'and what is rejected is answered so when it is %s: to send it again would not help',
+    async (outcome) => {
+      const ingest = fakeIngest({ outcome })
+      expect((await post(ingest, '/v1/track', {})).json().code).toBe('no_user_or_anonymous_id')
+      expect(ingest.unlogged).toEqual([1])
+    },
+  )
 
   test.each(['too_large', 'refused'] as const)('%s is not worth sending again', async (outcome) => {
     const ingest = fakeIngest({ outcome })

@@ -3,6 +3,7 @@ import { Registry } from 'prom-client'
 import type { Sender } from '../../ingest/call/sender.ts'
 import { type AppOptions, createApp } from '../../ingest/http/app.ts'
 import { createMeter } from '../../ingest/meter/metrics.ts'
+import { createRejectionLog } from '../../ingest/rejections.ts'
 import { createTake } from '../../ingest/take.ts'
 import type { Produced } from '../../kafka/pending.ts'
 import type { OutRecord } from '../../kafka/produce.ts'
@@ -50,6 +51,8 @@ export type FakeIngest = {
   state: { notReady?: string; isFull?: boolean; storageFull?: boolean }
   /** What was logged as a fault of ours. */
   errors: unknown[]
+  /** How many rejected calls were not written, each time. */
+  unlogged: number[]
 }
 
 /** The whole HTTP side with a Kafka that always answers the same. */
@@ -67,6 +70,7 @@ export function fakeIngest({
   const deadlines: (number | undefined)[] = []
   const state: FakeIngest['state'] = {}
   const errors: unknown[] = []
+  const unlogged: number[] = []
   let ids = 0
   const take = createTake({
     sourceByWriteKey: (key) =>
@@ -81,6 +85,17 @@ export function fakeIngest({
       deadlines.push(options?.deadlineMs)
       return outcome
     },
+    logRejected: createRejectionLog({
+      producer: {
+        produce: async (records, options) => {
+          produced.push(records)
+          deadlines.push(options?.deadlineMs)
+          return outcome
+        },
+        stalledMs: () => 0,
+      },
+      losses: { lost: (calls) => void unlogged.push(calls), written: () => undefined },
+    }),
     encoders: { event: codecs.event.encode, rejected: codecs.rejected.encode },
     meter,
     log: { error: () => {} },
@@ -102,6 +117,7 @@ export function fakeIngest({
     rejected: () => values(REJECTED).map((value) => decoded(codecs.rejected.decode(bytes(value)))),
     state,
     errors,
+    unlogged,
   }
 }
 

@@ -55,11 +55,9 @@ test.each([
 ] as const)('what Kafka has not taken (%s) is counted by its answer', async (outcome, one, many) => {
   const ingest = fakeIngest({ outcome })
   await post(ingest, '/v1/track', call)
-  await post(ingest, '/v1/identify', {})
   await post(ingest, '/v1/batch', { batch: [{ type: 'track', ...call }] })
   expect(await lines(ingest, 'sluice_ingest_calls')).toEqual([
     `sluice_ingest_calls_rejected_total{source="shop",type="track",code="${one}"} 1`,
-    `sluice_ingest_calls_rejected_total{source="shop",type="identify",code="${one}"} 1`,
     `sluice_ingest_calls_rejected_total{source="shop",type="batch",code="${many}"} 1`,
   ])
 })

@@ -32,7 +32,11 @@ function bookkeeping({ highWater = 400 } = {}) {
       { topic: 'work', partitions: [{ partition: 0, offset: state.committed, metadata: '' }] },
     ],
   }
-  const connection = { kafka: { admin: () => admin }, log: pino({ level: 'silent' }) }
+  const connection = {
+    kafka: { admin: () => admin },
+    log: pino({ level: 'silent' }),
+    failures: { add: () => undefined },
+  }
   const told: string[] = []
   const watch: PartitionWatch = {
     gained: (partitions) => void told.push(...partitions.map(({ partition }) => `gained ${partition}`)),

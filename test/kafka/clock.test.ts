@@ -12,7 +12,12 @@ afterEach(() => void vi.useRealTimers())
 
 // no Kafka: the client's part that is used here
 const connectionOf = (kafka: object) =>
-  ({ kafka, named: (name: string) => name, log: { warn() {}, debug() {} } }) as unknown as Connection
+  ({
+    kafka,
+    named: (name: string) => name,
+    log: { warn() {}, debug() {} },
+    failures: { add() {}, reachableSince: () => undefined },
+  }) as unknown as Connection
 
 bySteps('what is produced is waited for as long as was said when the clock is set %s', async ([_, byMs]) => {
   vi.useFakeTimers()
@@ -34,32 +39,28 @@ bySteps('what is produced is waited for as long as was said when the clock is se
   expect(outcome).toBe('unknown')
 })
 
-bySteps(
-  'commits are told of when they fail for long, and not when the clock is set %s',
-  async ([_, byMs]) => {
-    vi.useFakeTimers()
-    const log = { warn: vi.fn(), debug: vi.fn() }
-    const tracker = {
-      position: () => ({ offset: 1, ahead: '' }),
-      next: () => ({ offset: 1, time: undefined }),
-    }
-    const commit = committer({
-      connection: { log: log as unknown as Connection['log'] },
-      groupId: 'work',
-      consumer: { commitOffsets: () => Promise.reject(new Error('away')) },
-      known: () => undefined,
-      dirty: () => [{ topic: 'work', partition: 0, tracker, dirty: true }],
-    })
-    await commit()
-    setClock(byMs)
-    vi.advanceTimersByTime(14 * SECOND)
-    await commit()
-    expect(log.warn).not.toHaveBeenCalled()
-    vi.advanceTimersByTime(SECOND)
-    await commit()
-    expect(log.warn.mock.calls[0]?.[0]).toMatchObject({ seconds: 15 })
-  },
-)
+bySteps('how long commits have failed is told as it is when the clock is set %s', async ([_, byMs]) => {
+  vi.useFakeTimers()
+  const add = vi.fn()
+  const log = { debug: () => undefined }
+  const tracker = {
+    position: () => ({ offset: 1, ahead: '' }),
+    next: () => ({ offset: 1, time: undefined }),
+  }
+  const commit = committer({
+    connection: { log: log as unknown as Connection['log'], failures: { add } },
+    groupId: 'work',
+    consumer: { commitOffsets: () => Promise.reject(new Error('away')) },
+    known: () => undefined,
+    dirty: () => [{ topic: 'work', partition: 0, tracker, dirty: true }],
+  })
+  const since = performance.now()
+  await commit()
+  setClock(byMs)
+  vi.advanceTimersByTime(14 * SECOND)
+  await commit()
+  expect(add.mock.calls.map(([failure]) => failure.since)).toEqual([since, since])
+})
 
 async function table({ onTestFinished }: TestContext) {
   const read: ((of: { payload: object }) => void)[] = []

@@ -10,6 +10,7 @@ test.each([
     'SASL PLAIN authentication failed: Authentication failed: Invalid username or password',
     'KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD',
   ],
+  ['Not authorized to access topics: [Topic authorization failed]', 'KAFKA_SASL_USERNAME'],
   ['Connection error: self-signed certificate in certificate chain', 'KAFKA_SSL_CA'],
   ['Connection error: unable to get local issuer certificate', 'KAFKA_SSL_CA'],
   [

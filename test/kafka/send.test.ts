@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Connection } from '../../kafka/client.ts'
 import { createSender } from '../../kafka/send.ts'
-import { createLog } from '../../log.ts'
 
 const record = { topic: 'work', message: { key: Buffer.from('a'), value: 'x' } }
 
@@ -25,9 +24,9 @@ test('a producer that needed a second try is not used for another send, and no o
     },
   }
   type Messages = { topic: string; messages: object[] }
-  const log = createLog({ role: 'start', level: 'silent' })
+  const failures = { add: () => undefined }
   // of a connection a sender takes no more than this
-  const sender = await createSender({ kafka, log } as unknown as Connection)
+  const sender = await createSender({ kafka, failures } as unknown as Connection)
   const outcomes: string[] = []
   for (let times = 0; times < 3; times++)
     await sender.send([record], (_, outcome) => void outcomes.push(outcome))
@@ -52,9 +51,9 @@ test.each([
       },
     }),
   }
-  const log = createLog({ role: 'start', level: 'silent' })
+  const failures = { add: () => undefined }
   // of a connection a sender takes no more than this
-  const sender = await createSender({ kafka, log } as unknown as Connection)
+  const sender = await createSender({ kafka, failures } as unknown as Connection)
   const outcomes: string[] = []
   await sender.send([record], (_, told) => void outcomes.push(told))
   expect(outcomes).toEqual([outcome])

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Taken } from '../../kafka/taken.ts'
+import type { Written } from '../../router/duplicates/seen.ts'
 import type { Entry } from '../../router/duplicates/window.ts'
 import { type RouterParts, router } from '../../router/run.ts'
 import type { Event } from '../../schemas/event.ts'
@@ -37,7 +38,9 @@ function aRouter(parts: Partial<RouterParts> = {}) {
     settings: { isFresh: () => true, destinationsOf: () => [] },
     codec: { encode: () => Buffer.alloc(0) },
     producer: { produce: async () => 'acked', queuedBytes: () => 0 },
-    duplicates: { of: () => ({ admit: (entry) => entries.push(entry) > 0, write: async () => 'acked' }) },
+    duplicates: {
+      of: () => ({ admit: (entry) => entries.push(entry) > 0, write: () => async () => 'acked' }),
+    },
     onRouted: () => undefined,
     onDuplicate: () => undefined,
     ...parts,
@@ -74,6 +77,20 @@ test('an event is remembered with the time of its record', () => {
 test('a time to come counts as now: it would make all others too old', () => {
   const [entry] = rememberedOf(Date.now() + 3_600_000)
   expect(entry?.time).toBeLessThanOrEqual(Date.now())
+})
+
+test.each<[Written, string]>([
+  ['acked', 'settled'],
+  ['unwritten', 'settled'],
+  ['unknown', 'released'],
+])('an event whose deliveries are written, and whose id is %s, is %s', async (written, end) => {
+  const ends: string[] = []
+  const duplicates = { of: () => ({ admit: () => true, write: () => async () => written }) }
+  const { handle } = aRouter({ duplicates })
+  const settle = () => void ends.push('settled')
+  handle(aRecord({ settle, release: () => void ends.push('released') }), message)
+  await until(() => ends.length > 0)
+  expect(ends).toEqual([end])
 })
 
 test('an event that waits for Kafka is not kept: thousands wait at a time', async () => {

@@ -140,7 +140,7 @@ test.each<[Code, string | Buffer, Record<string, string>?, Parameters<typeof fak
   ['too_deep', `{"batch":[5],"context":${deep}}`],
   ['batch_too_large', 'x'.repeat(512_001)],
   ['too_many_calls', `{"batch":[${Array(2_501).fill(0)}]}`],
-  ['unavailable', '{"batch":[5]}', {}, { outcome: 'full' }],
+  ['unavailable', '{"batch":[{"type":"track","userId":"u","event":"E"}]}', {}, { outcome: 'full' }],
   ['rate_limited', '{"batch":[5]}', { authorization: basic('slow-key') }, { sources: [limited] }],
 ])('a batch that is refused with %s may be', async (code, body, headers, options) => {
   const ingest = fakeIngest(options)

@@ -26,7 +26,9 @@ function remembering(reader: Partial<DuplicatesOptions['reader']>) {
     producer: { produce: async () => 'acked' },
     windowMs: 1_000,
     onLoad: (outcome) => void loads.push(outcome),
+    onUnwritten: () => undefined,
     log: createLog({ role: 'start', level: 'silent' }),
+    failures: { add: () => undefined },
   })
   return { loads, watch, mayRoute: () => of(0) !== undefined }
 }

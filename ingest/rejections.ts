@@ -1,0 +1,36 @@
+import { within } from '../kafka/client.ts'
+import type { Losses } from '../kafka/losses.ts'
+import type { OutRecord, Producer } from '../kafka/produce.ts'
+import type { Trace } from '../trace/trace.ts'
+
+/** Writes rejected calls. Resolves when they are in Kafka, or need not be waited for. Never rejects. */
+export type RejectionLog = (records: readonly OutRecord[], trace?: Pick<Trace, 'send'>) => Promise<void>
+
+/** An answer waits no longer for them. */
+const WAIT_MS = 1_000
+
+/**
+ * Topic `events.rejected`. It has a producer of its own, as a topic that takes no writes stops what is sent with it: rejected calls must not
+ * hold up those that are accepted. What cannot be written is dropped and counted.
+ */
+export function createRejectionLog({
+  producer,
+  losses,
+  waitMs = WAIT_MS,
+}: {
+  producer: Pick<Producer, 'produce' | 'stalledMs'>
+  losses: Losses
+  waitMs?: number
+}): RejectionLog {
+  async function write(records: readonly OutRecord[], trace?: Pick<Trace, 'send'>): Promise<void> {
+    const outcome = await producer.produce(records, { trace })
+    if (outcome === 'acked') losses.written()
+    else losses.lost(records.length)
+  }
+
+  return async (records, trace) => {
+    if (records.length === 0) return
+    const writing = write(records, trace)
+    if (producer.stalledMs() < waitMs) await within(waitMs, writing)
+  }
+}

@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ROLES, type Role } from '../../config.ts'
+import { type OwnBroker, startOwnBroker } from '../helpers/broker.ts'
+import { type Receiver, startReceiver } from '../helpers/receiver.ts'
+import { type Said, type System, startSystem } from '../helpers/system.ts'
+import { until } from '../helpers/until.ts'
+
+const OUTAGE_MS = 20_000
+
+let broker: OwnBroker
+let sluice: System
+let receiver: Receiver
+const urgent = ({ level }: Said) => level === 'warn' || level === 'error' || level === 'fatal'
+const texts = (lines: readonly Said[]) => lines.map(({ level, msg }) => `${level} ${msg}`)
+
+beforeAll(async () => {
+  broker = await startOwnBroker()
+  receiver = await startReceiver()
+  sluice = await startSystem({ KAFKA_BROKERS: broker.now.brokers })
+  await sluice.destination('crm', [receiver.url])
+}, 120_000)
+afterAll(async () => {
+  await sluice?.close()
+  await Promise.all([broker?.close(), receiver?.close()])
+})
+
+describe('what the processes log', () => {
+  test.each(ROLES)(
+    'when %s starts for the first time, on a broker that has just been made, is no warning',
+    (role) => {
+      expect(sluice.said(role).filter(urgent)).toEqual([])
+    },
+  )
+
+  test.each<[string, () => Promise<void>]>([
+    [
+      'away',
+      async () => {
+        await broker.now.kill()
+        await sleep(OUTAGE_MS)
+        await broker.restart('kill')
+      },
+    ],
+    [
+      'silent',
+      async () => {
+        process.kill(broker.now.pid, 'SIGSTOP')
+        await sleep(OUTAGE_MS)
+        process.kill(broker.now.pid, 'SIGCONT')
+      },
+    ],
+  ])(
+    'while Kafka is %s for 20 s is a line that it cannot be reached, and one that it can again',
+    async (name, strike) => {
+      const arrives = async (messageId: string) => {
+        await sluice.send([{ type: 'track', userId: 'u', event: 'E', messageId }])
+        const isHere = () => receiver.arrivals.some(({ headers }) => headers['x-message-id'] === messageId)
+        await until(isHere, { timeout: 60_000, message: `${messageId} arrives` })
+      }
+      await arrives(`before-${name}`)
+      const before = new Map(ROLES.map((role) => [role, sluice.said(role).length]))
+      const since = (role: Role) => sluice.said(role).slice(before.get(role))
+      await strike()
+      await arrives(`after-${name}`)
+      const isBack = (role: Role) => since(role).some(({ msg }) => msg === 'Kafka can be reached again')
+      await until(() => ROLES.every(isBack), { message: 'each process says that Kafka is back' })
+      // what is still amiss then is said ten seconds later
+      const lastAt = () => Math.max(...ROLES.flatMap((role) => since(role).map(({ time }) => Number(time))))
+      await until(() => Date.now() - lastAt() > 12_000, { timeout: 60_000, message: 'nobody says anything' })
+      for (const role of ROLES)
+        expect([role, ...texts(since(role))]).toEqual([
+          role,
+          'warn Kafka cannot be reached',
+          'info Kafka can be reached again',
+        ])
+    },
+    180_000,
+  )
+})

@@ -1,0 +1,221 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import got from 'got'
+import { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } from 'kafkajs'
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
+import { connect } from '../../kafka/client.ts'
+import { createLog } from '../../log.ts'
+import { ATTEMPTS, DELIVERIES, DUE, EVENTS, REJECTED, SEEN } from '../../schemas/topics.ts'
+import { readAttempts } from '../helpers/attempts.ts'
+import { lag } from '../helpers/cluster.ts'
+import { openRegistryDoor, type RegistryDoor } from '../helpers/registry-door.ts'
+import { type SecuredBroker, startSecuredBroker, USER } from '../helpers/secured-broker.ts'
+import { aReceiver, type System, startSystem } from '../helpers/system.ts'
+import { hasOpenssl } from '../helpers/tls-receiver.ts'
+import { until } from '../helpers/until.ts'
+
+/** As much of an answer as is kept. */
+const BODY = 'x'.repeat(1_024)
+/** More attempts than the log keeps in memory: 16 MB. */
+const MANY = 12_000
+
+const track = (event: string) => ({ type: 'track', userId: 'u1', event })
+const partitions = 4
+
+/** Answers each POST with so much that few attempts fill the log. */
+async function aTalker(): Promise<{ url: string; posts(): number }> {
+  let posts = 0
+  const server = createServer((request, response) => {
+    posts += 1
+    request.resume().on('end', () => response.end(BODY))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close().closeAllConnections())
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, posts: () => posts }
+}
+
+async function unlogged({ env }: System): Promise<number> {
+  const metrics = await got(`http://127.0.0.1:${env.DELIVERER_PORT}/metrics`).text()
+  return Number(/^sluice_deliverer_attempts_unlogged_total (\d+)/m.exec(metrics)?.[1])
+}
+
+async function admin<T>({ connection }: System, work: (admin: Admin) => Promise<T>): Promise<T> {
+  const open = connection.kafka.admin()
+  await open.connect()
+  return work(open).finally(() => open.disconnect())
+}
+type Admin = ReturnType<System['connection']['kafka']['admin']>
+
+const remove = (sluice: System, topic: string) =>
+  admin(sluice, (open) => open.deleteTopics({ topics: [sluice.connection.named(topic)] }))
+const make = (sluice: System, topic: string) =>
+  admin(sluice, (open) =>
+    open.createTopics({
+      topics: [{ topic: sluice.connection.named(topic), numPartitions: partitions }],
+      waitForLeaders: true,
+    }),
+  )
+
+const saysOf = (sluice: System, said: string) =>
+  sluice.said('deliverer').filter(({ level, msg }) => level !== 'debug' && msg.includes(said))
+
+describe('a topic that is not needed to deliver', () => {
+  let sluice: System
+
+  beforeAll(async () => {
+    sluice = await startSystem({ RETRY_LADDER: '2s,2s,2s', PARTITIONS: String(partitions) })
+  }, 120_000)
+  afterAll(async () => void (await sluice?.close()))
+
+  test('attempts, deleted: deliveries go on, what is dropped is counted, and it is written again when it is back', async () => {
+    const talker = await aTalker()
+    const receiver = await aReceiver()
+    await sluice.destination('talker', [talker.url])
+    await sluice.destination('flaky', [`${receiver.url}/flaky/1`], { eventTypes: ['identify'] })
+    await sluice.destination('failing', [`${receiver.url}/status/503`], { eventTypes: ['page'] })
+    await sluice.send([track('Before')])
+    await until(async () => (await readAttempts(sluice)).length === 1, { message: 'an attempt is logged' })
+    await remove(sluice, ATTEMPTS)
+
+    // one whose destination is switched off while it waits on a rung
+    await sluice.send([{ type: 'page', userId: 'u1' }])
+    await until(() => receiver.arrivals.some(({ path }) => path === '/status/503'))
+    const { body } = await sluice.api('get', 'destinations/failing')
+    const off = { ...body, enabled: false }
+    const ifMatch = { 'if-match': String(body.version) }
+    const { status } = await sluice.api('put', 'destinations/failing', off, ifMatch)
+    expect(status).toBe(200)
+
+    for (let sent = 0; sent < MANY; sent += 500)
+      await sluice.send(Array.from({ length: 500 }, () => track('Many')))
+    await until(() => talker.posts() > MANY, { timeout: 60_000, message: () => `${talker.posts()} POSTs` })
+    await until(async () => (await unlogged(sluice)) > 0, { message: 'what is dropped is counted' })
+    await until(() => saysOf(sluice, 'Kafka does not take writes').length === 1, {
+      message: 'a line says which topic takes no writes',
+    })
+    expect(saysOf(sluice, 'Kafka does not take writes')).toMatchObject([
+      { topics: [sluice.connection.named(ATTEMPTS)] },
+    ])
+    expect(saysOf(sluice, 'they are dropped and counted')).toMatchObject([{ topic: ATTEMPTS }])
+
+    // retries need rungs, which are written with nothing of attempts
+    await sluice.send(Array.from({ length: 10 }, (_, user) => ({ type: 'identify', userId: `${user}` })))
+    const delivered = () =>
+      receiver.arrivals.filter(({ path, status }) => path === '/flaky/1' && status === 200)
+    await until(() => delivered().length === 10, { message: () => `${delivered().length} were delivered` })
+    // and what is cancelled holds up nobody: it waits on a rung
+    for (const of of [
+      { group: 'deliverer', topic: DELIVERIES },
+      { group: 'deliverer.due', topic: DUE },
+    ])
+      await until(async () => (await lag(sluice.connection, of)) === 0, {
+        message: `${of.group} has read all`,
+      })
+
+    await make(sluice, ATTEMPTS)
+    await sluice.send([{ type: 'identify', userId: 'last' }])
+    const logged = async () => await readAttempts(sluice)
+    const has = async (destination: string, outcome: string) =>
+      (await logged()).some((one) => one.destinationId === destination && one.outcome === outcome)
+    await until(() => has('flaky', 'delivered'), { message: 'attempts are logged again' })
+    await until(() => has('failing', 'cancelled'), { message: 'what was cancelled is logged' })
+    await until(() => saysOf(sluice, 'Kafka takes these records again').length === 1)
+    expect(saysOf(sluice, 'Kafka takes writes again')).toHaveLength(1)
+  }, 240_000)
+
+  test('router.seen, deleted: events are routed on', async () => {
+    const receiver = await aReceiver()
+    await sluice.destination('seen', [receiver.url])
+    await remove(sluice, SEEN)
+    await sluice.send(Array.from({ length: 10 }, (_, user) => ({ ...track('Seen'), userId: `${user}` })))
+    await until(() => receiver.arrivals.length === 10)
+    await sluice.send(Array.from({ length: 10 }, (_, user) => ({ ...track('Seen'), userId: `${user}` })))
+    await until(() => receiver.arrivals.length === 20)
+    const of = { group: 'router', topic: EVENTS }
+    await until(async () => (await lag(sluice.connection, of)) === 0, { message: 'the router commits' })
+    await make(sluice, SEEN)
+  }, 120_000)
+
+  test('events.rejected, deleted: calls are accepted on', async () => {
+    await remove(sluice, REJECTED)
+    const post = async (batch: object[]) => {
+      const began = performance.now()
+      const options = { json: { batch }, username: 'shop-write-key', retry: { limit: 0 } }
+      const { rejected } = await got
+        .post(`${sluice.ingest}/v1/batch`, options)
+        .json<{ rejected?: object[] }>()
+      return { rejected: rejected?.length, ms: performance.now() - began }
+    }
+    expect(await post([track('Good'), { type: 'track' }])).toMatchObject({ rejected: 1 })
+    for (let times = 0; times < 5; times++) {
+      const { rejected, ms } = await post([track('Good'), { type: 'track' }])
+      expect(rejected).toBe(1)
+      expect(ms).toBeLessThan(5_000)
+    }
+    expect((await post([track('Good')])).rejected).toBeUndefined()
+    await make(sluice, REJECTED)
+  }, 120_000)
+})
+
+describe.skipIf(!hasOpenssl)('a user without the right to write attempts', () => {
+  let broker: SecuredBroker
+  let door: RegistryDoor
+  let sluice: System
+
+  beforeAll(async () => {
+    broker = await startSecuredBroker({
+      'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+      'super.users': 'User:ANONYMOUS',
+      'allow.everyone.if.no.acl.found': 'true',
+    })
+    door = await openRegistryDoor(inject('registryUrl'), { ...broker.own, ...USER })
+    sluice = await startSystem({
+      KAFKA_BROKERS: broker.sasl,
+      KAFKA_SSL: 'true',
+      KAFKA_SSL_CA: broker.files.ca,
+      KAFKA_SASL_MECHANISM: 'scram-sha-512',
+      KAFKA_SASL_USERNAME: USER.username,
+      KAFKA_SASL_PASSWORD: USER.password,
+      SCHEMA_REGISTRY_URL: door.url,
+      SCHEMA_REGISTRY_CA: broker.files.ca,
+    })
+  }, 120_000)
+  afterAll(async () => {
+    await sluice?.close()
+    door?.close()
+    await broker?.close()
+  })
+
+  test('delivers on, names the setting, and writes attempts when it has the right', async () => {
+    const rule = {
+      resourceName: sluice.connection.named(ATTEMPTS),
+      resourceType: AclResourceTypes.TOPIC,
+      principal: `User:${USER.username}`,
+      host: '*',
+      operation: AclOperationTypes.WRITE,
+      permissionType: AclPermissionTypes.DENY,
+    }
+    const config = { brokers: [broker.open], ssl: false, sasl: undefined, topicPrefix: '' } as const
+    const { kafka } = connect(
+      { ...config, brokers: [broker.open], partitions: 1, replication: 1 },
+      { clientId: 'test', log: createLog({ role: 'start', level: 'silent' }) },
+    )
+    const open = kafka.admin()
+    await open.connect()
+    onTestFinished(() => open.disconnect())
+    const receiver = await aReceiver()
+    await sluice.destination('flaky', [`${receiver.url}/flaky/1`])
+    await open.createAcls({ acl: [{ ...rule, resourcePatternType: ResourcePatternTypes.LITERAL }] })
+    await sluice.send([track('Denied')])
+    await until(() => receiver.arrivals.length === 2, { message: 'it is tried again, and delivered' })
+    await until(() => saysOf(sluice, 'a send failed').length > 0)
+    await until(() => saysOf(sluice, 'Kafka does not take writes').length === 1)
+    expect(saysOf(sluice, 'a send failed')).toMatchObject([
+      { topics: [rule.resourceName], settings: 'KAFKA_SASL_USERNAME' },
+    ])
+    await open.deleteAcls({
+      filters: [{ ...rule, resourcePatternType: ResourcePatternTypes.LITERAL }],
+    })
+    await until(async () => (await readAttempts(sluice)).length === 2, { message: 'attempts are written' })
+  }, 120_000)
+})
