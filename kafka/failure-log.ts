@@ -52,6 +52,7 @@ export function createFailureLog(
   const runs = new Map<string, Run>()
   let answeredAt = now()
   let reachableSince = answeredAt
+  let hasAnswered = false
   let outage: Run | undefined
 
   function logged(run: Run, at: number): { seconds: number; suppressed: number } {
@@ -68,7 +69,9 @@ export function createFailureLog(
       return
     }
     const reason = reasonOf(failure)
-    log.warn({ reason, ...settingsIn(reason), ...logged(outage, at) }, 'Kafka cannot be reached')
+    // the settings have been right before
+    const settings = hasAnswered ? {} : { settings: 'KAFKA_BROKERS', ...settingsIn(reason) }
+    log.warn({ reason, ...settings, ...logged(outage, at) }, 'Kafka cannot be reached')
   }
 
   function runOf(kind: string, at: number): Run {
@@ -100,6 +103,7 @@ export function createFailureLog(
     },
     answered() {
       answeredAt = now()
+      hasAnswered = true
       if (!outage) return
       log.info(logged(outage, answeredAt), 'Kafka can be reached again')
       outage = undefined

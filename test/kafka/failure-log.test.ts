@@ -61,6 +61,7 @@ test('how long it has gone on is what the caller knows', () => {
 
 test('an outage is one line when no broker has answered for five seconds, and one when one answers again', () => {
   const log = aLog()
+  log.answered()
   log.fail(20 * SECOND, away)
   log.wait(SECOND)
   log.answered()
@@ -116,11 +117,13 @@ test.each([
   },
 )
 
-test('what may be about a setting names it with the outage', () => {
+test.each([
+  ['connect ECONNREFUSED 127.0.0.1:9092', 'KAFKA_BROKERS'],
+  ['Client network socket disconnected before secure TLS connection was established', 'KAFKA_SSL'],
+])('while no broker has ever answered, %j names the setting to look at', (text, settings) => {
   const log = aLog()
-  const text = 'Failed to connect to seed broker, trying another broker from the list'
   log.fail(6 * SECOND, { ...away, failure: { kind: 'seed', text } })
-  expect(log.lines).toMatchObject([{ text: 'Kafka cannot be reached', settings: 'KAFKA_BROKERS' }])
+  expect(log.lines).toMatchObject([{ text: 'Kafka cannot be reached', settings }])
 })
 
 test('what is not tried again is logged at once', () => {
