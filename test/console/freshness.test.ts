@@ -33,10 +33,10 @@ test('a destination of which nothing has been heard is not called quiet', () => 
   expect(healthOf({ enabled: true, sourceIds: ['shop'] }, undefined).label).toBe('Not known')
 })
 
-const calm = {
+const calm: DestinationNow = {
   ...{ destinationId: 'crm', delivered: 1, rejected: 0, retry: 0, refused: 0, deferred: 0, dead: 0 },
   ...{ p50: 1, p99: 1, breaker: 'closed', state: 'healthy', rejectedStatus: null },
-} as const
+}
 const wordOf = (now: Partial<DestinationNow>) =>
   healthOf({ enabled: true, sourceIds: ['shop'] }, { ...calm, ...now }).label
 
