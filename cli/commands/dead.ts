@@ -51,7 +51,8 @@ export function addDead({ program, ...adding }: Adding): void {
     .addHelpText(
       'after',
       `
-The counts are of all that are held, whatever is asked for.
+The counts are of all dead letters that are held, at any time; with --destination or --reason, only of that.
+With --json they are of all destinations and reasons.
 
 Examples:
   $ sluice dead --destination crm --since 24h
@@ -77,10 +78,14 @@ async function act({ options, control, out, now }: Doing<Options>): Promise<Exit
     out.line(JSON.stringify({ counts, partial, oldest, items }))
     return 0
   }
-  if (counts.length === 0) out.line('Nothing has been given up.')
+  const shown = counts.filter(
+    ({ destinationId, reason }) =>
+      destinationId === (options.destination ?? destinationId) && reason === (options.reason ?? reason),
+  )
+  if (shown.length === 0) out.line('Nothing has been given up.')
   for (const line of table(
     ['destination', 'reason', 'given up'],
-    counts.map((each) => [each.destinationId, each.reason, each.count]),
+    shown.map((each) => [each.destinationId, each.reason, each.count]),
   ))
     out.line(line)
   if (partial) out.line(`There are older ones than those of ${plain(oldest)}, which are not counted.`)

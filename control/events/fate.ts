@@ -66,7 +66,9 @@ function reasonAgainst(event: Event, destination: Destination | undefined): Reas
 /** Whether there may have been attempts that are not known. */
 export function isMissing({ state, attempts }: Fate, receivedAt: number, knownSince: number): boolean {
   const isOpen = state === 'unknown' || state === 'retrying'
-  return isOpen && (attempts.at(-1)?.startedAt ?? receivedAt) < knownSince
+  // it is over, but what it answered is not known
+  const isUntold = state === 'dead' && attempts.length === 0
+  return (isOpen || isUntold) && (attempts.at(-1)?.startedAt ?? receivedAt) < knownSince
 }
 
 type Standing = Pick<Fate, 'state' | 'nextAttemptAt'>

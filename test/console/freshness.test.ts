@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { DestinationNow } from '../../console/src/api/health.ts'
 import { type Heard, heard, NOTHING } from '../../console/src/api/heard.ts'
 import { Refused, unreachable } from '../../console/src/api/problem.ts'
 import { whyOld } from '../../console/src/parts/freshness.ts'
@@ -30,4 +31,22 @@ test('a short break alarms nobody, a longer one and a refusal do, and so does Ka
 
 test('a destination of which nothing has been heard is not called quiet', () => {
   expect(healthOf({ enabled: true, sourceIds: ['shop'] }, undefined).label).toBe('Not known')
+})
+
+const calm: DestinationNow = {
+  ...{ destinationId: 'crm', delivered: 1, rejected: 0, retry: 0, refused: 0, deferred: 0, dead: 0 },
+  ...{ p50: 1, p99: 1, breaker: 'closed', state: 'healthy', rejectedStatus: null },
+}
+const wordOf = (now: Partial<DestinationNow>) =>
+  healthOf({ enabled: true, sourceIds: ['shop'] }, { ...calm, ...now }).label
+
+test('a destination rejects for as long as a webhook of it does, and not for a minute after its URL was corrected', () => {
+  expect(wordOf({ rejected: 9, state: 'rejecting', rejectedStatus: 404 })).toBe('Rejecting: 404')
+  expect(wordOf({ rejected: 9, dead: 9 })).toBe('Given up')
+  expect(wordOf({ rejected: 9 })).toBe('Failing at times')
+  expect(wordOf({})).toBe('Healthy')
+})
+
+test('a destination with an open breaker is failing: it may answer, with 503', () => {
+  expect(wordOf({ delivered: 0, retry: 3, breaker: 'open', state: 'failing' })).toBe('Failing')
 })

@@ -26,6 +26,16 @@ test('a code that is not known is shown as it is', () => {
   expect(saidOf('EHOSTDOWN').says).toContain('EHOSTDOWN')
 })
 
+test('a redirect is named as one', () => {
+  expect(saidOf('http_301').says).toContain('redirects to another address')
+  expect(saidOf('http_410').says).toBe('The receiver did not accept the request.')
+})
+
+test('advice on a rejection does not promise a dead letter: another URL may have taken the event', () => {
+  for (const code of ['http_301', 'http_401', 'http_403', 'http_404', 'http_410'])
+    expect(saidOf(code).todo).toContain('then replay any dead letters')
+})
+
 test('every outcome has a name', () => {
   expect(OUTCOMES.filter((outcome) => outcomeOf(outcome).label === outcome)).toEqual([])
 })

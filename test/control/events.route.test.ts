@@ -84,6 +84,24 @@ test('attempts that are not held any more are looked for in the log', async () =
   expect(json.items[0].destinations).toMatchObject([{ state: 'delivered', attempts: [{ deliveryId: id }] }])
 })
 
+test('a dead letter whose attempts are not held any more is shown with them: its status says what to correct', async () => {
+  const time = event.receivedAt
+  const rejected = anAttempt({
+    ...{ deliveryId: id, startedAt: time + 10, durationMs: 5 },
+    ...{ outcome: 'rejected', status: 404, code: 'http_404' },
+  })
+  const { ask } = searching(undefined, {
+    // since when all are known
+    ...attemptsHeld([anAttempt({ deliveryId: 'later', messageId: 'm9', startedAt: time + 60_000 })]),
+    ...deadHeld([aDeadOne({ deliveryId: id, deadAt: time + 20, deadReason: 'rejected' })]),
+    trace: async () => new Map([[id, [rejected]]]),
+  })
+  const { json } = await ask({ url: '/api/events?messageId=m1' })
+  expect(json.items[0].destinations).toMatchObject([
+    { state: 'dead', dead: { reason: 'rejected' }, attempts: [{ outcome: 'rejected', status: 404 }] },
+  ])
+})
+
 test('a destination that it was tried for is told of, though it is not there any more', async () => {
   const gone = { destinationId: 'gone', deliveryId: deliveryId('gone', event) }
   const { ask } = searching(undefined, {

@@ -99,7 +99,7 @@ export function lookInto(on: () => Stage): void {
     expect(await page.getByText("Look into the receiver's own log").count()).toBe(0)
     await page.goto('/destinations/crm')
     await page.getByText('Last delivered').waitFor()
-    await page.getByText('Answers', { exact: true }).waitFor()
+    await page.getByText('Healthy', { exact: true }).waitFor()
     await page.getByRole('img', { name: /Time to answer.*p50: now/ }).waitFor()
     await shoot(page, 'health')
   })

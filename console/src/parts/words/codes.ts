@@ -33,7 +33,11 @@ const ASKED_TO_WAIT: Said = {
 
 const REJECTED: Said = {
   says: 'The receiver did not accept the request.',
-  todo: 'Check the URL, its headers and the receiver, then replay the dead letters. Redirects are not followed.',
+  todo: 'Check the URL, its headers and the receiver, then replay any dead letters.',
+}
+const REDIRECTS: Said = {
+  says: 'The receiver redirects to another address. Redirects are not followed.',
+  todo: 'Change the URL to the new address, then replay any dead letters.',
 }
 
 const TABLE: Record<string, Said> = {
@@ -46,15 +50,15 @@ const TABLE: Record<string, Said> = {
   http_429: ASKED_TO_WAIT,
   http_401: {
     says: 'The receiver does not accept the credentials.',
-    todo: 'Check the token in the headers and the secret, then replay the dead letters.',
+    todo: 'Check the token in the headers and the secret, then replay any dead letters.',
   },
   http_403: {
     says: 'The receiver does not allow this request.',
-    todo: "Check the token in the headers and the receiver's rules, then replay the dead letters.",
+    todo: "Check the token in the headers and the receiver's rules, then replay any dead letters.",
   },
   http_404: {
     says: 'The receiver does not know this path.',
-    todo: 'Check the path of the URL, then replay the dead letters.',
+    todo: 'Check the path of the URL, then replay any dead letters.',
   },
   timeout: {
     says: 'No answer within the time limit (5 seconds unless set otherwise).',
@@ -147,11 +151,13 @@ const TABLE: Record<string, Said> = {
 /** @param code of an attempt, from deliverer/error-codes.ts; those that are not here are the system's own names. */
 export const saidOf = (code: string): Said =>
   TABLE[code] ??
-  (/^http_[34]\d\d$/.test(code)
-    ? REJECTED
-    : {
-        says: `The connection failed (${code}).`,
-        todo: 'Is the receiver up, and can it be reached from here?',
-      })
+  (/^http_3\d\d$/.test(code)
+    ? REDIRECTS
+    : /^http_4\d\d$/.test(code)
+      ? REJECTED
+      : {
+          says: `The connection failed (${code}).`,
+          todo: 'Is the receiver up, and can it be reached from here?',
+        })
 
 export const isKnown = (code: string): boolean => code in TABLE

@@ -23,14 +23,14 @@ const STATES: Record<string, Shown> = {
 }
 
 const BREAKERS: Record<string, Shown & { says: string }> = {
-  closed: { label: 'Answers', color: 'green', says: 'It answers: everything is sent at once.' },
+  closed: { label: 'Healthy', color: 'green', says: 'It answers: everything is sent at once.' },
   'half-open': {
     label: 'Being probed',
     color: 'yellow',
     says: 'It failed; a request is tried now and then.',
   },
   open: {
-    label: 'Paused after failures',
+    label: 'Failing',
     color: 'red',
     says: 'It failed several times in a row: what comes is put off, and it is probed every few seconds.',
   },
@@ -54,7 +54,7 @@ export const rejectedOf = (status: number | null | undefined): Shown => ({
 export const rejectingOf = (status: number | null): Shown & { says: string } => ({
   label: status === null ? 'Rejecting' : `Rejecting: ${status}`,
   color: 'red',
-  says: 'It answers 3xx or 4xx. These events are not retried. You can replay them from the dead letters.',
+  says: 'It answers 3xx or 4xx. These events are not retried. If no other URL takes an event, you can replay it from the dead letters.',
 })
 
 const REASONS: Record<string, { label: string; says: string }> = {

@@ -29,11 +29,17 @@ export function Counts({ counts, isPartial, filter, onFilter }: CountsParts) {
             <Button
               key={`${destinationId} ${reason}`}
               size="compact-md"
+              h="auto"
+              mih={30}
+              py={4}
+              styles={{ label: { whiteSpace: 'normal', lineHeight: 1.3 } }}
               variant={isChosen ? 'filled' : 'default'}
               aria-pressed={isChosen}
               onClick={() => onFilter(isChosen ? {} : { destinationId, ...(known && { reason: known }) })}
             >
-              <b>{whole(count)}</b>&nbsp;{nameOf(destinationId)}: {reasonOf(reason).label.toLowerCase()}
+              <span>
+                <b>{whole(count)}</b>&nbsp;{nameOf(destinationId)}: {reasonOf(reason).label.toLowerCase()}
+              </span>
             </Button>
           )
         })}

@@ -17,7 +17,7 @@ export function LetterRow({ letter, isChosen, onChoose }: RowParts) {
   const [opened, { toggle }] = useDisclosure()
   const mayWrite = useMayWrite()
   const { messageId, destinationId, reason, deadAt, attempts, afterwards } = letter
-  const code = attempts.at(-1)?.code ?? null
+  const { code = null, status = null } = attempts.at(-1) ?? {}
   return (
     <>
       <Table.Tr>
@@ -43,7 +43,10 @@ export function LetterRow({ letter, isChosen, onChoose }: RowParts) {
           </Stack>
         </Table.Td>
         <Table.Td>
-          <Text size="sm">{code === null ? 'no attempt was made' : saidOf(code).says}</Text>
+          <Text size="sm">
+            {code === null ? 'no attempt was made' : saidOf(code).says}
+            {status !== null && ` It answered ${status}.`}
+          </Text>
         </Table.Td>
         <Table.Td>
           <Group gap={6} wrap="nowrap" justify="flex-end">

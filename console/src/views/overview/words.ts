@@ -12,12 +12,12 @@ export function healthOf(
   if (!enabled) return { label: 'Off', color: 'gray', weight: 0 }
   if (now?.breaker === 'open' || (now?.breaker === 'half-open' && now.delivered === 0))
     return {
-      label: 'Not answering',
+      label: 'Failing',
       color: 'red',
       says: 'A URL of it has failed several times in a row: what comes is put off, and it is probed.',
       weight: 5,
     }
-  if (now && (now.rejected > 0 || now.state === 'rejecting'))
+  if (now?.state === 'rejecting')
     return {
       label: now.rejectedStatus === null ? 'Rejecting' : `Rejecting: ${now.rejectedStatus}`,
       color: 'red',
@@ -31,11 +31,11 @@ export function healthOf(
       says: 'Deliveries to it were given up in the last minute.',
       weight: 4,
     }
-  if (now && (now.retry > 0 || now.refused > 0 || now.breaker === 'half-open'))
+  if (now && (now.retry > 0 || now.rejected > 0 || now.refused > 0 || now.breaker === 'half-open'))
     return {
       label: 'Failing at times',
       color: 'yellow',
-      says: 'Some attempts have failed in the last minute.',
+      says: 'Some attempts failed or were rejected in the last minute.',
       weight: 3,
     }
   if (sourceIds.length === 0)
