@@ -31,7 +31,7 @@ export function App() {
           </Button>
         </Stack>
       ) : (
-        <Loader aria-label="Loading" />
+        <Loader role="status" aria-label="Loading" />
       )}
     </Center>
   )

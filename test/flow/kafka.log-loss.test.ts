@@ -155,10 +155,10 @@ test.each([
     const admin = await adminOf(kafka)
     await admin.deleteTopics({ topics: [kafka.named('work')] })
     await until(async () => !(await admin.listTopics()).includes(kafka.named('work')))
-    await admin.createTopics({
-      topics: [{ topic: kafka.named('work'), numPartitions: 1 }],
-      waitForLeaders: true,
-    })
+    const fresh = { topics: [{ topic: kafka.named('work'), numPartitions: 1 }], waitForLeaders: true }
+    // what is still being deleted cannot be created yet
+    const isThere = async () => (await admin.listTopics()).includes(kafka.named('work'))
+    await until(async () => (await isThere()) || (await admin.createTopics(fresh)))
     await write(producer, { from: 100, to: 500 })
     await until(() => has(came, numbers(100, 500)), { message: () => `${came.length} came` })
     expect(await toldOf(kafka, 'work')).toMatchObject({ cause: 'recreated', to: 0 })

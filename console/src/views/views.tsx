@@ -22,7 +22,7 @@ export function Views() {
     <Suspense
       fallback={
         <Center py="xl">
-          <Loader aria-label="Loading" />
+          <Loader role="status" aria-label="Loading" />
         </Center>
       }
     >
