@@ -247,7 +247,9 @@ test('a start waits for a registry that is away, and says so in the log and at /
       timeout: 60_000,
       message: () => `${role} waits; it said:\n${said.join('\n')}`,
     })
-    expect(said.some((line) => line.includes('the start waits for it'))).toBe(true)
+    await until(() => said.some((line) => line.includes('the start waits for it')), {
+      message: () => `${role} says so; it said:\n${said.join('\n')}`,
+    })
   }
   await silent.close()
   await proxied(() => undefined, silent.port)
