@@ -12,9 +12,8 @@ const EVERY_MS = 10_000
 export function watchRetention({
   connection,
   closing,
-  log,
   lag,
-}: Pick<Context, 'connection' | 'closing' | 'log'> & { lag: Pick<Lag, 'latest'> }): void {
+}: Pick<Context, 'connection' | 'closing'> & { lag: Pick<Lag, 'latest'> }): void {
   let kept: ReadonlyMap<string, number> = new Map()
   const polling = poll({
     open: () => openRetentions(connection),
@@ -22,7 +21,12 @@ export function watchRetention({
       const topics = new Set(lag.latest()?.ends.map(({ topic }) => topic))
       if (topics.size > 0) kept = await retentions.read([...topics])
     },
-    onFailed: (err) => log.warn({ err }, 'how long topics are kept cannot be looked at'),
+    onFailed: (err) =>
+      connection.failures.add({
+        kind: 'retention',
+        text: 'how long topics are kept cannot be looked at',
+        err,
+      }),
     everyMs: EVERY_MS,
   })
   closing.defer(() => polling.close())
