@@ -67,7 +67,7 @@ describe('what the processes log', () => {
       await until(() => ROLES.every(isBack), { message: 'each process says that Kafka is back' })
       // what is still amiss then is said ten seconds later
       const lastAt = () => Math.max(...ROLES.flatMap((role) => since(role).map(({ time }) => Number(time))))
-      await until(() => Date.now() - lastAt() > 12_000, { timeout: 60_000, message: 'nobody says anything' })
+      await until(() => Date.now() - lastAt() > 16_000, { timeout: 60_000, message: 'nobody says anything' })
       for (const role of ROLES)
         expect([role, ...texts(since(role))]).toEqual([
           role,

@@ -65,7 +65,8 @@ test('at STORAGE_LIMIT calls are refused and nothing is deleted; below it they a
   const admin = kafka.admin()
   await admin.connect()
   onTestFinished(() => admin.disconnect())
-  await admin.createTopics({ topics: [{ topic: named('filler'), numPartitions: 1 }], waitForLeaders: true })
+  // the producer waits for its leader
+  await admin.createTopics({ topics: [{ topic: named('filler'), numPartitions: 1 }], waitForLeaders: false })
   const producer = closing(await createProducer(sluice.connection))
   const value = Buffer.alloc(900_000)
   for (let filled = 0; filled < 40 * MB; filled += value.length)
