@@ -122,6 +122,13 @@ export const benches: Readonly<Record<string, Bench>> = {
     sizes: ['minutes'],
     load: () => import('./scale/bench.ts'),
   },
+  sources: {
+    what: "what one source's calls get while another's go to 1,000 and 10,000 destinations",
+    minutes: 8,
+    sizes: [],
+    load: () => import('./sources/bench.ts'),
+    onlyByName: true,
+  },
   start: {
     what: 'how long npm start takes, beside Kafka alone',
     minutes: 2,

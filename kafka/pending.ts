@@ -13,8 +13,8 @@ export type Pending = {
   deadline: number
   outcome: Promise<Produced>
   settle(produced: Produced): void
-  /** One of them is acknowledged; the last settles them all. */
-  acked(): void
+  /** One of them has ended: the first that is refused settles them all, else the last. @returns whether it was the last. */
+  ended(outcome: 'acked' | 'refused'): boolean
 }
 
 export function openPending(records: number, deadline: number): Pending {
@@ -24,9 +24,10 @@ export function openPending(records: number, deadline: number): Pending {
     deadline,
     outcome,
     settle,
-    acked() {
+    ended(outcome) {
       left -= 1
-      if (left === 0) settle('acked')
+      if (left === 0 || outcome === 'refused') settle(outcome)
+      return left === 0
     },
   }
 }

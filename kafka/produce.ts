@@ -4,6 +4,7 @@ import { type Connection, within } from './client.ts'
 import { openPending, type Pending, type Produced } from './pending.ts'
 import { createSender, type Keyed } from './send.ts'
 import { sendIn } from './traced.ts'
+import { type Batch, createTurns } from './turns.ts'
 
 /** One record to write. `topic` without prefix; `key` decides the partition (murmur2, as in Java) unless it is given. */
 export type OutRecord = {
@@ -14,12 +15,26 @@ export type OutRecord = {
   headers?: IHeaders
 }
 
+/**
+ * Records that are made when they are sent, one by one: what they share waits once. `record(place)`: places count from 0. The
+ * first one is made at once, and no other may be much larger, as its size is checked for all.
+ */
+export type RecordList = { count: number; record(place: number): OutRecord }
+
+export type ProduceOptions = {
+  /** Milliseconds. Without it the outcome is waited for as long as it takes. */
+  deadlineMs?: number
+  /** The records belong to it. */
+  trace?: Pick<Trace, 'send'> | undefined
+  /** Records of one flow are sent in their order. Flows take turns, so that one with much to send does not hold up the others. */
+  flow?: string
+}
+
 export type Producer = {
-  /** Resolves when all in-sync replicas have every record (`acked`), or will not. Never rejects. With `trace` they belong to it. */
-  produce(
-    records: readonly OutRecord[],
-    options?: { deadlineMs?: number; trace?: Pick<Trace, 'send'> | undefined },
-  ): Promise<Produced>
+  /** Resolves when all in-sync replicas have every record (`acked`), or will not. Never rejects. */
+  produce(records: readonly OutRecord[], options?: ProduceOptions): Promise<Produced>
+  /** The same for at least one record that is made when it is sent. */
+  produceList(list: RecordList, options?: ProduceOptions): Promise<Produced>
   /** Whether what is produced now would be told `full`. */
   isFull(): boolean
   /** Bytes that wait or are under way. */
@@ -37,18 +52,20 @@ export type ProducerOptions = {
   onAck?: (ack: { records: number; seconds: number }) => void
 }
 
-const MAX_RECORDS = 500
-const MAX_BYTES = 512 * 1024
 /** Below the broker's `max.message.bytes` (1,048,588) with room for headers and framing. */
 const MAX_RECORD_BYTES = 1_000_000
 
 /** What a record takes in memory besides its key and value, or nearly: many small ones must not pass for few. */
 const RECORD_OVERHEAD = 512
+/** What each record that is not made yet takes: a place in a list. */
+const REFERENCE_BYTES = 8
 const SWEEP_MS = 250
 /** A send that waits for so long, while brokers answer, is for topics that take no writes. */
 const STALL_MS = 10_000
 
-type Queued = { topic: string; message: Keyed; bytes: number; pending: Pending }
+type Queued = { topic: string; message: Keyed; bytes: number; batch: Produce }
+/** What was produced together. `bytes`: of memory, until the last of its records has ended. */
+type Produce = Batch<Queued> & { pending: Pending; bytes: number }
 
 /**
  * Collects records into sends, one under way at a time (see send.ts). Batches form by load, not by timer: when idle a
@@ -60,7 +77,7 @@ export async function createProducer(
 ): Promise<Producer> {
   const { maxQueuedBytes = 64 * 1024 * 1024, onAck } = options
   const { log, failures } = connection
-  const queue: Queued[] = []
+  const turns = createTurns<Queued, Produce>()
   let sending: readonly Queued[] = []
   const sender = await createSender(connection)
   const sweep = setInterval(() => {
@@ -78,9 +95,9 @@ export async function createProducer(
   const isFull = () => queuedBytes > maxQueuedBytes
 
   async function run(): Promise<void> {
-    while (queue.length > 0) {
+    while (!turns.isEmpty()) {
       await new Promise(setImmediate) // what has come in by now goes along
-      sending = queue.splice(0, batchLength(queue))
+      sending = turns.next()
       if (sending.length === 0) break // closed meanwhile
       sendingSince = performance.now()
       await sender.send(sending, settle)
@@ -103,57 +120,59 @@ export async function createProducer(
     log.warn(stalled, 'Kafka does not take writes')
   }
 
-  function settle({ pending, bytes }: Queued, outcome: 'acked' | 'refused'): void {
-    queuedBytes -= bytes + RECORD_OVERHEAD
-    if (outcome === 'acked') pending.acked()
-    else pending.settle(outcome)
+  function settle({ batch }: Queued, outcome: 'acked' | 'refused'): void {
+    if (batch.pending.ended(outcome)) queuedBytes -= batch.bytes
   }
 
   /** Tells whoever waits past a deadline; the record stays where it is. */
   function giveUp(now: number): void {
     if (now < soonest) return
     soonest = Number.POSITIVE_INFINITY
-    for (const { pending } of [...sending, ...queue]) {
+    const batches = [...sending.map(({ batch }) => batch), ...turns.waiting()]
+    for (const { pending } of batches) {
       if (pending.deadline <= now) pending.settle('unknown')
       else soonest = Math.min(soonest, pending.deadline)
     }
   }
 
-  function enqueue(records: readonly Queued[]): void {
-    for (const record of records) {
-      queuedBytes += record.bytes + RECORD_OVERHEAD
-      queue.push(record)
-    }
-    running ??= run()
-  }
-
-  function toQueue({ topic, key: given, value, partition, headers }: OutRecord, pending: Pending): Queued {
+  function toQueue({ topic, key: given, value, partition, headers }: OutRecord, batch: Produce): Queued {
     const key = typeof given === 'string' ? Buffer.from(given) : given
     const message: Keyed = { key, value, placed: undefined }
     if (partition !== undefined) message.partition = partition
     if (headers) message.headers = headers
-    return { topic: connection.named(topic), message, bytes: sizeOf(message), pending }
+    return { topic: connection.named(topic), message, bytes: sizeOf(message), batch }
   }
 
-  function take(records: readonly OutRecord[], deadlineMs = Number.POSITIVE_INFINITY): Promise<Produced> {
-    if (records.length === 0) return Promise.resolve('acked')
+  function take(
+    list: MeasuredList,
+    { deadlineMs = Number.POSITIVE_INFINITY, flow = '' }: ProduceOptions,
+  ): Promise<Produced> {
+    const { count, record, bytes, largest } = list
+    if (count === 0) return Promise.resolve('acked')
     if (closed) return Promise.resolve('unknown')
     if (isFull()) return Promise.resolve('full')
-    const pending = openPending(records.length, performance.now() + deadlineMs)
+    if (largest > MAX_RECORD_BYTES) return Promise.resolve('too_large')
+    const pending = openPending(count, performance.now() + deadlineMs)
     soonest = Math.min(soonest, pending.deadline)
-    const queued = records.map((record) => toQueue(record, pending))
-    if (queued.some(({ bytes }) => bytes > MAX_RECORD_BYTES)) pending.settle('too_large')
-    else enqueue(queued)
+    const batch: Produce = { count, item: (place) => toQueue(record(place), batch), pending, bytes }
+    queuedBytes += bytes
+    turns.add(flow, batch)
+    running ??= run()
     return pending.outcome
   }
 
+  function produce(list: MeasuredList, options: ProduceOptions = {}): Promise<Produced> {
+    const { trace } = options
+    if (!trace || list.count === 0) return take(list, options)
+    const sent = { topic: connection.named(list.record(0).topic), count: list.count }
+    return sendIn<OutRecord>(trace, sent, (traced) =>
+      take({ ...list, record: (place) => traced(list.record(place)) }, options),
+    )
+  }
+
   return {
-    produce(records, { deadlineMs, trace } = {}) {
-      const [first] = records
-      if (!trace || !first) return take(records, deadlineMs)
-      const sent = { records, topic: connection.named(first.topic) }
-      return sendIn(trace, sent, (carrying) => take(carrying, deadlineMs))
-    },
+    produce: (records, options) => produce(listOf(records), options),
+    produceList: (list, options) => produce(measured(list), options),
     isFull,
     queuedBytes: () => queuedBytes,
     stalledMs: () => (sendingSince === 0 ? 0 : performance.now() - sendingSince),
@@ -163,24 +182,33 @@ export async function createProducer(
       closed = true // in the turn in which nothing is left, or the time is over
       clearInterval(sweep)
       giveUp(Number.POSITIVE_INFINITY)
-      queue.length = 0
+      turns.clear()
       await sender.close()
     },
   }
 }
 
-/** How many records from the head of the queue make the next send: at least one. */
-function batchLength(queue: readonly Queued[]): number {
+/** `bytes`: of memory while it waits. `largest`: bytes of its largest record. */
+type MeasuredList = RecordList & { bytes: number; largest: number }
+
+function listOf(records: readonly OutRecord[]): MeasuredList {
   let bytes = 0
-  let count = 0
-  for (const item of queue) {
-    bytes += item.bytes
-    if (count === MAX_RECORDS || (count > 0 && bytes > MAX_BYTES)) break
-    count += 1
+  let largest = 0
+  for (const record of records) {
+    const size = sizeOf(record)
+    bytes += size + RECORD_OVERHEAD
+    largest = Math.max(largest, size)
   }
-  return count
+  return { count: records.length, record: (place) => records[place] as OutRecord, bytes, largest }
 }
 
-function sizeOf({ key, value }: Pick<Keyed, 'key' | 'value'>): number {
-  return key.length + (value === null ? 0 : Buffer.byteLength(value))
+function measured({ count, record }: RecordList): MeasuredList {
+  const first = record(0)
+  const size = sizeOf(first)
+  const bytes = size + RECORD_OVERHEAD + (count - 1) * REFERENCE_BYTES
+  return { count, record: (place) => (place === 0 ? first : record(place)), bytes, largest: size }
+}
+
+function sizeOf({ key, value }: Pick<OutRecord, 'key' | 'value'>): number {
+  return Buffer.byteLength(key) + (value === null ? 0 : Buffer.byteLength(value))
 }

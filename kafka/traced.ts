@@ -40,16 +40,18 @@ const ending = (trace: Pick<Trace, 'note' | 'end'>, { settle, release, park }: E
   },
 })
 
-/** Records that belong to a trace: their headers say so. @param topic as named on the broker. */
+/**
+ * Sends records as a part of a trace.
+ * @param topic as named on the broker.
+ * @param produce is given what puts the trace into the headers of a record.
+ */
 export async function sendIn<R extends { headers?: IHeaders }>(
   trace: Pick<Trace, 'send'>,
-  { records, topic }: { records: readonly R[]; topic: string },
-  produce: (records: readonly R[]) => Promise<Produced>,
+  { topic, count }: { topic: string; count: number },
+  produce: (traced: (record: R) => R) => Promise<Produced>,
 ): Promise<Produced> {
-  const { headers, end } = trace.send(topic, records.length)
-  const produced = await produce(
-    records.map((record) => ({ ...record, headers: { ...record.headers, ...headers } })),
-  )
+  const { headers, end } = trace.send(topic, count)
+  const produced = await produce((record) => ({ ...record, headers: { ...record.headers, ...headers } }))
   end(produced)
   return produced
 }

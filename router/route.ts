@@ -1,8 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Event } from '../schemas/event.ts'
-import type { Outline } from '../schemas/settings-index.ts'
-import { matching } from './match.ts'
 import { render } from './render.ts'
 
 /** What of a delivery tells of its attempts, before the first. */
@@ -19,22 +17,25 @@ export const UNTRIED = {
   deadAt: null,
 } satisfies Partial<Delivery>
 
-/** @returns one delivery per destination that gets the event; the body is rendered once. `now`: milliseconds of the epoch. */
-export function route(event: Event, connected: readonly Outline[], now: number): Delivery[] {
-  const destinations = matching(event, connected)
-  if (destinations.length === 0) return []
-  const body = render(event)
-  return destinations.map(({ id }) => ({
-    deliveryId: deliveryId(id, event),
-    messageId: event.messageId,
-    sourceId: event.sourceId,
-    destinationId: id,
-    type: event.type,
-    body,
-    routedAt: now,
-    ...UNTRIED,
-  }))
-}
+/** @returns an event's delivery to a destination. `now`: milliseconds of the epoch. */
+export const deliveryOf = (event: Event, destinationId: string, now: number): Delivery => ({
+  ...idsOf(event, destinationId),
+  type: event.type,
+  body: render(event),
+  routedAt: now,
+  ...UNTRIED,
+})
+
+/** What alone differs between the deliveries of one event: the fields before `type`. */
+export const idsOf = (
+  { sourceId, messageId }: Pick<Event, 'sourceId' | 'messageId'>,
+  destinationId: string,
+): Pick<Delivery, 'deliveryId' | 'messageId' | 'sourceId' | 'destinationId'> => ({
+  deliveryId: deliveryId(destinationId, { sourceId, messageId }),
+  messageId,
+  sourceId,
+  destinationId,
+})
 
 /** The same event for the same destination has the same id, however often it is routed. */
 export function deliveryId(

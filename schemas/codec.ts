@@ -28,6 +28,15 @@ export type Codec<T> = {
   decode(value: Buffer | null): Decoded<T> | Promise<Decoded<T>>
 }
 
+/** Of a schema whose records may have all but their first fields in common. */
+export type AlikeCodec<T> = Codec<T> & {
+  /**
+   * For values that are equal from field `from` on: that part is encoded once.
+   * @returns the bytes of `first`, and what encodes another, of which only the fields before `from` are read.
+   */
+  encodeAlike(first: T, from: keyof T & string): { encoded: Buffer; another(value: Partial<T>): Buffer }
+}
+
 const HEADER_BYTES = 5
 
 /**
@@ -47,8 +56,9 @@ export function codec<N extends SchemaName>(
   name: N,
   id: number,
   source: SchemaSource,
-): Codec<SchemaTypes[N]> {
+): AlikeCodec<SchemaTypes[N]> {
   const type = avro.Type.forSchema(JSON.parse(schemaText(name)))
+  const fieldsBefore = prefixes(name)
   const header = Buffer.alloc(HEADER_BYTES)
   header.writeUInt32BE(id, 1)
   const writers = createWriters({ type, id }, source)
@@ -63,13 +73,28 @@ export function codec<N extends SchemaName>(
     }
   }
 
+  const encode = (value: SchemaTypes[N]) => withHeader(encodeIn(type, value))
+
+  function withHeader(encoded: Buffer): Buffer {
+    header.copy(encoded)
+    return encoded
+  }
+
   const readBy = (writer: Writer, value: Buffer) => (writer.ok ? read(value, writer.value) : writer)
 
   return {
-    encode(value) {
-      const encoded = encodeIn(type, value)
-      header.copy(encoded)
-      return encoded
+    encode,
+    encodeAlike(first, from) {
+      const encoded = encode(first)
+      const own = fieldsBefore(from)
+      let alike: Buffer | undefined
+      return {
+        encoded,
+        another(value) {
+          alike ??= encoded.subarray(own.decode(encoded, HEADER_BYTES).offset)
+          return withHeader(encodeIn(own, value, alike))
+        },
+      }
     },
     decode(value) {
       if (value === null || value.length <= HEADER_BYTES || value[0] !== 0)
@@ -158,24 +183,49 @@ const LARGE_BYTES = PIECE_BYTES / 4
 let piece = Buffer.allocUnsafeSlow(PIECE_BYTES)
 let taken = 0
 
-/** @returns the value behind room for its header. */
-function encodeIn(type: avro.Type, value: unknown): Buffer {
+/** @returns the value behind room for its header, and `rest` behind it. */
+function encodeIn(type: avro.Type, value: unknown, rest?: Buffer): Buffer {
   const start = taken
+  const restBytes = rest?.length ?? 0
   const end = type.encode(value, piece, start + HEADER_BYTES)
-  if (end >= 0) {
-    taken = end
-    return piece.subarray(start, end)
+  // by -end the piece is too small for the value alone
+  const missing = end < 0 ? restBytes - end : end + restBytes - piece.length
+  if (missing <= 0) {
+    rest?.copy(piece, end)
+    taken = end + restBytes
+    return piece.subarray(start, taken)
   }
-  // by -end the piece is too small
-  const bytes = piece.length - start - end
+  const bytes = piece.length - start + missing
   if (bytes > LARGE_BYTES) {
     const own = Buffer.allocUnsafeSlow(bytes)
-    type.encode(value, own, HEADER_BYTES)
+    const ownEnd = type.encode(value, own, HEADER_BYTES)
+    rest?.copy(own, ownEnd)
     return own
   }
   piece = Buffer.allocUnsafeSlow(PIECE_BYTES)
   taken = 0
-  return encodeIn(type, value)
+  return encodeIn(type, value, rest)
+}
+
+/** A record is its fields in their order, and nothing else (Avro specification, "Complex Types"). */
+function prefixes(name: SchemaName): (before: string) => avro.Type {
+  const schema: { name: string; fields: { name: string }[] } = JSON.parse(schemaText(name))
+  const made = new Map<string, avro.Type>()
+  return (before) => {
+    const present = made.get(before)
+    if (present) return present
+    const fields = schema.fields.slice(
+      0,
+      schema.fields.findIndex((field) => field.name === before),
+    )
+    const prefix = avro.Type.forSchema({
+      type: 'record',
+      name: `${schema.name}Prefix`,
+      fields,
+    } as avro.Schema)
+    made.set(before, prefix)
+    return prefix
+  }
 }
 
 async function fetchResolver(

@@ -5,7 +5,7 @@ import got, { HTTPError, RequestError } from 'got'
 import { type Config, ConfigError } from '../config.ts'
 import { isUntrusted, readCertificates } from '../pem.ts'
 import {
-  type Codec,
+  type AlikeCodec,
   codec,
   type SchemaName,
   type SchemaSource,
@@ -157,7 +157,7 @@ export async function openCodec<N extends SchemaName>(
   registry: Registry,
   schema: N,
   subject: string,
-): Promise<Codec<SchemaTypes[N]>> {
+): Promise<AlikeCodec<SchemaTypes[N]>> {
   return codec(schema, await register(registry, schema, subject), registry)
 }
 

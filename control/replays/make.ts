@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Taken } from '../../kafka/taken.ts'
-import { deliveryKey, route, UNTRIED } from '../../router/route.ts'
+import { unmatched } from '../../router/match.ts'
+import { deliveryKey, deliveryOf, UNTRIED } from '../../router/route.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Event } from '../../schemas/event.ts'
 import type { Settings } from '../../schemas/follow.ts'
@@ -59,8 +60,9 @@ export const makeOfEvent =
     const destination = settings.destinations.get(replay.destinationId)
     if (!destination?.sourceIds.includes(event.sourceId) || !isWithin(timestamp, replay)) return undefined
     if (isHidden(event, settings)) return undefined
-    const [delivery] = route(event, [destination], Date.now())
-    return delivery && { delivery: { ...delivery, replay: true }, key: deliveryKey(destination.id, event) }
+    if (unmatched(event, destination)) return undefined
+    const delivery = deliveryOf(event, destination.id, Date.now())
+    return { delivery: { ...delivery, replay: true }, key: deliveryKey(destination.id, event) }
   }
 
 /** Times of a topic's records need not ascend: the offsets of a time say only where it begins. */

@@ -6,7 +6,7 @@ import { openReader } from '../../kafka/reader.ts'
 import type { Handler } from '../../kafka/taken.ts'
 import { createDuplicates } from '../../router/duplicates/duplicates.ts'
 import { router } from '../../router/run.ts'
-import type { Codec } from '../../schemas/codec.ts'
+import type { AlikeCodec, Codec } from '../../schemas/codec.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Event } from '../../schemas/event.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
@@ -62,7 +62,7 @@ export async function aWorld() {
   }
 }
 
-type Parts = { kafka: Connection; producer: Producer; events: Codec<Event>; deliveries: Codec<Delivery> }
+type Parts = { kafka: Connection; producer: Producer; events: Codec<Event>; deliveries: AlikeCodec<Delivery> }
 
 async function aRouter(
   parts: Parts,
@@ -75,6 +75,10 @@ async function aRouter(
       records.some(({ topic }) => topic === withheld)
         ? Promise.resolve('unknown' as const)
         : parts.producer.produce(records),
+    produceList: (list) =>
+      list.record(0).topic === withheld
+        ? Promise.resolve('unknown' as const)
+        : parts.producer.produceList(list),
   }
   const onFatal = (error: Error) => {
     throw error

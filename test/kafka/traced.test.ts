@@ -93,8 +93,9 @@ test('records that are sent carry the trace beside their own headers, and Kafkaâ
     headers: { dueAt: '1' },
   }))
   const written: unknown[] = []
-  const produced = await sendIn(work, { records, topic: 'p.deliveries' }, async (carrying) => {
-    written.push(...carrying.map(({ headers }) => headers))
+  const sent = { topic: 'p.deliveries', count: records.length }
+  const produced = await sendIn<(typeof records)[number]>(work, sent, async (traced) => {
+    written.push(...records.map((record) => traced(record).headers))
     return 'unknown'
   })
   expect(produced).toBe('unknown')

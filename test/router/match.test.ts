@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { matching, wanted } from '../../router/match.ts'
-import { deliveryId, route } from '../../router/route.ts'
+import { deliveryId } from '../../router/route.ts'
 import { aDestination, anEvent } from '../helpers/events.ts'
 
 describe('the Integrations object', () => {
@@ -32,13 +32,6 @@ describe('destinations of an event', () => {
       'all',
       'tracks',
     ])
-  })
-
-  test('get one delivery each, with the same body and an id of their own', () => {
-    const [a, b] = route(anEvent(), [aDestination({ id: 'a' }), aDestination({ id: 'b' })], 5)
-    expect(a?.body).toBe(b?.body)
-    expect(a?.deliveryId).not.toBe(b?.deliveryId)
-    expect(a).toMatchObject({ destinationId: 'a', attempt: 0, routedAt: 5, firstAttemptAt: null })
   })
 })
 

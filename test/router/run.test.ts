@@ -1,10 +1,13 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import type { RecordList } from '../../kafka/produce.ts'
 import type { Taken } from '../../kafka/taken.ts'
 import type { Written } from '../../router/duplicates/seen.ts'
 import type { Entry } from '../../router/duplicates/window.ts'
+import { deliveryId } from '../../router/route.ts'
 import { type RouterParts, router } from '../../router/run.ts'
+import { codec } from '../../schemas/codec.ts'
 import type { Event } from '../../schemas/event.ts'
-import { anEvent } from '../helpers/events.ts'
+import { aDestination, anEvent } from '../helpers/events.ts'
 import { collectGarbage } from '../helpers/garbage.ts'
 import { until } from '../helpers/until.ts'
 
@@ -31,13 +34,17 @@ const aRecord = (fields: Partial<Taken<Event>>): Taken<Event> => ({
   ...fields,
 })
 
+const deliveries = codec('delivery', 1, {
+  client: { getSchema: () => Promise.reject(new Error('no registry')) },
+})
+
 /** A router, and what it remembers. */
 function aRouter(parts: Partial<RouterParts> = {}) {
   const entries: Entry[] = []
   const handle = router({
     settings: { isFresh: () => true, destinationsOf: () => [] },
-    codec: { encode: () => Buffer.alloc(0) },
-    producer: { produce: async () => 'acked', queuedBytes: () => 0 },
+    codec: deliveries,
+    producer: { produceList: async () => 'acked', queuedBytes: () => 0 },
     duplicates: {
       of: () => ({ admit: (entry) => entries.push(entry) > 0, write: () => async () => 'acked' }),
     },
@@ -59,7 +66,7 @@ test.each<[string, Partial<RouterParts>]>([
   ['the settings cannot be followed', { settings: { isFresh: () => false, destinationsOf: () => [] } }],
   [
     'much waits for Kafka',
-    { producer: { produce: async () => 'acked', queuedBytes: () => 17 * 1024 * 1024 } },
+    { producer: { produceList: async () => 'acked', queuedBytes: () => 17 * 1024 * 1024 } },
   ],
   ['the ids of its partition are not loaded', { duplicates: { of: () => undefined } }],
 ])('while %s an event is held, and neither remembered nor settled', (_what, parts) => {
@@ -93,21 +100,73 @@ test.each<[Written, string]>([
   expect(ends).toEqual([end])
 })
 
-test('an event that waits for Kafka is not kept: thousands wait at a time', async () => {
-  const settled: string[] = []
-  const ack = Promise.withResolvers<'acked'>()
-  const { handle } = aRouter({ producer: { produce: () => ack.promise, queuedBytes: () => 0 } })
-  function take(): WeakRef<Event> {
-    const record = aRecord({ settle: () => void settled.push('settled') })
-    handle(record, message)
-    return new WeakRef(record.value)
+describe('an event of two destinations', () => {
+  const settings = {
+    isFresh: () => true,
+    destinationsOf: () => [aDestination({ id: 'crm' }), aDestination({ id: 'warehouse' })],
   }
-  const event = take()
-  await until(() => {
-    collectGarbage()
-    return event.deref() === undefined
+
+  test('gets a delivery for each, with the same body, an id of its own, and the flow of its source', async () => {
+    const written: { list: RecordList; flow: string | undefined }[] = []
+    const { handle } = aRouter({
+      settings,
+      producer: {
+        async produceList(list, { flow } = {}) {
+          written.push({ list, flow })
+          return 'acked'
+        },
+        queuedBytes: () => 0,
+      },
+    })
+    handle(aRecord({ value: anEvent({ properties: '{"a":"é"}' }) }), message)
+    const [{ list, flow } = {}] = written
+    expect([list?.count, flow]).toEqual([2, 'shop'])
+    const records = [0, 1].map((place) => list?.record(place))
+    expect(records).toMatchObject([
+      { topic: 'deliveries', key: 'crm/u1' },
+      { topic: 'deliveries', key: 'warehouse/u1' },
+    ])
+    const read = await Promise.all(records.map((record) => deliveries.decode(record?.value as Buffer)))
+    const [first, second] = read.map((one) => (one.ok ? one.value : undefined))
+    expect(first).toMatchObject({
+      deliveryId: deliveryId('crm', anEvent()),
+      destinationId: 'crm',
+      attempt: 0,
+    })
+    expect(second).toEqual({
+      ...first,
+      deliveryId: deliveryId('warehouse', anEvent()),
+      destinationId: 'warehouse',
+    })
+    expect(JSON.parse(first?.body ?? '')).toMatchObject({ properties: { a: 'é' } })
   })
-  expect(settled).toEqual([])
-  ack.resolve('acked')
-  await until(() => settled.length === 1)
+
+  test('is not kept while it waits for Kafka: thousands wait at a time', async () => {
+    const settled: string[] = []
+    const ack = Promise.withResolvers<'acked'>()
+    const waiting: RecordList[] = []
+    const { handle } = aRouter({
+      settings,
+      producer: {
+        produceList(list) {
+          waiting.push(list)
+          return ack.promise
+        },
+        queuedBytes: () => 0,
+      },
+    })
+    function take(): WeakRef<Event> {
+      const record = aRecord({ settle: () => void settled.push('settled') })
+      handle(record, message)
+      return new WeakRef(record.value)
+    }
+    const event = take()
+    await until(() => {
+      collectGarbage()
+      return event.deref() === undefined
+    })
+    expect([waiting.length, settled]).toEqual([1, []])
+    ack.resolve('acked')
+    await until(() => settled.length === 1)
+  })
 })

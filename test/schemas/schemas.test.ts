@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { codec, schemaText } from '../../schemas/codec.ts'
 import { modules, schemaNames } from '../../schemas/generate.ts'
 import { topics } from '../../schemas/topics.ts'
-import { anEvent } from '../helpers/events.ts'
+import { aDelivery, anEvent } from '../helpers/events.ts'
 
 const registry = { getSchema: () => Promise.reject(Object.assign(new Error('no such id'), { status: 404 })) }
 
@@ -59,6 +59,28 @@ describe('a value in wire format', () => {
       }
     const held = [...pieces].reduce((sum, { byteLength }) => sum + byteLength, 0)
     expect(held / bytes).toBeLessThan(1.4)
+  })
+
+  test('that is encoded beside one it has most fields in common with is the same as by itself', () => {
+    const deliveries = codec('delivery', 7, { client: registry })
+    const ids = fc.record({
+      deliveryId: fc.string(),
+      messageId: fc.string(),
+      sourceId: fc.string(),
+      destinationId: fc.string(),
+    })
+    const body = fc.oneof(
+      fc.string(),
+      fc.nat(40_000).map((length) => 'é'.repeat(length)),
+    )
+    fc.assert(
+      fc.property(ids, fc.array(ids, { maxLength: 5 }), body, (first, others, text) => {
+        const { encoded, another } = deliveries.encodeAlike(aDelivery({ ...first, body: text }), 'type')
+        const made = [encoded, ...others.map(another)]
+        const alone = [first, ...others].map((own) => deliveries.encode(aDelivery({ ...own, body: text })))
+        expect(made.map(String)).toEqual(alone.map(String))
+      }),
+    )
   })
 
   test('that is cut, not Avro at all, or null is undecodable', async () => {

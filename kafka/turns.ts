@@ -1,0 +1,92 @@
+/** Items that were added together. `item(place)` makes one of them, when its turn comes; places count from 0. */
+export type Batch<T> = { count: number; item(place: number): T }
+
+/**
+ * What waits to be sent. Items of one flow leave in their order. Flows take turns, and each may send as many bytes in
+ * a turn as any other (deficit round robin: Shreedhar and Varghese, 1995).
+ */
+export type Turns<T, B extends Batch<T>> = {
+  add(flow: string, batch: B): void
+  /** @returns what makes the next send: at least one item, unless nothing waits. */
+  next(): T[]
+  /** The batches of which at least one item has not left. */
+  waiting(): B[]
+  isEmpty(): boolean
+  clear(): void
+}
+
+/** A request of more takes kafkajs long to put together. */
+export const MAX_ITEMS = 500
+/** Half of what a partition takes in one request. */
+export const MAX_BYTES = 512 * 1024
+/** What a flow may send in one turn. One larger item is made up for in its next turns. */
+const TURN_BYTES = 16 * 1024
+/** What an item costs besides its bytes: many small ones must not pass for few. */
+const ITEM_BYTES = 512
+
+type Flow<T, B> = {
+  name: string
+  batches: B[]
+  /** Place of the first batch that waits: taking it from the front of a long array would copy the array. */
+  head: number
+  /** Place of the next item in that batch. */
+  place: number
+  /** That item, once it is made. */
+  item: T | undefined
+  /** Bytes that it may still send in this turn. */
+  credit: number
+}
+
+export function createTurns<T extends { bytes: number }, B extends Batch<T>>(): Turns<T, B> {
+  /** Whose turn it is comes first. None of them is empty. */
+  const flows = new Map<string, Flow<T, B>>()
+
+  function leave(flow: Flow<T, B>): void {
+    flow.item = undefined
+    flow.place += 1
+    if (flow.place < (flow.batches[flow.head]?.count ?? 0)) return
+    flow.place = 0
+    flow.head += 1
+    if (flow.head === flow.batches.length) flows.delete(flow.name)
+    else if (flow.head > 1_024 && flow.head * 2 > flow.batches.length) {
+      flow.batches = flow.batches.slice(flow.head)
+      flow.head = 0
+    }
+  }
+
+  function endTurn(flow: Flow<T, B>): void {
+    flow.credit += TURN_BYTES
+    flows.delete(flow.name)
+    flows.set(flow.name, flow)
+  }
+
+  return {
+    add(name, batch) {
+      const flow = flows.get(name)
+      if (flow) flow.batches.push(batch)
+      else flows.set(name, { name, batches: [batch], head: 0, place: 0, item: undefined, credit: TURN_BYTES })
+    },
+    next() {
+      const items: T[] = []
+      let bytes = 0
+      for (;;) {
+        const [flow] = flows.values()
+        if (!flow) return items
+        if (flow.credit <= 0) {
+          endTurn(flow)
+          continue
+        }
+        flow.item ??= flow.batches[flow.head]?.item(flow.place)
+        if (!flow.item) return items
+        bytes += flow.item.bytes
+        if (items.length === MAX_ITEMS || (items.length > 0 && bytes > MAX_BYTES)) return items
+        items.push(flow.item)
+        flow.credit -= flow.item.bytes + ITEM_BYTES
+        leave(flow)
+      }
+    },
+    waiting: () => [...flows.values()].flatMap(({ batches, head }) => batches.slice(head)),
+    isEmpty: () => flows.size === 0,
+    clear: () => flows.clear(),
+  }
+}
