@@ -4,7 +4,7 @@ import { type Connection, within } from './client.ts'
 import { openPending, type Pending, type Produced } from './pending.ts'
 import { createSender, type Keyed } from './send.ts'
 import { sendIn } from './traced.ts'
-import { type Batch, createTurns } from './turns.ts'
+import { createTurns } from './turns.ts'
 
 /** One record to write. `topic` without prefix; `key` decides the partition (murmur2, as in Java) unless it is given. */
 export type OutRecord = {
@@ -65,7 +65,7 @@ const STALL_MS = 10_000
 
 type Queued = { topic: string; message: Keyed; bytes: number; batch: Produce }
 /** What was produced together. `bytes`: of memory, until the last of its records has ended. */
-type Produce = Batch<Queued> & { pending: Pending; bytes: number }
+type Produce = RecordList & { pending: Pending; bytes: number }
 
 /**
  * Collects records into sends, one under way at a time (see send.ts). Batches form by load, not by timer: when idle a
@@ -77,7 +77,7 @@ export async function createProducer(
 ): Promise<Producer> {
   const { maxQueuedBytes = 64 * 1024 * 1024, onAck } = options
   const { log, failures } = connection
-  const turns = createTurns<Queued, Produce>()
+  const turns = createTurns(toQueue)
   let sending: readonly Queued[] = []
   const sender = await createSender(connection)
   const sweep = setInterval(() => {
@@ -135,7 +135,8 @@ export async function createProducer(
     }
   }
 
-  function toQueue({ topic, key: given, value, partition, headers }: OutRecord, batch: Produce): Queued {
+  function toQueue(batch: Produce, place: number): Queued {
+    const { topic, key: given, value, partition, headers } = batch.record(place)
     const key = typeof given === 'string' ? Buffer.from(given) : given
     const message: Keyed = { key, value, placed: undefined }
     if (partition !== undefined) message.partition = partition
@@ -154,9 +155,8 @@ export async function createProducer(
     if (largest > MAX_RECORD_BYTES) return Promise.resolve('too_large')
     const pending = openPending(count, performance.now() + deadlineMs)
     soonest = Math.min(soonest, pending.deadline)
-    const batch: Produce = { count, item: (place) => toQueue(record(place), batch), pending, bytes }
     queuedBytes += bytes
-    turns.add(flow, batch)
+    turns.add(flow, { count, record, pending, bytes })
     running ??= run()
     return pending.outcome
   }

@@ -1,11 +1,9 @@
-/** Items that were added together. `item(place)` makes one of them, when its turn comes; places count from 0. */
-export type Batch<T> = { count: number; item(place: number): T }
-
 /**
  * What waits to be sent. Items of one flow leave in their order. Flows take turns, and each may send as many bytes in
  * a turn as any other (deficit round robin: Shreedhar and Varghese, 1995).
  */
-export type Turns<T, B extends Batch<T>> = {
+export type Turns<T, B> = {
+  /** @param batch items that come together; `count` is at least 1. */
   add(flow: string, batch: B): void
   /** @returns what makes the next send: at least one item, unless nothing waits. */
   next(): T[]
@@ -37,27 +35,37 @@ type Flow<T, B> = {
   credit: number
 }
 
-export function createTurns<T extends { bytes: number }, B extends Batch<T>>(): Turns<T, B> {
+/** @param make makes an item of a batch when its turn comes; places count from 0. */
+export function createTurns<T extends { bytes: number }, B extends { count: number }>(
+  make: (batch: B, place: number) => T,
+): Turns<T, B> {
   /** Whose turn it is comes first. None of them is empty. */
   const flows = new Map<string, Flow<T, B>>()
 
-  function leave(flow: Flow<T, B>): void {
+  /** The next item of the flow leaves. @returns whether that was its last one. */
+  function leave(flow: Flow<T, B>): boolean {
     flow.item = undefined
     flow.place += 1
-    if (flow.place < (flow.batches[flow.head]?.count ?? 0)) return
+    if (flow.place < (flow.batches[flow.head] as B).count) return false
     flow.place = 0
     flow.head += 1
-    if (flow.head === flow.batches.length) flows.delete(flow.name)
-    else if (flow.head > 1_024 && flow.head * 2 > flow.batches.length) {
+    if (flow.head === flow.batches.length) return true
+    if (flow.head > 1_024 && flow.head * 2 > flow.batches.length) {
       flow.batches = flow.batches.slice(flow.head)
       flow.head = 0
     }
+    return false
   }
 
-  function endTurn(flow: Flow<T, B>): void {
-    flow.credit += TURN_BYTES
-    flows.delete(flow.name)
-    flows.set(flow.name, flow)
+  /** @returns the flow whose turn it is. */
+  function atTurn(): Flow<T, B> | undefined {
+    for (const [name, flow] of flows) {
+      if (flow.credit > 0) return flow
+      flow.credit += TURN_BYTES
+      flows.delete(name)
+      flows.set(name, flow) // comes last now, and again in this loop
+    }
+    return undefined
   }
 
   return {
@@ -69,21 +77,16 @@ export function createTurns<T extends { bytes: number }, B extends Batch<T>>(): 
     next() {
       const items: T[] = []
       let bytes = 0
-      for (;;) {
-        const [flow] = flows.values()
-        if (!flow) return items
-        if (flow.credit <= 0) {
-          endTurn(flow)
-          continue
-        }
-        flow.item ??= flow.batches[flow.head]?.item(flow.place)
-        if (!flow.item) return items
-        bytes += flow.item.bytes
+      for (let flow = atTurn(); flow; flow = atTurn()) {
+        flow.item ??= make(flow.batches[flow.head] as B, flow.place)
+        const { item } = flow
+        bytes += item.bytes
         if (items.length === MAX_ITEMS || (items.length > 0 && bytes > MAX_BYTES)) return items
-        items.push(flow.item)
-        flow.credit -= flow.item.bytes + ITEM_BYTES
-        leave(flow)
+        items.push(item)
+        flow.credit -= item.bytes + ITEM_BYTES
+        if (leave(flow)) flows.delete(flow.name)
       }
+      return items
     },
     waiting: () => [...flows.values()].flatMap(({ batches, head }) => batches.slice(head)),
     isEmpty: () => flows.size === 0,

@@ -7,6 +7,7 @@ import type { Event } from '../schemas/event.ts'
 import type { Settings } from '../schemas/follow.ts'
 import type { Outline } from '../schemas/settings-index.ts'
 import { DELIVERIES } from '../schemas/topics.ts'
+import type { Trace } from '../trace/trace.ts'
 import type { Duplicates } from './duplicates/duplicates.ts'
 import { hashOf } from './duplicates/hash.ts'
 import type { Written } from './duplicates/seen.ts'
@@ -15,8 +16,8 @@ import { deliveryKey, deliveryOf, idsOf } from './route.ts'
 
 export type RouterParts = {
   settings: Pick<Settings, 'destinationsOf' | 'isFresh'>
-  codec: Pick<AlikeCodec<Delivery>, 'encodeAlike'>
-  producer: Pick<Producer, 'produceList' | 'queuedBytes'>
+  codec: Pick<AlikeCodec<Delivery>, 'encode' | 'encodeAlike'>
+  producer: Pick<Producer, 'produce' | 'produceList' | 'queuedBytes'>
   duplicates: Pick<Duplicates, 'of'>
   /** Told of each routed event: how many deliveries it made. */
   onRouted: (event: Event, deliveries: number) => void
@@ -33,6 +34,26 @@ const HOLD_MS = 50
  */
 export function router(parts: RouterParts): Handler<Event> {
   const { settings, codec, producer, duplicates, onRouted, onDuplicate } = parts
+
+  /**
+   * A delivery for each destination. Several have the body in common, which waits once: of 32 KB for 10,000 destinations it would
+   * take 320 MB. The event does not wait with it.
+   */
+  function write(
+    event: Event,
+    destinations: readonly Outline[],
+    trace: Trace | undefined,
+  ): Promise<Produced> {
+    const [first] = destinations
+    const options = { trace, flow: event.sourceId }
+    if (!first) return producer.produce([], options)
+    const delivery = deliveryOf(event, first.id, Date.now())
+    if (destinations.length > 1)
+      return producer.produceList(listOf(event, { destinations, delivery, codec }), options)
+    const record = { topic: DELIVERIES, key: deliveryKey(first.id, event), value: codec.encode(delivery) }
+    return producer.produce([record], options)
+  }
+
   return (record, message) => {
     const remembered = duplicates.of(record.partition)
     // by old settings an event could be settled as nobody's whose destination is there already
@@ -53,38 +74,9 @@ export function router(parts: RouterParts): Handler<Event> {
     record.trace?.note({ 'sluice.outcome': 'routed', 'sluice.deliveries': destinations.length })
     onRouted(event, destinations.length)
     const { settle, release, park } = record
-    const making =
-      destinations.length === 0
-        ? Promise.resolve<Produced>('acked')
-        : producer.produceList(deliveriesOf(event, destinations, codec), {
-            trace: record.trace,
-            flow: event.sourceId,
-          })
+    const making = write(event, destinations, record.trace)
     void conclude({ settle, release, park }, message, making, remembered.write(entry))
     return
-  }
-}
-
-/**
- * A delivery for each destination, of which there is at least one. The body, which they have in common, waits once: of 32 KB for 10,000
- * destinations it would take 320 MB. The event does not wait with it.
- */
-function deliveriesOf(
-  event: Event,
-  destinations: readonly Outline[],
-  codec: RouterParts['codec'],
-): RecordList {
-  const { userId, anonymousId, messageId, sourceId } = event
-  const ids = { userId, anonymousId, messageId, sourceId }
-  const idAt = (place: number) => (destinations[place] as Outline).id
-  const { encoded, another } = codec.encodeAlike(deliveryOf(event, idAt(0), Date.now()), 'type')
-  return {
-    count: destinations.length,
-    record(place) {
-      const id = idAt(place)
-      const value = place === 0 ? encoded : another(idsOf(ids, id))
-      return { topic: DELIVERIES, key: deliveryKey(id, ids), value }
-    },
   }
 }
 
@@ -103,4 +95,21 @@ async function conclude(
   if (outcome === 'acked' || outcome === 'unwritten') ends.settle()
   else if (outcome === 'unknown') ends.release()
   else ends.park(message, `its deliveries cannot be written: ${outcome}`)
+}
+
+type Alike = { destinations: readonly Outline[]; delivery: Delivery; codec: RouterParts['codec'] }
+
+/** @param delivery that for the first destination: the others differ from it in their ids alone. */
+function listOf(event: Event, { destinations, delivery, codec }: Alike): RecordList {
+  const { userId, anonymousId, messageId, sourceId } = event
+  const ids = { userId, anonymousId, messageId, sourceId }
+  const { encoded, another } = codec.encodeAlike(delivery, 'type')
+  return {
+    count: destinations.length,
+    record(place) {
+      const { id } = destinations[place] as Outline
+      const value = place === 0 ? encoded : another(idsOf(ids, id))
+      return { topic: DELIVERIES, key: deliveryKey(id, ids), value }
+    },
+  }
 }

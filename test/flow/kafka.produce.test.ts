@@ -32,6 +32,40 @@ test('a record above the limit is refused without harming those beside it', asyn
   expect([large, small]).toEqual(['too_large', 'acked'])
 })
 
+test('a list of records is made as it is sent, and does not hold up what another flow produces', async () => {
+  const kafka = await connection([{}])
+  const producer = closing(await createProducer(kafka))
+  const many = 20_000
+  let made = 0
+  const list = {
+    count: many,
+    record(place: number) {
+      made += 1
+      return { topic: 'work', key: 'busy', value: value(String(place)) }
+    },
+  }
+  const busy = producer.produceList(list, { flow: 'busy' })
+  const quiet = await producer.produce([{ topic: 'work', key: 'quiet', value: value('0') }], {
+    flow: 'quiet',
+  })
+  expect([quiet, made < many]).toEqual(['acked', true])
+  expect(producer.queuedBytes()).toBeLessThan(many * 10)
+  expect(await busy).toBe('acked')
+  const records = (await readAll(kafka, 'work')).filter(({ key }) => key === 'busy')
+  expect(records.map((record) => String(record.value))).toEqual(
+    Array.from({ length: many }, (_, place) => String(place)),
+  )
+  expect([made, producer.queuedBytes()]).toEqual([many, 0])
+})
+
+test('a list whose first record is above the limit is refused', async () => {
+  const kafka = await connection([{}])
+  const producer = closing(await createProducer(kafka))
+  const record = () => ({ topic: 'work', key: 'a', value: Buffer.alloc(1_000_001) })
+  expect(await producer.produceList({ count: 2, record })).toBe('too_large')
+  expect(await readAll(kafka, 'work')).toEqual([])
+})
+
 test('a record that the broker refuses is told apart from those sent with it', async () => {
   const kafka = await connection([{}])
   await narrowTopic(kafka, 'narrow', 2_000)

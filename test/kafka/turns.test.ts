@@ -10,7 +10,7 @@ const TURN = 16 * 1024
 
 /** Adds batches to turns, and numbers the items of each flow. */
 function numbering() {
-  const turns = createTurns<Item, { count: number; item(place: number): Item }>()
+  const turns = createTurns((batch: { count: number; item(place: number): Item }, place) => batch.item(place))
   const added = new Map<string, number>()
   return {
     turns,
@@ -79,15 +79,12 @@ test('an item that comes while other flows have much to send is in one of the ne
 })
 
 test('items are made when they are sent, not before', () => {
-  const turns = createTurns<{ bytes: number }, { count: number; item(place: number): { bytes: number } }>()
   const made: number[] = []
-  turns.add('a', {
-    count: 1_000,
-    item(place) {
-      made.push(place)
-      return { bytes: 100_000 }
-    },
+  const turns = createTurns((_: { count: number }, place) => {
+    made.push(place)
+    return { bytes: 100_000 }
   })
+  turns.add('a', { count: 1_000 })
   turns.next()
   // five fit, and the sixth had to be made to know that it does not
   expect(made).toEqual([0, 1, 2, 3, 4, 5])
@@ -96,11 +93,10 @@ test('items are made when they are sent, not before', () => {
 })
 
 test('what waits is told by its batches, until the last item of each has left', () => {
-  const turns = createTurns<{ bytes: number }, { name: string; count: number; item(): { bytes: number } }>()
-  const item = () => ({ bytes: 300_000 })
-  turns.add('a', { name: 'first', count: 1, item })
-  turns.add('a', { name: 'second', count: 3, item })
-  turns.add('b', { name: 'third', count: 1, item })
+  const turns = createTurns((_: { name: string; count: number }) => ({ bytes: 300_000 }))
+  turns.add('a', { name: 'first', count: 1 })
+  turns.add('a', { name: 'second', count: 3 })
+  turns.add('b', { name: 'third', count: 1 })
   const names = () =>
     turns
       .waiting()

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { RecordList } from '../../kafka/produce.ts'
 import type { Taken } from '../../kafka/taken.ts'
 import type { Written } from '../../router/duplicates/seen.ts'
@@ -38,13 +38,19 @@ const deliveries = codec('delivery', 1, {
   client: { getSchema: () => Promise.reject(new Error('no registry')) },
 })
 
+const accepting: RouterParts['producer'] = {
+  produce: async () => 'acked',
+  produceList: async () => 'acked',
+  queuedBytes: () => 0,
+}
+
 /** A router, and what it remembers. */
 function aRouter(parts: Partial<RouterParts> = {}) {
   const entries: Entry[] = []
   const handle = router({
     settings: { isFresh: () => true, destinationsOf: () => [] },
     codec: deliveries,
-    producer: { produceList: async () => 'acked', queuedBytes: () => 0 },
+    producer: accepting,
     duplicates: {
       of: () => ({ admit: (entry) => entries.push(entry) > 0, write: () => async () => 'acked' }),
     },
@@ -64,10 +70,7 @@ function rememberedOf(timestamp: number): Entry[] {
 
 test.each<[string, Partial<RouterParts>]>([
   ['the settings cannot be followed', { settings: { isFresh: () => false, destinationsOf: () => [] } }],
-  [
-    'much waits for Kafka',
-    { producer: { produceList: async () => 'acked', queuedBytes: () => 17 * 1024 * 1024 } },
-  ],
+  ['much waits for Kafka', { producer: { ...accepting, queuedBytes: () => 17 * 1024 * 1024 } }],
   ['the ids of its partition are not loaded', { duplicates: { of: () => undefined } }],
 ])('while %s an event is held, and neither remembered nor settled', (_what, parts) => {
   const settled: string[] = []
@@ -100,73 +103,68 @@ test.each<[Written, string]>([
   expect(ends).toEqual([end])
 })
 
-describe('an event of two destinations', () => {
-  const settings = {
-    isFresh: () => true,
-    destinationsOf: () => [aDestination({ id: 'crm' }), aDestination({ id: 'warehouse' })],
+const following = (...ids: string[]) => ({
+  isFresh: () => true,
+  destinationsOf: () => ids.map((id) => aDestination({ id })),
+})
+
+test('the deliveries of an event have its body in common, ids of their own, and the flow of its source', async () => {
+  const written: { list: RecordList; flow: string | undefined }[] = []
+  const { handle } = aRouter({
+    settings: following('crm', 'warehouse'),
+    producer: {
+      ...accepting,
+      async produceList(list, { flow } = {}) {
+        written.push({ list, flow })
+        return 'acked'
+      },
+    },
+  })
+  handle(aRecord({ value: anEvent({ properties: '{"a":"é"}' }) }), message)
+  const [{ list, flow } = {}] = written
+  expect([list?.count, flow]).toEqual([2, 'shop'])
+  const records = [0, 1].map((place) => list?.record(place))
+  expect(records).toMatchObject([
+    { topic: 'deliveries', key: 'crm/u1' },
+    { topic: 'deliveries', key: 'warehouse/u1' },
+  ])
+  const read = await Promise.all(records.map((record) => deliveries.decode(record?.value as Buffer)))
+  const [first, second] = read.map((one) => (one.ok ? one.value : undefined))
+  expect(first).toMatchObject({ deliveryId: deliveryId('crm', anEvent()), destinationId: 'crm', attempt: 0 })
+  expect(second).toEqual({
+    ...first,
+    deliveryId: deliveryId('warehouse', anEvent()),
+    destinationId: 'warehouse',
+  })
+  expect(JSON.parse(first?.body ?? '')).toMatchObject({ properties: { a: 'é' } })
+})
+
+test.each([
+  ['one destination', ['crm']],
+  ['two destinations', ['crm', 'warehouse']],
+])('an event for %s is not kept while it waits for Kafka: thousands wait at a time', async (_, ids) => {
+  const settled: string[] = []
+  const ack = Promise.withResolvers<'acked'>()
+  const waiting: unknown[] = []
+  const wait = (records: unknown) => {
+    waiting.push(records)
+    return ack.promise
   }
-
-  test('gets a delivery for each, with the same body, an id of its own, and the flow of its source', async () => {
-    const written: { list: RecordList; flow: string | undefined }[] = []
-    const { handle } = aRouter({
-      settings,
-      producer: {
-        async produceList(list, { flow } = {}) {
-          written.push({ list, flow })
-          return 'acked'
-        },
-        queuedBytes: () => 0,
-      },
-    })
-    handle(aRecord({ value: anEvent({ properties: '{"a":"é"}' }) }), message)
-    const [{ list, flow } = {}] = written
-    expect([list?.count, flow]).toEqual([2, 'shop'])
-    const records = [0, 1].map((place) => list?.record(place))
-    expect(records).toMatchObject([
-      { topic: 'deliveries', key: 'crm/u1' },
-      { topic: 'deliveries', key: 'warehouse/u1' },
-    ])
-    const read = await Promise.all(records.map((record) => deliveries.decode(record?.value as Buffer)))
-    const [first, second] = read.map((one) => (one.ok ? one.value : undefined))
-    expect(first).toMatchObject({
-      deliveryId: deliveryId('crm', anEvent()),
-      destinationId: 'crm',
-      attempt: 0,
-    })
-    expect(second).toEqual({
-      ...first,
-      deliveryId: deliveryId('warehouse', anEvent()),
-      destinationId: 'warehouse',
-    })
-    expect(JSON.parse(first?.body ?? '')).toMatchObject({ properties: { a: 'é' } })
+  const { handle } = aRouter({
+    settings: following(...ids),
+    producer: { ...accepting, produce: wait, produceList: wait },
   })
-
-  test('is not kept while it waits for Kafka: thousands wait at a time', async () => {
-    const settled: string[] = []
-    const ack = Promise.withResolvers<'acked'>()
-    const waiting: RecordList[] = []
-    const { handle } = aRouter({
-      settings,
-      producer: {
-        produceList(list) {
-          waiting.push(list)
-          return ack.promise
-        },
-        queuedBytes: () => 0,
-      },
-    })
-    function take(): WeakRef<Event> {
-      const record = aRecord({ settle: () => void settled.push('settled') })
-      handle(record, message)
-      return new WeakRef(record.value)
-    }
-    const event = take()
-    await until(() => {
-      collectGarbage()
-      return event.deref() === undefined
-    })
-    expect([waiting.length, settled]).toEqual([1, []])
-    ack.resolve('acked')
-    await until(() => settled.length === 1)
+  function take(): WeakRef<Event> {
+    const record = aRecord({ settle: () => void settled.push('settled') })
+    handle(record, message)
+    return new WeakRef(record.value)
+  }
+  const event = take()
+  await until(() => {
+    collectGarbage()
+    return event.deref() === undefined
   })
+  expect([waiting.length, settled]).toEqual([1, []])
+  ack.resolve('acked')
+  await until(() => settled.length === 1)
 })
