@@ -22,8 +22,8 @@ export type Cause = 'removed' | 'truncated' | 'recreated'
 /** Which log a reader has read: the topic's id, and the leader epoch under which it was read last. */
 export type KnownLog = { id: string; epoch: number }
 
-/** Where a reader is. `offset`: the next one to read. `time`: of the last record read, ms since 1970. */
-export type Place = { offset: number; time?: number | undefined }
+/** Where a reader is. `offset`: the next one to read. `time`: of the last record read, ms since 1970. `end`: of the log, as it was seen last. */
+export type Place = { offset: number; time?: number | undefined; end?: number | undefined }
 
 /** `topic`: as named on the broker. `offset`: where the reader was. `to`: where it goes on. */
 export type LogFault = { topic: string; partition: number; cause: Cause; offset: number; to: number }
@@ -32,17 +32,17 @@ export type LogFault = { topic: string; partition: number; cause: Cause; offset:
 export type Verdict = { cause: Cause; to: number | 'beginning' | 'time' }
 
 /**
- * Whether a place still stands (KIP-320). All up to it was written before `known.epoch` ended: when that epoch ends before it, the
- * records in between are gone, and what is there now, or will be, are others.
+ * Whether a place still stands (KIP-320). All up to it, and up to the end that was seen, was written before `known.epoch` ended: when that
+ * epoch ends before it, the records in between are gone, and what is there now, or will be, are others.
  * @param epochEnd where `known.epoch` ended; -1: the leader does not know it; undefined: the epoch is still the same.
  */
 export function judge(
-  { offset }: Place,
+  { offset, end = offset }: Place,
   known: KnownLog,
   now: { id: string; epochEnd?: number | undefined },
 ): Verdict | undefined {
   if (known.id !== now.id) return { cause: 'recreated', to: 'beginning' }
-  if (now.epochEnd === undefined || now.epochEnd >= offset) return undefined
+  if (now.epochEnd === undefined || now.epochEnd >= Math.max(offset, end)) return undefined
   return { cause: 'truncated', to: now.epochEnd < 0 ? 'time' : now.epochEnd }
 }
 
@@ -77,7 +77,10 @@ export type WatchOptions = {
   log: Logger
   /** Where the reader of a partition is; undefined: it has none there yet, so that nothing is looked at. */
   place: (topic: string, partition: number) => Place | undefined
-  /** Called before the consumer is moved. @returns where to go on; `to` unless told. */
+  /**
+   * Called before the consumer is moved. A log that has lost nothing but what was not read yet was cut behind the place: `to` is above
+   * `offset`. Only places that tell an `end` are told of that. @returns where to go on; `to` unless told.
+   */
   onFault: (fault: LogFault) => number | undefined
   seek: (at: { topic: string; partition: number; offset: string }) => void
   /** A table is read again from the beginning, whatever has happened to its log. */
@@ -121,6 +124,8 @@ type Watch = {
 const LOOK_MS = 1_000
 /** A cut that no epoch tells of: so much is read again, as the clocks of writers differ. */
 const REPEAT_MS = 60_000
+/** A broker that is cut off from the others goes on telling the epochs that it knew. Only a cluster that was restored tells them for so long. */
+const BEHIND_MS = 30_000
 
 type At = { topic: string; partition: number }
 type Found = At & { id: string } & PartitionState
@@ -133,6 +138,7 @@ export function watchLog(options: WatchOptions): LogWatch {
   let moves = 0
   let lookAt = 0
   let looking: Promise<void> | undefined
+  let behindSince: number | undefined
   let unable = false
 
   /** @returns undefined when the brokers are too old to tell. */
@@ -148,6 +154,8 @@ export function watchLog(options: WatchOptions): LogWatch {
           'the brokers tell no leader epochs: a log that has lost its end is noticed late, or not at all',
         )
       unable = true
+      // what nobody follows any more must not refuse fetches
+      known.clear()
       return undefined
     }
     return new Map(
@@ -171,9 +179,18 @@ export function watchLog(options: WatchOptions): LogWatch {
   }
 
   type Looked = At & { place: Place; log: KnownLog | undefined }
-  type Compared = { now: Found; at: Looked; verdict?: Verdict | undefined }
+  /** `epochEnd`: see `judge`. */
+  type Compared = { now: Found; at: Looked; epochEnd: number | undefined }
 
-  /** @returns the logs as they are now, of those that have a leader, and the verdicts on the places in them. */
+  /** @throws as a broker does that does not lead a partition: another one is asked next time. */
+  function refuseOlder(isBehind: boolean): void {
+    behindSince = isBehind ? (behindSince ?? performance.now()) : undefined
+    if (behindSince === undefined || performance.now() - behindSince > BEHIND_MS) return
+    const text = 'a broker tells an older leader epoch than is known'
+    throw Object.assign(new Error(text), { type: 'FENCED_LEADER_EPOCH' })
+  }
+
+  /** @returns the logs as they are now, of those that have a leader. */
   async function compare(places: readonly Looked[]): Promise<Compared[]> {
     const found = await describe([...new Set(places.map(({ topic }) => topic))])
     if (!found) return []
@@ -184,11 +201,13 @@ export function watchLog(options: WatchOptions): LogWatch {
     const changed = pairs.flatMap(({ at: { log }, now }) =>
       log?.id === now.id && log.epoch !== now.epoch ? [{ log, now }] : [],
     )
+    refuseOlder(changed.some(({ log, now }) => now.epoch < log.epoch))
     const epochEnds = await ends(changed)
-    return pairs.map(({ at, now }) => {
-      const epochEnd = epochEnds.get(partitionKey(at.topic, at.partition))
-      return { at, now, verdict: at.log && judge(at.place, at.log, { id: now.id, epochEnd }) }
-    })
+    return pairs.map(({ at, now }) => ({
+      at,
+      now,
+      epochEnd: epochEnds.get(partitionKey(at.topic, at.partition)),
+    }))
   }
 
   async function offsetAt(
@@ -213,9 +232,14 @@ export function watchLog(options: WatchOptions): LogWatch {
     return fault(since ?? (await offsetAt(at, { fromBeginning: false })) ?? 0)
   }
 
-  function seek({ topic, partition, offset }: At & { offset: number }): void {
+  /** Batches of it that were fetched before are dropped, and come again from where the reader is. */
+  function dropFetched({ topic, partition }: At): void {
     moves += 1
     movedAt.set(partitionKey(topic, partition), moves)
+  }
+
+  function seek({ topic, partition, offset }: At & { offset: number }): void {
+    dropFetched({ topic, partition })
     try {
       options.seek({ topic, partition, offset: String(offset) })
     } catch (err) {
@@ -242,13 +266,17 @@ export function watchLog(options: WatchOptions): LogWatch {
   }
 
   /** The log is known as it is now, and a place in it that does not stand is left. @returns whether it stands. */
-  async function adopt({ at, now, verdict }: Compared): Promise<boolean> {
+  async function adopt({ at, now, epochEnd }: Compared): Promise<boolean> {
     const key = partitionKey(at.topic, at.partition)
-    const fault = verdict && (await resolve(at, at.place, verdict))
+    // records that were fetched before may have been read since it was looked at
+    const from = place(at.topic, at.partition) ?? at.place
+    const verdict = at.log && judge(from, at.log, { id: now.id, epochEnd })
+    const fault = verdict && (await resolve(at, from, verdict))
     // given away meanwhile, or known anew
     if (known.get(key) !== at.log) return false
     known.set(key, { id: now.id, epoch: now.epoch })
     if (fault) move(fault)
+    else if (epochEnd !== undefined) dropFetched(at)
     return !fault
   }
 
@@ -256,10 +284,13 @@ export function watchLog(options: WatchOptions): LogWatch {
     async beforeFetch(member) {
       cluster = member.cluster
       if (unable || performance.now() < lookAt) return
+      const isUrgent = lookAt === 0
       looking ??= look(member).finally(() => {
         looking = undefined
       })
-      await looking
+      // else it goes on beside the fetch: a broker that does not answer must not hold up what the others have
+      if (isUrgent) await looking
+      else looking.catch((err) => log.debug({ err }, 'the logs cannot be looked at now'))
     },
     epochOf: (topic, partition) => known.get(partitionKey(topic, partition))?.epoch ?? -1,
     lookSoon() {
@@ -301,8 +332,9 @@ export function watchLog(options: WatchOptions): LogWatch {
       const compared = await compare(
         places.map(({ topic, partition, log, ...from }) => ({ topic, partition, log, place: from })),
       )
-      for (const { at, now, verdict } of compared) {
+      for (const { at, now, epochEnd } of compared) {
         const key = partitionKey(at.topic, at.partition)
+        const verdict = at.log && judge(at.place, at.log, { id: now.id, epochEnd })
         if (verdict) faults.set(key, await resolve(at, at.place, verdict))
         known.set(key, { id: now.id, epoch: now.epoch })
       }
@@ -330,7 +362,6 @@ export function watchLogs(): void {
       async fetch(nodeId) {
         const watch = watches.get(this.cluster)
         if (!watch) return fetch.call(this, nodeId)
-        const move = watch.moves()
         try {
           await watch.beforeFetch(this)
           watchOf.set(await this.cluster.findBroker({ nodeId }), watch)
@@ -339,6 +370,7 @@ export function watchLogs(): void {
           await this.recoverFromFetch(error)
           return []
         }
+        const move = watch.moves()
         const batches = await fetch.call(this, nodeId)
         for (const batch of batches) fetched.set(batch, { watch, move })
         return batches.filter((batch) => !watch.movedSince(move, batch))

@@ -26,7 +26,7 @@ export function lossOf({
   to,
   end = offset,
 }: Pick<LogFault, 'cause' | 'offset' | 'to'> & { end?: number | undefined }) {
-  const unread = Math.max(0, end - offset)
+  const unread = Math.max(0, end - Math.max(offset, to))
   if (cause === 'removed') return { lost: to - offset, unread: to - offset }
   // a topic that was deleted on purpose: what was read of it is no loss
   if (cause === 'recreated') return { lost: unread, unread }

@@ -1,0 +1,206 @@
+import { createRequire } from 'node:module'
+import { pino } from 'pino'
+import { beforeEach, expect, test, vi } from 'vitest'
+import type { Broker } from '../../kafka/log-requests.ts'
+import { type LogFault, type Place, watchLog, watchLogs } from '../../kafka/log-watch.ts'
+
+type Answer = { topic: string; partition: number }[]
+type Member = { fetch(nodeId: string): Promise<Answer> }
+const require = createRequire(import.meta.url)
+const { prototype: member } = require('kafkajs/src/consumer/consumerGroup')
+/** What the leader has for the member: the watch is put around this. */
+let fetched: () => Promise<Answer> = async () => []
+member.fetch = () => fetched()
+watchLogs()
+
+const ID = Buffer.alloc(16, 1)
+const at = { topic: 'work', partition: 0 }
+
+const int16 = (value: number) => Buffer.from([value >> 8, value & 255])
+const int32 = (value: number) => Buffer.concat([int16(value >> 16), int16(value & 65_535)])
+
+/** An answer to Metadata, version 12, about the one partition of topic `work`. */
+const metadata = ({ epoch }: { epoch: number }) =>
+  Buffer.concat([
+    Buffer.from([0]),
+    int32(0),
+    Buffer.from([1, 0]),
+    int32(1),
+    Buffer.from([2, 0, 0, 5, ...Buffer.from('work'), ...ID, 0, 2, 0, 0]),
+    int32(0),
+    int32(1),
+    int32(epoch),
+    Buffer.from([1, 1, 1, 0]),
+    int32(0),
+    Buffer.from([0, 0]),
+  ])
+
+/** An answer to OffsetForLeaderEpoch, version 3. */
+function epochEnd(end: number): Buffer {
+  const topic = Buffer.from('work')
+  const offset = Buffer.alloc(8)
+  offset.writeBigInt64BE(BigInt(end))
+  return Buffer.concat([
+    int32(0),
+    int32(1),
+    int16(topic.length),
+    topic,
+    int32(1),
+    int16(0),
+    int32(0),
+    int32(0),
+    offset,
+  ])
+}
+
+/** One partition with a reader, as its brokers tell of it: `epoch` by the broker that is asked, `end` of the epoch before. */
+function world() {
+  const state = {
+    epoch: 5,
+    end: 500,
+    maxVersion: 12,
+    place: { offset: 480 } as Place,
+    asking: async () => undefined as unknown,
+  }
+  const broker = {
+    get versions() {
+      return { 3: { maxVersion: state.maxVersion }, 23: { maxVersion: 4 } }
+    },
+    connectionPool: {
+      async send({ request }: { request: { apiKey: number } }) {
+        await state.asking()
+        return { bytes: request.apiKey === 3 ? metadata(state) : epochEnd(state.end) }
+      },
+    },
+  } as unknown as Broker
+  const cluster = {
+    brokerPool: { withBroker: (ask: (of: { broker: Broker }) => unknown) => ask({ broker }) },
+    findBroker: async () => broker,
+    refreshMetadata: async () => undefined,
+    fetchTopicsOffset: async () => [{ partitions: [{ offset: '0' }] }],
+  }
+  const faults: LogFault[] = []
+  const seeks: string[] = []
+  const watch = watchLog({
+    log: pino({ level: 'silent' }),
+    place: () => state.place,
+    onFault: (fault) => void faults.push(fault),
+    seek: ({ offset }) => void seeks.push(offset),
+  })
+  const assigner = watch.assigning((config) => config as never)
+  assigner({ cluster } as never)
+  const reader: Member = Object.assign(Object.create(member), {
+    cluster,
+    assigned: () => [{ topic: 'work', partitions: [0] }],
+    recoverFromFetch: async () => undefined,
+  })
+  return { state, watch, faults, seeks, fetch: () => reader.fetch('1') }
+}
+
+const passes = performance.now.bind(performance)
+let laterMs = 0
+beforeEach(() => void vi.spyOn(performance, 'now').mockImplementation(() => passes() + laterMs))
+
+/** The next fetch has the logs looked at. */
+function aSecondLater(): void {
+  laterMs += 1_001
+}
+
+test('what is read while the logs are looked at counts: it may be behind the cut', async () => {
+  const { state, watch, faults, seeks, fetch } = world()
+  await fetch()
+  expect(watch.known('work', 0)?.epoch).toBe(5)
+  Object.assign(state, {
+    epoch: 6,
+    // a batch of the old leader is taken meanwhile
+    asking: async () => {
+      state.place = { offset: 520 }
+    },
+  })
+  aSecondLater()
+  await fetch()
+  await vi.waitFor(() => expect(watch.known('work', 0)?.epoch).toBe(6))
+  expect(faults).toMatchObject([{ cause: 'truncated', offset: 520, to: 500 }])
+  expect(seeks).toEqual(['500'])
+})
+
+test('what was fetched from the leader before is not read under the new one', async () => {
+  const { state, watch, faults, fetch } = world()
+  await fetch()
+  const { promise, resolve } = Promise.withResolvers<Answer>()
+  const { promise: asked, resolve: isAsked } = Promise.withResolvers<void>()
+  fetched = () => {
+    isAsked()
+    return promise
+  }
+  const slow = fetch()
+  await asked
+  state.epoch = 6
+  aSecondLater()
+  fetched = async () => []
+  await fetch()
+  await vi.waitFor(() => expect(watch.known('work', 0)?.epoch).toBe(6))
+  resolve([at])
+  expect(await slow).toEqual([])
+  fetched = async () => [at]
+  expect(await fetch()).toEqual([at])
+  expect(faults).toEqual([])
+})
+
+test('a log that is cut where it was not read yet is told of as well', async () => {
+  const { state, watch, faults, fetch } = world()
+  state.place = { offset: 480, end: 600 }
+  await fetch()
+  state.epoch = 6
+  aSecondLater()
+  await fetch()
+  await vi.waitFor(() => expect(watch.known('work', 0)?.epoch).toBe(6))
+  expect(faults).toMatchObject([{ cause: 'truncated', offset: 480, to: 500 }])
+})
+
+test('a broker that tells an older epoch is behind the others: nothing is taken for lost', async () => {
+  const { state, watch, faults, fetch } = world()
+  await fetch()
+  Object.assign(state, { epoch: 4, end: -1 })
+  aSecondLater()
+  await fetch()
+  Object.assign(state, { epoch: 5 })
+  aSecondLater()
+  await fetch()
+  expect(faults).toEqual([])
+  expect(watch.known('work', 0)?.epoch).toBe(5)
+})
+
+test('an older epoch that all brokers tell for half a minute is of a cluster that was restored', async () => {
+  const { state, watch, faults, fetch } = world()
+  state.place = { offset: 480, time: 1_000_000 }
+  await fetch()
+  Object.assign(state, { epoch: 4, end: -1 })
+  let seconds = 0
+  for (; faults.length === 0; seconds++) {
+    aSecondLater()
+    await fetch()
+    await new Promise(setImmediate)
+  }
+  expect(seconds).toBeGreaterThanOrEqual(30)
+  expect(faults).toMatchObject([{ cause: 'truncated', offset: 480, to: 0 }])
+  expect(watch.known('work', 0)?.epoch).toBe(4)
+})
+
+test('brokers that tell no epochs refuse no fetch for one that another broker has told', async () => {
+  const { state, watch, fetch } = world()
+  await fetch()
+  state.maxVersion = 11
+  aSecondLater()
+  await fetch()
+  await vi.waitFor(() => expect(watch.known('work', 0)).toBeUndefined())
+})
+
+test('a broker that does not answer holds up no fetch from another', async () => {
+  const { state, fetch } = world()
+  await fetch()
+  state.asking = () => new Promise(() => undefined)
+  fetched = async () => [at]
+  aSecondLater()
+  expect(await fetch()).toEqual([at])
+})
