@@ -11,13 +11,11 @@ export type Held = {
   partition: number
   tracker: Tracker
   owned: boolean
-  /** Counts those that have kept it. */
-  generation: number
   /** Settled since the last commit. */
   dirty: boolean
   /** The end of the log when it was fetched last. */
   end: number
-  /** Whether the tracker was held against what the group has committed, in this generation. */
+  /** Whether the tracker was held against what the group has committed, since the last join. */
   checked: boolean
   waiting: 'no' | 'full' | 'held'
   timer?: NodeJS.Timeout
@@ -49,8 +47,8 @@ const RETRY_MS = 250
 const LOOK_MS = 1_000
 
 /** @returns where to go on, and what is settled from there on. */
-const goOn = (position: Pick<Position, 'offset' | 'ahead'>, { cause, to }: LogFault) =>
-  cause === 'truncated' ? cutAt(position, to) : { offset: to, ahead: '' }
+const goOn = ({ time, ...position }: Omit<Position, 'log'>, { cause, to }: LogFault): Position =>
+  cause === 'truncated' ? { ...cutAt(position, to), time } : { offset: to, ahead: '' }
 
 /** The partitions of one consumer: which are owned, what is settled in each, which are paused and why. */
 export function createAssignment(options: Options) {
@@ -96,7 +94,7 @@ export function createAssignment(options: Options) {
   function begin(topic: string, partition: number, starts: Map<string, Position>): Held {
     const key = partitionKey(topic, partition)
     const start = starts.get(key) ?? { offset: 0, ahead: '' }
-    const fresh = { owned: true, generation: 0, dirty: false, checked: true, waiting: 'no' } as const
+    const fresh = { owned: true, dirty: false, checked: true, waiting: 'no' } as const
     const held: Held = { topic, partition, tracker: createTracker(start), end: start.offset, ...fresh }
     partitions.set(key, held)
     return held
@@ -192,7 +190,6 @@ export function createAssignment(options: Options) {
       for (const held of kept.values()) {
         clearTimeout(held.timer)
         held.owned = true
-        held.generation += 1
         held.waiting = 'no'
         held.checked = false
       }
@@ -210,7 +207,8 @@ export function createAssignment(options: Options) {
 
     /** Where this member is in a partition; undefined: it does not have it, or not yet. */
     place(topic: string, partition: number): Place | undefined {
-      return partitions.get(partitionKey(topic, partition))?.tracker.next()
+      const held = partitions.get(partitionKey(topic, partition))
+      return held && { ...held.tracker.next(), end: held.end }
     },
 
     /**
@@ -223,13 +221,22 @@ export function createAssignment(options: Options) {
       if (!held) return fault.to
       const { tracker, end } = held
       onFault({ ...fault, end, time: tracker.next().time })
-      // a gap at the front is one like those that compaction leaves
-      if (fault.cause === 'removed') return fault.to
+      if (fault.cause === 'removed') {
+        tracker.skip(fault.to)
+        held.dirty = true
+        return fault.to
+      }
+      const { offset, time } = tracker.next()
+      // what is gone was not read yet
+      if (fault.to > offset) {
+        held.end = fault.to
+        return offset
+      }
       clearTimeout(held.timer)
-      const position = goOn(tracker.position(), fault)
+      const position = goOn({ ...tracker.position(), time }, fault)
       const fresh = begin(fault.topic, fault.partition, new Map([[key, position]]))
       fresh.owned = held.owned
-      fresh.generation = held.generation + 1
+      fresh.checked = held.checked
       fresh.dirty = true
       watch?.lost(held)
       watch?.gained([fresh])

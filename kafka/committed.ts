@@ -29,7 +29,8 @@ export function packSaid({ ahead, log, time }: Said): string {
 export function unpackSaid(text: string): Said {
   const [, ahead] = /^s1:(.*)$/.exec(text) ?? []
   if (ahead !== undefined) return { ahead }
-  const [, id, epoch, time, bits] = /^s2:([\w-]{22})\.(\d+)\.([0-9a-z]*):(.*)$/.exec(text) ?? []
+  // some brokers tell no epoch, and some writers no time: both are -1 then
+  const [, id, epoch, time, bits] = /^s2:([\w-]{22})\.(-?\d+)\.(-?[0-9a-z]*):(.*)$/.exec(text) ?? []
   if (id === undefined) return { ahead: '' }
   return {
     ahead: bits ?? '',

@@ -216,20 +216,11 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
 
   async function eachBatch({ batch, resolveOffset, isRunning, isStale }: EachBatchPayload): Promise<void> {
     const held = await assignment.held(batch.topic, batch.partition)
-    if (!held) return
-    const { generation } = held
-    const isPast = () =>
-      closing ||
-      !isRunning() ||
-      isStale() ||
-      !held.owned ||
-      held.generation !== generation ||
-      !assignment.isHeld(held)
-    if (isPast()) return
+    if (!held?.owned || !assignment.isHeld(held) || closing || !isRunning() || isStale()) return
     held.end = Number(batch.highWatermark)
     let restUntil = 0
     let last: Message | undefined
-    /** Once for many, as the client counts in 64-bit objects; in the turn in which they were taken, as a later one may be of another generation. */
+    /** Once for many, as the client counts in 64-bit objects; in the turn in which they were taken, as later it may be another member's. */
     function resolve(): void {
       if (last) resolveOffset(last.offset)
       last = undefined

@@ -11,6 +11,8 @@ export type Tracker = {
   settle(offset: number): void
   /** The record was not worked on and will not be: it may be taken once more, when it is fetched again. */
   release(offset: number): void
+  /** What is before `offset` is gone from the log: nothing of it will come, or come once more. What is in flight goes on. */
+  skip(offset: number): void
   /** Where to commit: all before `offset` is settled. `ahead` packs what is settled from there on, see `packAhead`. */
   position(): { offset: number; ahead: string }
   unsettled(): number
@@ -18,7 +20,7 @@ export type Tracker = {
   oldest(): number | undefined
   /** Unsettled ones that somebody works on. */
   inFlight(): number
-  /** The offset behind all that is seen or settled, and the time of the last one seen; undefined: none has been seen here. */
+  /** The offset behind all that is seen or settled, and the time of the last one seen, here or before a restart; undefined: not known. */
   next(): { offset: number; time: number | undefined }
   /** Offsets from the commit position to the last one seen: what `ahead` must be able to tell. */
   span(): number
@@ -28,14 +30,14 @@ export type Tracker = {
 export const MAX_SPAN = 3_000 * 8
 
 /** @param start the committed offset and metadata from which this partition is read. */
-export function createTracker(start: { offset: number; ahead: string }): Tracker {
+export function createTracker(start: { offset: number; ahead: string; time?: number | undefined }): Tracker {
   let seen: number[] = []
   /** Of each of these its time. */
   let times: number[] = []
   let head = 0
   let base = start.offset
   let last = start.offset - 1
-  let lastTime: number | undefined
+  let lastTime = start.time
   const settledBefore = unpackAhead(start.offset, start.ahead)
   const settled = new Set(settledBefore)
   const readBefore = (settledBefore.at(-1) ?? start.offset - 1) + 1
@@ -52,6 +54,14 @@ export function createTracker(start: { offset: number; ahead: string }): Tracker
     }
   }
 
+  function settle(offset: number): void {
+    if (offset < base || offset > last || settled.has(offset)) return
+    settled.add(offset)
+    released.delete(offset)
+    unsettled -= 1
+    advance()
+  }
+
   return {
     take(offset, time) {
       if (offset <= last) return released.delete(offset)
@@ -64,15 +74,16 @@ export function createTracker(start: { offset: number; ahead: string }): Tracker
       else unsettled += 1
       return !known
     },
-    settle(offset) {
-      if (offset < base || offset > last || settled.has(offset)) return
-      settled.add(offset)
-      released.delete(offset)
-      unsettled -= 1
-      advance()
-    },
+    settle,
     release(offset) {
       if (offset >= base && offset <= last && !settled.has(offset)) released.add(offset)
+    },
+    skip(offset) {
+      for (const each of [...released]) if (each < offset) settle(each)
+      if (offset <= last) return
+      for (const each of settled) if (each > last && each < offset) settled.delete(each)
+      last = offset - 1
+      advance()
     },
     position: () => ({ offset: base, ahead: packAhead(base, settled) }),
     unsettled: () => unsettled,

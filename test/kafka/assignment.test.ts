@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createAssignment, type Held, type PartitionWatch } from '../../kafka/assignment.ts'
+import { packSaid } from '../../kafka/committed.ts'
 import type { LogFault } from '../../kafka/log-watch.ts'
 import { MAX_SPAN } from '../../kafka/tracker.ts'
 
@@ -8,7 +9,7 @@ import { MAX_SPAN } from '../../kafka/tracker.ts'
 function bookkeeping({ highWater = 400 } = {}) {
   const paused = new Set<number>()
   const commits: { partition: number; offset: string }[] = []
-  const state = { committed: '0', restarting: false, faults: new Map<string, LogFault>() }
+  const state = { committed: '0', metadata: '', restarting: false, faults: new Map<string, LogFault>() }
   const reach = () => {
     if (state.restarting)
       throw new Error('Consumer group was not initialized, consumer#run must be called first')
@@ -29,7 +30,7 @@ function bookkeeping({ highWater = 400 } = {}) {
     connect: async () => undefined,
     disconnect: async () => undefined,
     fetchOffsets: async () => [
-      { topic: 'work', partitions: [{ partition: 0, offset: state.committed, metadata: '' }] },
+      { topic: 'work', partitions: [{ partition: 0, offset: state.committed, metadata: state.metadata }] },
     ],
   }
   const connection = {
@@ -91,15 +92,6 @@ test("of a partition that is another member's nothing is held, though a batch of
   assignment.assign({ work: [1] })
   expect(await assignment.held('work', 0)).toBeUndefined()
   expect(told).toEqual(['gained 0', 'lost 0', 'gained 1'])
-})
-
-test('one that is kept is of another generation: what was fetched before is past', async () => {
-  const { assignment } = bookkeeping()
-  const held = await heldOf(assignment, 0)
-  const { generation } = held
-  assignment.assign({ work: [0] })
-  expect(await heldOf(assignment, 0)).toBe(held)
-  expect(held.generation).not.toBe(generation)
 })
 
 describe('a partition of which far more is settled ahead than a commit can tell', () => {
@@ -334,6 +326,39 @@ describe('when a log is not the one that was read', () => {
     take(held, 40, 41)
     assignment.settle(held, 40)
     expect(held.tracker.position().offset).toBe(0)
+  })
+
+  test('what was removed at the front is told of once: all before is committed, also when nothing comes', async () => {
+    const { assignment, commits } = bookkeeping()
+    await heldOf(assignment, 0)
+    assignment.restart(fault('removed', 40))
+    expect(assignment.place('work', 0)?.offset).toBe(40)
+    await assignment.commit()
+    expect(commits.map(({ offset }) => offset)).toEqual(['40'])
+  })
+
+  test('what was cut off before it was read is told of, and nothing is read again', async () => {
+    const { assignment, told } = bookkeeping()
+    const held = await heldOf(assignment, 0)
+    take(held, 0, 10)
+    held.end = 50
+    expect(assignment.place('work', 0)).toMatchObject({ offset: 10, end: 50 })
+    expect(assignment.restart(fault('truncated', 30))).toBe(10)
+    expect(told).toEqual(['gained 0', 'truncated'])
+    expect(assignment.isHeld(held)).toBe(true)
+    // the next leader has an end of its own
+    expect(assignment.place('work', 0)?.end).toBe(30)
+  })
+
+  test('the time of the last record that was read is known from the commit on, and behind a cut', async () => {
+    const { assignment, state } = bookkeeping()
+    state.metadata = packSaid({ ahead: '', log: { id: 'A'.repeat(22), epoch: 3 }, time: 7_000 })
+    assignment.assign({})
+    assignment.assign({ work: [0] })
+    await heldOf(assignment, 0)
+    expect(assignment.place('work', 0)?.time).toBe(7_000)
+    assignment.restart(fault('truncated', 0))
+    expect(assignment.place('work', 0)?.time).toBe(7_000)
   })
 
   test('a partition that is full goes on', async () => {

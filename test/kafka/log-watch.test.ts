@@ -57,9 +57,10 @@ describe('what is said with a commit', () => {
     ahead: fc.uint8Array({ maxLength: 40 }).map((bits) => Buffer.from(bits).toString('base64')),
     log: fc.record({
       id: fc.uint8Array({ minLength: 16, maxLength: 16 }).map((id) => Buffer.from(id).toString('base64url')),
-      epoch: fc.nat(),
+      // -1: there is none
+      epoch: fc.integer({ min: -1 }),
     }),
-    time: fc.option(fc.nat(4_102_444_800_000), { nil: undefined }),
+    time: fc.option(fc.integer({ min: -1, max: 4_102_444_800_000 }), { nil: undefined }),
   })
 
   test('is read as it was written', () => {
@@ -99,6 +100,11 @@ describe('what a log has lost', () => {
       'cut off, and not all read',
       { cause: 'truncated', offset: 400, to: 300, end: 500 },
       { lost: 200, unread: 100 },
+    ],
+    [
+      'cut off before it was read',
+      { cause: 'truncated', offset: 200, to: 300, end: 500 },
+      { lost: 200, unread: 200 },
     ],
     [
       'cut off, with an end that nobody has seen',

@@ -133,3 +133,18 @@ test('the times of what is settled are let go of', () => {
     expect(tracker.oldest()).toBe(offset)
   }
 })
+
+test('what is gone from the log is not waited for, unless it is in flight', () => {
+  // 105 was settled before a restart
+  const tracker = createTracker({ offset: 100, ahead: packAhead(100, [105]) })
+  for (const offset of [100, 101, 102]) tracker.take(offset, 0)
+  tracker.release(101)
+  tracker.skip(110)
+  expect(tracker.next().offset).toBe(110)
+  expect(tracker.position().offset).toBe(100)
+  tracker.settle(100)
+  expect(tracker.position().offset).toBe(102)
+  tracker.settle(102)
+  expect(tracker.position()).toEqual({ offset: 110, ahead: '' })
+  expect(tracker.take(110, 0)).toBe(true)
+})
