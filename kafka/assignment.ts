@@ -228,7 +228,7 @@ export function createAssignment(options: Options) {
       }
       const { offset, time } = tracker.next()
       // what is gone was not read yet
-      if (fault.to > offset) {
+      if (fault.cause === 'truncated' && fault.to >= offset) {
         held.end = fault.to
         return offset
       }

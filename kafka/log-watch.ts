@@ -78,8 +78,8 @@ export type WatchOptions = {
   /** Where the reader of a partition is; undefined: it has none there yet, so that nothing is looked at. */
   place: (topic: string, partition: number) => Place | undefined
   /**
-   * Called before the consumer is moved. A log that has lost nothing but what was not read yet was cut behind the place: `to` is above
-   * `offset`. Only places that tell an `end` are told of that. @returns where to go on; `to` unless told.
+   * Called before the consumer is moved. A log that has lost nothing but what was not read yet was cut behind the place: `to` is not
+   * below `offset`. Only places that tell an `end` are told of that. @returns where to go on; `to` unless told.
    */
   onFault: (fault: LogFault) => number | undefined
   seek: (at: { topic: string; partition: number; offset: string }) => void

@@ -116,6 +116,47 @@ test('a group that was away while the end of the log was lost, and has grown bey
   expect(await toldOf(kafka, 'work')).toMatchObject({ cause: 'truncated', offset: 500, to: 300, lost: 200 })
 })
 
+test('what was cut off before it was read is told of, though nobody writes any more', async () => {
+  const { broker, kafka, producer } = await world()
+  await write(producer, { from: 0, to: 300 })
+  const cut = await broker.diskImage([kafka.named('work')])
+  await write(producer, { from: 300, to: 500 })
+  await producer.close()
+  const came: number[] = []
+  const settles: (() => void)[] = []
+  const late = await consume<Buffer>({
+    connection: kafka,
+    group: 'work',
+    topics: ['work'],
+    codec: bytes,
+    producer,
+    onFatal,
+    highWater: 10,
+    // the first batch
+    maxBytesPerPartition: 1,
+    handle: ({ value, settle }) => {
+      came.push(Number(value))
+      settles.push(settle)
+      return undefined
+    },
+  })
+  closing(late)
+  await until(() => came.length === 300)
+  await cut()
+  expect(await toldOf(kafka, 'work')).toMatchObject({
+    cause: 'truncated',
+    offset: 300,
+    to: 300,
+    lost: 200,
+    unread: 200,
+  })
+  const next = closing(await createProducer(kafka))
+  await write(next, { from: 500, to: 600 })
+  for (const settle of settles) settle()
+  await until(() => has(came, numbers(500, 600)))
+  expect(came).toEqual([...numbers(0, 300), ...numbers(500, 600)])
+})
+
 test('records that were removed before they were read are counted, and what is left is read', async () => {
   const { kafka, producer } = await world()
   const before = await worker(kafka, producer)

@@ -337,18 +337,21 @@ describe('when a log is not the one that was read', () => {
     expect(commits.map(({ offset }) => offset)).toEqual(['40'])
   })
 
-  test('what was cut off before it was read is told of, and nothing is read again', async () => {
-    const { assignment, told } = bookkeeping()
-    const held = await heldOf(assignment, 0)
-    take(held, 0, 10)
-    held.end = 50
-    expect(assignment.place('work', 0)).toMatchObject({ offset: 10, end: 50 })
-    expect(assignment.restart(fault('truncated', 30))).toBe(10)
-    expect(told).toEqual(['gained 0', 'truncated'])
-    expect(assignment.isHeld(held)).toBe(true)
-    // the next leader has an end of its own
-    expect(assignment.place('work', 0)?.end).toBe(30)
-  })
+  test.each([10, 30])(
+    'what was cut off before it was read, from %d on, is told of, and nothing is read again',
+    async (to) => {
+      const { assignment, told } = bookkeeping()
+      const held = await heldOf(assignment, 0)
+      take(held, 0, 10)
+      held.end = 50
+      expect(assignment.place('work', 0)).toMatchObject({ offset: 10, end: 50 })
+      expect(assignment.restart(fault('truncated', to))).toBe(10)
+      expect(told).toEqual(['gained 0', 'truncated'])
+      expect(assignment.isHeld(held)).toBe(true)
+      // the next leader has an end of its own
+      expect(assignment.place('work', 0)?.end).toBe(to)
+    },
+  )
 
   test('the time of the last record that was read is known from the commit on, and behind a cut', async () => {
     const { assignment, state } = bookkeeping()
