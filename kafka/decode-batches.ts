@@ -42,7 +42,7 @@ export const faultOf = (message: Message): BatchFault | undefined =>
 /** What 1 MB holds of the smallest records, and more. Each of them is an object of some 300 bytes. */
 const MOST_RECORDS = 250_000
 
-/** How often a batch with a wrong checksum is fetched before it counts as damaged: the first time it may be the way here. */
+/** How often a batch with a wrong checksum or format is fetched before it counts as damaged: the first time it may be the way here. */
 const LOOKS = 3
 /** More than so many are not counted at once. */
 const MOST_LOOKED_AT = 100
@@ -72,12 +72,13 @@ export function batchesDecoder(theirs: DecodeBatches): DecodeBatches {
       // the rest comes with the next fetch
       if (unpacked >= MOST_BYTES || found.length >= MOST_RECORDS) break
       const end = start + BEFORE_LENGTH_BYTES + bytes.readInt32BE(start + AT.length)
-      // the last one may be cut off; what has another format begins the next fetch
-      if (end > bytes.length || end < start + AT.records || bytes.readInt8(start + AT.magic) !== MAGIC) break
+      // the last one may be cut off; what has an older format begins the next fetch
+      if (end > bytes.length || end < start + AT.records || isOlder(bytes, start)) break
       const batch = bytes.subarray(start, end)
-      if (isWhole(batch)) unpacked += await decodeOne(batch, found)
+      const damage = damageOf(batch)
+      if (!damage) unpacked += await decodeOne(batch, found)
       else if (isToComeAgain(batch.toString('latin1', 0, AT.records))) break
-      else found.push(standIn(batch, 'its checksum is wrong'))
+      else found.push(standIn(batch, damage))
       start = end
     }
     return found
@@ -87,11 +88,20 @@ export function batchesDecoder(theirs: DecodeBatches): DecodeBatches {
     const size = bytes.buffer.readInt32BE(bytes.offset)
     const start = bytes.offset + 4
     const end = start + size
-    if (size <= AT.magic || end > bytes.buffer.length) return theirs(bytes)
-    if (bytes.buffer.readInt8(start + AT.magic) !== MAGIC) return theirs(bytes)
+    if (size <= AT.magic || end > bytes.buffer.length || isOlder(bytes.buffer, start)) return theirs(bytes)
     bytes.offset = end
     return decodeAll(bytes.buffer.subarray(start, end))
   }
+}
+
+const magicOf = (bytes: Buffer, start = 0) => bytes.readUInt8(start + AT.magic)
+
+const isOlder = (bytes: Buffer, start: number) => magicOf(bytes, start) < MAGIC
+
+/** The checksum does not cover the number of the format. */
+function damageOf(batch: Buffer): string | undefined {
+  if (magicOf(batch) !== MAGIC) return `its format is ${magicOf(batch)}, which is not known`
+  return isWhole(batch) ? undefined : 'its checksum is wrong'
 }
 
 const isWhole = (batch: Buffer) => crc32c(batch.subarray(AT.attributes)) === batch.readUInt32BE(AT.crc)

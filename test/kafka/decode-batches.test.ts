@@ -207,6 +207,21 @@ describe('a batch that cannot be decoded', () => {
   })
 })
 
+test.each([0, 1])(
+  'a batch of a format that nobody knows counts as damaged, %d batches behind the first',
+  async (index) => {
+    const batches = [aBatch({ firstOffset: 0 }), aBatch({ firstOffset: 3 }), aBatch({ firstOffset: 6 })]
+    batches[index]?.writeUInt8(7, 16)
+    const messages = await damaged(...batches)
+    expect(faultIn(messages, index * 3)).toEqual({
+      reason: 'its format is 7, which is not known',
+      firstOffset: index * 3,
+      lastOffset: index * 3 + 2,
+    })
+    expect(offsets(messages).at(-1)).toBe(8)
+  },
+)
+
 describe('a batch whose checksum is wrong', () => {
   const flipped = (batch: Buffer, at: number) => {
     const bad = Buffer.from(batch)
