@@ -132,7 +132,7 @@ export async function followSettings({
         log.error({ reason, offsets }, 'settings cannot be read: going on with what they were before')
       else {
         hasGap = true
-        onFatal(new Error(`the settings of offsets ${offsets} cannot be read: ${reason}`))
+        onFatal(new Error(gapIn(offsets, reason)))
       }
     },
     // what has been replaced since may be sealed with a key that is gone: only the last of each key is judged
@@ -180,6 +180,9 @@ export async function followSettings({
     close: table.close,
   }
 }
+
+const gapIn = (offsets: string, reason: string) =>
+  `the batch of settings in topic ${CONFIG} at offsets ${offsets} is damaged (${reason}): no process can start, as the settings in it would count as deleted. Leave those alone that run, they go on, and see ops/runbook.md#sluicebatchskipped`
 
 /** @throws ConfigError when there are sealed settings and none of them can be opened: the key is wrong, not a record. */
 function refuseWrongKey(
