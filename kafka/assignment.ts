@@ -24,12 +24,13 @@ export type Held = {
 /** Whoever keeps something of its own per partition. */
 export type PartitionWatch = {
   /** They are owned anew: whatever was known of them is past. Told before the first record of them is handed over. */
-  gained(partitions: readonly Partition[]): void
+  gained(partitions: readonly Gained[]): void
   /** Another member has it or, before `gained`, had it meanwhile. */
   lost(partition: Partition): void
 }
 
 type Partition = Pick<Held, 'topic' | 'partition'>
+type Gained = Partition & Pick<Position, 'lostFrom'>
 
 type Options = CommittedOptions & {
   consumer: Pick<Consumer, 'pause' | 'resume' | 'paused' | 'commitOffsets'>
@@ -48,7 +49,9 @@ const LOOK_MS = 1_000
 
 /** @returns where to go on, and what is settled from there on. */
 const goOn = ({ time, ...position }: Omit<Position, 'log'>, { cause, to }: LogFault): Position =>
-  cause === 'truncated' ? { ...cutAt(position, to), time } : { offset: to, ahead: '' }
+  cause === 'truncated'
+    ? { ...cutAt(position, to), time, lostFrom: to }
+    : { offset: to, ahead: '', lostFrom: to }
 
 /** The partitions of one consumer: which are owned, what is settled in each, which are paused and why. */
 export function createAssignment(options: Options) {
@@ -156,7 +159,8 @@ export function createAssignment(options: Options) {
     if (closed) return
     const gained = assigned.filter(({ topic, partition }) => !partitions.has(partitionKey(topic, partition)))
     for (const { topic, partition } of gained) begin(topic, partition, starts)
-    if (gained.length > 0) watch?.gained(gained)
+    const lostFrom = ({ topic, partition }: Partition) => starts.get(partitionKey(topic, partition))?.lostFrom
+    if (gained.length > 0) watch?.gained(gained.map((at) => ({ ...at, lostFrom: lostFrom(at) })))
   }
 
   function forget(held: Held): void {
@@ -239,7 +243,7 @@ export function createAssignment(options: Options) {
       fresh.checked = held.checked
       fresh.dirty = true
       watch?.lost(held)
-      watch?.gained([fresh])
+      watch?.gained([{ topic: fault.topic, partition: fault.partition, lostFrom: position.lostFrom }])
       if (held.owned && !closed) tell('resume', fresh)
       return position.offset
     },

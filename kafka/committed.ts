@@ -5,16 +5,18 @@ import type { KnownLog } from './log-watch.ts'
 
 /**
  * Where a partition is read from: the committed offset, and what is settled ahead of it (tracker.ts). `log`: the one it is a place in;
- * `time`: of the last record that was read, ms since 1970. A commit of an older version, or of another tool, says neither.
+ * `time`: of the last record that was read, ms since 1970. A commit of an older version, or of another tool, says neither. `lostFrom`: where
+ * the log was cut since, or began anew: what is known of this and later offsets is of records that are gone.
  */
 export type Position = {
   offset: number
   ahead: string
   log?: KnownLog | undefined
   time?: number | undefined
+  lostFrom?: number | undefined
 }
 
-type Said = Omit<Position, 'offset'>
+type Said = Omit<Position, 'offset' | 'lostFrom'>
 
 /**
  * The metadata of a commit: `s2:<topic id>.<leader epoch>.<time in base 36>:<ahead>`, or `s1:<ahead>` where the log is not known. At most

@@ -69,11 +69,14 @@ export async function openReader({
       return job && { offset: job.from }
     },
     onFault(fault) {
-      tellFault(fault)
       const job = jobs.get(fault.partition)
+      // what is asked for from the log's beginning on may be removed by its retention meanwhile: that is no loss
+      if (fault.cause !== 'removed') {
+        tellFault(fault)
+        // a part that is not what was asked for any more is asked for anew by whoever wants it
+        job?.fail(new Error(`the log of ${topic} has changed while it was read`))
+      }
       if (!job) return undefined
-      // a part that is not what was asked for any more is asked for anew by whoever wants it
-      if (fault.cause !== 'removed') job.fail(new Error(`the log of ${topic} has changed while it was read`))
       job.from = fault.to
       if (job.from >= job.to) job.done()
       return undefined

@@ -38,6 +38,7 @@ export type DuplicatesOptions = SeenWriterParts & {
 const WAIT_MS = 2_000
 const RETRY_MS = 250
 
+type Gained = Parameters<PartitionWatch['gained']>[0][number]
 type Kept = Remembered & { window: Window; mayRoute: boolean }
 
 /** The windows of the partitions that this process routes. They survive it in `router.seen` (ARCHITECTURE, "Duplicates"). */
@@ -60,7 +61,11 @@ export function createDuplicates(options: DuplicatesOptions): Duplicates {
   }
 
   /** Tries until it has succeeded or the partition is gone. */
-  async function recall(partition: number, mine: Kept, bounds: ReturnType<Reader['bounds']>): Promise<void> {
+  async function recall(
+    { partition, lostFrom }: Gained,
+    mine: Kept,
+    bounds: ReturnType<Reader['bounds']>,
+  ): Promise<void> {
     const { window } = mine
     const isWanted = () => kept.get(partition) === mine
     const read: LoadOptions['read'] = (from, to, onValue) => reader.read({ partition, from, to }, onValue)
@@ -70,7 +75,8 @@ export function createDuplicates(options: DuplicatesOptions): Duplicates {
     while (isWanted()) {
       try {
         const { low, high } = (await ask()).get(partition) ?? { low: 0, high: 0 }
-        return await load({ low, high, read, isWanted, window, windowMs, now: Date.now(), onUnreadable })
+        const parts = { read, isWanted, window, windowMs, onUnreadable }
+        return await load({ ...parts, low, high, lostFrom, now: Date.now() })
       } catch (err) {
         const text = 'the ids routed before cannot be loaded yet'
         if (isWanted()) failures.add({ kind: SEEN, text, err, fields: { partition } })
@@ -80,7 +86,8 @@ export function createDuplicates(options: DuplicatesOptions): Duplicates {
     }
   }
 
-  async function loaded(partition: number, mine: Kept, bounds: ReturnType<Reader['bounds']>): Promise<void> {
+  async function loaded(gained: Gained, mine: Kept, bounds: ReturnType<Reader['bounds']>): Promise<void> {
+    const { partition } = gained
     const from = performance.now()
     const isWanted = () => kept.get(partition) === mine
     const limit = setTimeout(() => {
@@ -89,7 +96,7 @@ export function createDuplicates(options: DuplicatesOptions): Duplicates {
       onLoad('late')
       log.warn({ partition }, 'routing goes on before the ids routed before are loaded: duplicates may pass')
     }, waitMs)
-    await recall(partition, mine, bounds)
+    await recall(gained, mine, bounds)
     clearTimeout(limit)
     if (!isWanted()) return
     if (!mine.mayRoute) onLoad('loaded')
@@ -107,7 +114,7 @@ export function createDuplicates(options: DuplicatesOptions): Duplicates {
       gained(partitions) {
         // read after the group has been joined: what the partitions' last owners have committed lies before
         const bounds = reader.bounds()
-        for (const { partition } of partitions) void loaded(partition, remember(partition), bounds)
+        for (const each of partitions) void loaded(each, remember(each.partition), bounds)
       },
       lost: ({ partition }) => void kept.delete(partition),
     },

@@ -16,6 +16,8 @@ export type LoadOptions = {
   windowMs: number
   /** Milliseconds of the epoch. */
   now: number
+  /** Ids of events at this offset of `events` or behind are not recalled: Kafka has lost these, and they may be sent again. */
+  lostFrom?: number | undefined
   onUnreadable(offset: number): void
 }
 
@@ -26,6 +28,7 @@ export type LoadOptions = {
  */
 export async function load(options: LoadOptions): Promise<void> {
   const { low, high, read, isWanted, window, windowMs, now, onUnreadable } = options
+  const { lostFrom = Number.POSITIVE_INFINITY } = options
   let newest = Number.NEGATIVE_INFINITY
   // the last record alone says what is too old
   for (let to = high, step = 1; to > low && window.room() > 0 && isWanted(); ) {
@@ -37,7 +40,8 @@ export async function load(options: LoadOptions): Promise<void> {
       if (!unpacked) return onUnreadable(offset)
       for (const { time } of unpacked) if (time <= now) latest = Math.max(latest, time)
       newest = Math.max(newest, latest)
-      for (const entry of unpacked) if (entry.time >= newest - windowMs) window.recall(entry)
+      for (const entry of unpacked)
+        if (entry.time >= newest - windowMs && entry.offset < lostFrom) window.recall(entry)
       entries += unpacked.length
     })
     const isPast = latest > Number.NEGATIVE_INFINITY && latest < newest - windowMs

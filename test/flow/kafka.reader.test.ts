@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Connection } from '../../kafka/client.ts'
 import { createProducer, type Producer } from '../../kafka/produce.ts'
 import type { Range } from '../../kafka/range.ts'
 import { openReader, type Reader } from '../../kafka/reader.ts'
+import { LOG_FAULTS } from '../../schemas/topics.ts'
 import { closing, connection } from '../helpers/cluster.ts'
 
 const onFatal = (error: Error) => {
@@ -46,6 +47,22 @@ test('reads just the ranges that are asked for, in any order and several partiti
   expect(await read(reader, { partition: 2, from: 7, to: 7 })).toEqual([])
   const several = [0, 1, 3].map((partition) => read(reader, { partition, from: 98, to: 100 }))
   expect(await Promise.all(several)).toEqual(Array(3).fill([98, 99]))
+})
+
+test('what is removed before it is read is passed over, and not told as a loss', async () => {
+  const kafka = await connection([{}, { name: LOG_FAULTS, partitions: 1 }])
+  await fill(kafka, 100)
+  const reader = await open(kafka)
+  const admin = kafka.kafka.admin()
+  await admin.connect()
+  // it looks for the leaders in what it has been told before
+  await admin.fetchTopicMetadata({ topics: [kafka.named('work')] })
+  const partitions = [{ partition: 1, offset: '97' }]
+  await admin.deleteTopicRecords({ topic: kafka.named('work'), partitions })
+  await admin.disconnect()
+  const told = vi.spyOn(kafka.log, 'error')
+  expect(await read(reader, { partition: 1, from: 90, to: 100 })).toEqual([97, 98, 99])
+  expect(told).not.toHaveBeenCalled()
 })
 
 test('what comes after it was opened is within the bounds and can be read', async () => {

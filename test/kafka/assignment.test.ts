@@ -40,7 +40,10 @@ function bookkeeping({ highWater = 400 } = {}) {
   }
   const told: string[] = []
   const watch: PartitionWatch = {
-    gained: (partitions) => void told.push(...partitions.map(({ partition }) => `gained ${partition}`)),
+    gained: (partitions) => {
+      for (const { partition, lostFrom } of partitions)
+        told.push(`gained ${partition}${lostFrom === undefined ? '' : `, lost from ${lostFrom}`}`)
+    },
     lost: ({ partition }) => void told.push(`lost ${partition}`),
   }
   const logs = {
@@ -295,7 +298,7 @@ describe('when a log is not the one that was read', () => {
     for (const offset of [0, 1, 3, 8]) assignment.settle(held, offset)
     expect(assignment.place('work', 0)?.offset).toBe(10)
     expect(assignment.restart(fault('truncated', 6))).toBe(2)
-    expect(told).toEqual(['gained 0', 'truncated', 'lost 0', 'gained 0'])
+    expect(told).toEqual(['gained 0', 'truncated', 'lost 0', 'gained 0, lost from 6'])
     expect(assignment.isHeld(held)).toBe(false)
     const fresh = await heldOf(assignment, 0)
     const taken = Array.from({ length: 8 }, (_, index) => index + 2).filter((offset) =>
@@ -384,5 +387,6 @@ describe('when a log is not the one that was read', () => {
     const held = await heldOf(assignment, 0)
     expect(held.tracker.position().offset).toBe(30)
     expect(told).toContain('seek 30')
+    expect(told).toContain('gained 0, lost from 30')
   })
 })

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createLog } from '../../../log.ts'
 import { createDuplicates, type DuplicatesOptions } from '../../../router/duplicates/duplicates.ts'
+import { pack } from '../../../router/duplicates/packing.ts'
 
 // fake timers do not reach this module by themselves
 vi.mock('node:timers/promises', () => ({
@@ -30,7 +31,7 @@ function remembering(reader: Partial<DuplicatesOptions['reader']>) {
     log: createLog({ role: 'start', level: 'silent' }),
     failures: { add: () => undefined },
   })
-  return { loads, watch, mayRoute: () => of(0) !== undefined }
+  return { loads, of, watch, mayRoute: () => of(0) !== undefined }
 }
 
 test('a partition waits until its ids are loaded, however often that fails before', async () => {
@@ -79,4 +80,16 @@ test('one that is lost meanwhile is not; when it comes back it waits anew', asyn
   watch.lost(partition)
   await vi.advanceTimersByTimeAsync(5_000)
   expect(loads).toEqual([])
+})
+
+test('an event that Kafka has lost is no duplicate when it is sent again', async () => {
+  const kept = { high: 1, low: 1, offset: 20, time: 0 }
+  const lost = { high: 1, low: 2, offset: 40, time: 0 }
+  const { of, watch } = remembering({
+    read: async (_, onValue) => onValue(pack([kept, lost]), 0, { key: null, timestamp: 0 }),
+  })
+  watch.gained([{ ...partition, lostFrom: 30 }])
+  await vi.advanceTimersByTimeAsync(0)
+  expect(of(0)?.admit({ ...kept, offset: 50 })).toBe(false)
+  expect(of(0)?.admit({ ...lost, offset: 50 })).toBe(true)
 })
