@@ -11,6 +11,7 @@ import { isoTime, timeShape } from '../http/iso-time.ts'
 import { operation } from '../http/operation.ts'
 import { pageOf } from '../http/page.ts'
 import { path } from '../http/serve.ts'
+import { explaining, faultShape, type LogFaults } from '../lag/faults.ts'
 import { isLoadedSoon, loading, unreachable } from '../newest/loaded.ts'
 import { patiently } from '../patience.ts'
 import type { Facts } from '../settings/noun.ts'
@@ -27,6 +28,7 @@ export type EventRouteParts = AttemptRouteParts &
     trace: Trace
     settings: Pick<Facts, 'sources' | 'destinations'>
     ladder: Ladder
+    faults: Pick<LogFaults, 'all'>
     log: Pick<Logger, 'warn'>
   }
 
@@ -38,6 +40,11 @@ const answerShape = pageOf(eventShape).extend({
   searchedSince: timeShape.describe(
     'All that came in from then on has been searched. Null: all that there is. While there is a `next`, older ones may follow.',
   ),
+  faults: faultShape
+    .array()
+    .describe(
+      'What Kafka has lost or removed that may explain why a call is not found (topic `events`), or why nothing more is known of a delivery (other topics). As in `GET /api/lag`.',
+    ),
 })
 
 /** `/events`: where a call is, by any of its ids. */
@@ -90,8 +97,18 @@ async function answer(asked: EventsAsked, parts: EventRouteParts): Promise<Answe
       ),
       next,
       searchedSince: searchedSince === null ? null : isoTime(searchedSince),
+      faults: explaining(parts.faults.all(), { since: asked.since, openSince: openSince(fates) }),
     },
   }
+}
+
+/** What is not over, as far as is known: its record may be one that Kafka has lost. */
+const OPEN: ReadonlySet<Fate['state']> = new Set(['waiting', 'retrying', 'unknown'])
+
+/** @returns when the oldest of these came in that has an open delivery, in ms since 1970. */
+function openSince(fates: Fates): number | undefined {
+  const open = [...fates].filter(([, of]) => of.some(({ state }) => OPEN.has(state)))
+  return open.length === 0 ? undefined : Math.min(...open.map(([{ receivedAt }]) => receivedAt))
 }
 
 /** @returns the ids of the destinations that are connected to a source, switched off ones too. */

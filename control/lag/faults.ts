@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Connection } from '../../kafka/client.ts'
 import type { Loss } from '../../kafka/lost.ts'
 import { openTail } from '../../kafka/tail.ts'
-import { LOG_FAULTS } from '../../schemas/topics.ts'
+import { DELIVERIES, DUE, EVENTS, isRung, LOG_FAULTS } from '../../schemas/topics.ts'
 import { isoTime, timeShape } from '../http/iso-time.ts'
 
 export const faultShape = z
@@ -60,6 +60,25 @@ export function withLoss(known: readonly Held[], loss: Loss): Held[] {
 }
 
 const goneFrom = ({ cause, offset, to }: Loss) => (cause === 'removed' ? offset : to)
+
+/**
+ * What may explain that a call is not found, or that its delivery does not go on. Times in ms since 1970.
+ * @param since calls from then on were asked for.
+ * @param openSince when the oldest call came in that has an open delivery; undefined: none has.
+ */
+export function explaining(
+  faults: readonly LogFaultItem[],
+  {
+    since = 0,
+    openSince = Number.POSITIVE_INFINITY,
+  }: { since?: number | undefined; openSince?: number | undefined },
+): LogFaultItem[] {
+  const from = (topic: string) => {
+    if (topic === EVENTS) return since
+    return topic === DELIVERIES || topic === DUE || isRung(topic) ? openSince : Number.POSITIVE_INFINITY
+  }
+  return faults.filter(({ topic, at }) => Date.parse(at ?? '') >= from(topic))
+}
 
 /** Follows topic `log-faults`. */
 export async function followFaults(options: {

@@ -66,6 +66,39 @@ test('an event is told with its call and its destinations, and a view token may 
   expect(json.items[0].destinations).toHaveLength(1)
 })
 
+test.each([
+  ['events', '2026-01-02T03:00:00Z', true],
+  ['deliveries', '2026-01-02T03:05:00Z', true],
+  ['deliveries.retry.1h', '2026-01-02T03:05:00Z', true],
+  // before it came in
+  ['deliveries', '2026-01-02T03:00:00Z', false],
+  ['attempts', '2026-01-02T03:05:00Z', false],
+])(
+  'what Kafka has lost of %s at %s is told with a call whose delivery is open: %s',
+  async (topic, at, isTold) => {
+    const fault = {
+      ...{ at, topic, partition: 0, cause: 'truncated', from: 300, lost: 200, unread: 20 },
+      ...{ readTo: null, seenBy: ['deliverer'] },
+    }
+    const { ask } = searching(undefined, { faults: { all: () => [fault] } })
+    const { json } = await ask({ url: '/api/events?messageId=m1' })
+    // it came in long ago
+    expect(json.items[0].destinations).toMatchObject([{ state: 'unknown' }])
+    expect(json.faults).toEqual(isTold ? [fault] : [])
+  },
+)
+
+test('of lost calls is told where they are asked for, and of lost deliveries where one is open', async () => {
+  const fault = (topic: string) => ({
+    ...{ at: '2026-01-02T03:05:00Z', topic, partition: 0, cause: 'truncated', from: 300, lost: 200 },
+    ...{ unread: 20, readTo: null, seenBy: ['router'] },
+  })
+  const { ask } = searching([], { faults: { all: () => [fault('events'), fault('deliveries')] } })
+  const asked = async (query: string) => (await ask({ url: `/api/events?${query}` })).json.faults
+  expect(await asked('messageId=m1')).toEqual([fault('events')])
+  expect(await asked('since=2026-01-02T04:00:00Z')).toEqual([])
+})
+
 test('attempts that are not held any more are looked for in the log', async () => {
   const held = attemptsHeld([anAttempt({ deliveryId: 'later', startedAt: event.receivedAt + 1 })])
   const asked: unknown[] = []

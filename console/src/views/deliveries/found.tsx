@@ -5,6 +5,7 @@ import { eventKey, type Search } from '../../api/search.ts'
 import { Empty } from '../../parts/empty.tsx'
 import { Refusal } from '../../parts/refusal.tsx'
 import { When } from '../../parts/when.tsx'
+import { LogFaults } from '../lag/log-faults.tsx'
 import { EventCard } from './event-card.tsx'
 
 /** What was found; while nothing is, the search goes on by itself, further and further back. */
@@ -16,6 +17,9 @@ export function Found({ search }: { search: Search }) {
   const hasMore = hasNextPage || !data
   const goesOn = items.length === 0 && hasNextPage && !isStopped && !error
   const isSearching = isFetching || goesOn
+  // the longest list has all: those of a page go back to its oldest call
+  const [faults = []] = (data?.pages ?? []).map((page) => page.faults).toSorted((a, b) => b.length - a.length)
+  const isMissing = items.length === 0 && !isSearching
   useEffect(() => {
     if (goesOn && !isFetching) void fetchNextPage()
   }, [goesOn, isFetching, fetchNextPage])
@@ -31,6 +35,7 @@ export function Found({ search }: { search: Search }) {
   return (
     <Stack>
       <Refusal error={error} title="The search failed" />
+      <LogFaults faults={faults.filter(({ topic }) => isMissing || topic !== 'events')} />
       {items.map((event, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: calls of one batch that was rejected as a whole are alike
         <EventCard key={`${eventKey(event)} ${index}`} event={event} />
