@@ -22,8 +22,16 @@ export type Cause = 'removed' | 'truncated' | 'recreated'
 /** Which log a reader has read: the topic's id, and the leader epoch under which it was read last. */
 export type KnownLog = { id: string; epoch: number }
 
-/** Where a reader is. `offset`: the next one to read. `time`: of the last record read, ms since 1970. `end`: of the log, as it was seen last. */
-export type Place = { offset: number; time?: number | undefined; end?: number | undefined }
+/**
+ * Where a reader is. `offset`: the next one to read. `time`: of the last record read, ms since 1970. `end`: of the log, as it was seen last.
+ * `again`: before `offset`, the first that has to be read once more.
+ */
+export type Place = {
+  offset: number
+  time?: number | undefined
+  end?: number | undefined
+  again?: number | undefined
+}
 
 /** `topic`: as named on the broker. `offset`: where the reader was. `to`: where it goes on. */
 export type LogFault = { topic: string; partition: number; cause: Cause; offset: number; to: number }
@@ -48,10 +56,10 @@ export function judge(
 
 /** Whether a place is within the log: from `low`, its first record, to `high`, behind its last one. */
 export function judgeRange(
-  { offset }: Place,
+  { offset, again = offset }: Place,
   { low, high }: { low: number; high: number },
 ): Verdict | undefined {
-  if (offset < low) return { cause: 'removed', to: low }
+  if (again < low) return { cause: 'removed', to: low }
   return offset > high ? { cause: 'truncated', to: 'time' } : undefined
 }
 
@@ -308,9 +316,11 @@ export function watchLog(options: WatchOptions): LogWatch {
       const low = (await offsetAt(at, { fromBeginning: true })) ?? 0
       const high = (await offsetAt(at, { fromBeginning: false })) ?? 0
       const verdict = judgeRange(from, { low, high })
-      if (verdict) move(await resolve(at, from, verdict))
+      const { again = from.offset } = from
+      if (verdict?.cause === 'removed') move(await resolve(at, { offset: again }, verdict))
+      else if (verdict) move(await resolve(at, from, verdict))
       // a join has put the consumer elsewhere
-      else seek({ ...at, offset: from.offset })
+      else seek({ ...at, offset: again })
     },
     moves: () => moves,
     movedSince: (move, { topic, partition }) => (movedAt.get(partitionKey(topic, partition)) ?? 0) > move,

@@ -20,8 +20,11 @@ export type Tracker = {
   oldest(): number | undefined
   /** Unsettled ones that somebody works on. */
   inFlight(): number
-  /** The offset behind all that is seen or settled, and the time of the last one seen, here or before a restart; undefined: not known. */
-  next(): { offset: number; time: number | undefined }
+  /**
+   * The offset behind all that is seen or settled, and the time of the last one seen, here or before a restart; undefined: not known. `again`:
+   * the first that was released, and has to be fetched again; undefined: none was.
+   */
+  next(): { offset: number; time: number | undefined; again?: number | undefined }
   /** Offsets from the commit position to the last one seen: what `ahead` must be able to tell. */
   span(): number
 }
@@ -89,7 +92,11 @@ export function createTracker(start: { offset: number; ahead: string; time?: num
     unsettled: () => unsettled,
     oldest: () => times[head],
     inFlight: () => unsettled - released.size,
-    next: () => ({ offset: Math.max(last + 1, readBefore), time: lastTime }),
+    next: () => ({
+      offset: Math.max(last + 1, readBefore),
+      time: lastTime,
+      again: released.size > 0 ? Math.min(...released) : undefined,
+    }),
     span: () => last + 1 - base,
   }
 }

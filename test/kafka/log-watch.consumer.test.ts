@@ -5,7 +5,10 @@ import type { Broker } from '../../kafka/log-requests.ts'
 import { type LogFault, type Place, watchLog, watchLogs } from '../../kafka/log-watch.ts'
 
 type Answer = { topic: string; partition: number }[]
-type Member = { fetch(nodeId: string): Promise<Answer> }
+type Member = {
+  fetch(nodeId: string): Promise<Answer>
+  recoverFromOffsetOutOfRange(error: object): Promise<void>
+}
 const require = createRequire(import.meta.url)
 const { prototype: member } = require('kafkajs/src/consumer/consumerGroup')
 /** What the leader has for the member: the watch is put around this. */
@@ -59,6 +62,8 @@ function world() {
     epoch: 5,
     end: 500,
     maxVersion: 12,
+    low: 0,
+    high: 500,
     place: { offset: 480 } as Place,
     asking: async () => undefined as unknown,
   }
@@ -77,7 +82,9 @@ function world() {
     brokerPool: { withBroker: (ask: (of: { broker: Broker }) => unknown) => ask({ broker }) },
     findBroker: async () => broker,
     refreshMetadata: async () => undefined,
-    fetchTopicsOffset: async () => [{ partitions: [{ offset: '0' }] }],
+    fetchTopicsOffset: async ([{ fromBeginning }]: [{ fromBeginning?: boolean }]) => [
+      { partitions: [{ offset: String(fromBeginning === false ? state.high : state.low) }] },
+    ],
   }
   const faults: LogFault[] = []
   const seeks: string[] = []
@@ -94,7 +101,8 @@ function world() {
     assigned: () => [{ topic: 'work', partitions: [0] }],
     recoverFromFetch: async () => undefined,
   })
-  return { state, watch, faults, seeks, fetch: () => reader.fetch('1') }
+  const outOfRange = () => reader.recoverFromOffsetOutOfRange(at)
+  return { state, watch, faults, seeks, fetch: () => reader.fetch('1'), outOfRange }
 }
 
 const passes = performance.now.bind(performance)
@@ -203,4 +211,22 @@ test('a broker that does not answer holds up no fetch from another', async () =>
   fetched = async () => [at]
   aSecondLater()
   expect(await fetch()).toEqual([at])
+})
+
+test('a record that has to be read once more, and was removed meanwhile, is told of, and what is left is read', async () => {
+  const { state, faults, seeks, fetch, outOfRange } = world()
+  Object.assign(state, { place: { offset: 480, again: 100 }, low: 120 })
+  await fetch()
+  await outOfRange()
+  expect(faults).toMatchObject([{ cause: 'removed', offset: 100, to: 120 }])
+  expect(seeks).toEqual(['120'])
+})
+
+test('a reader that a join has put before the log goes on at the first record that it has to read', async () => {
+  const { state, faults, seeks, fetch, outOfRange } = world()
+  Object.assign(state, { place: { offset: 480, again: 300 }, low: 120 })
+  await fetch()
+  await outOfRange()
+  expect(faults).toEqual([])
+  expect(seeks).toEqual(['300'])
 })
