@@ -1,23 +1,15 @@
-import { createRequire } from 'node:module'
 import { pino } from 'pino'
-import { beforeEach, expect, test, vi } from 'vitest'
-import type { Broker } from '../../kafka/log-requests.ts'
-import { type LogFault, type Place, watchLog, watchLogs } from '../../kafka/log-watch.ts'
-
-type Answer = { topic: string; partition: number }[]
-type Member = {
-  fetch(nodeId: string): Promise<Answer>
-  recoverFromOffsetOutOfRange(error: object): Promise<void>
-}
-const require = createRequire(import.meta.url)
-const { prototype: member } = require('kafkajs/src/consumer/consumerGroup')
-/** What the leader has for the member: the watch is put around this. */
-let fetched: () => Promise<Answer> = async () => []
-member.fetch = () => fetched()
-watchLogs()
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { type LogFault, type Place, watchLog } from '../../kafka/log-watch.ts'
+import { aFetchingMember } from '../helpers/kafkajs.ts'
 
 const ID = Buffer.alloc(16, 1)
 const at = { topic: 'work', partition: 0 }
+const record = { offset: '0', isControlRecord: false }
+const oneRecord = {
+  responses: [{ topicName: 'work', partitions: [{ partition: 0, highWatermark: '1', messages: [record] }] }],
+}
+const nothing = { responses: [] }
 
 const int16 = (value: number) => Buffer.from([value >> 8, value & 255])
 const int32 = (value: number) => Buffer.concat([int16(value >> 16), int16(value & 65_535)])
@@ -66,6 +58,7 @@ function world() {
     high: 500,
     place: { offset: 480 } as Place,
     asking: async () => undefined as unknown,
+    fetched: async (): Promise<object> => nothing,
   }
   const broker = {
     get versions() {
@@ -77,15 +70,18 @@ function world() {
         return { bytes: request.apiKey === 3 ? metadata(state) : epochEnd(state.end) }
       },
     },
-  } as unknown as Broker
-  const cluster = {
-    brokerPool: { withBroker: (ask: (of: { broker: Broker }) => unknown) => ask({ broker }) },
+    fetch: () => state.fetched(),
+  }
+  const reader = aFetchingMember('work', broker.fetch)
+  const { cluster } = reader
+  Object.assign(cluster, {
+    brokerPool: { withBroker: (ask: (of: object) => unknown) => ask({ broker }) },
     findBroker: async () => broker,
     refreshMetadata: async () => undefined,
     fetchTopicsOffset: async ([{ fromBeginning }]: [{ fromBeginning?: boolean }]) => [
       { partitions: [{ offset: String(fromBeginning === false ? state.high : state.low) }] },
     ],
-  }
+  })
   const faults: LogFault[] = []
   const seeks: string[] = []
   const watch = watchLog({
@@ -96,11 +92,6 @@ function world() {
   })
   const assigner = watch.assigning((config) => config as never)
   assigner({ cluster } as never)
-  const reader: Member = Object.assign(Object.create(member), {
-    cluster,
-    assigned: () => [{ topic: 'work', partitions: [0] }],
-    recoverFromFetch: async () => undefined,
-  })
   const outOfRange = () => reader.recoverFromOffsetOutOfRange(at)
   return { state, watch, faults, seeks, fetch: () => reader.fetch('1'), outOfRange }
 }
@@ -108,6 +99,7 @@ function world() {
 const passes = performance.now.bind(performance)
 let laterMs = 0
 beforeEach(() => void vi.spyOn(performance, 'now').mockImplementation(() => passes() + laterMs))
+afterEach(() => void vi.restoreAllMocks())
 
 /** The next fetch has the logs looked at. */
 function aSecondLater(): void {
@@ -135,9 +127,9 @@ test('what is read while the logs are looked at counts: it may be behind the cut
 test('what was fetched from the leader before is not read under the new one', async () => {
   const { state, watch, faults, fetch } = world()
   await fetch()
-  const { promise, resolve } = Promise.withResolvers<Answer>()
+  const { promise, resolve } = Promise.withResolvers<object>()
   const { promise: asked, resolve: isAsked } = Promise.withResolvers<void>()
-  fetched = () => {
+  state.fetched = () => {
     isAsked()
     return promise
   }
@@ -145,13 +137,13 @@ test('what was fetched from the leader before is not read under the new one', as
   await asked
   state.epoch = 6
   aSecondLater()
-  fetched = async () => []
+  state.fetched = async () => nothing
   await fetch()
   await vi.waitFor(() => expect(watch.known('work', 0)?.epoch).toBe(6))
-  resolve([at])
+  resolve(oneRecord)
   expect(await slow).toEqual([])
-  fetched = async () => [at]
-  expect(await fetch()).toEqual([at])
+  state.fetched = async () => oneRecord
+  expect(await fetch()).toMatchObject([at])
   expect(faults).toEqual([])
 })
 
@@ -208,9 +200,9 @@ test('a broker that does not answer holds up no fetch from another', async () =>
   const { state, fetch } = world()
   await fetch()
   state.asking = () => new Promise(() => undefined)
-  fetched = async () => [at]
+  state.fetched = async () => oneRecord
   aSecondLater()
-  expect(await fetch()).toEqual([at])
+  expect(await fetch()).toMatchObject([at])
 })
 
 test('a record that has to be read once more, and was removed meanwhile, is told of, and what is left is read', async () => {
