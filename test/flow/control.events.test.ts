@@ -38,7 +38,7 @@ type Item = {
   rejected: { code: string } | null
   destinations: Fate[]
 }
-type Answer = { items: Item[]; next: string | null; searchedSince: string | null }
+type Answer = { items: Item[]; next: string | null; searchedSince: string | null; faults: unknown[] }
 
 let sluice: System
 let receiver: Receiver
@@ -97,7 +97,7 @@ const fate = ({ destinations }: Item, id: string) =>
   destinations.find(({ destinationId }) => destinationId === id)
 
 test('nothing is there: nothing is found, and all has been searched', async () => {
-  expect(await events('messageId=none')).toEqual({ items: [], next: null, searchedSince: null })
+  expect(await events('messageId=none')).toEqual({ items: [], next: null, searchedSince: null, faults: [] })
 })
 
 test('an event is found by its id: where it goes and why not, and what became of it', async () => {
