@@ -1,7 +1,13 @@
+import { createRequire } from 'node:module'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type LogFault, type Place, watchLog } from '../../kafka/log-watch.ts'
 import { aFetchingMember } from '../helpers/kafkajs.ts'
+
+const require = createRequire(import.meta.url)
+const Broker = require('kafkajs/src/broker')
+const Runner = require('kafkajs/src/consumer/runner')
+const { protocol } = require('kafkajs/src/protocol/requests/fetch')
 
 const ID = Buffer.alloc(16, 1)
 const at = { topic: 'work', partition: 0 }
@@ -61,6 +67,7 @@ function world() {
     fetched: async (): Promise<object> => nothing,
   }
   const broker = {
+    __proto__: Broker.prototype,
     get versions() {
       return { 3: { maxVersion: state.maxVersion }, 23: { maxVersion: 4 } }
     },
@@ -70,7 +77,7 @@ function world() {
         return { bytes: request.apiKey === 3 ? metadata(state) : epochEnd(state.end) }
       },
     },
-    fetch: () => state.fetched(),
+    fetch: (_: object): Promise<object> => state.fetched(),
   }
   const reader = aFetchingMember('work', broker.fetch)
   const { cluster } = reader
@@ -93,7 +100,7 @@ function world() {
   const assigner = watch.assigning((config) => config as never)
   assigner({ cluster } as never)
   const outOfRange = () => reader.recoverFromOffsetOutOfRange(at)
-  return { state, watch, faults, seeks, fetch: () => reader.fetch('1'), outOfRange }
+  return { state, broker, watch, faults, seeks, fetch: () => reader.fetch('1'), outOfRange }
 }
 
 const passes = performance.now.bind(performance)
@@ -221,4 +228,49 @@ test('a reader that a join has put before the log goes on at the first record th
   await outOfRange()
   expect(faults).toEqual([])
   expect(seeks).toEqual(['300'])
+})
+
+test("a fetch names the leader epoch under which the partition was read, in kafkajs's own request", async () => {
+  const { broker, fetch } = world()
+  await fetch()
+  const sent: Buffer[] = []
+  const [send] = Object.getOwnPropertySymbols(Broker.prototype)
+  Object.assign(broker, {
+    lookupRequest: () => protocol({ version: 11 }),
+    [send ?? '']: async ({ request }: { request: { encode(): Promise<{ buffer: Buffer }> } }) =>
+      void sent.push((await request.encode()).buffer),
+  })
+  const topics = [
+    {
+      topic: 'work',
+      partitions: [
+        { partition: 7, fetchOffset: '0', maxBytes: 1 },
+        { ...at, fetchOffset: '0', maxBytes: 1 },
+      ],
+    },
+  ]
+  await Broker.prototype.fetch.call(broker, { topics })
+  // partition and epoch
+  expect(sent[0]?.includes(Buffer.concat([int32(0), int32(5)]))).toBe(true)
+  expect(sent[0]?.includes(Buffer.concat([int32(7), int32(-1)]))).toBe(true)
+})
+
+test("a batch that waits while its partition is moved is not handled, by kafkajs's own runner", async () => {
+  const { state, watch, fetch } = world()
+  state.fetched = async () => oneRecord
+  const [batch] = await fetch()
+  let handled = 0
+  const runner = {
+    get running() {
+      handled += 1
+      return false
+    },
+    consumerGroup: {},
+    logger: { debug: () => undefined },
+  }
+  await Runner.prototype.handleBatch.call(runner, batch)
+  expect(handled).toBe(1)
+  watch.seek({ ...at, offset: 3 })
+  await Runner.prototype.handleBatch.call(runner, batch)
+  expect(handled).toBe(1)
 })
