@@ -50,7 +50,8 @@ export function judge(
   now: { id: string; epochEnd?: number | undefined },
 ): Verdict | undefined {
   if (known.id !== now.id) return { cause: 'recreated', to: 'beginning' }
-  if (now.epochEnd === undefined || now.epochEnd >= Math.max(offset, end)) return undefined
+  // of an empty log some leaders know no epoch at all
+  if (now.epochEnd === undefined || Math.max(0, now.epochEnd) >= Math.max(offset, end)) return undefined
   return { cause: 'truncated', to: now.epochEnd < 0 ? 'time' : now.epochEnd }
 }
 

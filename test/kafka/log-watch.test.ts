@@ -31,6 +31,19 @@ describe('a place in a log', () => {
   })
 
   test.each([
+    ['stands at the beginning of an empty log, whose leader knows no epoch', { offset: 0 }, -1, undefined],
+    ['stands up to the end that was seen', { offset: 100, end: 170 }, 170, undefined],
+    [
+      'tells of a cut before the end that was seen',
+      { offset: 100, end: 171 },
+      170,
+      { cause: 'truncated', to: 170 },
+    ],
+  ] as const)('%s', (_, place, epochEnd, verdict) => {
+    expect(judge(place, known, { id: ID, epochEnd })).toEqual(verdict)
+  })
+
+  test.each([
     ['stands within the log', 10, 100, undefined],
     ['stands at its end', 10, 50, undefined],
     ['goes to the first record that there is', 60, 100, { cause: 'removed', to: 60 }],
