@@ -114,6 +114,7 @@ func ExampleFailure() {
 
 	client := analytics.New("wrong-write-key")
 	client.Endpoint = service.URL
+	client.MaxRetries = -1 // else ten seconds, as the source could be new
 	client.OnFailure = func(f analytics.Failure) {
 		fmt.Println(len(f.Messages), "call,", f.Messages[0].Type, "with status", f.Status)
 		fmt.Println("refused:", errors.Is(f.Err, analytics.ErrRejected))

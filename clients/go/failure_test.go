@@ -188,8 +188,8 @@ func TestACallbackMayMakeCalls(t *testing.T) {
 func TestWithoutACallbackOneLinePerBatchIsLogged(t *testing.T) {
 	s := newService(t, func(n int, w http.ResponseWriter, r *request) {
 		if n == 1 {
-			w.WriteHeader(401)
-			_, _ = io.WriteString(w, `{"code":"unknown_source","message":"No source has this write key."}`)
+			w.WriteHeader(413)
+			_, _ = io.WriteString(w, `{"code":"batch_too_large","message":"A batch may have at most 500 KB."}`)
 			return
 		}
 		rejectsSome(n, w, r)
@@ -205,7 +205,7 @@ func TestWithoutACallbackOneLinePerBatchIsLogged(t *testing.T) {
 	}
 	must(t, c.Close())
 	text := log.String()
-	if strings.Count(text, "\n") != 2 || !strings.Contains(text, "5 calls lost after 1 try") || !strings.Contains(text, "unknown_source") ||
+	if strings.Count(text, "\n") != 2 || !strings.Contains(text, "5 calls lost after 1 try") || !strings.Contains(text, "batch_too_large") ||
 		strings.Count(text, "analytics:") != 2 || !strings.Contains(text, `2 of 5 calls rejected, the first with "event_not_defined"`) {
 		t.Fatalf("got %s", text)
 	}

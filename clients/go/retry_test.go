@@ -347,7 +347,7 @@ func TestWhatIsRefusedIsNotSentAgain(t *testing.T) {
 		s := newService(t, func(_ int, w http.ResponseWriter, _ *request) {
 			w.Header().Set("Retry-After", "1")
 			w.WriteHeader(code)
-			_, _ = io.WriteString(w, `{"code":"unknown_source","message":"No source has this write key."}`)
+			_, _ = io.WriteString(w, `{"code":"bad_request","message":"This is not a request."}`)
 		})
 		c, f := newClient(t, s.URL)
 		must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
@@ -357,12 +357,88 @@ func TestWhatIsRefusedIsNotSentAgain(t *testing.T) {
 		if !errors.Is(failure.Err, ErrRejected) || failure.Status != code || failure.Tries != 1 || len(failure.Messages) != 2 {
 			t.Errorf("%d: got %+v", code, failure)
 		}
-		if code >= 400 && (!errors.Is(failure.Err, &Error{Code: "unknown_source"}) || !strings.Contains(failure.Err.Error(), "No source has")) {
+		if code >= 400 && (!errors.Is(failure.Err, &Error{Code: "bad_request"}) || !strings.Contains(failure.Err.Error(), "not a request")) {
 			t.Errorf("%d: its error is %v", code, failure.Err)
 		}
 		if n := len(s.requests); n != 1 {
 			t.Errorf("%d: %d requests", code, n)
 		}
+	}
+}
+
+// refuses answers the first so many requests with a refusal that may pass. Each request takes a second of the clock that it returns.
+func refuses(t *testing.T, first int, code int, body string) (*service, func() time.Time) {
+	var requests atomic.Int64
+	s := newService(t, func(n int, w http.ResponseWriter, _ *request) {
+		requests.Add(1)
+		if n <= first {
+			w.WriteHeader(code)
+			_, _ = io.WriteString(w, body)
+		}
+	})
+	return s, func() time.Time { return time.Unix(1_700_000_000+requests.Load(), 0) }
+}
+
+const (
+	unknownSource  = `{"code":"unknown_source","message":"No source has this write key."}`
+	sourceDisabled = `{"code":"source_disabled","message":"The source is switched off."}`
+)
+
+func TestASourceThatIsNotKnownYetIsWaitedForAndTheLogSaysSo(t *testing.T) {
+	s, now := refuses(t, 3, 401, unknownSource)
+	c, f := newClient(t, s.URL)
+	log := &lines{}
+	c.Logger, c.edges = log, instantly(make(chan time.Duration, 1000))
+	c.edges.now = now
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	must(t, c.Close())
+	f.none(t)
+	if n := len(s.requests); n != 4 {
+		t.Fatalf("%d requests", n)
+	}
+	if text := log.String(); !strings.Contains(text, "tried again") || !strings.Contains(text, "No source has this write key") {
+		t.Fatalf("got %s", text)
+	}
+}
+
+func TestARefusalThatDoesNotPassIsFinalAndAtOnceForTheNextBatches(t *testing.T) {
+	for name, test := range map[string]struct {
+		code    int
+		body    string
+		seconds int
+	}{
+		"unknown_source":  {401, unknownSource, 10},
+		"source_disabled": {403, sourceDisabled, 60},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, now := refuses(t, test.seconds+2, test.code, test.body)
+			c, f := newClient(t, s.URL)
+			c.MaxRetries = 1_000
+			c.edges = instantly(make(chan time.Duration, 1000))
+			c.edges.now = now
+			for _, tries := range []int{test.seconds + 1, 1} { // the first answer begins the time
+				must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+				must(t, c.Flush(context.Background()))
+				failure := receive(t, f.came)
+				if !errors.Is(failure.Err, &Error{Code: name}) || failure.Status != test.code || failure.Tries != tries {
+					t.Fatalf("got %+v", failure)
+				}
+			}
+			must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+			must(t, c.Close())
+			f.none(t)
+		})
+	}
+}
+
+func TestARefusalThatMayPassIsWhatItIsWhereNoTryIsLeft(t *testing.T) {
+	s, _ := refuses(t, 1, 403, sourceDisabled)
+	c, f := newClient(t, s.URL)
+	c.MaxRetries = -1
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	must(t, c.Flush(context.Background()))
+	if failure := receive(t, f.came); !errors.Is(failure.Err, ErrRejected) || failure.Tries != 1 {
+		t.Fatalf("got %+v", failure)
 	}
 }
 

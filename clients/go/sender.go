@@ -24,6 +24,8 @@ type sender struct {
 	retryBase  time.Duration
 	edges      edges
 	trouble    trouble
+	// refusedSince is when a refusal that may pass came first. It begins anew when a batch has been taken, not with each batch.
+	refusedSince time.Time
 
 	quit    context.Context         // is done when what is left must be reported instead of sent
 	abandon context.CancelCauseFunc // ends quit
@@ -110,15 +112,33 @@ func (s *sender) deliver(b *batch) outcome {
 		switch last.judge() {
 		case taken:
 			s.trouble.over()
+			s.refusedSince = time.Time{}
 			return outcome{rejections: last.rejections(b.calls()), status: last.status, tries: tries}
 		case refused:
-			s.trouble.over()
-			return outcome{err: refusal(&last), status: last.status, tries: tries}
+			if !s.mayPass(&last) {
+				if s.refusedSince.IsZero() { // else it is still the same trouble
+					s.trouble.over()
+				}
+				return outcome{err: refusal(&last), status: last.status, tries: tries}
+			}
 		}
 		if err := s.waitToRetry(b, &last, tries, began); err != nil {
 			return outcome{err: err, status: last.status, tries: tries}
 		}
 	}
+}
+
+// mayPass says whether a refusal is worth another try.
+func (s *sender) mayPass(a *answer) bool {
+	within := passesWithin(a)
+	if within == 0 {
+		return false
+	}
+	now := s.edges.now()
+	if s.refusedSince.IsZero() {
+		s.refusedSince = now
+	}
+	return elapsed(s.refusedSince, now) < within
 }
 
 func (s *sender) try(b *batch, left time.Duration) answer {

@@ -28,6 +28,8 @@ type retryFacts struct {
 func gaveUp(f retryFacts, last *answer) *Error {
 	unsent, tries := "the batch could not be sent to "+last.endpoint, counted(f.tries, "try", "tries")
 	switch {
+	case f.tries > f.maxRetries && last.judge() == refused:
+		return refusal(last)
 	case f.tries > f.maxRetries:
 		return ErrGaveUp.because(unsent+" in "+tries, last.reason())
 	case f.elapsed+f.wait >= retryFor:
@@ -49,6 +51,20 @@ func abandoned(tries int, reason, cause error) *Error {
 		message += fmt.Sprintf(" (not tried; the batch before it: %s)", textOf(reason))
 	}
 	return ErrClosed.because(message, cause)
+}
+
+// passesWithin returns how long the service may go on with a refusal that may pass by itself; 0 for all others. A new source is unknown
+// until each process of the service has read of it, mostly for less than a second. One that is switched off may be switched on again.
+func passesWithin(a *answer) time.Duration {
+	if said := a.said(); said != nil {
+		switch said.Code {
+		case "unknown_source":
+			return 10 * time.Second
+		case "source_disabled":
+			return time.Minute
+		}
+	}
+	return 0
 }
 
 // refusal names the endpoint: that of another route answers in words that look for the fault in the calls.

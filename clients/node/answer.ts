@@ -10,11 +10,23 @@ export type Posted =
 /** A call that the service does not take, by its place in the batch. */
 export type Rejection = { index: number; code: string; message: string }
 
-/** What that means. `retry`: nothing is known to be taken, and it may be later. `refused`: the same would come back again. */
+/**
+ * What that means. `retry`: nothing is known to be taken, and it may be later. `refused`: the same would come back again; with
+ * `passesWithinMs` only if it still does so long after it came first.
+ */
 export type Verdict =
   | { verdict: 'taken'; rejected: readonly Rejection[] }
   | { verdict: 'retry'; error: Error; retryAfterMs: number | undefined }
-  | { verdict: 'refused'; error: AnalyticsError }
+  | { verdict: 'refused'; error: AnalyticsError; passesWithinMs?: number }
+
+/**
+ * Refusals of the service that may pass by themselves, with ms: a new source is unknown until each process of the service has read of
+ * it, mostly for less than a second, and one that is switched off may be switched on again.
+ */
+const PASSES_WITHIN_MS: ReadonlyMap<string | undefined, number> = new Map([
+  ['unknown_source', 10_000],
+  ['source_disabled', 60_000],
+])
 
 /** `now` in ms since 1970; `url` what was requested, as it may be shown. */
 export type Asked = { now: number; url: string }
@@ -33,7 +45,10 @@ export function judge(posted: Posted, { now, url }: Asked): Verdict {
   if (status === 200 && posted.brokenBy)
     return { verdict: 'retry', error: posted.brokenBy, retryAfterMs: undefined }
   const error = refusal(status, body, url)
-  if (!isTriedAgain(status)) return { verdict: 'refused', error }
+  if (!isTriedAgain(status)) {
+    const passesWithinMs = PASSES_WITHIN_MS.get(error.reason)
+    return { verdict: 'refused', error, ...(passesWithinMs !== undefined && { passesWithinMs }) }
+  }
   return { verdict: 'retry', error, retryAfterMs: retryAfter(posted.retryAfter, now) }
 }
 

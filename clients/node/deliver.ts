@@ -25,6 +25,8 @@ export function deliverer({ post, settings, debug }: Tools): Deliver {
   const url = withoutQuery(settings.endpoint)
   /** Once is enough, until a batch has arrived again. */
   let hasWarned = false
+  /** Tells the ms since a refusal that may pass came first. Begins anew when a batch has been taken, not with each batch. */
+  let sinceRefused: (() => number) | undefined
 
   return async (batch, signal) => {
     const sinceFirst = stopwatch()
@@ -37,19 +39,29 @@ export function deliverer({ post, settings, debug }: Tools): Deliver {
       const verdict = judge(await timed(body, { signal, mostMs }), { now: Date.now(), url })
       if (verdict.verdict === 'taken') {
         hasWarned = false
+        sinceRefused = undefined
         return { outcome: 'sent', rejected: verdict.rejected }
       }
-      if (verdict.verdict === 'refused') return { outcome: 'failed', error: verdict.error }
+      const refusal = verdict.verdict === 'refused' ? verdict : undefined
+      if (refusal && !mayPass(refusal)) return { outcome: 'failed', error: refusal.error }
       if (signal.aborted) break
-      const { error, retryAfterMs } = verdict
+      const { error } = verdict
       last = { error, tries }
+      const retryAfterMs = verdict.verdict === 'retry' ? verdict.retryAfterMs : undefined
       const facts = { tries, baseMs, random: Math.random(), retryAfterMs }
       const next = nextTry({ ...facts, maxRetries, sinceFirstMs: sinceFirst() })
-      if (next.next === 'none') return gaveUp(last, next.since)
+      if (next.next === 'none')
+        return refusal ? { outcome: 'failed', error: refusal.error } : gaveUp(last, next.since)
       tell(error, tries, next.waitMs)
       await sleep(next.waitMs, undefined, { signal }).catch(() => {})
     }
     return { outcome: 'aborted', last }
+  }
+
+  function mayPass({ passesWithinMs = 0 }: { passesWithinMs?: number }): boolean {
+    if (passesWithinMs === 0) return false
+    sinceRefused ??= stopwatch()
+    return sinceRefused() < passesWithinMs
   }
 
   function tell(error: Error, tries: number, inMs: number): void {

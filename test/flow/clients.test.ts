@@ -1,3 +1,4 @@
+import got from 'got'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DELIVERIES, EVENTS } from '../../schemas/topics.ts'
 import { buildGoLibrary, type ClientLibrary, nodeLibrary } from '../helpers/client-libraries.ts'
@@ -25,7 +26,7 @@ beforeAll(async () => {
   sluice = await startSystem()
   for (const id of ['many-node', 'many-go']) {
     await sluice.api('post', 'sources', { id, name: id, writeKey: `${id}-write-key` })
-    // ingest follows within a second; until then it is a source that nobody knows, and the libraries do not ask again
+    // ingest follows within a second; until then nobody knows it, and what is sent is sent again
     await sluice.send([{ type: 'track', userId: 'first', event: 'First' }], `${id}-write-key`)
   }
   await sluice.destination('crm', [`${receiver.url}/`])
@@ -72,6 +73,33 @@ describe.each(['node', 'go'] as const)('the %s library', (name) => {
     // a library sends again what is not answered in time, as on a machine that stands still
     expect(isSentAgain || most === 1).toBe(true)
   }, 300_000)
+
+  test('loses no call of a source that was made just now, nor of one that is switched off for a while', async () => {
+    const id = `fresh-${name}`
+    await sluice.api('post', 'sources', { id, name, writeKey: `${id}-write-key` })
+    const { promise: again, resolve: onAgain } = Promise.withResolvers<void>()
+    const calls = {
+      endpoint: endpoint(),
+      writeKey: `${id}-write-key`,
+      count: 1_000,
+      maxQueue: 1_000,
+      onAgain,
+    }
+    expect(await libraries[name]().produce({ ...calls, onAgain: () => undefined })).toMatchObject({ lost: 0 })
+    await sluice.api('put', `sources/${id}`, { name, enabled: false }, { 'if-match': '"1"' })
+    const track = () =>
+      got.post(endpoint(), {
+        json: { batch: [] },
+        username: calls.writeKey,
+        throwHttpErrors: false,
+        retry: { limit: 0 },
+      })
+    await until(async () => (await track()).statusCode === 403)
+    const producing = libraries[name]().produce(calls)
+    await again
+    await sluice.api('put', `sources/${id}`, { name, enabled: true }, { 'if-match': '"2"' })
+    expect(await producing).toMatchObject({ refused: 0, lost: 0 })
+  }, 120_000)
 
   test('brings each call exactly once when ingest is killed and started again in the middle', async () => {
     const before = await ended(sluice.connection, EVENTS)

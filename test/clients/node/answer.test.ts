@@ -116,6 +116,17 @@ describe('refused for good', () => {
     },
   )
 
+  test('is a refusal by its code, unless it may pass', () => {
+    const passesWithinMs = (status: number, code: string) => {
+      const verdict = answer(status, { code })
+      return verdict.verdict === 'refused' ? verdict.passesWithinMs : verdict.verdict
+    }
+    expect(passesWithinMs(401, 'unknown_source')).toBe(10_000)
+    expect(passesWithinMs(403, 'source_disabled')).toBe(60_000)
+    expect(passesWithinMs(401, 'no_such_code')).toBeUndefined()
+    expect(passesWithinMs(503, 'source_disabled')).toBe('retry')
+  })
+
   test('says what the service says', () => {
     const said = { code: 'unknown_source', message: 'No source has this write key.' }
     expect(answer(401, said)).toMatchObject({

@@ -81,6 +81,67 @@ describe('a batch is given up 45 minutes after its first try', () => {
   })
 })
 
+describe('a refusal that may pass', () => {
+  const refusal = (status: number, code: string): Posted => ({
+    status,
+    retryAfter: undefined,
+    body: JSON.stringify({ code, message: 'No.' }),
+  })
+  const unknown = refusal(401, 'unknown_source')
+  const off = refusal(403, 'source_disabled')
+  const rejected = (reason: string) => ({ outcome: 'failed', error: { code: 'rejected', reason } })
+  const sent = { outcome: 'sent', rejected: [] }
+  /** In minutes. */
+  const SECOND = 1 / 60
+  const many = (answer: Posted) => Array<Posted>(100).fill(answer)
+  beforeEach(() => {
+    // no wait between tries
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    onTestFinished(() => void vi.mocked(Math.random).mockRestore())
+  })
+
+  test('of a source that the service does not know yet is waited for, with one warning', async () => {
+    const seen = warnings()
+    const { post, send } = delivererOf([unknown, unknown, success], { minutes: SECOND })
+    expect(await send()).toEqual(sent)
+    expect(post).toHaveBeenCalledTimes(3)
+    expect(seen).toEqual([
+      [
+        expect.stringContaining('answered 401 unknown_source: No.'),
+        expect.objectContaining({ code: 'SLUICE_TRYING_AGAIN' }),
+      ],
+    ])
+  })
+
+  test.each([
+    ['unknown_source', unknown, 10],
+    ['source_disabled', off, 60],
+  ])('of %s is final when it still comes so long after the first', async (reason, answer, seconds) => {
+    warnings()
+    const { post, send } = delivererOf(many(answer), { minutes: SECOND })
+    expect(await send()).toMatchObject(rejected(reason))
+    // each try takes a second, and the first answer begins the time
+    expect(post).toHaveBeenCalledTimes(seconds + 1)
+  })
+
+  test('is final at once for the next batches, until one is taken', async () => {
+    warnings()
+    const { post, send } = delivererOf([...many(unknown).slice(0, 12), success, unknown, success], {
+      minutes: SECOND,
+    })
+    expect(await send()).toMatchObject(rejected('unknown_source'))
+    expect(await send()).toMatchObject(rejected('unknown_source'))
+    expect(post).toHaveBeenCalledTimes(12)
+    expect([await send(), await send()]).toEqual([sent, sent])
+  })
+
+  test('is final where no try is left, and says what the service said', async () => {
+    const { post, send } = delivererOf([off], { maxRetries: 0 })
+    expect(await send()).toMatchObject(rejected('source_disabled'))
+    expect(post).toHaveBeenCalledTimes(1)
+  })
+})
+
 describe('that calls are tried again is said by a warning', () => {
   test('once until a batch has arrived, with the URL and the reason, and nothing that is secret', async () => {
     const seen = warnings()

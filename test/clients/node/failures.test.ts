@@ -101,14 +101,14 @@ describe('without onFailure', () => {
   test('a failed batch is one warning of the process, without what the calls hold', async () => {
     const seen = warnings()
     const service = await startService(() => ({
-      status: 401,
-      body: '{"code":"unknown_source","message":"No source has this write key."}',
+      status: 413,
+      body: '{"code":"batch_too_large","message":"A batch may have at most 500 KB."}',
     }))
     const { analytics } = clientOf(service, { onFailure: undefined })
     for (let number = 0; number < 3; number++)
       analytics.track({ ...track(number), context: { secret: 'hidden' } })
     await analytics.flush()
-    const message = `3 calls could not be delivered (rejected). ${service.endpoint} answered 401 unknown_source: No source has this write key.`
+    const message = `3 calls could not be delivered (rejected). ${service.endpoint} answered 413 batch_too_large: A batch may have at most 500 KB.`
     expect(seen).toEqual([[message, { type: 'AnalyticsWarning' }]])
   })
 

@@ -42,7 +42,7 @@ function SettingsForm({ base, onSaved, form }: Edited<Source>) {
         />
         <Switch
           label="Takes calls"
-          description="Off: clients are answered 403, and send again later."
+          description="Off: calls are refused (403). Sluice’s client libraries try again for a minute; other clients drop their calls."
           checked={enabled}
           onChange={(event) => setEnabled(event.currentTarget.checked)}
         />
