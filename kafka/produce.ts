@@ -16,24 +16,24 @@ export type OutRecord = {
 }
 
 /**
- * Records that are made when they are sent, one by one: what they share waits once. `record(place)`: places count from 0. The
- * first one is made at once, and no other may be much larger, as its size is checked for all.
+ * Records that are made one by one as they are sent, so that what they share waits only once. `record(place)`: places count from 0.
+ * The first is made at once. Its size is checked for all, so no other may be much larger.
  */
 export type RecordList = { count: number; record(place: number): OutRecord }
 
 export type ProduceOptions = {
-  /** Milliseconds. Without it the outcome is waited for as long as it takes. */
+  /** Milliseconds after which the outcome is `unknown`. Default: none. */
   deadlineMs?: number
-  /** The records belong to it. */
+  /** The trace that the records belong to. */
   trace?: Pick<Trace, 'send'> | undefined
-  /** Records of one flow are sent in their order. Flows take turns, so that one with much to send does not hold up the others. */
+  /** Records of one flow are sent in order. Flows take turns, so that one with much to send does not delay the others. */
   flow?: string
 }
 
 export type Producer = {
   /** Resolves when all in-sync replicas have every record (`acked`), or will not. Never rejects. */
   produce(records: readonly OutRecord[], options?: ProduceOptions): Promise<Produced>
-  /** The same for at least one record that is made when it is sent. */
+  /** The same for a list of at least one record. */
   produceList(list: RecordList, options?: ProduceOptions): Promise<Produced>
   /** Whether what is produced now would be told `full`. */
   isFull(): boolean
@@ -57,7 +57,7 @@ const MAX_RECORD_BYTES = 1_000_000
 
 /** What a record takes in memory besides its key and value, or nearly: many small ones must not pass for few. */
 const RECORD_OVERHEAD = 512
-/** What each record that is not made yet takes: a place in a list. */
+/** Memory for each record of a list that is not made yet: a place in an array. */
 const REFERENCE_BYTES = 8
 const SWEEP_MS = 250
 /** A send that waits for so long, while brokers answer, is for topics that take no writes. */

@@ -13,13 +13,13 @@ export type Turns<T, B> = {
   clear(): void
 }
 
-/** A request of more takes kafkajs long to put together. */
+/** kafkajs needs long to put a larger request together. */
 export const MAX_ITEMS = 500
 /** Half of what a partition takes in one request. */
 export const MAX_BYTES = 512 * 1024
-/** What a flow may send in one turn. One larger item is made up for in its next turns. */
+/** What a flow may send in one turn. A flow that sends more, with one large item, waits for as many turns more. */
 const TURN_BYTES = 16 * 1024
-/** What an item costs besides its bytes: many small ones must not pass for few. */
+/** What an item costs besides its bytes, so that many small items count too. */
 const ITEM_BYTES = 512
 
 type Flow<T, B> = {
@@ -63,7 +63,7 @@ export function createTurns<T extends { bytes: number }, B extends { count: numb
       if (flow.credit > 0) return flow
       flow.credit += TURN_BYTES
       flows.delete(name)
-      flows.set(name, flow) // comes last now, and again in this loop
+      flows.set(name, flow) // is last now; this loop comes to it again
     }
     return undefined
   }

@@ -25,7 +25,7 @@ export function deliverer({ post, settings, debug }: Tools): Deliver {
   const url = withoutQuery(settings.endpoint)
   /** Once is enough, until a batch has arrived again. */
   let hasWarned = false
-  /** Tells the ms since a refusal that may pass came first. Begins anew when a batch has been taken, not with each batch. */
+  /** The ms since the first refusal that may pass. Starts again when a batch was taken, not with each batch. */
   let sinceRefused: (() => number) | undefined
 
   return async (batch, signal) => {
