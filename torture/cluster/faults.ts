@@ -1,13 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ROLES } from '../../config.ts'
 import type { Cluster } from '../../local/cluster.ts'
+import { imageOf } from '../../test/helpers/broker.ts'
 import type { Brokers } from './brokers.ts'
 import type { Instance } from './instances.ts'
 
 /** Something that is done to the system; what is done resolves when it is whole again. */
 export type Fault = { name: string; strike(): Promise<void> }
 
-export type Parts = { cluster: Cluster; brokers: Brokers; instances: readonly Instance[] }
+export type Parts = {
+  cluster: Cluster
+  /** Of each broker the folder with its data. */
+  folders: readonly string[]
+  brokers: Brokers
+  instances: readonly Instance[]
+  /** The topic that loses records with the power, as named on the broker. */
+  topic: string
+}
 
 /** How long a killed broker is away. */
 const AWAY_MS = 10_000
@@ -15,9 +24,11 @@ const AWAY_MS = 10_000
 const SILENT_MS = 30_000
 /** Between two ends of a rolling restart. */
 const APART_MS = 2_000
+/** What was written in that time is lost with the power. */
+const LOST_MS = 3_000
 
 /** Each kind of fault by itself, in this order. */
-export function faults({ cluster, brokers, instances }: Parts): readonly Fault[] {
+export function faults({ cluster, folders, brokers, instances, topic }: Parts): readonly Fault[] {
   const killed = new Set<number>()
 
   /** The one that leads the most partitions, without some. */
@@ -64,6 +75,16 @@ export function faults({ cluster, brokers, instances }: Parts): readonly Fault[]
     }
   }
 
+  /** All three at once. What no disk has synced is lost, though all had it. */
+  async function cutPower(): Promise<void> {
+    const restores = await Promise.all(folders.map((folder) => imageOf(folder, [topic])))
+    await sleep(LOST_MS)
+    await Promise.all(cluster.nodes.map((node) => node.kill()))
+    await Promise.all(restores.map((restore) => restore()))
+    await Promise.all(cluster.nodes.map((_, index) => cluster.restart(index)))
+    await brokers.inSync()
+  }
+
   return [
     { name: 'nothing', strike: () => sleep(20_000) },
     ...cluster.nodes.map((_, index) => ({
@@ -80,5 +101,6 @@ export function faults({ cluster, brokers, instances }: Parts): readonly Fault[]
         await sleep(10_000) // until its session has run out
       },
     })),
+    { name: 'power cut of all brokers', strike: cutPower },
   ]
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { loadavg } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import got from 'got'
@@ -16,6 +17,7 @@ import { findJava } from '../../local/java.ts'
 import { ensureOwnJournal } from '../../local/journal.ts'
 import { startRegistry } from '../../local/registry.ts'
 import { createLog } from '../../log.ts'
+import { DELIVERIES } from '../../schemas/topics.ts'
 import { until } from '../../test/helpers/until.ts'
 import { account, holds } from '../account.ts'
 import { runProgram, say } from '../program.ts'
@@ -77,12 +79,13 @@ async function startKafka(closing: AsyncDisposableStack) {
     jvmFlags: await archiveFlags({ java, cache, name: 'registry' }),
   })
   closing.defer(async () => void (await registry.kill()))
-  return { cluster, registryUrl: registry.url }
+  const folders = Array.from({ length: NODES }, (_, index) => join(folder, String(index + 1)))
+  return { cluster, folders, registryUrl: registry.url }
 }
 
 async function run({ perSecond, only, write }: ReturnType<typeof options>): Promise<boolean> {
   await using closing = new AsyncDisposableStack()
-  const { cluster, registryUrl } = await startKafka(closing)
+  const { cluster, folders, registryUrl } = await startKafka(closing)
   const env = {
     KAFKA_BROKERS: cluster.brokers,
     REPLICATION: String(NODES),
@@ -121,7 +124,7 @@ async function run({ perSecond, only, write }: ReturnType<typeof options>): Prom
   await sleep(CALM_MS) // what is compiled late is compiled
   const of = { ...receivers, ...load, destinations: DESTINATIONS }
   const phases: Phase[] = []
-  for (const fault of faults({ cluster, brokers, instances })) {
+  for (const fault of faults({ cluster, folders, brokers, instances, topic: connection.named(DELIVERIES) })) {
     if (fault.name !== 'nothing' && !fault.name.includes(only)) continue
     phases.push(await strike(fault))
   }
