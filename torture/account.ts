@@ -1,3 +1,4 @@
+import type { OffsetRange } from '../test/helpers/broker.ts'
 import type { CutTopic } from './plan.ts'
 
 /** One POST that an endpoint has answered below 500. */
@@ -18,11 +19,16 @@ export type Facts = {
   recorded: ReadonlyMap<string, string>
   /** Ids of the deliveries whose requests reached an endpoint in full, if that is known. */
   seen?: ReadonlySet<string>
-  /** How many records topic `log-faults` says that Kafka has lost, by topic; those of all rungs, and of what is due, as `retries`. */
-  told?: Readonly<Record<CutTopic, number>>
+  /** What power cuts have taken from Kafka; those of all rungs, and of what is due, as `retries`. */
+  cuts?: readonly Cut[]
+  /** What topic `log-faults` says that Kafka has lost. */
+  told?: readonly OffsetRange[]
   /** Destinations that were there, and on, all the time: each event goes to them. */
   steady: readonly string[]
 }
+
+/** What a power cut has taken of a partition. `topic`: without prefix. */
+export type Cut = OffsetRange & { kind: CutTopic }
 
 export type Account = {
   accepted: number
@@ -31,7 +37,8 @@ export type Account = {
   delivered: number
   dead: number
   cancelled: number
-  /** Records that Kafka has lost, and Sluice has told of. */
+  /** Records that power cuts took from Kafka, and how many of these Sluice has told of. */
+  cut: Readonly<Record<CutTopic, number>>
   told: Readonly<Record<CutTopic, number>>
   /** POSTs that were answered below 500 beyond the first of their delivery. */
   again: number
@@ -51,7 +58,9 @@ export const pair = ({ destinationId, messageId }: Pick<Answered, 'destinationId
 /** Accepted is in `events`, an event is routed, what is routed is delivered, dead or cancelled, and what comes again has the same id. */
 export function account(facts: Facts): Account {
   const { accepted, events, routed, answered, dead, cancelled, recorded, seen, steady } = facts
-  const { told = { events: 0, deliveries: 0, retries: 0 } } = facts
+  const { cuts = [] } = facts
+  const cut = sumOf(cuts, ({ from, to }) => to - from)
+  const told = sumOf(cuts, (each) => covered(each, facts.told ?? []))
   const idOf = new Map<string, string>()
   const strange = new Set<string>()
   for (const each of answered) {
@@ -71,6 +80,7 @@ export function account(facts: Facts): Account {
     dead: [...dead].filter((key) => !idOf.has(key)).length,
     cancelled: [...cancelled].filter((key) => !idOf.has(key) && !dead.has(key)).length,
     again: answered.length - idOf.size,
+    cut,
     told,
     missing: {
       accepted: beyond(
@@ -89,6 +99,27 @@ export function account(facts: Facts): Account {
       unseen: [...recorded].flatMap(([id, key]) => (!seen || seen.has(id) ? [] : key)),
     },
   }
+}
+
+function sumOf(cuts: readonly Cut[], count: (cut: Cut) => number): Record<CutTopic, number> {
+  const sums = { events: 0, deliveries: 0, retries: 0 }
+  for (const each of cuts) sums[each.kind] += count(each)
+  return sums
+}
+
+/** @returns how many offsets of a cut are among what is told of; each once, however many have told of it. */
+function covered({ topic, partition, from, to }: Cut, told: readonly OffsetRange[]): number {
+  const ranges = told
+    .filter((each) => each.topic === topic && each.partition === partition)
+    .toSorted((one, other) => one.from - other.from)
+  let sum = 0
+  let at = from
+  for (const range of ranges) {
+    const end = Math.min(to, range.to)
+    sum += Math.max(0, end - Math.max(at, range.from))
+    at = Math.max(at, end)
+  }
+  return sum
 }
 
 /** What is told of by number only is taken off: any of them may be it. */

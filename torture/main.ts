@@ -5,7 +5,7 @@ import { sizeOf } from '../bench/command-line.ts'
 import { writeSection } from '../bench/figures/results.ts'
 import { startFleet } from '../test/helpers/fleet.ts'
 import { until } from '../test/helpers/until.ts'
-import { account, holds } from './account.ts'
+import { account, type Cut, holds } from './account.ts'
 import { type Endpoint, startHost } from './endpoints.ts'
 import { findFaketime, thisMachine } from './faketime.ts'
 import { type Fault, furthestAhead, inWords, plan } from './plan.ts'
@@ -62,9 +62,9 @@ function options() {
   }
 }
 
-type Struck = { sluice: Sluice; kafka: Kafka; endpoints: readonly Endpoint[] }
+type Struck = { sluice: Sluice; kafka: Kafka; endpoints: readonly Endpoint[]; cuts: Cut[] }
 
-async function strike(fault: Fault, { sluice, kafka, endpoints }: Struck): Promise<void> {
+async function strike(fault: Fault, { sluice, kafka, endpoints, cuts }: Struck): Promise<void> {
   switch (fault.kind) {
     case 'kill':
     case 'end':
@@ -79,8 +79,11 @@ async function strike(fault: Fault, { sluice, kafka, endpoints }: Struck): Promi
       return sluice.killBroker(fault.forMs)
     case 'freeze-broker':
       return sluice.freezeBroker(fault.forMs)
-    case 'cut-power':
-      return sluice.cutPower(await kafka.cut(fault.topic), fault.forMs)
+    case 'cut-power': {
+      const taken = await sluice.cutPower(await kafka.cut(fault.topic), fault.forMs)
+      cuts.push(...kafka.taken(fault.topic, taken))
+      return
+    }
     case 'settings':
       return change(
         sluice,
@@ -130,12 +133,13 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
   const fleet = startFleet({ url: sluice.ingest, writeKey: 'torture-write-key', size: clients })
   say(`${faults.length} faults are planned`)
   const struck = new Map<string, number>()
+  const cuts: Cut[] = []
   const line = async (isInIt: (kind: Fault['kind']) => boolean) => {
     for (const { at, fault } of faults.filter((each) => isInIt(each.fault.kind))) {
       await sleep(Math.max(0, start + at - performance.now()))
       if (fault.kind !== 'endpoint') say(inWords(fault))
       struck.set(fault.kind, (struck.get(fault.kind) ?? 0) + 1)
-      await strike(fault, { sluice, kafka, endpoints })
+      await strike(fault, { sluice, kafka, endpoints, cuts })
     }
   }
   const beside: readonly Fault['kind'][] = ['endpoint', 'step-clock']
@@ -161,6 +165,7 @@ async function torture({ minutes, seed, clients, write }: ReturnType<typeof opti
   const answered = endpoints.flatMap((endpoint) => endpoint.answered)
   const result = account({
     ...(await kafka.topics()),
+    cuts,
     accepted: fleet.accepted,
     answered,
     seen: new Set(endpoints.flatMap((endpoint) => [...endpoint.seen])),

@@ -9,8 +9,9 @@ import type { Delivery } from '../schemas/delivery.ts'
 import type { Event } from '../schemas/event.ts'
 import { openCodec, openRegistry } from '../schemas/registry.ts'
 import { ATTEMPTS, DEAD, DELIVERIES, DUE, EVENTS, isRung, LOG_FAULTS } from '../schemas/topics.ts'
+import type { OffsetRange } from '../test/helpers/broker.ts'
 import { lag, readEach } from '../test/helpers/cluster.ts'
-import { type Facts, pair } from './account.ts'
+import { type Cut, type Facts, pair } from './account.ts'
 import type { CutTopic } from './plan.ts'
 import type { Sluice } from './sluice.ts'
 
@@ -22,6 +23,8 @@ export type Kafka = {
   topics(): Promise<Topics>
   /** @returns the topics that this stands for, as named on the broker. */
   cut(topic: CutTopic): Promise<string[]>
+  /** @returns what was taken from them, as the account wants it. */
+  taken(topic: CutTopic, cuts: readonly OffsetRange[]): Cut[]
 }
 
 export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
@@ -69,24 +72,17 @@ export function openKafka({ env }: Pick<Sluice, 'env'>): Kafka {
       const rungs = (await listTopics(connection)).filter(isRung)
       return [...rungs, DUE].map(connection.named)
     },
+    taken: (kind, cuts) => cuts.map((cut) => ({ ...cut, topic: connection.plain(cut.topic), kind })),
   }
 }
 
-/** What several readers have noticed is counted once, by the one that knows of most. */
-async function told(connection: Connection): Promise<NonNullable<Facts['told']>> {
-  const most = new Map<string, Loss>()
+async function told(connection: Connection): Promise<OffsetRange[]> {
+  const found: OffsetRange[] = []
   await readEach(connection, LOG_FAULTS, ({ value }) => {
-    const loss: Loss = JSON.parse(String(value))
-    const key = `${loss.topic}/${loss.partition} ${loss.cause} ${loss.to}`
-    if (loss.lost > (most.get(key)?.lost ?? -1)) most.set(key, loss)
+    const { topic, partition, to, lost }: Loss = JSON.parse(String(value))
+    found.push({ topic, partition, from: to, to: to + lost })
   })
-  const sums = { events: 0, deliveries: 0, retries: 0 }
-  for (const { topic, lost } of most.values()) {
-    if (topic === EVENTS) sums.events += lost
-    else if (topic === DELIVERIES) sums.deliveries += lost
-    else if (topic === DUE || isRung(topic)) sums.retries += lost
-  }
-  return sums
+  return found
 }
 
 async function each<T>(

@@ -15,6 +15,8 @@ export type Run = {
 }
 
 const count = (figure: number) => figure.toLocaleString('en-US')
+const ofTopics = ({ events, deliveries, retries }: Account['cut']) =>
+  `${count(events)} of events, ${count(deliveries)} of deliveries, ${count(retries)} of retries`
 /** Enough to look for them. */
 const SOME = 5
 
@@ -30,10 +32,8 @@ export function report({ seed, minutes, clients, struck, clocks, result, settled
     ['... given up (`deliveries.dead`)', count(sums.dead)],
     ['... cancelled (destination off or removed)', count(sums.cancelled)],
     ['POSTs answered again, with the same `X-Delivery-Id`', count(sums.again)],
-    [
-      'records that Kafka lost with the power, as `log-faults` tells',
-      `${count(sums.told.events)} of events, ${count(sums.told.deliveries)} of deliveries, ${count(sums.told.retries)} of retries`,
-    ],
+    ['records that Kafka lost with the power', ofTopics(sums.cut)],
+    ['... of which `log-faults` tells', ofTopics(sums.told)],
     ...KINDS.map((what) => [
       `**${MISSING[what]}**`,
       `**${count(missing[what].length)}**${some(missing[what])}`,

@@ -14,7 +14,7 @@ import { findJava } from '../local/java.ts'
 import { ensureOwnJournal } from '../local/journal.ts'
 import { startRegistry } from '../local/registry.ts'
 import { spawnTied, type Tied } from '../local/tied.ts'
-import { imageOf } from '../test/helpers/broker.ts'
+import { imageOf, type OffsetRange } from '../test/helpers/broker.ts'
 import { NODE_FLAGS } from '../test/helpers/node-flags.ts'
 import { until } from '../test/helpers/until.ts'
 import { type Clock, openClock, removeShared } from './faketime.ts'
@@ -37,8 +37,8 @@ export type Sluice = {
   stepClock(role: Role, seconds: number): Promise<void>
   killBroker(awayMs: number): Promise<void>
   freezeBroker(forMs: number): Promise<void>
-  /** Power is lost after that time: the disk has what these topics had before it, and the rest as it was. */
-  cutPower(topics: readonly string[], afterMs: number): Promise<void>
+  /** Power is lost after that time: the disk has what these topics had before it, and the rest as it was. @returns what is gone. */
+  cutPower(topics: readonly string[], afterMs: number): Promise<OffsetRange[]>
   /** Resolves when each process says that it is ready. */
   ready(): Promise<void>
   /** How often a process has ended without having been told to. */
@@ -179,8 +179,9 @@ export async function startSluice(
       const restore = await imageOf(join(folder, 'kafka'), topics)
       await sleep(afterMs)
       await broker.kill()
-      await restore()
+      const cuts = await restore()
       broker = await startAgain(broker)
+      return cuts
     },
     async ready() {
       const port = (role: Role) => env[role === 'ingest' ? 'INGEST_METRICS_PORT' : PORTS[role]]

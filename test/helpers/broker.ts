@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { archiveFlags } from '../../local/archive.ts'
@@ -16,9 +16,9 @@ export type OwnBroker = {
   restart(how: 'kill' | 'stop'): Promise<void>
   /**
    * Remembers what the disk holds of these topics, as named on the broker. @returns what kills the broker, gives the disk back as it was, and
-   * starts the broker again: as when power is lost before the rest was synced.
+   * starts the broker again, as when power is lost before the rest was synced; it returns what is gone.
    */
-  diskImage(topics: readonly string[]): Promise<() => Promise<void>>
+  diskImage(topics: readonly string[]): Promise<() => Promise<OffsetRange[]>>
   /** Its folder goes with it. */
   close(): Promise<void>
 }
@@ -41,8 +41,9 @@ export async function startOwnBroker(
       const restore = await imageOf(join(folder, 'kafka'), topics)
       return async () => {
         await own.now.kill()
-        await restore()
+        const cuts = await restore()
         own.now = await own.now.again()
+        return cuts
       }
     },
     async close() {
@@ -53,24 +54,78 @@ export async function startOwnBroker(
   return own
 }
 
+/** Offsets of a partition, from `from` up to `to`, exclusive. */
+export type OffsetRange = { topic: string; partition: number; from: number; to: number }
+
 /**
  * Copies what a broker's folder holds of these topics.
- * @returns what puts it back, while the broker is down, as it was.
+ * @returns what puts it back as it was, while the broker is down, and returns what is gone by that (`topic`: as named on the broker).
  */
-export async function imageOf(directory: string, topics: readonly string[]): Promise<() => Promise<void>> {
+export async function imageOf(
+  directory: string,
+  topics: readonly string[],
+): Promise<() => Promise<OffsetRange[]>> {
   const data = join(directory, 'data')
   const image = join(directory, `image-${randomUUID()}`)
-  const isOf = (name: string) => topics.includes(name.replace(/-\d+$/, ''))
-  const names = (await readdir(data)).filter(isOf)
+  const names = await foldersOf(data, topics)
   for (const name of names) await cp(join(data, name), join(image, name), { recursive: true })
   return async () => {
+    const before = await endsOf(directory, topics)
     for (const name of names) {
       await rm(join(data, name), { recursive: true })
       await cp(join(image, name), join(data, name), { recursive: true })
     }
     await rm(image, { recursive: true })
+    return goneBetween(before, await endsOf(directory, topics))
   }
 }
+
+export type End = { topic: string; partition: number; end: number }
+
+/** @returns where the partitions of these topics end on the disk of a broker that is down. */
+export async function endsOf(directory: string, topics: readonly string[]): Promise<End[]> {
+  const data = join(directory, 'data')
+  const names = await foldersOf(data, topics)
+  return Promise.all(
+    names.map(async (name) => {
+      const dash = name.lastIndexOf('-')
+      const end = await endOf(join(data, name))
+      return { topic: name.slice(0, dash), partition: Number(name.slice(dash + 1)), end }
+    }),
+  )
+}
+
+/** @returns what one log had, and the other one of the partition has not. */
+export function goneBetween(before: readonly End[], after: readonly End[]): OffsetRange[] {
+  return before.flatMap(({ topic, partition, end: to }) => {
+    const from = after.find((each) => each.topic === topic && each.partition === partition)?.end ?? 0
+    return from < to ? [{ topic, partition, from, to }] : []
+  })
+}
+
+async function foldersOf(data: string, topics: readonly string[]): Promise<string[]> {
+  return (await readdir(data)).filter((name) => topics.includes(name.replace(/-\d+$/, '')))
+}
+
+/** @returns the offset behind the last whole batch in a partition's folder. */
+async function endOf(folder: string): Promise<number> {
+  const last = (await readdir(folder))
+    .filter((name) => name.endsWith('.log'))
+    .sort()
+    .at(-1)
+  if (!last) return 0
+  const bytes = await readFile(join(folder, last))
+  let end = Number.parseInt(last, 10) // a segment is named after its first offset
+  for (let at = 0; at + HEADER_BYTES <= bytes.length; ) {
+    const next = at + 12 + bytes.readInt32BE(at + 8)
+    if (next > bytes.length) break
+    end = Number(bytes.readBigInt64BE(at)) + bytes.readInt32BE(at + 23) + 1
+    at = next
+  }
+  return end
+}
+/** Of a record batch (https://kafka.apache.org/documentation/#recordbatch). */
+const HEADER_BYTES = 61
 
 /** Three, with a copy of each topic on each; their folder goes with them. */
 export async function startOwnCluster(): Promise<Cluster & { close(): Promise<void> }> {

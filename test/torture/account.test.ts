@@ -62,8 +62,30 @@ test('an event that nobody was told is accepted may be there all the same', () =
   expect(holds(account(facts({ accepted: new Set() })))).toBe(true)
 })
 
-test('what Kafka has lost, and Sluice has told of, is taken off; what is beyond that is not', () => {
-  const more = { accepted: new Set(['m1', 'm2', 'm3']) }
-  expect(holds(account(facts({ ...more, told: { events: 2, deliveries: 0, retries: 0 } })))).toBe(true)
-  expect(holds(account(facts({ ...more, told: { events: 1, deliveries: 5, retries: 5 } })))).toBe(false)
+const range = (from: number, to: number, more = {}) => ({ topic: 'events', partition: 0, from, to, ...more })
+const cut = (from: number, to: number) => ({ ...range(from, to), kind: 'events' }) as const
+
+test.each([
+  ['by one', [range(5, 7)], 2],
+  ['by two of the same', [range(5, 7), range(5, 7)], 2],
+  ['by two of parts', [range(6, 7), range(5, 6)], 2],
+  ['by one of more', [range(0, 5), range(4, 9)], 2],
+  ['of a part', [range(6, 9)], 1],
+  [
+    'of others',
+    [range(0, 5), range(7, 9), range(5, 7, { partition: 1 }), range(5, 7, { topic: 'config' })],
+    0,
+  ],
+  ['of nothing', [], 0],
+])('of what a power cut took, that is taken off which is told: %s', (_, told, sum) => {
+  const accepted = new Set(['m1', 'm2', 'm3'])
+  const result = account(facts({ accepted, cuts: [cut(5, 7)], told }))
+  expect(result).toMatchObject({ cut: { events: 2 }, told: { events: sum, deliveries: 0, retries: 0 } })
+  expect(result.missing.accepted).toHaveLength(2 - sum)
+  expect(holds(result)).toBe(sum === 2)
+})
+
+test('what no power cut took is lost, whatever is told', () => {
+  const accepted = new Set(['m1', 'm2'])
+  expect(holds(account(facts({ accepted, told: [range(0, 100)] })))).toBe(false)
 })

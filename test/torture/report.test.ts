@@ -10,6 +10,7 @@ const sums = {
   dead: 0,
   cancelled: 0,
   again: 0,
+  cut: { events: 4, deliveries: 0, retries: 0 },
   told: { events: 3, deliveries: 0, retries: 0 },
 }
 const run = { seed: 1, minutes: 10, clients: 60, struck: new Map(), clocks: true, settledMs: 0, deaths: 0 }

@@ -1,3 +1,4 @@
+import kafkajs from 'kafkajs'
 import type { Connection } from '../../kafka/client.ts'
 import type { Cluster } from '../../local/cluster.ts'
 import { until } from '../../test/helpers/until.ts'
@@ -8,6 +9,10 @@ export type Brokers = {
   leads(): Promise<number[]>
   /** Resolves when each partition has all its copies in sync again. */
   inSync(): Promise<void>
+  /** Has a topic keep copies on these brokers only, by id, one of which is enough to write to and to lead. @returns what takes that back. */
+  weaken(topic: string, replicas: readonly number[]): Promise<() => Promise<void>>
+  /** Resolves when one broker, by id, leads all partitions of the topic. */
+  ledBy(topic: string, broker: number): Promise<void>
   close(): Promise<void>
 }
 
@@ -23,6 +28,34 @@ export async function watchBrokers(
     const { topics } = await admin.fetchTopicMetadata()
     return topics.flatMap((topic) => topic.partitions)
   }
+  const ofTopic = async (topic: string) => {
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
+    return (topics[0]?.partitions ?? []).toSorted((one, other) => one.partitionId - other.partitionId)
+  }
+  const place = (topic: string, partitionAssignment: { partition: number; replicas: number[] }[]) =>
+    admin.alterPartitionReassignments({ topics: [{ topic, partitionAssignment }] })
+  /** Those of the topic's own. */
+  async function settings(topic: string): Promise<Record<string, string>> {
+    const { resources } = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic }],
+    })
+    const own = resources[0]?.configEntries.filter(
+      ({ configSource }) => configSource === kafkajs.ConfigSource.TOPIC_CONFIG,
+    )
+    return Object.fromEntries((own ?? []).map(({ configName, configValue }) => [configName, configValue]))
+  }
+  const configure = (topic: string, entries: Readonly<Record<string, string>>) =>
+    admin.alterConfigs({
+      validateOnly: false,
+      resources: [
+        {
+          type: kafkajs.ConfigResourceTypes.TOPIC,
+          name: topic,
+          configEntries: Object.entries(entries).map(([name, value]) => ({ name, value })),
+        },
+      ],
+    })
   return {
     async leads() {
       const led = await partitions()
@@ -32,6 +65,32 @@ export async function watchBrokers(
       const isWhole = async () =>
         (await partitions()).every(({ isr, replicas }) => isr.length === replicas.length)
       await until(isWhole, { timeout: SYNC_MS, message: 'each partition has its copies in sync' })
+    },
+    async weaken(topic, replicas) {
+      const before = await ofTopic(topic)
+      const own = await settings(topic)
+      const isOn = async () => (await ofTopic(topic)).every(({ isr }) => isr.length === replicas.length)
+      await place(
+        topic,
+        before.map(({ partitionId }) => ({ partition: partitionId, replicas: [...replicas] })),
+      )
+      await until(isOn, { timeout: SYNC_MS, message: 'the topic has moved' })
+      const weak = { 'unclean.leader.election.enable': 'true', 'min.insync.replicas': '1' }
+      await configure(topic, { ...own, ...weak })
+      return async () => {
+        await configure(topic, own)
+        await place(
+          topic,
+          before.map(({ partitionId, replicas }) => ({ partition: partitionId, replicas })),
+        )
+        const isBack = async () =>
+          (await ofTopic(topic)).every(({ isr }, index) => isr.length === before[index]?.replicas.length)
+        await until(isBack, { timeout: SYNC_MS, message: 'the topic has moved back' })
+      }
+    },
+    async ledBy(topic, broker) {
+      const isLed = async () => (await ofTopic(topic)).every(({ leader }) => leader === broker)
+      await until(isLed, { timeout: SYNC_MS, message: `broker ${broker} leads ${topic}` })
     },
     close: () => admin.disconnect(),
   }

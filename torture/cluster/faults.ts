@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ROLES } from '../../config.ts'
 import type { Cluster } from '../../local/cluster.ts'
-import { imageOf } from '../../test/helpers/broker.ts'
+import { endsOf, goneBetween, imageOf, type OffsetRange } from '../../test/helpers/broker.ts'
 import type { Brokers } from './brokers.ts'
 import type { Instance } from './instances.ts'
 
@@ -16,6 +16,8 @@ export type Parts = {
   instances: readonly Instance[]
   /** The topic that loses records with the power, as named on the broker. */
   topic: string
+  /** What Kafka has lost of it. */
+  onGone: (gone: readonly OffsetRange[]) => void
 }
 
 /** How long a killed broker is away. */
@@ -24,11 +26,11 @@ const AWAY_MS = 10_000
 const SILENT_MS = 30_000
 /** Between two ends of a rolling restart. */
 const APART_MS = 2_000
-/** What was written in that time is lost with the power. */
+/** What was written in that time is lost. */
 const LOST_MS = 3_000
 
 /** Each kind of fault by itself, in this order. */
-export function faults({ cluster, folders, brokers, instances, topic }: Parts): readonly Fault[] {
+export function faults({ cluster, folders, brokers, instances, topic, onGone }: Parts): readonly Fault[] {
   const killed = new Set<number>()
 
   /** The one that leads the most partitions, without some. */
@@ -80,9 +82,29 @@ export function faults({ cluster, folders, brokers, instances, topic }: Parts): 
     const restores = await Promise.all(folders.map((folder) => imageOf(folder, [topic])))
     await sleep(LOST_MS)
     await Promise.all(cluster.nodes.map((node) => node.kill()))
-    await Promise.all(restores.map((restore) => restore()))
+    const gone = await Promise.all(restores.map((restore) => restore()))
     await Promise.all(cluster.nodes.map((_, index) => cluster.restart(index)))
     await brokers.inSync()
+    onGone(widest(gone.flat()))
+  }
+
+  /**
+   * The topic has two copies for a while, and one is enough for a write. The broker of the second one is killed, so that the first alone has what
+   * is written then; it is killed too, and the second one comes back and leads.
+   */
+  async function electUncleanly(): Promise<void> {
+    const [first = '', second = ''] = folders
+    const giveBack = await brokers.weaken(topic, [1, 2])
+    await cluster.nodes[1]?.kill()
+    await sleep(LOST_MS)
+    await cluster.nodes[0]?.kill()
+    const gone = goneBetween(await endsOf(first, [topic]), await endsOf(second, [topic]))
+    await cluster.restart(1)
+    await brokers.ledBy(topic, 2)
+    await cluster.restart(0)
+    await giveBack()
+    await brokers.inSync()
+    onGone(gone)
   }
 
   return [
@@ -101,6 +123,18 @@ export function faults({ cluster, folders, brokers, instances, topic }: Parts): 
         await sleep(10_000) // until its session has run out
       },
     })),
+    { name: 'unclean leader election', strike: electUncleanly },
     { name: 'power cut of all brokers', strike: cutPower },
   ]
+}
+
+/** Of what the copies of a partition lost, all of it: any of them may lead. */
+function widest(gone: readonly OffsetRange[]): OffsetRange[] {
+  const byPartition = Map.groupBy(gone, ({ partition }) => partition)
+  return [...byPartition.values()].flatMap((of) => {
+    const [one] = of
+    return one
+      ? [{ ...one, from: Math.min(...of.map(({ from }) => from)), to: Math.max(...of.map(({ to }) => to)) }]
+      : []
+  })
 }

@@ -18,8 +18,9 @@ import { ensureOwnJournal } from '../../local/journal.ts'
 import { startRegistry } from '../../local/registry.ts'
 import { createLog } from '../../log.ts'
 import { DELIVERIES } from '../../schemas/topics.ts'
+import type { OffsetRange } from '../../test/helpers/broker.ts'
 import { until } from '../../test/helpers/until.ts'
-import { account, holds } from '../account.ts'
+import { account, type Cut, holds } from '../account.ts'
 import { runProgram, say } from '../program.ts'
 import { openKafka } from '../read.ts'
 import { destination } from '../settings.ts'
@@ -124,7 +125,10 @@ async function run({ perSecond, only, write }: ReturnType<typeof options>): Prom
   await sleep(CALM_MS) // what is compiled late is compiled
   const of = { ...receivers, ...load, destinations: DESTINATIONS }
   const phases: Phase[] = []
-  for (const fault of faults({ cluster, folders, brokers, instances, topic: connection.named(DELIVERIES) })) {
+  const cuts: Cut[] = []
+  const onGone = (gone: readonly OffsetRange[]) => void cuts.push(...kafka.taken('deliveries', gone))
+  const topic = connection.named(DELIVERIES)
+  for (const fault of faults({ cluster, folders, brokers, instances, topic, onGone })) {
     if (fault.name !== 'nothing' && !fault.name.includes(only)) continue
     phases.push(await strike(fault))
   }
@@ -149,7 +153,7 @@ async function run({ perSecond, only, write }: ReturnType<typeof options>): Prom
   )
   const accepted = new Set(acceptedCalls.map(({ messageId }) => messageId))
   const answered = receivers.arrivals
-  const result = account({ ...(await kafka.topics()), accepted, answered, steady: DESTINATIONS })
+  const result = account({ ...(await kafka.topics()), cuts, accepted, answered, steady: DESTINATIONS })
   const rows = phases.map((phase) => ({ ...phase, pauses: pausesIn(phase, of) }))
   const text = report({ perSecond, rows, result, refused: load.refused })
   process.stdout.write(`## cluster\n\n${text}\n`)

@@ -49,5 +49,5 @@ within 5 s of the acceptance. ${late.length === 0 ? 'It is met by each.' : `**Mi
 
 ${markdownTable(head, table)}
 
-${count(result.accepted)} calls were accepted, **${lost} of them lost**; ${count(result.delivered)} deliveries, ${undelivered} missing beyond what is told (Kafka lost ${count(result.told.deliveries)} records of \`deliveries\`, as \`log-faults\` tells), ${count(result.again)} POSTs again with the same \`X-Delivery-Id\`, ${missing.strangeIds.length} with another. Requests that were not answered with 200, and sent again: ${requests || 'none'}.`
+${count(result.accepted)} calls were accepted, **${lost} of them lost**; ${count(result.delivered)} deliveries, ${undelivered} missing beyond what is told (Kafka lost ${count(result.cut.deliveries)} records of \`deliveries\`; \`log-faults\` tells of ${count(result.told.deliveries)} of them), ${count(result.again)} POSTs again with the same \`X-Delivery-Id\`, ${missing.strangeIds.length} with another. Requests that were not answered with 200, and sent again: ${requests || 'none'}.`
 }
