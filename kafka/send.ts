@@ -86,14 +86,17 @@ export async function createSender(connection: Connection): Promise<Sender> {
     for (const { message } of records) message.placed = undefined
     const topicMessages = byTopic(records)
     const acks = await producer.sendBatch({ acks: -1, compression: CompressionTypes.None, topicMessages })
-    noticeLoss(acks)
-    const acked = partitionsOf(acks)
+    const acked = byPartition(acks)
     const left: T[] = []
     for (const record of records) {
-      // when a partition's leader moves to a broker that has answered already, kafkajs forgets the partition
-      if (acked.get(record.topic)?.has(record.message.placed)) settle(record, 'acked')
-      else left.push(record)
+      const written = acked.get(record.topic)?.get(record.message.placed ?? -1)
+      if (written) {
+        written.count += 1
+        settle(record, 'acked')
+        // when a partition's leader moves to a broker that has answered already, kafkajs forgets the partition
+      } else left.push(record)
     }
+    noticeLoss(acked)
     return left
   }
 
@@ -140,29 +143,29 @@ export async function createSender(connection: Connection): Promise<Sender> {
  * What is acknowledged gets higher and higher offsets. One that is not above the last has taken the place of records that were acknowledged
  * before: their log has lost its end, or is another one.
  */
-export function noticingLoss(tell: ReturnType<typeof tellingFaults>): (acks: readonly Ack[]) => void {
-  const lastOf = new Map<string, number>()
-  return (acks) => {
-    for (const { topicName, partition, baseOffset } of acks) {
-      const offset = Number(baseOffset ?? -1)
-      if (offset < 0) continue
-      const key = partitionKey(topicName, partition)
-      const last = lastOf.get(key) ?? -1
-      lastOf.set(key, offset)
-      if (offset <= last)
-        tell({ topic: topicName, partition, cause: 'truncated', offset: last + 1, to: offset })
-    }
+export function noticingLoss(tell: ReturnType<typeof tellingFaults>): (acked: Acked) => void {
+  const ends = new Map<string, number>()
+  return (acked) => {
+    for (const [topic, partitions] of acked)
+      for (const [partition, { base, count }] of partitions) {
+        if (base < 0) continue
+        const key = partitionKey(topic, partition)
+        const end = ends.get(key) ?? 0
+        ends.set(key, base + count)
+        if (base < end) tell({ topic, partition, cause: 'truncated', offset: end, to: base })
+      }
   }
 }
 
-type Ack = Pick<RecordMetadata, 'topicName' | 'partition' | 'baseOffset'>
+/** By topic and partition: the offset of the first record, -1 when the broker does not say it, and how many there are. */
+type Acked = ReadonlyMap<string, ReadonlyMap<number, { base: number; count: number }>>
 
-/** @returns by topic the partitions that have answered. */
-function partitionsOf(acks: readonly RecordMetadata[]): Map<string, Set<number | undefined>> {
-  const topics = new Map<string, Set<number | undefined>>()
-  for (const { topicName, partition } of acks) {
-    const partitions = topics.get(topicName) ?? new Set()
-    topics.set(topicName, partitions.add(partition))
+/** @returns what has been answered; the records are still to be counted. */
+function byPartition(acks: readonly RecordMetadata[]) {
+  const topics = new Map<string, Map<number, { base: number; count: number }>>()
+  for (const { topicName, partition, baseOffset } of acks) {
+    const partitions = topics.get(topicName) ?? new Map()
+    topics.set(topicName, partitions.set(partition, { base: Number(baseOffset ?? -1), count: 0 }))
   }
   return topics
 }

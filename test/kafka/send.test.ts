@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Connection } from '../../kafka/client.ts'
-import { createSender } from '../../kafka/send.ts'
+import { createSender, noticingLoss } from '../../kafka/send.ts'
 
 const record = { topic: 'work', message: { key: Buffer.from('a'), value: 'x' } }
 
@@ -57,4 +57,51 @@ test.each([
   const outcomes: string[] = []
   await sender.send([record], (_, told) => void outcomes.push(told))
   expect(outcomes).toEqual([outcome])
+})
+
+test('a log that acknowledges at an offset it had given before has lost all from there on, to the last record of the last batch', () => {
+  const told: object[] = []
+  const notice = noticingLoss((fault) => void told.push(fault))
+  const acked = (partition: number, base: number, count: number) =>
+    notice(new Map([['work', new Map([[partition, { base, count }]])]]))
+  acked(0, 0, 10)
+  acked(1, 0, 3)
+  acked(0, 10, 5)
+  acked(0, -1, 5) // as a broker answers that does not say it
+  acked(0, 20, 4) // of others in between
+  expect(told).toEqual([])
+  acked(0, 22, 1)
+  expect(told).toEqual([{ topic: 'work', partition: 0, cause: 'truncated', offset: 24, to: 22 }])
+  acked(0, 23, 1)
+  expect(told).toHaveLength(1)
+})
+
+test('the records of a batch are counted', async () => {
+  const lost: object[] = []
+  const batches = [7, 8]
+  const kafka = {
+    producer: ({ createPartitioner }: { createPartitioner?: () => (of: object) => number }) => ({
+      connect: async () => {},
+      disconnect: async () => {},
+      async sendBatch({ topicMessages: [{ messages }] }: { topicMessages: [{ messages: object[] }] }) {
+        for (const message of messages)
+          createPartitioner?.()({ topic: 'work', message, partitionMetadata: [{}] })
+        return [{ topicName: 'work', partition: 0, baseOffset: String(batches.shift()) }]
+      },
+      async send() {},
+    }),
+  }
+  const log = { error: (fields: object) => void lost.push(fields), warn() {} }
+  const names = { named: (name: string) => name, plain: (name: string) => name }
+  // of a connection a sender takes no more than this
+  const sender = await createSender({
+    kafka,
+    log,
+    failures: { add: () => undefined },
+    ...names,
+  } as unknown as Connection)
+  const three = [1, 2, 3].map(() => ({ topic: 'work', message: { key: Buffer.from('a'), value: 'x' } }))
+  await sender.send(three, () => undefined)
+  await sender.send(three, () => undefined)
+  expect(lost).toMatchObject([{ topic: 'work', partition: 0, cause: 'truncated', to: 8, lost: 2 }])
 })
