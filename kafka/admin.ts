@@ -7,10 +7,10 @@ import { ConfigResourceTypes } from './kafkajs.ts'
 import { asConfigError, settingsOf } from './refusal.ts'
 
 /**
- * `differences`: how topics that exist differ from the table, one line each. `tooShort`: those of them that lose records which still
- * have to wait. `brokers`: how many the cluster has.
+ * `differences`: how topics that exist differ from the table, one line each. `losing`: by which of these Kafka deletes records that are
+ * still needed, and how to mend that. `brokers`: how many the cluster has.
  */
-export type Found = { differences: string[]; tooShort: string[]; brokers: number }
+export type Found = { differences: string[]; losing: string[]; brokers: number }
 
 /**
  * Creates the topics that are missing; what exists is left as it is. Repeating it, and several processes doing it at once, is
@@ -43,12 +43,17 @@ export async function createTopics(
     const { brokers } = await admin.describeCluster()
     const existed = wanted.filter(({ topic }) => existing.has(topic))
     const settings = await settingsOfTopics(admin, existed)
-    const needs = new Map(topics.map(({ name, needed }) => [connection.named(name), needed]))
+    const losing = topics.flatMap(({ name, kept, needed }) => {
+      const topic = connection.named(name)
+      const entries = settings.get(topic)?.entries
+      return [
+        ...(wrongPolicy(topic, entries?.get(POLICY), kept) ?? []),
+        ...(tooShort(topic, entries?.get(RETENTION), needed) ?? []),
+      ]
+    })
     return {
       differences: differences(existed, settings),
-      tooShort: existed.flatMap(
-        ({ topic }) => tooShort(topic, settings.get(topic)?.entries.get(RETENTION), needs.get(topic)) ?? [],
-      ),
+      losing,
       brokers: brokers.length,
     }
   } finally {
@@ -133,14 +138,39 @@ export function tooShort(
   topic: string,
   actual: string | undefined,
   needed: number | undefined,
-): string | undefined {
+): [string] | undefined {
   const kept = Number(actual)
   if (actual === undefined || needed === undefined || kept < 0 || kept >= needed) return undefined
-  return (
-    `topic ${topic} keeps records for ${hours(kept)} (retention.ms=${kept}), and deliveries may wait for ${hours(needed)}: the retry window, and a day for outages. ` +
-    `Raise it: kafka-configs --bootstrap-server ... --alter --entity-type topics --entity-name ${topic} --add-config retention.ms=${needed}`
-  )
+  return [
+    `RETRY_WINDOW: topic ${topic} keeps records for ${hours(kept)} (retention.ms=${kept}), and deliveries may wait for ${hours(needed)}: the retry window, and a day for outages. ` +
+      `Raise it: ${alter(topic, `retention.ms=${needed}`)}`,
+  ]
 }
+
+/**
+ * Of what is read once, compaction would delete all but the last record of a key, read or not; of settings, which are kept as long as they
+ * are in force, retention would delete those that are old.
+ * @param actual `cleanup.policy` as Kafka has it. @returns what is wrong with it, and how to mend that.
+ */
+export function wrongPolicy(
+  topic: string,
+  actual: string | undefined,
+  kept: Topic['kept'],
+): [string] | undefined {
+  const mend = (policy: string) => `Mend it: ${alter(topic, `cleanup.policy=${policy}`)}`
+  if (typeof kept === 'number' && actual?.includes('compact'))
+    return [
+      `Kafka: topic ${topic} is compacted (cleanup.policy=${actual}), by which all but the last record of a key are deleted. ${mend('delete')}`,
+    ]
+  if (kept === 'compact' && actual?.includes('delete'))
+    return [
+      `Kafka: topic ${topic} deletes old records (cleanup.policy=${actual}), and they are still in force. ${mend('compact')}`,
+    ]
+  return undefined
+}
+
+const alter = (topic: string, setting: string) =>
+  `kafka-configs --bootstrap-server ... --alter --entity-type topics --entity-name ${topic} --add-config ${setting}`
 
 type Admin = ReturnType<Connection['kafka']['admin']>
 /** Of a topic as Kafka has it. */

@@ -8,7 +8,7 @@ import { topics } from './topics.ts'
  * Creates what is missing of topics and schemas. Every process does so at its start; repeating it is harmless.
  * Topics that differ from the table are named in the log and left as they are, and so is a REPLICATION that risks what they hold.
  * @param onAway told while the schema registry is away, which is waited for.
- * @throws ConfigError when Kafka would delete deliveries that still have to wait.
+ * @throws ConfigError when Kafka would delete records that are still needed.
  */
 export async function prepare(
   connection: Connection,
@@ -16,9 +16,9 @@ export async function prepare(
   onAway: OnAway,
 ): Promise<void> {
   const table = topics({ ...config.delivery, dedupWindowMs: config.dedupWindowMs })
-  const { differences, tooShort, brokers } = await createTopics(connection, table, config.kafka)
+  const { differences, losing, brokers } = await createTopics(connection, table, config.kafka)
   for (const line of differences) connection.log.warn(`topic differs from its table: ${line}`)
-  if (tooShort.length > 0) throw new ConfigError(tooShort.map((line) => `RETRY_WINDOW: ${line}`))
+  if (losing.length > 0) throw new ConfigError(losing)
   const risk = onlyCopy({ brokers, replication: config.kafka.replication })
   if (risk) connection.log.warn(risk)
   await registerSchemas(openRegistry(config.registry, { onAway }), table, connection.named)

@@ -93,6 +93,18 @@ describe('at a start', () => {
     },
   )
 
+  test.each([
+    ['events', 'compact', 'is compacted'],
+    ['config', 'delete', 'deletes old records'],
+  ])(
+    'topic %s with cleanup.policy=%s, by which Kafka would delete what is needed, is refused',
+    async (topic, policy, what) => {
+      const { fault, kafka } = await prepared([topic, 'cleanup.policy', policy])
+      expect(fault).toBeInstanceOf(ConfigError)
+      expect((fault as ConfigError).message).toContain(`topic ${kafka.named(topic)} ${what}`)
+    },
+  )
+
   test('what is kept for long enough, but not as the table says, is named and left as it is', async () => {
     const { fault, said, kafka } = await prepared(['deliveries', 'retention.ms', String(28 * HOUR)])
     const name = kafka.named('deliveries')

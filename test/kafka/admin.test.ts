@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { tooShort } from '../../kafka/admin.ts'
+import { tooShort, wrongPolicy } from '../../kafka/admin.ts'
 
 const HOUR = 3_600_000
 
 describe('a topic is kept for too short a time', () => {
   test('when deliveries may have to wait for longer: it is named with what to do', () => {
-    expect(tooShort('deliveries', String(HOUR), 28 * HOUR)).toBe(
-      'topic deliveries keeps records for 1h (retention.ms=3600000), and deliveries may wait for 28h: the retry window, and a day for outages. ' +
+    expect(tooShort('deliveries', String(HOUR), 28 * HOUR)).toEqual([
+      'RETRY_WINDOW: topic deliveries keeps records for 1h (retention.ms=3600000), and deliveries may wait for 28h: the retry window, and a day for outages. ' +
         'Raise it: kafka-configs --bootstrap-server ... --alter --entity-type topics --entity-name deliveries --add-config retention.ms=100800000',
-    )
+    ])
   })
 
   test.each([
@@ -18,5 +18,29 @@ describe('a topic is kept for too short a time', () => {
     ['Kafka does not say', undefined, 28 * HOUR],
   ])('but not when %s', (_why, actual, needed) => {
     expect(tooShort('deliveries', actual, needed)).toBeUndefined()
+  })
+})
+
+describe('a cleanup policy that would delete what is still needed', () => {
+  const command = 'kafka-configs --bootstrap-server ... --alter --entity-type topics --entity-name'
+
+  test('is named with what to do', () => {
+    expect(wrongPolicy('events', 'compact,delete', HOUR)).toEqual([
+      `Kafka: topic events is compacted (cleanup.policy=compact,delete), by which all but the last record of a key are deleted. Mend it: ${command} events --add-config cleanup.policy=delete`,
+    ])
+    expect(wrongPolicy('config', 'delete', 'compact')).toEqual([
+      `Kafka: topic config deletes old records (cleanup.policy=delete), and they are still in force. Mend it: ${command} config --add-config cleanup.policy=compact`,
+    ])
+  })
+
+  test.each([
+    ['delete', HOUR],
+    ['compact', 'compact'],
+    ['compact,delete', { compact: HOUR }],
+    ['delete', { compact: HOUR }],
+    [undefined, HOUR],
+    [undefined, 'compact'],
+  ] as const)('%s is fine for one kept for %j', (actual, kept) => {
+    expect(wrongPolicy('x', actual, kept)).toBeUndefined()
   })
 })
