@@ -144,6 +144,14 @@ export function createAssignment(options: Options) {
     isPast: () => boolean,
   ): Promise<Map<string, Position>> {
     const starts = await committed.positions()
+    for (const { topic, partition } of assigned) {
+      const { offset = 0, foreign } = starts.get(partitionKey(topic, partition)) ?? {}
+      if (offset > 0 && foreign)
+        connection.log.warn(
+          { groupId, topic, partition, offset },
+          'another program has committed this offset for our consumer group: what it skipped is not handled',
+        )
+    }
     while (!closed && !isPast()) {
       try {
         return await compared(assigned, starts)

@@ -5,14 +5,15 @@ import type { KnownLog } from './log-watch.ts'
 
 /**
  * Where a partition is read from: the committed offset, and what is settled ahead of it (tracker.ts). `log`: the one it is a place in;
- * `time`: of the last record that was read, ms since 1970. A commit of an older version, or of another tool, says neither. `lostFrom`: where
- * the log was cut since, or began anew: what is known of this and later offsets is of records that are gone.
+ * `time`: of the last record that was read, ms since 1970. `foreign`: another tool has committed it, which says nothing of all that.
+ * `lostFrom`: where the log was cut since, or began anew: what is known of this and later offsets is of records that are gone.
  */
 export type Position = {
   offset: number
   ahead: string
   log?: KnownLog | undefined
   time?: number | undefined
+  foreign?: boolean
   lostFrom?: number | undefined
 }
 
@@ -20,20 +21,20 @@ type Said = Omit<Position, 'offset' | 'lostFrom'>
 
 /**
  * The metadata of a commit: `s2:<topic id>.<leader epoch>.<time in base 36>:<ahead>`, or `s1:<ahead>` where the log is not known. At most
- * 4,096 characters, which is what Kafka takes; empty when there is nothing to say.
+ * 4,096 characters, which is what Kafka takes.
  */
 export function packSaid({ ahead, log, time }: Said): string {
   if (log) return `s2:${log.id}.${log.epoch}.${time?.toString(36) ?? ''}:${ahead}`
-  return ahead && `s1:${ahead}`
+  return `s1:${ahead}`
 }
 
-/** What is not ours reads as nothing. */
+/** What is not ours reads as `foreign`. */
 export function unpackSaid(text: string): Said {
   const [, ahead] = /^s1:(.*)$/.exec(text) ?? []
   if (ahead !== undefined) return { ahead }
   // some brokers tell no epoch, and some writers no time: both are -1 then
   const [, id, epoch, time, bits] = /^s2:([\w-]{22})\.(-?\d+)\.(-?[0-9a-z]*):(.*)$/.exec(text) ?? []
-  if (id === undefined) return { ahead: '' }
+  if (id === undefined) return { ahead: '', foreign: true }
   return {
     ahead: bits ?? '',
     log: { id, epoch: Number(epoch) },

@@ -129,8 +129,14 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
     })
   })
   consumer.on(consumer.events.CRASH, ({ payload }) => {
-    if (!payload.restart) onFatal(payload.error)
+    if (!payload.restart) onFatal(explained(payload.error))
   })
+
+  function explained(error: Error): Error {
+    if (!/supported protocols are incompatible/.test(error.message)) return error
+    const text = `another program has joined consumer group ${groupId}: give it another group id. It may have skipped records of ${topics.join(', ')}`
+    return new Error(text, { cause: error })
+  }
 
   /** `value` is in none of its functions: a record that waits to be settled shall not keep it. */
   function taken(held: Held, message: Message, value: T): Taken<T> {
@@ -255,7 +261,9 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
   const heir = connection.soleClientId ? succeed(groupId, connection.soleClientId) : undefined
   await consumer.connect()
   await consumer.subscribe({ topics, fromBeginning: true })
-  await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch })
+  await consumer
+    .run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch })
+    .catch((error) => Promise.reject(explained(error)))
   const commits = setInterval(() => void assignment.commit(), COMMIT_MS)
 
   return {

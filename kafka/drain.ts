@@ -2,6 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { PartitionAssigner } from 'kafkajs'
 import { PartitionAssigners } from './kafkajs.ts'
 
+/**
+ * Kafka keeps members of other protocols out of a group. One of kafkajs's own name would let any program in that has the same group id: it
+ * would be given partitions, and what it commits nobody else reads.
+ */
+const PROTOCOL = 'sluice'
 const DRAIN_MS = 2_000
 const COMMIT_WAIT_MS = 1_000
 
@@ -32,13 +37,14 @@ export function drainBeforeJoin(work: { inFlight(): number; giveUp(): void; comm
       const assigner = PartitionAssigners.roundRobin(config)
       return {
         ...assigner,
+        name: PROTOCOL,
         protocol(subscription) {
           if (state === 'idle') void drain()
           if (state !== 'drained')
             throw Object.assign(new Error('what is in flight settles first'), {
               type: 'REBALANCE_IN_PROGRESS',
             })
-          return assigner.protocol(subscription)
+          return { ...assigner.protocol(subscription), name: PROTOCOL }
         },
       }
     },

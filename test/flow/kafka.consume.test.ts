@@ -280,6 +280,57 @@ test('a rebalance with a second member under load loses nothing, and repeats not
   expect([...handled.values()].filter((times) => times > 1)).toEqual([])
 })
 
+test('another program with the same group id is not let in, and takes nothing', async () => {
+  const kafka = await connection([{}])
+  const producer = closing(await createProducer(kafka))
+  const seen = new Set<number>()
+  const handle: Handler<Buffer> = ({ value, settle }) => {
+    seen.add(Number(value))
+    settle()
+  }
+  closing(await start(kafka, producer, handle))
+  const groupId = kafka.named('work')
+  const client = new Kafka({ brokers: [inject('kafkaBrokers')], logLevel: logLevel.NOTHING })
+  const other = client.consumer({ groupId })
+  closing({ close: () => other.disconnect() })
+  const outcome = new Promise<unknown>((resolve) => {
+    other.on(other.events.CRASH, ({ payload }) => resolve(payload.error))
+    other.on(other.events.GROUP_JOIN, () => resolve('it was let in'))
+  })
+  await other.connect()
+  await other.subscribe({ topics: [kafka.named('work')], fromBeginning: true })
+  other.run({ eachMessage: async () => undefined }).catch(() => undefined)
+  await fill(producer, 0, 200)
+  expect(await outcome).toMatchObject({ type: 'INCONSISTENT_GROUP_PROTOCOL' })
+  await until(() => seen.size === 200)
+})
+
+test('a start while another program is in the group names the group, and an offset that it committed', async () => {
+  const kafka = await connection([{}])
+  const producer = closing(await createProducer(kafka))
+  await fill(producer, 0, 10)
+  const client = new Kafka({ brokers: [inject('kafkaBrokers')], logLevel: logLevel.NOTHING })
+  const other = client.consumer({ groupId: kafka.named('work') })
+  const joined = new Promise((resolve) => void other.on(other.events.GROUP_JOIN, resolve))
+  const committed = new Promise((resolve) => void other.on(other.events.COMMIT_OFFSETS, resolve))
+  await other.connect()
+  await other.subscribe({ topics: [kafka.named('work')], fromBeginning: true })
+  await other.run({ autoCommitThreshold: 1, eachMessage: async () => undefined })
+  await Promise.all([joined, committed])
+  const handle: Handler<Buffer> = ({ settle }) => {
+    settle()
+  }
+  await expect(start(kafka, producer, handle)).rejects.toThrow(
+    `another program has joined consumer group ${kafka.named('work')}`,
+  )
+  await other.disconnect()
+  const warned: object[] = []
+  const log = Object.assign(Object.create(kafka.log), { warn: (of: object) => void warned.push(of) })
+  closing(await start({ ...kafka, log }, producer, handle))
+  await until(() => warned.length > 0)
+  expect(warned[0]).toMatchObject({ groupId: kafka.named('work'), topic: kafka.named('work') })
+})
+
 test('after a broker restart every record is handled, from where the commits were', async () => {
   const broker = await ownBroker()
   const kafka = await connection([{}], broker.now.brokers)

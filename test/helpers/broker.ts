@@ -75,7 +75,7 @@ export async function imageOf(
       await rm(join(data, name), { recursive: true })
       await cp(join(image, name), join(data, name), { recursive: true })
     }
-    await rm(image, { recursive: true })
+    await rm(image, { recursive: true, force: true })
     return goneBetween(before, await endsOf(directory, topics))
   }
 }

@@ -33,9 +33,10 @@ function bookkeeping({ highWater = 400 } = {}) {
       { topic: 'work', partitions: [{ partition: 0, offset: state.committed, metadata: state.metadata }] },
     ],
   }
+  const warned: object[] = []
   const connection = {
     kafka: { admin: () => admin },
-    log: pino({ level: 'silent' }),
+    log: Object.assign(pino({ level: 'silent' }), { warn: (of: object) => void warned.push(of) }),
     failures: { add: () => undefined },
   }
   const told: string[] = []
@@ -56,7 +57,7 @@ function bookkeeping({ highWater = 400 } = {}) {
   const options = { connection, consumer, logs, onFault, groupId: 'work', topics: ['work'], highWater, watch }
   const assignment = createAssignment(options)
   assignment.assign({ work: [0] })
-  return { assignment, paused, commits, state, told }
+  return { assignment, paused, commits, state, told, warned }
 }
 
 /** A partition that is this member's. */
@@ -72,6 +73,24 @@ async function heldOf(
 const take = (held: Held, from: number, to: number) => {
   for (let offset = from; offset < to; offset++) held.tracker.take(offset, 0)
 }
+
+test.each([
+  ['0', '', 0],
+  ['7', packSaid({ ahead: '' }), 0],
+  ['7', '', 1],
+  ['7', 'by hand', 1],
+])(
+  'an offset %s that is committed with %j is told of %i times: it is another program that skipped records',
+  async (committed, metadata, times) => {
+    const { assignment, state, warned } = bookkeeping()
+    Object.assign(state, { committed, metadata }) // before it is asked for
+    const held = await heldOf(assignment, 0)
+    expect(held.tracker.next().offset).toBe(Number(committed))
+    expect(warned).toEqual(
+      Array.from({ length: times }, () => ({ groupId: 'work', topic: 'work', partition: 0, offset: 7 })),
+    )
+  },
+)
 
 test('a full partition whose records were released in a rebalance goes on once those that are taken again are settled', async () => {
   const { assignment, paused } = bookkeeping()
