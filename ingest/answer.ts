@@ -26,8 +26,11 @@ export const SUCCESS: Answer = { code: 'ok', status: 200, body: '{"success":true
 /** A rejected item of a batch, by its place in it. */
 export type RejectedItem = { index: number; code: Code; message: string }
 
-export function batchAnswer(rejected: readonly RejectedItem[]): Answer {
-  return rejected.length === 0 ? SUCCESS : { ...SUCCESS, body: JSON.stringify({ success: true, rejected }) }
+/** @param unlisted how many more are rejected. */
+export function batchAnswer(rejected: readonly RejectedItem[], unlisted: number): Answer {
+  if (rejected.length === 0) return SUCCESS
+  const body = { success: true, rejected, ...(unlisted > 0 && { rejectedUnlisted: unlisted }) }
+  return { ...SUCCESS, body: JSON.stringify(body) }
 }
 
 /** What is only to be sent again says when. */

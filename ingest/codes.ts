@@ -37,13 +37,18 @@ const table = {
   call_too_large: [413, 'A call may have at most 32 KB (32,768 bytes).'],
   batch_too_large: [
     413,
-    'A batch may have at most 500 KB (512,000 bytes); its context and integrations count once for each call, up to 8 MB.',
+    'A batch may have at most 500 KB (512,000 bytes). The copies of its context and integrations, one for each call, may have at most 256 KB and 8 times the bytes of the batch.',
   ],
+  inflates_too_much: [413, 'A body in gzip may inflate to at most 64 KB, or to 100 times its size.'],
   too_many_calls: [413, 'A batch may hold at most 2,500 calls.'],
   unsupported_encoding: [415, 'This Content-Encoding is not supported: gzip is, and none (identity).'],
   rate_limited: [
     429,
     'The source sends more calls than its rate limit allows: send again after Retry-After.',
+  ],
+  too_many_attempts: [
+    429,
+    'Too many bodies without the write key of a source have come from this address: send the write key as basic auth, or send again after Retry-After.',
   ],
   headers_too_large: [431, 'The URL and the headers may have at most 64 KB (65,536 bytes) together.'],
   internal_error: [500, 'Something went wrong here.'],

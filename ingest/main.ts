@@ -16,6 +16,7 @@ import { createMeter } from './meter/metrics.ts'
 import { isSourceUnreadable, notReady, sayShortage } from './ready.ts'
 import { openEncoders } from './record.ts'
 import { createRejectionLog } from './rejections.ts'
+import { createStrangers } from './strangers.ts'
 import { createTake } from './take.ts'
 
 /** Half a second of calls at full speed; past it a client had better hear so than wait. */
@@ -50,7 +51,8 @@ await run('ingest', async (context) => {
   )
   watchRooms(storage)
   ready = () => notReady(settings, producer, storage)
-  const take = createTake({
+  const strangers = createStrangers(() => performance.now())
+  const taking = createTake({
     sourceByWriteKey: (writeKey) =>
       settings.sourceByWriteKey(writeKey) ?? (isSourceUnreadable(settings) ? 'unreadable' : undefined),
     suppressedUsers: settings.suppressedUsers,
@@ -61,11 +63,15 @@ await run('ingest', async (context) => {
     turnsAway: () => (storage.shortage() ? 'storage_full' : producer.isFull() ? 'unavailable' : undefined),
     logRejected: createRejectionLog({ producer: rejectedProducer, losses }),
     encoders: await openEncoders(openRegistry(config.registry, { onAway }), connection.named),
+    strangers,
     meter,
     log,
   })
   const { trustProxy } = config
-  const app = closing.adopt(createApp({ take, meter, probe, log, tracer, trustProxy }), (it) => it.close())
+  const app = closing.adopt(
+    createApp({ ...taking, strangers, meter, probe, log, tracer, trustProxy }),
+    (it) => it.close(),
+  )
   await settings.loaded // without them every write key would be unknown
   log.info({ address: await app.listen(config) }, 'ready')
 })

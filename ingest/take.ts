@@ -3,13 +3,21 @@ import type { OutRecord, Producer } from '../kafka/produce.ts'
 import type { Logger } from '../log.ts'
 import { eventRecord } from '../schemas/event-record.ts'
 import type { Trace } from '../trace/trace.ts'
-import { type Answer, errorAnswer } from './answer.ts'
+import { type Answer, errorAnswer, retryAfter } from './answer.ts'
 import { type Judgement, judge, type Known, refuse } from './call/judge.ts'
-import { callsIn, type Received, type RouteType, readSender, type SourceByWriteKey } from './call/sender.ts'
-import type { Code } from './codes.ts'
+import type { SourceLimit } from './call/rate.ts'
+import {
+  callsIn,
+  type Received,
+  type RouteType,
+  readSender,
+  type SourceByWriteKey,
+  senderOf,
+} from './call/sender.ts'
 import type { Meter } from './meter/metrics.ts'
 import { type Encoders, rejectedRecord } from './record.ts'
 import type { RejectionLog } from './rejections.ts'
+import type { Strangers } from './strangers.ts'
 import { createThrottle, tooFast } from './throttle.ts'
 import { type Upshot, upshotOf } from './upshot.ts'
 
@@ -27,9 +35,10 @@ export type TakeOptions = {
   produce: Producer['produce']
   /** Why nothing is taken now, whoever sends it. */
   turnsAway: () => 'unavailable' | 'storage_full' | undefined
+  strangers: Strangers
   logRejected: RejectionLog
   encoders: Encoders
-  meter: Pick<Meter, 'count' | 'refused'>
+  meter: Pick<Meter, 'count'>
   log: Pick<Logger, 'error'>
 }
 
@@ -37,17 +46,33 @@ export type TakeOptions = {
 export type Take = (received: Received, ip: string, trace?: TakeTrace) => Promise<Answer>
 type TakeTrace = Pick<Trace, 'send' | 'note'> | undefined
 
+/**
+ * Says why a request is refused before its body is worked on, and counts it; undefined when it is not. To be asked before the body is read when
+ * its write key is known, else when it has been read.
+ */
+export type Forestall = (request: Omit<Received, 'body'>, ip: string) => Answer | undefined
+
 /** Takes a request: judges it, writes its events to Kafka as one group, and answers when all of them are acknowledged. */
-export function createTake({
-  produce,
-  turnsAway,
-  logRejected,
-  encoders,
-  meter,
-  log,
-  ...known
-}: TakeOptions): Take {
-  const decide = createDecide(known)
+export function createTake(options: TakeOptions): { take: Take; forestall: Forestall } {
+  const { produce, turnsAway, logRejected, encoders, meter, log, strangers, sourceByWriteKey } = options
+  const throttle = createThrottle(options.clock)
+
+  function decide(received: Received, ip: string): { judgement: Judgement; limit: SourceLimit | undefined } {
+    const sent = readSender(received, sourceByWriteKey)
+    if ('refused' in sent) {
+      if (received.writeKey === undefined) strangers.refused(ip, received.body.length)
+      return { judgement: refuse(sent.refused, sent.sourceId), limit: undefined }
+    }
+    const { id, rateLimit: limit } = sent.source
+    const retryAfter = limit && throttle.draw(limit, callsIn(sent))
+    if (retryAfter)
+      return { judgement: refuse('rate_limited', id, tooFast(limit, retryAfter)), limit: undefined }
+    const { newId, now, suppressedUsers } = options
+    return {
+      judgement: judge(sent, { receivedAt: now(), ip, newId, suppressed: suppressedUsers(id) }),
+      limit,
+    }
+  }
 
   async function conclude(
     type: RouteType,
@@ -66,35 +91,41 @@ export function createTake({
     return answer
   }
 
-  async function turnAway(type: RouteType, code: Code): Promise<Answer> {
-    meter.refused(type, code)
-    return errorAnswer(code)
-  }
-
-  // while it waits for Kafka a request holds its records alone, not what they were made of
-  return (received, ip, trace) => {
+  function forestall({ type, writeKey }: Omit<Received, 'body'>, ip: string): Answer | undefined {
     // nothing would come of what is spent on it, nor of what is drawn from its source's limit
     const why = turnsAway()
-    if (why) return turnAway(received.type, why)
-    const judgement = decide(received, ip)
-    if (judgement.sourceId) trace?.note({ 'sluice.source.id': judgement.sourceId })
-    const { events, rejected } = recordsOf(judgement, encoders)
-    const writing = { producing: write(events, produce, trace), logging: logRejected(rejected, trace) }
-    return conclude(received.type, upshotOf(judgement), writing)
+    if (why) return refused(type, refuse(why, undefined))
+    if (writeKey !== undefined) {
+      const sender = senderOf(writeKey, sourceByWriteKey)
+      return 'refused' in sender ? refused(type, refuse(sender.refused, sender.sourceId)) : undefined
+    }
+    const wait = strangers.wait(ip)
+    if (wait === undefined) return undefined
+    return refused(
+      type,
+      refuse('too_many_attempts', undefined, errorAnswer('too_many_attempts', retryAfter(wait))),
+    )
   }
-}
 
-type DecideOptions = Omit<TakeOptions, 'produce' | 'turnsAway' | 'logRejected' | 'encoders' | 'meter' | 'log'>
+  function refused(type: RouteType, judgement: Judgement): Answer {
+    const { answer } = judgement
+    meter.count(type, upshotOf(judgement), answer.code)
+    return answer
+  }
 
-function createDecide({ sourceByWriteKey, suppressedUsers, newId, now, clock }: DecideOptions) {
-  const throttle = createThrottle(clock)
-  return (received: Received, ip: string): Judgement => {
-    const sent = readSender(received, sourceByWriteKey)
-    if ('refused' in sent) return refuse(sent.refused, sent.sourceId)
-    const { id, rateLimit } = sent.source
-    const retryAfter = rateLimit && throttle(rateLimit, callsIn(sent))
-    if (retryAfter) return refuse('rate_limited', id, tooFast(rateLimit, retryAfter))
-    return judge(sent, { receivedAt: now(), ip, newId, suppressed: suppressedUsers(id) })
+  return {
+    forestall,
+    // while it waits for Kafka a request holds its records alone, not what they were made of
+    take(received, ip, trace) {
+      const why = turnsAway()
+      if (why) return Promise.resolve(refused(received.type, refuse(why, undefined)))
+      const { judgement, limit } = decide(received, ip)
+      if (judgement.sourceId) trace?.note({ 'sluice.source.id': judgement.sourceId })
+      const { events, rejected } = recordsOf(judgement, encoders)
+      if (limit?.bytesPerSecond !== undefined) throttle.spend(limit, bytesOf(events) + bytesOf(rejected))
+      const writing = { producing: write(events, produce, trace), logging: logRejected(rejected, trace) }
+      return conclude(received.type, upshotOf(judgement), writing)
+    },
   }
 }
 
@@ -106,6 +137,9 @@ function recordsOf({ events, rejected }: Judgement, encoders: Encoders): Record<
 }
 
 type Written = 'events' | 'rejected'
+
+const bytesOf = (records: readonly OutRecord[]) =>
+  records.reduce((sum, { value }) => sum + (value === null ? 0 : Buffer.byteLength(value)), 0)
 
 async function write(
   records: readonly OutRecord[],

@@ -84,9 +84,19 @@ export const sourceShape = z.strictObject({
     .describe('Names the source in calls. Made when it is not given; a replacement without one keeps it.'),
   enabled: z.boolean().default(true).describe('Off: its calls get 403 `source_disabled`.'),
   rateLimit: z
-    .strictObject({ perSecond: z.number().positive().max(1e6), burst: z.number().int().min(1).max(1e6) })
+    .strictObject({
+      perSecond: z.number().positive().max(1e6),
+      burst: z.number().int().min(1).max(1e6),
+      bytesPerSecond: z
+        .number()
+        .int()
+        .min(1_024)
+        .max(1e9)
+        .optional()
+        .describe('Bytes that its calls take in Kafka, a second; ten times as many at once.'),
+    })
     .optional()
-    .describe('Token bucket, per ingest process: calls a second, and how many at once.'),
+    .describe('Token buckets, per ingest process: calls a second, how many at once, and bytes a second.'),
   labels: z.record(z.string().max(64), z.string().max(256)).optional().describe('Nothing goes by them.'),
 })
 

@@ -1,7 +1,7 @@
 import type { Event } from '../../schemas/event.ts'
 import type { Users } from '../../schemas/suppressed.ts'
 import type { Code } from '../codes.ts'
-import { BATCH_CALLS, CALL_BYTES, CALL_LEVELS, SHARED_BYTES } from '../limits.ts'
+import { BATCH_CALLS, CALL_BYTES, CALL_LEVELS, SHARED_BYTES, SHARED_TIMES } from '../limits.ts'
 import { accept, type CallType, type Facts, isCallType } from './accept.ts'
 import { boundOf, isObject } from './json.ts'
 import { readShared } from './shared.ts'
@@ -19,15 +19,22 @@ type Taken = {
   suppressed: SaidType[]
 }
 
+/** A batch as JSON.parse has read it, and how many bytes it had. */
+export type BatchBody = { value: unknown; bytes: number }
+
 /** Decides on each call of a batch by itself; only a batch that is none is refused as a whole. Never throws. */
-export function acceptBatch(body: unknown, facts: Facts, suppressed?: Users): BatchVerdict {
+export function acceptBatch(
+  { value: body, bytes }: BatchBody,
+  facts: Facts,
+  suppressed?: Users,
+): BatchVerdict {
   if (!isObject(body) || !Array.isArray(body.batch)) return { ok: false, code: 'batch_not_array' }
   const calls: readonly unknown[] = body.batch
   if (calls.length === 0) return { ok: false, code: 'empty_batch' }
   if (calls.length > BATCH_CALLS) return { ok: false, code: 'too_many_calls' }
   if (isTooDeep(body.context) || isTooDeep(body.integrations)) return { ok: false, code: 'too_deep' }
   const shared = readShared(body)
-  if (shared.bytes > CALL_BYTES || shared.bytes * calls.length > SHARED_BYTES)
+  if (shared.bytes > CALL_BYTES || shared.bytes * calls.length > SHARED_BYTES + SHARED_TIMES * bytes)
     return { ok: false, code: 'batch_too_large' }
   return acceptCalls(calls, { ...facts, shared }, suppressed)
 }

@@ -3,7 +3,7 @@ import type { Rejected } from '../../schemas/rejected.ts'
 import type { Users } from '../../schemas/suppressed.ts'
 import { type Answer, batchAnswer, errorAnswer, SUCCESS } from '../answer.ts'
 import { type Code, refusal } from '../codes.ts'
-import { REJECTED_BYTES } from '../limits.ts'
+import { REJECTED_BYTES, REJECTED_LISTED, REJECTED_LISTED_EACH } from '../limits.ts'
 import { accept, type CallType, type Facts } from './accept.ts'
 import { acceptBatch, type SaidType } from './batch.ts'
 import type { Parsed } from './json.ts'
@@ -48,10 +48,14 @@ function judgeCall(parsed: Parsed, type: CallType, facts: Facts): Judgement {
 }
 
 function judgeBatch(parsed: Parsed, facts: Facts, suppressed: Users | undefined): Judgement {
-  const verdict = parsed.ok ? acceptBatch(parsed.value, facts, suppressed) : parsed
+  const verdict = parsed.ok ? acceptBatch(parsed, facts, suppressed) : parsed
   if (!verdict.ok) return refuseBatch(verdict.code, { parsed, facts, suppressed })
+  const listed = verdict.rejected.slice(0, Math.max(REJECTED_LISTED, parsed.bytes / REJECTED_LISTED_EACH))
   return {
-    answer: batchAnswer(verdict.rejected.map(({ index, code }) => ({ index, ...refusal(code) }))),
+    answer: batchAnswer(
+      listed.map(({ index, code }) => ({ index, ...refusal(code) })),
+      verdict.rejected.length - listed.length,
+    ),
     sourceId: facts.sourceId,
     events: verdict.events,
     rejected: verdict.rejected.map(({ code, type, call }) => ({

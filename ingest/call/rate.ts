@@ -1,7 +1,10 @@
 import type { Source } from '../../schemas/settings.ts'
 
-/** A source's setting: calls a second in the long run, and how many at once. */
-export type RateLimit = NonNullable<Source['rateLimit']>
+/** How much passes: so much a second in the long run, and so much at once. Calls, or bytes. */
+export type RateLimit = { perSecond: number; burst: number }
+
+/** Of a source. */
+export type SourceLimit = NonNullable<Source['rateLimit']>
 
 /** Of a token bucket: what was in it at the time `at`, in milliseconds of a monotonic clock. Below zero it is a debt. */
 export type Bucket = { tokens: number; at: number }
@@ -14,16 +17,28 @@ const LONGEST_S = 300
 const ROUNDING_S = 1e-6
 
 /**
- * Whether a request of so many calls passes (docs/control-api.md, "Limit a source, drop a user"). It does when there is one token at least, and
- * costs one for each call: a batch larger than the bucket is not refused for ever, it leaves a debt to wait for.
+ * Whether a request passes (docs/control-api.md, "Limit a source, drop a user"). It does when there is one token at least, and takes as many
+ * as it costs: one that costs more than the bucket holds is not refused for ever, it leaves a debt to wait for.
  * @param bucket undefined: a full one.
  */
 export function draw(
   bucket: Bucket | undefined,
-  { limit: { perSecond, burst }, calls, now }: { limit: RateLimit; calls: number; now: number },
+  { limit, cost, now }: { limit: RateLimit; cost: number; now: number },
 ): Drawn {
-  const tokens = bucket ? Math.min(burst, bucket.tokens + ((now - bucket.at) / 1000) * perSecond) : burst
-  const wait = (1 - tokens) / perSecond
-  if (wait <= ROUNDING_S) return { passed: true, bucket: { tokens: tokens - calls, at: now } }
-  return { passed: false, retryAfter: Math.min(LONGEST_S, Math.ceil(wait - ROUNDING_S)) }
+  const retryAfter = waitOf(bucket, { limit, now })
+  if (retryAfter !== undefined) return { passed: false, retryAfter }
+  return { passed: true, bucket: { tokens: tokensAt(bucket, limit, now) - cost, at: now } }
+}
+
+/** @returns whole seconds, at most 300, until there is one token; undefined when there is. */
+export function waitOf(
+  bucket: Bucket | undefined,
+  { limit, now }: { limit: RateLimit; now: number },
+): number | undefined {
+  const wait = (1 - tokensAt(bucket, limit, now)) / limit.perSecond
+  return wait <= ROUNDING_S ? undefined : Math.min(LONGEST_S, Math.ceil(wait - ROUNDING_S))
+}
+
+function tokensAt(bucket: Bucket | undefined, { perSecond, burst }: RateLimit, now: number): number {
+  return bucket ? Math.min(burst, bucket.tokens + ((now - bucket.at) / 1000) * perSecond) : burst
 }

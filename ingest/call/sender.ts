@@ -1,18 +1,17 @@
 import type { Source } from '../../schemas/settings.ts'
 import type { Code } from '../codes.ts'
-import { BATCH_CALLS } from '../limits.ts'
+import { BATCH_CALLS, CALL_LEVELS } from '../limits.ts'
 import type { CallType } from './accept.ts'
-import { isObject, type Parsed, parseBody } from './json.ts'
-import { writeKeyOf } from './write-key.ts'
+import { isDeeper, isObject, type Parsed, parseBody } from './json.ts'
+import { keyInside } from './write-key.ts'
 
 /** The calls' type, or `batch`, as the route says. */
 export type RouteType = CallType | 'batch'
 
-/** A request as it came. */
+/** A request as it came. `writeKey` is the one outside its body. */
 export type Received = {
   type: RouteType
-  authorization: string | undefined
-  query: unknown
+  writeKey: string | undefined
   body: Buffer
 }
 
@@ -26,18 +25,33 @@ export type Sent = { type: RouteType; source: Sender; parsed: Parsed }
 /** `sourceId` is undefined when the write key belongs to none. */
 export type Unsent = { refused: Code; sourceId: string | undefined }
 
+/** The levels of a batch above its calls: its own, and that of its array. */
+const BATCH_LEVELS = 2
+
 /** From whom a request is. Never throws. */
-export function readSender(received: Received, sourceByWriteKey: SourceByWriteKey): Sent | Unsent {
-  const parsed = parseBody(received.body)
-  const body = parsed.ok ? parsed.value : undefined
-  const writeKey = writeKeyOf({ ...received, body })
+export function readSender(
+  { type, writeKey, body }: Received,
+  sourceByWriteKey: SourceByWriteKey,
+): Sent | Unsent {
+  if (writeKey !== undefined) {
+    const sender = senderOf(writeKey, sourceByWriteKey)
+    return 'refused' in sender ? sender : { type, source: sender, parsed: parseBody(body) }
+  }
+  // anybody can send it, and what is nested deeply costs the most to parse
+  if (isDeeper(body, CALL_LEVELS + BATCH_LEVELS)) return { refused: 'too_deep', sourceId: undefined }
+  const parsed = parseBody(body)
   // the key may be in what cannot be read
-  if (!parsed.ok && writeKey === undefined) return { refused: parsed.code, sourceId: undefined }
+  if (!parsed.ok) return { refused: parsed.code, sourceId: undefined }
+  const sender = senderOf(keyInside(parsed.value), sourceByWriteKey)
+  return 'refused' in sender ? sender : { type, source: sender, parsed }
+}
+
+/** @returns the source of a write key, when it may send. */
+export function senderOf(writeKey: string | undefined, sourceByWriteKey: SourceByWriteKey): Sender | Unsent {
   const source = writeKey === undefined ? undefined : sourceByWriteKey(writeKey)
   if (!source) return { refused: 'unknown_source', sourceId: undefined }
   if (source === 'unreadable') return { refused: 'source_unreadable', sourceId: undefined }
-  if (!source.enabled) return { refused: 'source_disabled', sourceId: source.id }
-  return { type: received.type, source, parsed }
+  return source.enabled ? source : { refused: 'source_disabled', sourceId: source.id }
 }
 
 /** How many calls a request counts for; one that is refused whatever it holds does not count for more than the largest. */

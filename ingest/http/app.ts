@@ -11,7 +11,7 @@ import { allowed, isPixel, methodOf, PIXEL_PATH, ROUTES } from './routes.ts'
 import { createServer } from './server.ts'
 import { timed } from './timed.ts'
 
-export type AppOptions = Pick<Parts, 'take' | 'probe' | 'log' | 'tracer'> & {
+export type AppOptions = Pick<Parts, 'take' | 'forestall' | 'strangers' | 'probe' | 'log' | 'tracer'> & {
   meter: Meter
   patience?: Partial<Patience>
   /** Bounds: bytes that requests hold at once, and open connections. */

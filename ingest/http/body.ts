@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Code } from '../codes.ts'
 import { GZIP_EXTRA } from '../limits.ts'
-import { encodingOf, inflate } from './encoding.ts'
+import { encodingOf, inflate, inflatedBytes } from './encoding.ts'
 import type { Lease } from './hold.ts'
 
 /** Why a body is not there to be judged; `gone` when nobody is left to answer. */
@@ -17,25 +17,44 @@ export const CUT = 'cut'
 /** A request, and where its answer goes. */
 export type Exchange = { request: IncomingMessage; response: ServerResponse }
 
-/** Reads a body, inflated; what it holds is on the lease until its owner disposes of that. */
+/** Reads a body as it comes; what it holds is on the lease until its owner disposes of that. */
 export function readBody(exchange: Exchange, limit: BodyLimit, lease: Lease): Promise<Body> {
   switch (encodingOf(exchange.request.headers['content-encoding'])) {
     case 'none':
       return collect(exchange, limit, lease)
     case 'gzip':
-      return readGzip(exchange, limit, lease)
+      return collect(exchange, { ...limit, bytes: limit.bytes + GZIP_EXTRA }, lease)
     case undefined:
       return Promise.resolve({ ok: false, code: 'unsupported_encoding' })
   }
 }
 
-async function readGzip(exchange: Exchange, { bytes: most, code }: BodyLimit, lease: Lease): Promise<Body> {
-  const wire = await collect(exchange, { bytes: most + GZIP_EXTRA, code }, lease)
-  if (!wire.ok) return wire
-  const bytes = inflate(wire.bytes, most)
-  if (bytes === 'too_large') return { ok: false, code }
+/** What was read, inflated. */
+export function unpack(
+  wire: Buffer,
+  { encoding, limit, lease }: { encoding: string | undefined; limit: BodyLimit; lease: Lease },
+): Body {
+  if (encodingOf(encoding) !== 'gzip') return { ok: true, bytes: wire }
+  const most = inflatedBytes(wire.length, limit.bytes)
+  const bytes = inflate(wire, most)
+  if (bytes === 'too_large') return { ok: false, code: most < limit.bytes ? 'inflates_too_much' : limit.code }
   if (bytes === 'broken') return { ok: false, code: 'invalid_encoding' }
   return lease.add(bytes.length) ? { ok: true, bytes } : { ok: false, code: 'unavailable' }
+}
+
+/**
+ * Reads a body that nobody wants, so that the connection can be used again. One with more than `most` bytes is left, and so is one whose client
+ * asks first whether to send it.
+ */
+export function drain(exchange: Exchange, most: number): Promise<'gone' | 'over'> {
+  const { expect, 'content-length': length } = exchange.request.headers
+  if (expect !== undefined || Number(length) > most) return Promise.resolve('over')
+  let size = 0
+  function take(chunk: Buffer): Code | undefined {
+    size += chunk.length
+    return size > most ? 'batch_too_large' : undefined
+  }
+  return new Promise((resolve) => consume(exchange, take, (end) => resolve(end === 'gone' ? 'gone' : 'over')))
 }
 
 function collect(exchange: Exchange, limit: BodyLimit, lease: Lease): Promise<Body> {

@@ -1,4 +1,5 @@
 import { gunzipSync } from 'node:zlib'
+import { GZIP_FREE, GZIP_TIMES } from '../limits.ts'
 
 export type Encoding = 'none' | 'gzip'
 
@@ -16,6 +17,10 @@ export function encodingOf(header: string | undefined): Encoding | undefined {
       return undefined
   }
 }
+
+/** How many bytes so many in gzip may become. */
+export const inflatedBytes = (wire: number, limit: number): number =>
+  Math.min(limit, Math.max(GZIP_FREE, wire * GZIP_TIMES))
 
 /**
  * zlib inflates 16 KB at a time and stops past `limit`: a zip bomb costs no more than a body that is within it. All in one

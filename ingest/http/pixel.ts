@@ -3,6 +3,7 @@ import type { RequestTrace } from '../../trace/trace.ts'
 import { type Answer, CORS } from '../answer.ts'
 import { type CallType, isCallType } from '../call/accept.ts'
 import { isObject } from '../call/json.ts'
+import { keyOutside } from '../call/write-key.ts'
 import type { Code } from '../codes.ts'
 import { CALL_BYTES } from '../limits.ts'
 import { requestBytes } from './hold.ts'
@@ -24,7 +25,7 @@ export function sendPixel(reply: FastifyReply): void {
 /** Takes the call that a pixel's URL carries, as any other. @returns the code that another route would answer. */
 export async function takePixel(
   { params, query, headers, ip, raw }: Pick<FastifyRequest, 'params' | 'query' | 'headers' | 'ip' | 'raw'>,
-  { take, hold, meter }: Pick<ReceiveOptions, 'take' | 'hold' | 'meter'>,
+  { take, forestall, hold, meter }: Pick<ReceiveOptions, 'take' | 'forestall' | 'hold' | 'meter'>,
   trace?: RequestTrace,
 ): Promise<Answer['code']> {
   const type = field(params, 'type')
@@ -33,7 +34,8 @@ export async function takePixel(
   if (body.length > CALL_BYTES) return refused(type, 'call_too_large')
   using lease = hold.open()
   if (!lease.add(requestBytes(raw) + body.length)) return refused(type, 'unavailable')
-  return (await take({ type, authorization: headers.authorization, query, body }, ip, trace)).code
+  const named = { type, writeKey: keyOutside(headers.authorization, query) }
+  return (forestall(named, ip) ?? (await take({ ...named, body }, ip, trace))).code
 
   function refused(of: CallType | 'unknown', code: Code): Code {
     meter.refused(of, code)

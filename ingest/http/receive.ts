@@ -2,11 +2,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { RequestTrace } from '../../trace/trace.ts'
 import { type Answer, errorAnswer, SUCCESS } from '../answer.ts'
 import type { RouteType } from '../call/sender.ts'
+import { keyOutside } from '../call/write-key.ts'
 import type { Code } from '../codes.ts'
 import { BATCH_BYTES, CALL_BYTES } from '../limits.ts'
 import type { Meter } from '../meter/metrics.ts'
-import type { Take } from '../take.ts'
-import { type BodyLimit, consume, dropped, type End, readBody } from './body.ts'
+import type { Strangers } from '../strangers.ts'
+import type { Forestall, Take } from '../take.ts'
+import { type BodyLimit, consume, drain, dropped, type End, readBody, unpack } from './body.ts'
+import { inflatedBytes } from './encoding.ts'
 import { type Hold, requestBytes } from './hold.ts'
 import type { Respond } from './reply.ts'
 
@@ -14,6 +17,8 @@ export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<
 
 export type ReceiveOptions = {
   take: Take
+  forestall: Forestall
+  strangers: Pick<Strangers, 'refused'>
   hold: Hold
   respond: Respond
   meter: Pick<Meter, 'refused'>
@@ -25,7 +30,8 @@ const CALL: BodyLimit = { bytes: CALL_BYTES, code: 'call_too_large' }
 const BATCH: BodyLimit = { bytes: BATCH_BYTES, code: 'batch_too_large' }
 
 /** What a route for calls does: reads a request, hands its bytes to `take`, and sends what that answers. */
-export function receive(type: RouteType, { take, hold, respond, meter, traced }: ReceiveOptions): Handler {
+export function receive(type: RouteType, options: ReceiveOptions): Handler {
+  const { take, forestall, strangers, hold, respond, meter, traced } = options
   const limit = type === 'batch' ? BATCH : CALL
 
   function answer(reply: FastifyReply, given: Answer, trace: RequestTrace | undefined): void {
@@ -47,11 +53,23 @@ export function receive(type: RouteType, { take, hold, respond, meter, traced }:
     trace: RequestTrace | undefined,
   ): Promise<Taken | Code | 'gone'> {
     const { raw, headers, query, ip } = request
+    const exchange = { request: raw, response }
+    const named = { type, writeKey: keyOutside(headers.authorization, query) }
+    const isStranger = named.writeKey === undefined
+    const early = isStranger ? undefined : forestall(named, ip)
+    if (early)
+      return (await drain(exchange, limit.bytes)) === 'gone' ? 'gone' : { taken: Promise.resolve(early) }
     using lease = hold.open()
-    const body = await readBody({ request: raw, response }, limit, lease)
-    if (!body.ok) return body.code
-    const received = { type, authorization: headers.authorization, query, body: body.bytes }
-    return { taken: take(received, ip, trace) }
+    const wire = await readBody(exchange, limit, lease)
+    if (!wire.ok) return wire.code
+    const late = isStranger ? forestall(named, ip) : undefined
+    if (late) return { taken: Promise.resolve(late) }
+    const body = unpack(wire.bytes, { encoding: headers['content-encoding'], limit, lease })
+    if (!body.ok) {
+      if (isStranger) strangers.refused(ip, inflatedBytes(wire.bytes.length, limit.bytes))
+      return body.code
+    }
+    return { taken: take({ ...named, body: body.bytes }, ip, trace) }
   }
 
   return async (request, reply) => {

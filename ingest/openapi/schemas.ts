@@ -1,7 +1,7 @@
 import { CALL_TYPES } from '../call/accept.ts'
 import type { RouteType } from '../call/sender.ts'
 import { CODES } from '../codes.ts'
-import { BATCH_CALLS } from '../limits.ts'
+import { BATCH_CALLS, REJECTED_LISTED, REJECTED_LISTED_EACH } from '../limits.ts'
 
 /** What a call of each type needs besides a user. */
 const NEEDS: Readonly<Record<RouteType, readonly string[]>> = {
@@ -86,6 +86,11 @@ export const SCHEMAS = {
           required: ['index', 'code', 'message'],
           properties: { index: { type: 'integer', minimum: 0 }, code, message },
         },
+      },
+      rejectedUnlisted: {
+        type: 'integer',
+        minimum: 1,
+        description: `How many more calls are rejected. \`rejected\` lists ${REJECTED_LISTED}, or one for each ${REJECTED_LISTED_EACH} bytes of the batch.`,
       },
     },
   },

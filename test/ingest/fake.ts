@@ -4,6 +4,7 @@ import type { Sender } from '../../ingest/call/sender.ts'
 import { type AppOptions, createApp } from '../../ingest/http/app.ts'
 import { createMeter } from '../../ingest/meter/metrics.ts'
 import { createRejectionLog } from '../../ingest/rejections.ts'
+import { createStrangers } from '../../ingest/strangers.ts'
 import { createTake } from '../../ingest/take.ts'
 import type { Produced } from '../../kafka/pending.ts'
 import type { OutRecord } from '../../kafka/produce.ts'
@@ -72,7 +73,8 @@ export function fakeIngest({
   const errors: unknown[] = []
   const unlogged: number[] = []
   let ids = 0
-  const take = createTake({
+  const strangers = createStrangers(clock)
+  const taking = createTake({
     sourceByWriteKey: (key) =>
       known.find(({ writeKey }) => writeKey === key) ?? (unreadableSource ? 'unreadable' : undefined),
     suppressedUsers,
@@ -97,12 +99,13 @@ export function fakeIngest({
       losses: { lost: (calls) => void unlogged.push(calls), written: () => undefined },
     }),
     encoders: { event: codecs.event.encode, rejected: codecs.rejected.encode },
+    strangers,
     meter,
     log: { error: () => {} },
   })
   const probe = { notReady: () => state.notReady }
   const log = { error: (...error: unknown[]) => void errors.push(error) }
-  const app = createApp({ ...door, take, meter, probe, log })
+  const app = createApp({ ...door, ...taking, strangers, meter, probe, log })
   const values = (topic: string) =>
     produced
       .flat()

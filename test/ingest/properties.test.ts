@@ -88,7 +88,7 @@ test('of any batch each call is either accepted or rejected', () => {
   )
   fc.assert(
     fc.property(anyBatch, (body) => {
-      const verdict = acceptBatch(body, facts)
+      const verdict = acceptBatch({ value: body, bytes: 512_000 }, facts)
       if (!verdict.ok) throw new Error(verdict.code)
       expect(verdict.events.length + verdict.rejected.length).toBe(body.batch.length)
       verdict.events.forEach(expectKept)
@@ -103,12 +103,17 @@ test('any bytes at all come to a coded answer', () => {
     fc.string().map((text) => new TextEncoder().encode(text)),
   )
   fc.assert(
-    fc.property(bytes, fc.constantFrom('batch' as const, 'track' as const), (body, type) => {
-      const received = { type, authorization: 'Basic a2V5Og==', query: {}, body: Buffer.from(body) }
-      const sent = readSender(received, () => ({ id: 'shop', enabled: true }))
-      const { answer } = 'refused' in sent ? refuse(sent.refused, sent.sourceId) : judge(sent, known)
-      expect(JSON.parse(answer.body)).toHaveProperty(answer.status === 200 ? 'success' : 'code')
-    }),
+    fc.property(
+      bytes,
+      fc.constantFrom('batch' as const, 'track' as const),
+      fc.constantFrom('key', undefined),
+      (body, type, writeKey) => {
+        const received = { type, writeKey, body: Buffer.from(body) }
+        const sent = readSender(received, () => ({ id: 'shop', enabled: true }))
+        const { answer } = 'refused' in sent ? refuse(sent.refused, sent.sourceId) : judge(sent, known)
+        expect(JSON.parse(answer.body)).toHaveProperty(answer.status === 200 ? 'success' : 'code')
+      },
+    ),
   )
 })
 

@@ -20,7 +20,7 @@ describe('taken', () => {
   test('is what the service itself answers', () => {
     const rejected = [{ index: 1, code: 'too_deep', message: 'm' }] as const
     expect(answer(200, SUCCESS.body)).toEqual({ verdict: 'taken', rejected: [] })
-    expect(answer(200, batchAnswer(rejected).body)).toEqual({ verdict: 'taken', rejected })
+    expect(answer(200, batchAnswer(rejected, 0).body)).toEqual({ verdict: 'taken', rejected })
   })
 
   test('is a 200 that names the calls it has rejected', () => {

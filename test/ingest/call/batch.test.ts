@@ -1,19 +1,22 @@
 import { describe, expect, test } from 'vitest'
 import type { Facts } from '../../../ingest/call/accept.ts'
 import { acceptBatch } from '../../../ingest/call/batch.ts'
+import { jsonBytes } from '../../../ingest/call/json.ts'
 
 const NOW = Date.parse('2026-01-02T03:04:05.678Z')
 const facts: Facts = { sourceId: 'shop', receivedAt: NOW, ip: '203.0.113.9', newId: () => 'made' }
 const call = (fields: object = {}) => ({ type: 'identify', userId: 'u', ...fields })
 
+const parsed = (value: unknown) => ({ value, bytes: jsonBytes(value) })
+
 function taken(body: unknown) {
-  const verdict = acceptBatch(body, facts)
+  const verdict = acceptBatch(parsed(body), facts)
   if (!verdict.ok) throw new Error(`refused: ${verdict.code}`)
   return verdict
 }
 
 function refused(body: unknown) {
-  const verdict = acceptBatch(body, facts)
+  const verdict = acceptBatch(parsed(body), facts)
   return verdict.ok ? 'taken' : verdict.code
 }
 
@@ -126,12 +129,27 @@ describe("a batch's own fields", () => {
     expect(refused({ integrations: nested(64), batch: [call()] })).toBe('too_deep')
   })
 
-  test('may come to 32 KB for each call and 8 MB for all: a small body must not become a flood', () => {
-    const ofBytes = (bytes: number) => ({ a: 'x'.repeat(bytes - JSON.stringify({ a: '' }).length) })
-    const calls = (count: number) => Array(count).fill(call())
-    expect(refused({ context: ofBytes(32_768), batch: calls(256) })).toBe('taken')
-    expect(refused({ context: ofBytes(32_768), batch: calls(257) })).toBe('batch_too_large')
-    expect(refused({ context: ofBytes(32_769), batch: calls(1) })).toBe('batch_too_large')
-    expect(refused({ context: ofBytes(3_000), batch: calls(2_500) })).toBe('taken')
+  const ofBytes = (bytes: number) => ({ a: 'x'.repeat(bytes - jsonBytes({ a: '' })) })
+
+  test('may have 32 KB', () => {
+    expect(refused({ context: ofBytes(32_768), batch: [call()] })).toBe('taken')
+    expect(refused({ context: ofBytes(32_769), batch: [call()] })).toBe('batch_too_large')
   })
+
+  test.each([
+    ['of the least calls', {}, 2_500],
+    ['of everyday calls', { messageId: 'm'.repeat(36), traits: { plan: 'x'.repeat(100) } }, 1_000],
+    ['of few calls', {}, 9],
+  ])(
+    'may come to 256 KB and 8 times its bytes in all: a small body must not become a flood (%s)',
+    (_what, fields, count) => {
+      const calls = Array(count).fill(call(fields))
+      const copies = (bytes: number) => ({ context: ofBytes(bytes), batch: calls })
+      const least = jsonBytes(copies(100)) - 100
+      // bytes * count = 262,144 + 8 * (least + bytes)
+      const most = Math.min(32_768, Math.floor((262_144 + 8 * least) / (count - 8)))
+      expect(refused(copies(most))).toBe('taken')
+      expect(refused(copies(most + 1))).toBe('batch_too_large')
+    },
+  )
 })

@@ -13,7 +13,10 @@ const facts: Facts = {
 
 /** @returns the times of the event that comes of a call in a batch, as they leave us. */
 function times(call: object, batch: object = {}) {
-  const verdict = acceptBatch({ ...batch, batch: [{ type: 'identify', userId: 'u', ...call }] }, facts)
+  const verdict = acceptBatch(
+    { value: { ...batch, batch: [{ type: 'identify', userId: 'u', ...call }] }, bytes: 1_000 },
+    facts,
+  )
   const event = verdict.ok ? verdict.events[0] : undefined
   if (!event) throw new Error('not accepted')
   const iso = (time: number | null) => (time === null ? null : new Date(time).toISOString())

@@ -6,7 +6,10 @@ const facts: Facts = { sourceId: 'shop', receivedAt: 0, ip: '203.0.113.9', newId
 
 /** @returns the integrations of the event that comes of a call in a batch, or the code of its rejection. */
 function integrations(call: object, batch: object = {}): unknown {
-  const verdict = acceptBatch({ ...batch, batch: [{ type: 'identify', userId: 'u', ...call }] }, facts)
+  const verdict = acceptBatch(
+    { value: { ...batch, batch: [{ type: 'identify', userId: 'u', ...call }] }, bytes: 1_000 },
+    facts,
+  )
   if (!verdict.ok) return verdict.code
   const [event] = verdict.events
   if (!event) return verdict.rejected[0]?.code

@@ -27,7 +27,7 @@ describe('a token bucket', () => {
         const passed: { at: number; calls: number }[] = []
         for (const { after, calls } of requests) {
           now += after
-          const drawn = draw(bucket, { limit, calls, now })
+          const drawn = draw(bucket, { limit, cost: calls, now })
           if (!drawn.passed) continue
           bucket = drawn.bucket
           passed.push({ at: now, calls })
@@ -51,14 +51,14 @@ describe('a token bucket', () => {
         let now = from
         for (const { after, calls } of requests) {
           now += after
-          const drawn = draw(bucket, { limit, calls, now })
+          const drawn = draw(bucket, { limit, cost: calls, now })
           if (drawn.passed) {
             bucket = drawn.bucket
             continue
           }
           const { retryAfter } = drawn
           expect(Number.isInteger(retryAfter) && retryAfter >= 1 && retryAfter <= 300).toBe(true)
-          const waited = draw(bucket, { limit, calls, now: now + retryAfter * 1000 })
+          const waited = draw(bucket, { limit, cost: calls, now: now + retryAfter * 1000 })
           if (retryAfter < 300) expect(waited.passed).toBe(true)
         }
       }),
@@ -68,11 +68,11 @@ describe('a token bucket', () => {
   const limit: RateLimit = { perSecond: 10, burst: 20 }
 
   test('begins full, and is empty after its burst', () => {
-    expect(draw(undefined, { limit, calls: 20, now: 5 })).toEqual({
+    expect(draw(undefined, { limit, cost: 20, now: 5 })).toEqual({
       passed: true,
       bucket: { tokens: 0, at: 5 },
     })
-    expect(draw({ tokens: 0, at: 5 }, { limit, calls: 1, now: 5 })).toEqual({ passed: false, retryAfter: 1 })
+    expect(draw({ tokens: 0, at: 5 }, { limit, cost: 1, now: 5 })).toEqual({ passed: false, retryAfter: 1 })
   })
 
   test.each([
@@ -81,7 +81,7 @@ describe('a token bucket', () => {
     ['less than one is not', 0.99, 1, false],
     ['a debt is waited for', -50, 1, false],
   ])('%s', (_what, tokens, calls, passed) => {
-    expect(draw({ tokens, at: 0 }, { limit, calls, now: 0 }).passed).toBe(passed)
+    expect(draw({ tokens, at: 0 }, { limit, cost: calls, now: 0 }).passed).toBe(passed)
   })
 
   test.each([
@@ -93,11 +93,11 @@ describe('a token bucket', () => {
     [-2_999, 300],
     [-10_000, 300],
   ])('of %d tokens says to wait %d seconds', (tokens, retryAfter) => {
-    expect(draw({ tokens, at: 0 }, { limit, calls: 1, now: 0 })).toEqual({ passed: false, retryAfter })
+    expect(draw({ tokens, at: 0 }, { limit, cost: 1, now: 0 })).toEqual({ passed: false, retryAfter })
   })
 
   test('holds no more than its burst, however long nothing came', () => {
-    const drawn = draw({ tokens: 3, at: 0 }, { limit, calls: 1, now: 86_400_000 })
+    const drawn = draw({ tokens: 3, at: 0 }, { limit, cost: 1, now: 86_400_000 })
     expect(drawn).toEqual({ passed: true, bucket: { tokens: 19, at: 86_400_000 } })
   })
 })

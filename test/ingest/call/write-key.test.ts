@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { writeKeyOf } from '../../../ingest/call/write-key.ts'
+import { keyInside, keyOutside } from '../../../ingest/call/write-key.ts'
 
 const encode = (text: string) => Buffer.from(text).toString('base64')
 const key = (places: { authorization?: string; body?: unknown; query?: unknown }) =>
-  writeKeyOf({ authorization: undefined, body: undefined, query: {}, ...places })
+  keyOutside(places.authorization, places.query) ?? keyInside(places.body)
 
 describe('a write key is found', () => {
   test.each([
@@ -27,7 +27,7 @@ describe('a write key is found', () => {
       'in basic auth before the others',
       { authorization: `Basic ${encode('key:')}`, body: { writeKey: 'b' }, query: { writeKey: 'q' } },
     ],
-    ['in the body before the query', { body: { writeKey: 'key' }, query: { writeKey: 'q' } }],
+    ['in the query before the body', { body: { writeKey: 'b' }, query: { writeKey: 'key' } }],
   ])('%s', (_where, places) => {
     expect(key(places)).toBe('key')
   })

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { fakeIngest, post } from '../fake.ts'
@@ -11,7 +12,9 @@ function ofBytes(bytes: number, wrap: (note: string) => object): Buffer {
   const frame = Buffer.byteLength(JSON.stringify(wrap('é')))
   return Buffer.from(JSON.stringify(wrap(`é${'x'.repeat(bytes - frame)}`)))
 }
-const notes = Array(16).fill('y'.repeat(31_000))
+/** What gzip hardly shrinks. */
+const noise = (bytes: number) => randomBytes((bytes * 3) / 4).toString('base64')
+const notes = [noise(16_000), ...Array(15).fill('y'.repeat(31_000)), 'y'.repeat(15_000)]
 const kinds = {
   call: { path: '/v1/track', limit: 32_768, wrap: (note: string) => ({ ...call, properties: { note } }) },
   batch: {
@@ -61,7 +64,7 @@ test.each([
   [2_501, 413],
 ])('a batch of %d calls: %d', async (calls, expected) => {
   const ingest = fakeIngest()
-  const body = gzipSync(JSON.stringify({ batch: Array(calls).fill(item) }))
+  const body = gzipSync(JSON.stringify({ batch: Array(calls).fill(item), note: noise(4_000) }))
   const answer = await post(ingest, '/v1/batch', body, { 'content-encoding': 'gzip' })
   expect(answer.statusCode).toBe(expected)
   expect(ingest.events()).toHaveLength(expected === 200 ? calls : 0)

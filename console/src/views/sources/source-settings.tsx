@@ -16,18 +16,23 @@ export function SourceSettings({ source }: { source: Source }) {
   )
 }
 
-const SHOWN = ['/name', '/rateLimit/perSecond', '/rateLimit/burst']
+const SHOWN = ['/name', '/rateLimit/perSecond', '/rateLimit/burst', '/rateLimit/bytesPerSecond']
 
 function SettingsForm({ base, onSaved, form }: Edited<Source>) {
   const [name, setName] = useState(base.name)
   const [enabled, setEnabled] = useState(base.enabled)
   const [perSecond, setPerSecond] = useState(String(base.rateLimit?.perSecond ?? ''))
   const [burst, setBurst] = useState(String(base.rateLimit?.burst ?? ''))
+  const [bytes, setBytes] = useState(String(base.rateLimit?.bytesPerSecond ?? ''))
   const replace = useReplaceSource(base)
   function submit() {
     const { writeKey: _, rateLimit: __, ...rest } = base
-    const isLimited = perSecond !== '' || burst !== ''
-    const rateLimit = { perSecond: Number(perSecond), burst: Number(burst || perSecond) }
+    const isLimited = perSecond !== '' || burst !== '' || bytes !== ''
+    const rateLimit = {
+      perSecond: Number(perSecond),
+      burst: Number(burst || perSecond),
+      ...(bytes !== '' && { bytesPerSecond: Number(bytes) }),
+    }
     replace.mutate({ ...rest, name, enabled, ...(isLimited && { rateLimit }) }, { onSuccess: onSaved })
   }
   return (
@@ -64,6 +69,15 @@ function SettingsForm({ base, onSaved, form }: Edited<Source>) {
             onChange={(event) => setBurst(event.currentTarget.value)}
             min={0}
             error={faultAt(replace.error, '/rateLimit/burst')}
+          />
+          <TextInput
+            type="number"
+            label="Bytes a second"
+            description="That its calls take in Kafka; empty: no limit. Needs a limit of calls too."
+            value={bytes}
+            onChange={(event) => setBytes(event.currentTarget.value)}
+            min={0}
+            error={faultAt(replace.error, '/rateLimit/bytesPerSecond')}
           />
         </SimpleGrid>
       </Form>

@@ -1,0 +1,216 @@
+import { randomBytes } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { isDeeper } from '../../../ingest/call/json.ts'
+import { basic, type FakeIngest, fakeIngest, post } from '../fake.ts'
+import { metricLines } from '../metric-lines.ts'
+import { head, open, parseAnswers } from './wire.ts'
+
+const call = { userId: 'u', event: 'x' }
+/** 500 KB of brackets, in 5 KB: just within what gzip may inflate to. */
+const deep = gzipSync('['.repeat(505_000) + randomBytes(4_500).toString('base64'))
+
+type Asked = { url?: string; body?: unknown; key?: string; from?: string; headers?: Record<string, string> }
+
+/** Sends as anybody may: `key` goes into the header. */
+async function send(
+  { app }: FakeIngest,
+  { url = '/v1/track', body = call, key, from = '203.0.113.9', headers = {} }: Asked,
+) {
+  const payload = Buffer.isBuffer(body) || typeof body === 'string' ? body : JSON.stringify(body)
+  const authorization = key === undefined ? {} : { authorization: basic(key) }
+  const answer = await app.inject({
+    method: 'POST',
+    url,
+    payload,
+    remoteAddress: from,
+    headers: { ...headers, ...authorization },
+  })
+  return { status: answer.statusCode, headers: answer.headers, body: answer.json() }
+}
+
+const gzip = { 'content-encoding': 'gzip' }
+
+describe('a write key outside the body is judged before the body', () => {
+  test.each([
+    ['an unknown one in the header', { key: 'nobody' }, 401, 'unknown_source'],
+    ['an unknown one in the query', { url: '/v1/track?writeKey=nobody' }, 401, 'unknown_source'],
+    ['one of a source that is off', { key: 'closed-key' }, 403, 'source_disabled'],
+  ])('%s: what is no gzip is not inflated, and not recorded', async (_what, asked, status, code) => {
+    const ingest = fakeIngest()
+    const answer = await send(ingest, { ...asked, body: 'no gzip', headers: gzip })
+    expect(answer).toMatchObject({ status, body: { code } })
+    expect(ingest.rejected()).toEqual([])
+  })
+
+  test('which is read off, so that the connection serves the next request', async () => {
+    const ingest = fakeIngest()
+    const socket = await open(ingest)
+    const wrong = head(`Content-Length: ${deep.length}\r\nContent-Encoding: gzip`).replace(
+      basic('shop-key'),
+      basic('nobody'),
+    )
+    socket.write(wrong)
+    socket.write(deep)
+    const last = JSON.stringify(call)
+    socket.write(head(`Content-Length: ${last.length}\r\nConnection: close`) + last)
+    let text = ''
+    for await (const chunk of socket) text += chunk
+    expect(parseAnswers(text).map(({ status }) => status)).toEqual([401, 200])
+  })
+
+  test('a body that is not asked for is not sent', async () => {
+    const socket = await open()
+    const wrong = head('Content-Length: 20000\r\nExpect: 100-continue').replace(
+      basic('shop-key'),
+      basic('nobody'),
+    )
+    socket.end(wrong)
+    let text = ''
+    for await (const chunk of socket) text += chunk
+    expect(parseAnswers(text)).toMatchObject([{ status: 401, headers: { connection: 'close' } }])
+  })
+})
+
+describe('bodies in which no source is found', () => {
+  async function ask(ingest: FakeIngest, times: number, asked: Asked) {
+    const statuses: number[] = []
+    for (let index = 0; index < times; index++) statuses.push((await send(ingest, asked)).status)
+    return statuses
+  }
+
+  test('are worked on up to a megabyte and 256 KB a second, from each network', async () => {
+    const time = { ms: 0 }
+    const ingest = fakeIngest({ clock: () => time.ms })
+    const attack = { url: '/v1/batch', body: deep, headers: gzip }
+    expect(await ask(ingest, 5, attack)).toEqual([400, 400, 400, 429, 429])
+    const refused = await send(ingest, attack)
+    expect(refused).toMatchObject({ headers: { 'retry-after': '2' }, body: { code: 'too_many_attempts' } })
+    // one that is found elsewhere, and one from there whose key is not in the body
+    expect(await ask(ingest, 1, { body: { ...call, writeKey: 'shop-key' }, from: '198.51.100.1' })).toEqual([
+      200,
+    ])
+    expect(await ask(ingest, 1, { key: 'shop-key' })).toEqual([200])
+    expect(await ask(ingest, 1, { url: '/v1/track?writeKey=shop-key' })).toEqual([200])
+    expect(await ask(ingest, 1, { body: { ...call, writeKey: 'shop-key' } })).toEqual([429])
+    time.ms += 2_000
+    expect(await ask(ingest, 2, attack)).toEqual([400, 429])
+    expect(await metricLines(ingest, 'sluice_ingest_calls_rejected')).toContain(
+      'sluice_ingest_calls_rejected_total{source="",type="batch",code="too_many_attempts"} 4',
+    )
+    expect(ingest.rejected()).toEqual([])
+  })
+
+  test.each([
+    ['that are no JSON', 'x'.repeat(500_000), {}, 400],
+    ['that are no gzip', 'x'.repeat(500_000), gzip, 400],
+    ['that inflate too much', gzipSync(' '.repeat(600_000)), gzip, 413],
+    ['with a wrong key', { writeKey: 'nobody', batch: ['x'.repeat(500_000)] }, {}, 401],
+  ])('%s count', async (_what, body, headers, status) => {
+    const statuses = await ask(fakeIngest(), 20, { url: '/v1/batch', body, headers })
+    expect(statuses[0]).toBe(status)
+    expect(statuses.at(-1)).toBe(429)
+  })
+
+  test('that are small count for a kilobyte', async () => {
+    const statuses = await ask(fakeIngest(), 1_030, { body: '{}' })
+    expect(statuses.indexOf(429)).toBe(1_024)
+  })
+
+  test('of which a source is found do not count', async () => {
+    const body = { writeKey: 'shop-key', batch: ['x'.repeat(500_000)] }
+    expect(new Set(await ask(fakeIngest(), 20, { url: '/v1/batch', body }))).toEqual(new Set([200]))
+  })
+
+  test('of one IPv6 network count together', async () => {
+    const ingest = fakeIngest()
+    const attack = { url: '/v1/batch', body: deep, headers: gzip }
+    for (const from of ['2001:db8::1', '2001:db8::2', '2001:db8::3']) await send(ingest, { ...attack, from })
+    expect((await send(ingest, { ...attack, from: '2001:db8::4' })).status).toBe(429)
+    expect((await send(ingest, { ...attack, from: '2001:db8:0:1::4' })).status).toBe(400)
+  })
+})
+
+describe('the depth of JSON is seen without parsing it', () => {
+  test.each([
+    ['[[]]', 2, false],
+    ['[[]]', 1, true],
+    ['{"a":[{}]}', 3, false],
+    ['{"a":[{}]}', 2, true],
+    ['["[[[[", "\\"[[[[", "\\\\"]', 1, false],
+    ['[],[],[],[]', 1, false],
+    ['"[[[[', 1, false],
+    ['"\\', 1, false],
+  ])('%s beyond %d: %s', (text, levels, expected) => {
+    expect(isDeeper(Buffer.from(text), levels)).toBe(expected)
+  })
+
+  test('64 levels of a call are within it, also in a batch', async () => {
+    const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) })
+    const body = (levels: number) => ({
+      ...call,
+      writeKey: 'shop-key',
+      type: 'track',
+      properties: nested(levels - 1),
+    })
+    const ingest = fakeIngest()
+    const ask = (levels: number) =>
+      send(ingest, { url: '/v1/batch', body: { writeKey: 'shop-key', batch: [body(levels)] } })
+    expect(await send(ingest, { body: body(64) })).toMatchObject({ status: 200 })
+    expect(await ask(64)).toMatchObject({ status: 200, body: { success: true } })
+    expect(await ask(65)).toMatchObject({ status: 400, body: { code: 'too_deep' } })
+  })
+})
+
+describe('what comes of a small body is bounded', () => {
+  test('gzip that inflates to more than a hundred times its size', async () => {
+    const ingest = fakeIngest()
+    const spaces = (bytes: number) =>
+      gzipSync(`${JSON.stringify({ batch: [{ type: 'track', ...call }] })}${' '.repeat(bytes)}`)
+    expect((await post(ingest, '/v1/batch', spaces(60_000), gzip)).statusCode).toBe(200)
+    expect((await post(ingest, '/v1/batch', spaces(400_000), gzip)).json().code).toBe('inflates_too_much')
+    expect((await post(ingest, '/v1/batch', spaces(600_000), gzip)).json().code).toBe('inflates_too_much')
+  })
+
+  test('the list of rejected calls, which says how many more there are', async () => {
+    const small = (await post(fakeIngest(), '/v1/batch', { batch: Array(2_500).fill(1) })).json()
+    expect(small.rejected).toHaveLength(100)
+    expect(small).toMatchObject({ success: true, rejectedUnlisted: 2_400 })
+    const large = (
+      await post(fakeIngest(), '/v1/batch', { batch: Array(2_500).fill({ a: 'x'.repeat(125) }) })
+    ).json()
+    expect(large.rejected).toHaveLength(2_500)
+    expect(large).not.toHaveProperty('rejectedUnlisted')
+  })
+
+  test('a batch whose context would be copied to 7.5 MB', async () => {
+    const batch = Array(2_500).fill({ type: 'track', ...call })
+    const body = gzipSync(JSON.stringify({ context: { a: 'x'.repeat(3_000) }, batch }))
+    const ingest = fakeIngest()
+    expect((await post(ingest, '/v1/batch', body, gzip)).statusCode).toBe(413)
+    expect(ingest.events()).toEqual([])
+  })
+})
+
+describe('a source with a byte rate', () => {
+  const rateLimit = { perSecond: 1e6, burst: 1e6, bytesPerSecond: 2_048 }
+
+  test('pays for what its calls take in Kafka, ten seconds at once', async () => {
+    const time = { ms: 0 }
+    const sources = [{ id: 'shop', writeKey: 'shop-key', enabled: true, rateLimit }]
+    const ingest = fakeIngest({ sources, clock: () => time.ms })
+    const batch = Array(100).fill({ type: 'track', ...call })
+    const shared = { context: { a: 'x'.repeat(1_000) }, batch }
+    const [first, second] = [await post(ingest, '/v1/batch', shared), await post(ingest, '/v1/batch', shared)]
+    expect([first.statusCode, second.statusCode]).toEqual([200, 429])
+    expect(second.json().message).toContain('at most 2048 bytes a second')
+    const taken = ingest.produced.flat().reduce((sum, { value }) => sum + Buffer.byteLength(value ?? ''), 0)
+    expect(taken).toBeGreaterThan(100_000)
+    const wait = Number(second.headers['retry-after'])
+    expect(wait).toBe(Math.ceil((taken - 20_480 + 1) / 2_048))
+    time.ms += (wait - 1) * 1_000
+    expect((await post(ingest, '/v1/track', call)).statusCode).toBe(429)
+    time.ms += 1_000
+    expect((await post(ingest, '/v1/track', call)).statusCode).toBe(200)
+  })
+})
