@@ -77,6 +77,12 @@ export const benches: Readonly<Record<string, Bench>> = {
     sizes: ['rounds'],
     load: () => import('./ingest/bench.ts'),
   },
+  'ingest-attack': {
+    what: 'what honest calls get while one client sends bodies without a write key that cost the most',
+    minutes: 6,
+    sizes: ['rounds'],
+    load: () => import('./ingest/attack.ts'),
+  },
   'ingest-memory': {
     what: "ingest's memory under load",
     minutes: 12,

@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { gzipSync } from 'node:zlib'
+import { type Goal, verdict } from '../figures/goals.ts'
+import { markdownTable, median, spread } from '../figures/stats.ts'
+import { type Figures, type Load, measure, startBench } from './measure.ts'
+
+/** Honest calls: single ones, whose key is in the header, at a rate far from what ingest can take. */
+const HONEST: Load = { name: 'honest calls', path: '/v1/track', batch: 1, connections: 50, perSecond: 500 }
+/** Requests a second of one client; they come from another address of this machine than the honest ones. */
+const ATTACKS_A_SECOND = 200
+const ATTACKER = '127.0.0.2'
+const EVERY_MS = 1_000 / ATTACKS_A_SECOND
+
+type Attack = { name: string; headers: Record<string, string>; body: Buffer }
+
+const gzip = { 'content-encoding': 'gzip' }
+/** What gzip does not shrink: enough to stay just within what a body may inflate to. */
+const noise = randomBytes(4_500).toString('base64')
+
+const attacks: readonly Attack[] = [
+  {
+    name: 'a wrong key in the header, 500 KB of `[` in 532 bytes',
+    headers: { ...gzip, authorization: `Basic ${btoa('nobody:')}` },
+    body: gzipSync('['.repeat(511_000)),
+  },
+  { name: 'no key, 500 KB of `[` in 532 bytes', headers: gzip, body: gzipSync('['.repeat(511_000)) },
+  { name: 'no key, 500 KB of `[` in 5 KB', headers: gzip, body: gzipSync('['.repeat(505_000) + noise) },
+  {
+    name: 'no key, 500 KB of empty arrays in 5 KB',
+    headers: gzip,
+    body: gzipSync(`["${noise}"${',[]'.repeat(168_000)}]`),
+  },
+]
+
+/** Honest calls without and with each attack, in turn. @returns the section of RESULTS.md. */
+export async function bench({ rounds = 3, measureMs = 10_000 } = {}): Promise<string> {
+  await using started = await startBench()
+  const { sluice } = started
+  await measure(sluice, HONEST, measureMs) // what the compilers take is not counted
+  const rows: string[][] = []
+  const goals: Goal[] = []
+  for (const attack of attacks) {
+    const alone: Figures[] = []
+    const beside: Figures[] = []
+    const statuses = new Map<number, number>()
+    for (let round = 0; round < rounds; round++) {
+      alone.push(await measure(sluice, HONEST, measureMs))
+      await using _attacking = strike(sluice.url, attack, statuses)
+      beside.push(await measure(sluice, HONEST, measureMs))
+    }
+    const p99 = (figures: readonly Figures[]) => figures.map(({ p99Ms }) => p99Ms)
+    const ratio = median(p99(beside)) / median(p99(alone))
+    const cpu = (figures: readonly Figures[]) =>
+      spread(
+        figures.map(({ perSecond, perCpuSecond }) => (perSecond / perCpuSecond) * 100),
+        0,
+      )
+    const answered = [...statuses].map(([status, count]) => `${count} x ${status}`).join(', ')
+    rows.push([
+      attack.name,
+      answered,
+      spread(p99(alone), 1),
+      spread(p99(beside), 1),
+      ratio.toFixed(2),
+      cpu(alone),
+      cpu(beside),
+    ])
+    goals.push({ what: `p99 beside "${attack.name}", as a ratio`, is: ratio, atMost: 2 })
+  }
+  const head = [
+    'attack',
+    'answers',
+    'p99, ms, alone',
+    'p99, ms, beside it',
+    'ratio',
+    'core, %, alone',
+    'core, %, beside it',
+  ]
+  return [
+    `${HONEST.perSecond} single calls a second on ${HONEST.connections} connections, and beside them ${ATTACKS_A_SECOND} requests a second of one client at another
+address, none of which has a write key of a source. Latency from the time at which a call was due. Median of ${rounds} alternating
+rounds, with the lowest and the highest.`,
+    markdownTable(head, rows),
+    verdict(goals),
+  ].join('\n\n')
+}
+
+/** Sends one attack at its rate until it is disposed of. */
+function strike(url: string, { headers, body }: Attack, statuses: Map<number, number>): AsyncDisposable {
+  const agent = new Agent({ keepAlive: true, maxSockets: 20, localAddress: ATTACKER })
+  const under = new Set<Promise<void>>()
+  async function post(): Promise<void> {
+    const sent = request(`${url}/v1/batch`, {
+      method: 'POST',
+      agent,
+      headers: { ...headers, 'content-length': body.length },
+    })
+    sent.end(body)
+    const [answer]: IncomingMessage[] = await once(sent, 'response')
+    answer?.resume()
+    if (answer) await once(answer, 'end')
+    const status = answer?.statusCode ?? 0
+    statuses.set(status, (statuses.get(status) ?? 0) + 1)
+  }
+  const timer = setInterval(() => {
+    const posting = post()
+      .catch(() => void statuses.set(0, (statuses.get(0) ?? 0) + 1))
+      .finally(() => under.delete(posting))
+    under.add(posting)
+  }, EVERY_MS)
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      await Promise.all(under)
+      agent.destroy()
+    },
+  }
+}
