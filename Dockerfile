@@ -28,11 +28,12 @@ LABEL org.opencontainers.image.title="Sluice" \
       org.opencontainers.image.revision="$REVISION"
 WORKDIR /sluice
 COPY --from=packages /sluice/node_modules node_modules
-COPY LICENSE package.json config.ts end-in-time.ts networks.ts lifecycle.ts log.ts metrics.ts pem.ts ./
+COPY LICENSE package.json config.ts lifecycle.ts log.ts metrics.ts pem.ts ./
 COPY schemas schemas
 COPY trace trace
 COPY kafka kafka
 COPY egress egress
+COPY http http
 COPY ingest ingest
 COPY router router
 COPY deliverer deliverer

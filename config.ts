@@ -100,7 +100,9 @@ const environment = z.object({
   CONTROL_PORT: port.default(8081),
   ROUTER_PORT: port.default(8082),
   DELIVERER_PORT: port.default(8083),
+  /** Where ingest and control answer operators apart from everybody else; the others have no other port. */
   INGEST_METRICS_PORT: port.default(8084),
+  CONTROL_METRICS_PORT: port.default(8086),
   /** Where clients reach ingest, as the console shows it; without it on the host that the console is opened on. */
   INGEST_URL: z
     .url({ protocol: /^https?$/, error: 'a URL beginning with http:// or https:// is needed' })
@@ -152,7 +154,7 @@ function tree(env: z.infer<typeof environment>, role: Role, traces: TraceSetting
     logLevel: env.LOG_LEVEL,
     host: env.HOST,
     port: env[portNames[role]],
-    metricsPort: env.INGEST_METRICS_PORT,
+    metricsPort: role === 'control' ? env.CONTROL_METRICS_PORT : env.INGEST_METRICS_PORT,
     ingest: { url: env.INGEST_URL, port: env.INGEST_PORT },
     trustProxy: env.TRUST_PROXY,
     kafka: {

@@ -86,7 +86,7 @@ export async function run(role: Role, assemble: (context: Context) => Promise<vo
 function portTaken(error: Error, { role, port, metricsPort }: Config): string | undefined {
   if (!('port' in error) || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') return undefined
   if (error.port === port) return `${role.toUpperCase()}_PORT`
-  return error.port === metricsPort ? 'INGEST_METRICS_PORT' : undefined
+  return error.port === metricsPort ? `${role.toUpperCase()}_METRICS_PORT` : undefined
 }
 
 function exitFor({ message }: ConfigError): never {

@@ -21,6 +21,7 @@ const FREE_PORTS = {
   ROUTER_PORT: '0',
   DELIVERER_PORT: '0',
   INGEST_METRICS_PORT: '0',
+  CONTROL_METRICS_PORT: '0',
 }
 
 /** Seconds until it is ready, and the share of the cores that was idle meanwhile. */

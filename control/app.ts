@@ -1,4 +1,5 @@
 import fastify, { type FastifyInstance } from 'fastify'
+import { isAmbiguous } from '../http/framing.ts'
 import { answerOps, type Probe } from '../metrics.ts'
 import { type ActivityParts, activityRoutes } from './activity.ts'
 import type { Tokens } from './auth.ts'
@@ -8,6 +9,7 @@ import { type ComputationRouteParts, computationRoutes } from './computations/ro
 import { type ConsoleParts, consoleRoutes } from './console/routes.ts'
 import { type DeletionRouteParts, deletionRoutes } from './deletions/routes.ts'
 import { docsRoutes } from './docs/routes.ts'
+import { problem } from './http/answer.ts'
 import { BOUNDS, type Bounds, bound, serverOptions } from './http/bounds.ts'
 import { answerBrokenRequest, errorAnswerer, notFound } from './http/errors.ts'
 import { guard } from './http/guard.ts'
@@ -45,6 +47,11 @@ export type AppParts = RouteParts &
     probe: Probe
   }
 
+const ambiguous = problem({
+  code: 'bad_request',
+  message: 'Send one Host header, and no Transfer-Encoding with HTTP/1.0',
+})
+
 const BODY_LIMIT = 1024 * 1024
 
 /** The control API, not listening yet. */
@@ -60,7 +67,8 @@ export function createApp(parts: AppParts): FastifyInstance {
     frameworkErrors: answerError,
     clientErrorHandler: answerBrokenRequest,
   })
-  bound(app, bounds)
+  bound(app, bounds, parts.trustProxy)
+  refuseAmbiguous(app)
   const operations = collectOperations(app)
   app.setErrorHandler(answerError)
   takeOnlyJson(app)
@@ -96,6 +104,12 @@ function apiRoutes(api: FastifyInstance, parts: AppParts, operations: readonly P
   warningRoutes(api, parts)
   sessionRoutes(api, { ...parts, judge, sessions })
   openapiRoute(api, operations)
+}
+
+function refuseAmbiguous(app: FastifyInstance): void {
+  app.addHook('onRequest', async ({ raw }, reply) =>
+    isAmbiguous(raw) ? send(reply.header('connection', 'close'), ambiguous) : undefined,
+  )
 }
 
 /** Who is answered while the server closes would keep its connection, and the server would wait for that. */

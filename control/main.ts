@@ -22,9 +22,8 @@ await run('control', async (context) => {
   const ca = trustedRoots(config.egress.caFile)
   let ready: () => string | undefined = () => 'the schemas are not registered yet'
   const probe = probeUntilClosed(context, () => ready())
-  const { host, port } = config
-  // in the place of the app, for as long as this has nothing to serve
-  const early = closing.adopt(await serveOps({ host, port, probe }), (open) => open.close())
+  const { host, port, metricsPort } = config
+  closing.adopt(await serveOps({ host, port: metricsPort, probe }), (open) => open.close())
   await prepare(connection, config, onAway)
   const settings = closing.adopt(
     await followSettings({ connection, keys: config.configKeys, kinds: KINDS, onFatal }),
@@ -68,7 +67,6 @@ await run('control', async (context) => {
     log,
   })
   closing.adopt(app, (open) => open.close())
-  await early.close()
   const url = await app.listen({ host, port })
   log.info({ url }, 'control starting')
   await start()

@@ -51,7 +51,7 @@ export function watchLive({ watchers }: { watchers: () => number }): void {
 
 const refusedConnections = new Counter({
   name: 'sluice_control_connections_refused_total',
-  help: 'Connections closed at once, as too many were open.',
+  help: 'Connections closed because too many were open.',
   registers,
 })
 

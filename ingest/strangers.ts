@@ -1,4 +1,4 @@
-import { createNetworkLimit } from '../networks.ts'
+import { createNetworkLimit } from '../http/networks.ts'
 import { STRANGER_BYTES, STRANGER_LEAST_BYTES } from './limits.ts'
 
 /**

@@ -8,6 +8,7 @@ const DEFAULTS = {
   ROUTER_PORT: 8082,
   DELIVERER_PORT: 8083,
   INGEST_METRICS_PORT: 8084,
+  CONTROL_METRICS_PORT: 8086,
 } as const
 
 export type PortName = keyof typeof DEFAULTS

@@ -159,7 +159,11 @@ export async function startSluice(
     },
     freeze: (role, forMs) => freezePid(held(role).pid, forMs),
     async another(role, forMs, goes) {
-      const more = { [`${role.toUpperCase()}_PORT`]: '0', INGEST_METRICS_PORT: '0' }
+      const more = {
+        [`${role.toUpperCase()}_PORT`]: '0',
+        INGEST_METRICS_PORT: '0',
+        CONTROL_METRICS_PORT: '0',
+      }
       const tied = launch(role, clocks.get('right'), more)
       await sleep(forMs)
       await (goes === 'kill' ? tied.kill() : tied.stop(GRACE_MS))
@@ -234,5 +238,6 @@ async function ports() {
     ROUTER_PORT: router ?? '',
     DELIVERER_PORT: deliverer ?? '',
     INGEST_METRICS_PORT: metrics ?? '',
+    CONTROL_METRICS_PORT: '0',
   }
 }

@@ -56,7 +56,7 @@ export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): voi
         'Server-sent events `health` (as `GET /api/health`) and `ingest` (as `GET /api/ingest`), at once and then whenever one has changed, every 2 s at most; `unavailable` for one of which nothing can be said now.',
       answers: { 200: STREAM },
       refuses: ['too_many_watchers'],
-      handle: async ({ method }) => ((await isLoaded()) ? streamed(method, broadcast.watch) : loading),
+      handle: async (asked) => ((await isLoaded()) ? streamed(asked, broadcast) : loading),
     }),
   })
   path(api, '/destinations/:id/health', {

@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { endInTime } from '../../end-in-time.ts'
+import { endInTime, shareConnections } from '../../http/connections.ts'
 import { countRefusedConnection } from '../metrics.ts'
 import { isStreamed } from './operation.ts'
 import { readOff } from './read-off.ts'
 
 /** What clients may take of this process, nearly all of it before they have shown a token. Times in milliseconds. */
 export type Bounds = {
-  /** Open ones; what is above is closed at once. */
+  /** Open ones; above them the network with the most gives one up. */
   connections: number
   headersMs: number
   /** For a whole request. */
@@ -40,11 +40,14 @@ export const serverOptions = ({ headersMs, uploadMs, checkMs }: Bounds) => ({
 })
 
 /** Bounds connections, and the time of each request that is no upload. To be called before any route is added. */
-export function bound(app: FastifyInstance, { connections, requestMs, closingMs }: Bounds): void {
+export function bound(
+  app: FastifyInstance,
+  { connections, requestMs, closingMs }: Bounds,
+  trustProxy: readonly string[],
+): void {
   const waiting = new WeakMap<IncomingMessage, NodeJS.Timeout>()
   const stop = (request: IncomingMessage) => clearTimeout(waiting.get(request))
-  app.server.maxConnections = connections
-  app.server.on('drop', countRefusedConnection)
+  shareConnections(app.server, { most: connections, trustProxy, onRefused: countRefusedConnection })
   app.addHook('onRequest', async ({ raw }, reply) => {
     const timer = setTimeout(() => {
       if (raw.complete) return

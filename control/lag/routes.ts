@@ -94,7 +94,7 @@ export function lagRoutes(api: FastifyInstance, { lag, tasks, faults, intake }: 
         'Server-sent events `lag` (as `GET /api/lag`) and `ingest` (as `GET /api/ingest`), at once and then whenever one has changed, every 2 s at most; `unavailable` for one of which nothing can be said now.',
       answers: { 200: STREAM },
       refuses: ['too_many_watchers'],
-      handle: async ({ method }) => ((await isLoadedSoon(lag)) ? streamed(method, broadcast.watch) : loading),
+      handle: async (asked) => ((await isLoadedSoon(lag)) ? streamed(asked, broadcast) : loading),
     }),
   })
 }

@@ -8,7 +8,7 @@ import { ALL } from './show.ts'
 import { STREAM, streamed } from './stream.ts'
 
 export type LiveRouteParts = {
-  live: Pick<Live, 'watch' | 'end'>
+  live: Pick<Live, 'watch' | 'watchers' | 'end'>
   settings: { sources: ReadonlyMap<string, Source> }
 }
 
@@ -23,9 +23,9 @@ export function liveRoutes(api: FastifyInstance, { live, settings }: LiveRoutePa
         'Server-sent events: the last calls, `ready`, and then what comes. docs/activity.md has all of them.',
       answers: { 200: STREAM },
       refuses: ['not_found', 'too_many_watchers'],
-      handle({ method, params: { id } }) {
+      handle({ params: { id }, ...asked }) {
         if (!settings.sources.has(id)) return answerTo({ code: 'not_found', what: `source ${id}` })
-        return streamed(method, () => live.watch(id))
+        return streamed(asked, { ...live, watch: () => live.watch(id) })
       },
     }),
   })
@@ -35,7 +35,7 @@ export function liveRoutes(api: FastifyInstance, { live, settings }: LiveRoutePa
       description: 'As of one source; `sourceId` says whose each call is.',
       answers: { 200: STREAM },
       refuses: ['too_many_watchers'],
-      handle: ({ method }) => streamed(method, () => live.watch(ALL)),
+      handle: (asked) => streamed(asked, { ...live, watch: () => live.watch(ALL) }),
     }),
   })
 }

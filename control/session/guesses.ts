@@ -1,5 +1,5 @@
+import { createNetworkLimit } from '../../http/networks.ts'
 import type { RateLimit } from '../../ingest/call/rate.ts'
-import { createNetworkLimit } from '../../networks.ts'
 
 /** Wrong tokens, by the network that they come from. */
 export type Guesses = {

@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { isAmbiguous } from '../../http/framing.ts'
 import { errorAnswer, PREFLIGHT } from '../answer.ts'
 import { HELD_BYTES, PATIENCE, type Patience } from '../limits.ts'
 import type { Meter } from '../meter/metrics.ts'
@@ -33,8 +34,7 @@ export function createApp({ heldBytes = HELD_BYTES, connections, ...options }: A
   app.setNotFoundHandler(notFound)
   app.setErrorHandler<FastifyError>((err, _request, reply) => failed(err, reply))
   app.addHook('onRequest', ({ raw: request, is404 }, reply, done) => {
-    if (request.headers.host === undefined && request.httpVersion === '1.1')
-      respond(reply, errorAnswer('bad_request'))
+    if (isAmbiguous(request)) respond(reply, errorAnswer('bad_request'))
     else if (request.method === 'POST' || is404 || !isUnread(request)) done()
     // a body where none belongs: left unread, it would reset the connection
     else

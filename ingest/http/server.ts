@@ -1,7 +1,7 @@
-import type { Server, ServerResponse } from 'node:http'
+import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
-import { endInTime } from '../../end-in-time.ts'
+import { endInTime, shareConnections } from '../../http/connections.ts'
 import { CONNECTIONS, HEADER_BYTES, type Patience } from '../limits.ts'
 import type { Meter } from '../meter/metrics.ts'
 import { CUT } from './body.ts'
@@ -19,40 +19,39 @@ export type ServerOptions = {
 
 /** An HTTP server without routes, guarded against clients that are slow, too many, or speak no HTTP. */
 export function createServer({ patience, meter, ...options }: ServerOptions): FastifyInstance {
-  const responses = new WeakMap<Socket, ServerResponse>()
-  const answerBroken = createAnswerBroken({
-    lastResponse: (socket) => responses.get(socket),
-    answered: meter.answered,
-    lingerMs: patience.lingerMs,
-  })
+  const trustProxy = options.trustProxy ?? []
   const app = fastify({
     ...fastifyOptions(patience),
-    trustProxy: options.trustProxy?.length ? [...options.trustProxy] : false,
+    trustProxy: trustProxy.length > 0 ? [...trustProxy] : false,
     clientErrorHandler: (error, socket) => answerBroken({ error, socket }),
     frameworkErrors: (_error, request, reply) => options.notFound(request, reply),
   })
   // routes read bodies themselves: see body.ts
   for (const method of app.supportedMethods) app.addHttpMethod(method, { overrideExisting: true })
   const { server } = app
-  server.prependListener('request', ({ socket }, response) => responses.set(socket, response))
-  const open = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
     // at a CONNECT Node takes its own listener off: without another a client's reset would end the process
     socket.on('error', () => {})
-    open.add(socket)
-    socket.once('close', () => open.delete(socket))
     // nothing more comes of a body that is not whole
-    socket.once('end', () => responses.get(socket)?.req.emit(CUT, 'bad_request'))
+    socket.once('end', () => lastResponse(socket)?.req.emit(CUT, 'bad_request'))
   })
-  server.maxConnections = options.connections ?? CONNECTIONS
-  server.on('drop', meter.refusedConnection)
+  const { open, lastResponse } = shareConnections(server, {
+    most: options.connections ?? CONNECTIONS,
+    trustProxy,
+    onRefused: meter.refusedConnection,
+  })
+  const answerBroken = createAnswerBroken({
+    lastResponse,
+    answered: meter.answered,
+    lingerMs: patience.lingerMs,
+  })
   meter.watchConnections(server)
   takeAll(server)
   endUnread(server, open, patience.idleMs)
   endInTime(app, patience.closingMs)
   app.addHook('preClose', async () => {
     // Node lets go only of those between two requests
-    for (const socket of open) if (responses.get(socket)?.writableFinished ?? true) socket.destroy()
+    for (const socket of open) if (lastResponse(socket)?.writableFinished ?? true) socket.destroy()
   })
   return app
 }

@@ -18,7 +18,7 @@ export type DoorMeter = {
 export function createDoorMeter(register: Registry): DoorMeter {
   const refused = new Counter({
     name: 'sluice_ingest_connections_refused_total',
-    help: 'Connections closed at once, as too many were open.',
+    help: 'Connections closed because too many were open.',
     registers: [register],
   })
   return {

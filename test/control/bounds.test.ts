@@ -106,3 +106,14 @@ test.each([
   await app.close()
   await closed
 })
+
+test.each([
+  ['two Hosts', 'GET /livez HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'],
+  [
+    'a Transfer-Encoding in HTTP/1.0',
+    `${posting(2).replace('1.1', '1.0').replace('Content-Length: 2', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
+  ],
+])('what a proxy may have read in another way is refused: %s', async (_what, sent) => {
+  const open = await listening({})
+  expect(await text(open(sent))).toMatch(/^HTTP\/1.1 400 [\s\S]*"bad_request"/)
+})

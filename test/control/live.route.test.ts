@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Feed } from '../../control/live/feed.ts'
 import { createLive, type LiveParts } from '../../control/live/live.ts'
 import { ALL } from '../../control/live/show.ts'
-import { api, VIEW } from './api.ts'
+import { ADMIN, api, VIEW } from './api.ts'
 import { shop } from './in-memory.ts'
 
 function live(parts: Partial<LiveParts> = {}) {
@@ -94,10 +94,24 @@ describe('the route', () => {
     expect(made.watch('shop')).toBe('too_many')
   })
 
+  test('keeps five of its places for administrators', async () => {
+    const { watch, ...made } = live()
+    const { ask } = api({ sources: [shop] }, { live: { ...made, watch } })
+    for (let count = 0; count < 15; count++) watch('shop')
+    expect(await ask({ url, token: VIEW })).toMatchObject({
+      status: 429,
+      json: { code: 'too_many_watchers' },
+    })
+    const asking = ask({ url, token: ADMIN })
+    await expect.poll(made.watchers).toBe(16)
+    made.end()
+    expect(await asking).toMatchObject({ status: 200 })
+  })
+
   test('has room for twenty', async () => {
     const { watch, ...made } = live()
     const streams = Array.from({ length: 20 }, () => watch('shop'))
-    const { ask } = api({ sources: [shop] }, { live: { watch, end: made.end } })
+    const { ask } = api({ sources: [shop] }, { live: { ...made, watch } })
     expect(await ask({ url })).toMatchObject({
       status: 429,
       headers: { 'retry-after': '10' },

@@ -30,6 +30,7 @@ export function startControl({ kafkaBrokers, registryUrl, topicPrefix, key, sett
     PARTITIONS: '1',
     HOST: '127.0.0.1',
     CONTROL_PORT: '0',
+    CONTROL_METRICS_PORT: '0',
     CONTROL_TOKEN: ADMIN,
     CONTROL_VIEW_TOKEN: VIEW,
     CONFIG_KEY: key.toString('base64'),

@@ -43,7 +43,7 @@ async function refusing(
 ) {
   const app = fastify()
   onTestFinished(() => app.close())
-  bound(app, { ...BOUNDS, requestMs, closingMs: NEVER_MS })
+  bound(app, { ...BOUNDS, requestMs, closingMs: NEVER_MS }, [])
   app.removeAllContentTypeParsers()
   takeStreams(app)
   const atOnce = Promise.resolve()

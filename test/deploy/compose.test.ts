@@ -91,6 +91,7 @@ describe.each(ROLES)('%s in docker-compose.yml', (role) => {
 test('every setting is said or handed on, but those of addresses, ports, files, and a Kafka elsewhere', () => {
   const named = new Set(ROLES.flatMap((role) => Object.keys(services[role].environment)))
   expect(SETTINGS.filter((name) => !named.has(name)).toSorted()).toEqual([
+    'CONTROL_METRICS_PORT',
     'CONTROL_PORT',
     'DELIVERER_PORT',
     'EGRESS_CA',

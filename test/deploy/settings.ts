@@ -19,4 +19,4 @@ export function configOf(role: Role, env: Record<string, string>): Config {
 
 /** Where a process answers `/livez`, `/readyz` and `/metrics`. */
 export const opsPort = ({ role, port, metricsPort }: Config): number =>
-  role === 'ingest' ? metricsPort : port
+  role === 'ingest' || role === 'control' ? metricsPort : port

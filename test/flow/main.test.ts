@@ -208,7 +208,7 @@ describe('a delivery', () => {
 })
 
 test('each metric of ours is described, and what is described is told', async () => {
-  const ports = ['INGEST_METRICS_PORT', 'CONTROL_PORT', 'ROUTER_PORT', 'DELIVERER_PORT']
+  const ports = ['INGEST_METRICS_PORT', 'CONTROL_METRICS_PORT', 'ROUTER_PORT', 'DELIVERER_PORT']
   const pages = await Promise.all(
     ports.map((port) => got(`http://127.0.0.1:${sluice.env[port]}/metrics`).text()),
   )

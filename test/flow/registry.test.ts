@@ -233,7 +233,7 @@ test('a start waits for a registry that is away, and says so in the log and at /
     const args = [...NODE_FLAGS, `${role}/main.ts`]
     const child = spawnTied(process.execPath, { args, env, onLine: (line) => void said.push(line) })
     onTestFinished(async () => void (await child.kill()))
-    const port = sluice.env[role === 'ingest' ? 'INGEST_METRICS_PORT' : `${role.toUpperCase()}_PORT`]
+    const port = sluice.env[`${role.toUpperCase()}_METRICS_PORT`] ?? sluice.env[`${role.toUpperCase()}_PORT`]
     const readyz = () =>
       got(`http://127.0.0.1:${port}/readyz`, { throwHttpErrors: false, retry: { limit: 0 } }).then(
         ({ statusCode, body }) => `${statusCode} ${body}`,

@@ -21,11 +21,18 @@ async function aFolder() {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
   const ports: number[] = []
-  for (let index = 0; index < 8; index++) ports.push(await freePort('127.0.0.1', ports))
-  const names = ['INGEST_PORT', 'CONTROL_PORT', 'ROUTER_PORT', 'DELIVERER_PORT', 'INGEST_METRICS_PORT']
+  for (let index = 0; index < 9; index++) ports.push(await freePort('127.0.0.1', ports))
+  const names = [
+    'INGEST_PORT',
+    'CONTROL_PORT',
+    'ROUTER_PORT',
+    'DELIVERER_PORT',
+    'INGEST_METRICS_PORT',
+    'CONTROL_METRICS_PORT',
+  ]
   const env = Object.fromEntries(names.map((name, index) => [name, String(ports[index])]))
   // ports of its own for Kafka too: other tests start a Sluice at the same moment
-  const [, , , , , kafka, controller, registry] = ports
+  const [, , , , , , kafka, controller, registry] = ports
   await writeFile(join(folder, 'ports.json'), JSON.stringify({ kafka, controller, registry }))
   const { KAFKA_BROKERS: _, SCHEMA_REGISTRY_URL: __, ...outer } = process.env
   let running: Tied | undefined

@@ -107,7 +107,11 @@ export async function startSystem(
   async function another(role: Role, more: Record<string, string> = {}): Promise<Instance> {
     const others = await membersOf(connection, role)
     const port = String(await freePort('127.0.0.1'))
-    const child = await launch(role, { ...more, [`${role.toUpperCase()}_PORT`]: port })
+    const child = await launch(role, {
+      CONTROL_METRICS_PORT: '0',
+      ...more,
+      [`${role.toUpperCase()}_PORT`]: port,
+    })
     return { crash: () => crash(role, child, others), stop: async () => (await child.stop(15_000)).code }
   }
 
@@ -189,8 +193,8 @@ export async function startSystem(
 
 async function environment(): Promise<Record<string, string>> {
   const ports: number[] = []
-  for (let index = 0; index < 5; index++) ports.push(await freePort('127.0.0.1', ports))
-  const [ingest, control, router, deliverer, metrics] = ports.map(String)
+  for (let index = 0; index < 6; index++) ports.push(await freePort('127.0.0.1', ports))
+  const [ingest, control, router, deliverer, metrics, controlMetrics] = ports.map(String)
   return {
     KAFKA_BROKERS: inject('kafkaBrokers'),
     SCHEMA_REGISTRY_URL: inject('registryUrl'),
@@ -201,6 +205,7 @@ async function environment(): Promise<Record<string, string>> {
     ROUTER_PORT: router ?? '',
     DELIVERER_PORT: deliverer ?? '',
     INGEST_METRICS_PORT: metrics ?? '',
+    CONTROL_METRICS_PORT: controlMetrics ?? '',
     CONTROL_TOKEN: 'test-admin-token-0123456789',
     CONFIG_KEY: Buffer.alloc(32, 7).toString('base64'),
     EGRESS_ALLOW: '127.0.0.0/8,::1/128',

@@ -8,7 +8,14 @@ import { readSettings } from '../../local/settings.ts'
 const chosen = {
   brokers: '127.0.0.1:9092',
   registryUrl: 'http://127.0.0.1:8085/apis/ccompat/v7',
-  ports: { INGEST_PORT: 1, CONTROL_PORT: 2, ROUTER_PORT: 3, DELIVERER_PORT: 4, INGEST_METRICS_PORT: 5 },
+  ports: {
+    INGEST_PORT: 1,
+    CONTROL_PORT: 2,
+    ROUTER_PORT: 3,
+    DELIVERER_PORT: 4,
+    INGEST_METRICS_PORT: 5,
+    CONTROL_METRICS_PORT: 6,
+  },
   keys: {
     CONTROL_TOKEN: 'a-token-of-our-own',
     CONTROL_VIEW_TOKEN: 'a-view-token-of-our-own',

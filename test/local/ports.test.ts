@@ -38,7 +38,7 @@ test('a default that is taken gives way to the next free one, and that is said',
   const ports = await choosePorts({}, HOST, (line) => said.push(line))
   expect(ports.INGEST_PORT).toBeGreaterThan(8085)
   expect(said).toContain(`INGEST_PORT: 8080 is taken, using ${ports.INGEST_PORT}`)
-  expect(new Set(Object.values(ports)).size).toBe(5)
+  expect(new Set(Object.values(ports)).size).toBe(6)
 })
 
 test('of 170 processes in a row no two look among the same ports, and one does not find a port twice in a row', async () => {
@@ -57,15 +57,16 @@ test('0 is any free port, and no two processes get the same', async () => {
     ROUTER_PORT: '0',
     DELIVERER_PORT: '0',
     INGEST_METRICS_PORT: '0',
+    CONTROL_METRICS_PORT: '0',
   }
   const ports = Object.values(await choosePorts(env, HOST, silent))
-  expect(new Set(ports).size).toBe(5)
+  expect(new Set(ports).size).toBe(6)
   expect(ports).not.toContain(0)
 })
 
 test('no default takes the port that another process was asked to have', async () => {
   const ports = await choosePorts({ ROUTER_PORT: String(await freePort()), CONTROL_PORT: '0' }, HOST, silent)
-  expect(new Set(Object.values(ports)).size).toBe(5)
+  expect(new Set(Object.values(ports)).size).toBe(6)
 })
 
 test('the same port for two, and what is no port, are refused by name', async () => {

@@ -14,6 +14,7 @@ const FREE = {
   ROUTER_PORT: '0',
   DELIVERER_PORT: '0',
   INGEST_METRICS_PORT: '0',
+  CONTROL_METRICS_PORT: '0',
 }
 const MAIN = [process.execPath, ...NODE_FLAGS, 'local/main.ts'] as const
 

@@ -55,7 +55,7 @@ test('what alerts, their tests and the runbook name are metrics that there are',
 })
 
 test('each role is a job of its own, under the port that it has unless told', async () => {
-  const ports = { ingest: 8084, router: 8082, deliverer: 8083, control: 8081 }
+  const ports = { ingest: 8084, router: 8082, deliverer: 8083, control: 8086 }
   const { scrape_configs } = await read('ops/prometheus/prometheus.yml')
   expect(scrape_configs).toEqual(
     ROLES.map((role) => ({

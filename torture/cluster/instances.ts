@@ -31,7 +31,11 @@ export async function startInstances(
   const starting: Promise<Instance>[] = []
   for (const role of ROLES)
     for (let copy = 0; copy < copies; copy++) {
-      const ports = { [`${role.toUpperCase()}_PORT`]: await take(), INGEST_METRICS_PORT: await take() }
+      const ports = {
+        [`${role.toUpperCase()}_PORT`]: await take(),
+        INGEST_METRICS_PORT: await take(),
+        CONTROL_METRICS_PORT: '0',
+      }
       starting.push(startInstance(role, { ...env, ...ports }))
     }
   return await Promise.all(starting)

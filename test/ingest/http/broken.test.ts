@@ -201,3 +201,21 @@ test('client metrics are read and dropped, however they look', async () => {
   }
   expect(ingest.produced).toEqual([])
 })
+
+test.each([
+  ['two Hosts', 'GET /livez HTTP/1.1\r\nHost: a\r\nhOst: b\r\n\r\n'],
+  ['two Hosts, in HTTP/1.0', 'GET /livez HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n'],
+  [
+    'a Transfer-Encoding in HTTP/1.0',
+    `${head('Transfer-Encoding: chunked').replace('HTTP/1.1', 'HTTP/1.0')}2\r\n{}\r\n0\r\n\r\n`,
+  ],
+])('what a proxy may have read in another way is refused: %s', async (_what, sent) => {
+  const ingest = fakeIngest()
+  const socket = await open(ingest)
+  socket.end(sent)
+  expect(await answerOf(socket)).toMatchObject({
+    status: 400,
+    body: expect.stringContaining('"bad_request"'),
+  })
+  expect(ingest.produced).toEqual([])
+})

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
-import { type Bucket, draw, type RateLimit, waitOf } from './ingest/call/rate.ts'
+import { type Bucket, draw, type RateLimit, waitOf } from '../ingest/call/rate.ts'
 
 /** Bounds what one network may cost: a token bucket for each, in the memory of one process. */
 export type NetworkLimit = {

@@ -1,0 +1,99 @@
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { shareConnections } from '../../http/connections.ts'
+import { until } from '../helpers/until.ts'
+
+const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
+
+/** A server that answers `/` at once and `/late` when it is told to. */
+async function shared(most: number, trustProxy: readonly string[] = []) {
+  let refused = 0
+  const late: ServerResponse[] = []
+  const server = createServer((request, response) => {
+    if (request.url === '/late') late.push(response)
+    else response.end('ok')
+  })
+  const { open } = shareConnections(server, { most, trustProxy, onRefused: () => void refused++ })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  onTestFinished(() => void server.close().closeAllConnections())
+
+  /** From an address of this machine. */
+  async function dial(localAddress: string, sent = ''): Promise<Socket> {
+    const before = open.size + refused
+    const socket = connect({ port, host: '127.0.0.1', localAddress })
+    socket.on('error', () => {})
+    onTestFinished(() => void socket.destroy())
+    await once(socket, 'connect')
+    socket.write(sent)
+    await until(() => open.size + refused > before)
+    return socket
+  }
+
+  return { dial, open, late, refused: () => refused }
+}
+
+async function isClosed(socket: Socket): Promise<boolean> {
+  socket.resume()
+  await until(() => socket.readableEnded || socket.destroyed)
+  return true
+}
+
+/** It is open, and answers. */
+async function answers(socket: Socket, sent = GET): Promise<boolean> {
+  socket.write(sent)
+  const [chunk] = await once(socket, 'data')
+  return String(chunk).startsWith('HTTP/1.1 200')
+}
+
+test('a network that holds all connections gives its oldest up to another', async () => {
+  const { dial, refused } = await shared(3)
+  const [first, second, third] = [await dial('127.0.0.2'), await dial('127.0.0.2'), await dial('127.0.0.2')]
+  const other = await dial('127.0.0.3')
+  expect(await isClosed(first)).toBe(true)
+  for (const socket of [second, third, other]) expect(await answers(socket)).toBe(true)
+  expect(refused()).toBe(1)
+})
+
+test('one that has the most already, or as many as the others, is refused itself', async () => {
+  const { dial } = await shared(2)
+  const held = [await dial('127.0.0.2'), await dial('127.0.0.3')]
+  for (const address of ['127.0.0.2', '127.0.0.4']) expect(await isClosed(await dial(address))).toBe(true)
+  for (const socket of held) expect(await answers(socket)).toBe(true)
+})
+
+test('a connection whose request is being answered is not given up', async () => {
+  const { dial, late, open } = await shared(2)
+  const waiting = await dial('127.0.0.2', GET.replace('/', '/late'))
+  const idle = await dial('127.0.0.2')
+  await until(() => late.length === 1)
+  expect(await answers(await dial('127.0.0.3'))).toBe(true)
+  expect(await isClosed(idle)).toBe(true)
+  await until(() => open.size === 2)
+  // its network has no other left
+  expect(await isClosed(await dial('127.0.0.4'))).toBe(true)
+  const answered = once(waiting, 'data')
+  late[0]?.end('late')
+  expect(String(await answered)).toContain('late')
+})
+
+test('those of a trusted proxy are not given up, and each counts for one client', async () => {
+  const { dial } = await shared(4, ['127.0.0.8/32'])
+  const proxied = [await dial('127.0.0.8'), await dial('127.0.0.8')]
+  const [first] = [await dial('127.0.0.2'), await dial('127.0.0.2')]
+  const third = await dial('127.0.0.8')
+  expect(await isClosed(first)).toBe(true)
+  for (const socket of [...proxied, third]) expect(await answers(socket)).toBe(true)
+  expect(await isClosed(await dial('127.0.0.3'))).toBe(true)
+})
+
+test('what has been closed makes room', async () => {
+  const { dial, open } = await shared(1)
+  const first = await dial('127.0.0.2')
+  first.destroy()
+  await until(() => open.size === 0)
+  expect(await answers(await dial('127.0.0.2'))).toBe(true)
+})
