@@ -10,7 +10,7 @@ export function render(event: Event): string {
     case 'page':
       return versioned(event, user(event) + json('properties', pageProperties(event)) + end(event))
     case 'screen':
-      return versioned(event, user(event) + name(event) + properties(event) + end(event))
+      return versioned(event, user(event) + name(event) + screenProperties(event) + end(event))
     case 'identify':
       return versioned(event, user(event) + json('traits', event.traits) + end(event))
     case 'track':
@@ -40,7 +40,6 @@ const json = (key: string, value: string | null) => `,"${key}":${value ?? '{}'}`
 const timestamp = (event: Event) => `,"timestamp":"${isoOf(event.timestamp)}"`
 const end = (event: Event) => timestamp(event) + json('context', passedOn(event.context))
 const name = (event: Event) => (event.name === null ? '' : text('name', event.name))
-const properties = (event: Event) => (event.properties === null ? '' : json('properties', event.properties))
 
 const MINUTE = 60_000
 let minute = { begins: Number.NaN, text: '' }
@@ -63,11 +62,19 @@ function user({ userId, anonymousId }: Event): string {
 
 /** A page's `name` and `category` go into its properties, unless the same key is there. */
 function pageProperties({ properties, name, category }: Event): string | null {
-  if (name === null && category === null) return properties
+  return withThem(properties, { name, category })
+}
+
+/** A screen's `category` does, too; its name has a place of its own. Properties are left out when there are none. */
+function screenProperties({ properties, category }: Event): string {
+  const all = withThem(properties, { category })
+  return all === null ? '' : json('properties', all)
+}
+
+function withThem(properties: string | null, them: Record<string, string | null>): string | null {
+  if (Object.values(them).every((value) => value === null)) return properties
   const own = JSON.parse(properties ?? '{}') as Record<string, unknown>
-  const added = Object.entries({ name, category }).filter(
-    ([key, value]) => value !== null && !Object.hasOwn(own, key),
-  )
+  const added = Object.entries(them).filter(([key, value]) => value !== null && !Object.hasOwn(own, key))
   return JSON.stringify({ ...own, ...Object.fromEntries(added) })
 }
 

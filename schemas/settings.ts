@@ -83,6 +83,19 @@ export const sourceShape = z.strictObject({
     .optional()
     .describe('Names the source in calls. Made when it is not given; a replacement without one keeps it.'),
   enabled: z.boolean().default(true).describe('Off: its calls get 403 `source_disabled`.'),
+  // no defaults: a record that has neither can be read by the version before
+  kind: z
+    .enum(['web', 'mobile', 'server'])
+    .optional()
+    .describe(
+      'What sends the calls; absent: `server`. Calls of `web` and `mobile` without `context.ip` get the address that their request came from.',
+    ),
+  ip: z
+    .enum(['full', 'truncated', 'none'])
+    .optional()
+    .describe(
+      'What is kept of `context.ip`; absent: `full`. `truncated`: without the last 8 bits of IPv4, or the last 80 of IPv6. `none`: nothing.',
+    ),
   rateLimit: z
     .strictObject({
       perSecond: z.number().positive().max(1e6),

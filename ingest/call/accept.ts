@@ -1,6 +1,7 @@
 import type { Event } from '../../schemas/event.ts'
 import type { Code } from '../codes.ts'
 import { CALL_BYTES, CALL_LEVELS } from '../limits.ts'
+import { type AddressRule, withAddress } from './address.ts'
 import { type Columns, readColumns } from './columns.ts'
 import { type Ids, readIds, readMessageId } from './ids.ts'
 import { boundOf, isObject, type JsonObject, jsonBytes } from './json.ts'
@@ -17,6 +18,7 @@ export type Facts = {
   receivedAt: number
   /** Address that the request came from. */
   ip: string
+  addressRule?: AddressRule | undefined
   /** Makes a messageId for a call that has none. */
   newId: () => string
   /** What the calls of one batch have in common. */
@@ -96,7 +98,7 @@ function toEvent({ call, type, ids, columns, facts }: Valid): Event {
     category: textOf(call.category),
     properties: print(properties),
     traits: print(traits),
-    context: print(withAddress(columns.context, facts.ip)),
+    context: print(withAddress(columns.context, facts.ip, facts.addressRule)),
     integrations: print(columns.integrations),
     ...eventTimes({
       receivedAt: facts.receivedAt,
@@ -109,11 +111,6 @@ function toEvent({ call, type, ids, columns, facts }: Valid): Event {
 /** The Go library has a page's properties in `traits`. */
 function ofPage({ properties, traits }: Columns): Pick<Columns, 'properties' | 'traits'> {
   return properties === null ? { properties: traits, traits: null } : { properties, traits }
-}
-
-/** A client that sends straight to us (`direct`) leaves it to us to see its address; IPv4 comes mapped into IPv6. */
-function withAddress(context: JsonObject | null, ip: string): JsonObject | null {
-  return context?.direct === true ? { ...context, ip: ip.replace(/^::ffff:/i, '') } : context
 }
 
 /** Names are strings; what else a client gives for one is kept as its JSON. */

@@ -5,12 +5,13 @@ import { type Answer, batchAnswer, errorAnswer, SUCCESS } from '../answer.ts'
 import { type Code, refusal } from '../codes.ts'
 import { REJECTED_BYTES, REJECTED_LISTED, REJECTED_LISTED_EACH } from '../limits.ts'
 import { accept, type CallType, type Facts } from './accept.ts'
+import { addressRule } from './address.ts'
 import { acceptBatch, type SaidType } from './batch.ts'
 import type { Parsed } from './json.ts'
 import type { Sent } from './sender.ts'
 import { isSuppressed } from './suppression.ts'
 
-export type Known = Omit<Facts, 'sourceId' | 'shared'> & {
+export type Known = Omit<Facts, 'sourceId' | 'shared' | 'addressRule'> & {
   /** The users whose calls are dropped; undefined when there are none. */
   suppressed: Users | undefined
 }
@@ -30,8 +31,9 @@ export type Judgement = {
 }
 
 /** Decides which calls of a request are taken, and what to answer. Never throws. */
-export function judge({ type, source, parsed }: Sent, known: Known): Judgement {
-  const facts = { sourceId: source.id, receivedAt: known.receivedAt, ip: known.ip, newId: known.newId }
+export function judge({ type, source, parsed, isPixel = false }: Sent, known: Known): Judgement {
+  const { receivedAt, ip, newId } = known
+  const facts = { sourceId: source.id, receivedAt, ip, newId, addressRule: addressRule(source, isPixel) }
   if (type === 'batch') return judgeBatch(parsed, facts, known.suppressed)
   if (known.suppressed && parsed.ok && isSuppressed(parsed.value, known.suppressed, type))
     return { ...took(source.id), suppressed: [type] }

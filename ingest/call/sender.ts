@@ -13,14 +13,16 @@ export type Received = {
   type: RouteType
   writeKey: string | undefined
   body: Buffer
+  /** It was the URL of an image. */
+  isPixel?: boolean
 }
 
-export type Sender = Pick<Source, 'id' | 'enabled' | 'rateLimit'>
+export type Sender = Pick<Source, 'id' | 'enabled' | 'rateLimit' | 'kind' | 'ip'>
 /** `unreadable`: none that can be read has it, but one that cannot be may have it. */
 export type SourceByWriteKey = (writeKey: string) => Sender | 'unreadable' | undefined
 
 /** A request from a source that may send; what it holds is not judged yet. */
-export type Sent = { type: RouteType; source: Sender; parsed: Parsed }
+export type Sent = Pick<Received, 'type' | 'isPixel'> & { source: Sender; parsed: Parsed }
 
 /** `sourceId` is undefined when the write key belongs to none. */
 export type Unsent = { refused: Code; sourceId: string | undefined }
@@ -30,12 +32,12 @@ const BATCH_LEVELS = 2
 
 /** From whom a request is. Never throws. */
 export function readSender(
-  { type, writeKey, body }: Received,
+  { writeKey, body, ...sent }: Received,
   sourceByWriteKey: SourceByWriteKey,
 ): Sent | Unsent {
   if (writeKey !== undefined) {
     const sender = senderOf(writeKey, sourceByWriteKey)
-    return 'refused' in sender ? sender : { type, source: sender, parsed: parseBody(body) }
+    return 'refused' in sender ? sender : { ...sent, source: sender, parsed: parseBody(body) }
   }
   // anybody can send it, and what is nested deeply costs the most to parse
   if (isDeeper(body, CALL_LEVELS + BATCH_LEVELS)) return { refused: 'too_deep', sourceId: undefined }
@@ -43,7 +45,7 @@ export function readSender(
   // the key may be in what cannot be read
   if (!parsed.ok) return { refused: parsed.code, sourceId: undefined }
   const sender = senderOf(keyInside(parsed.value), sourceByWriteKey)
-  return 'refused' in sender ? sender : { type, source: sender, parsed }
+  return 'refused' in sender ? sender : { ...sent, source: sender, parsed }
 }
 
 /** @returns the source of a write key, when it may send. */

@@ -35,7 +35,7 @@ export async function takePixel(
   using lease = hold.open()
   if (!lease.add(requestBytes(raw) + body.length)) return refused(type, 'unavailable')
   const named = { type, writeKey: keyOutside(headers.authorization, query) }
-  return (forestall(named, ip) ?? (await take({ ...named, body }, ip, trace))).code
+  return (forestall(named, ip) ?? (await take({ ...named, body, isPixel: true }, ip, trace))).code
 
   function refused(of: CallType | 'unknown', code: Code): Code {
     meter.refused(of, code)

@@ -29,6 +29,16 @@ describe('bodies, byte for byte, keys in the order of the contract', () => {
       '{"version":1,"type":"screen","userId":"u1","properties":{"a":1},"timestamp":"2026-01-02T03:04:05.006Z","context":{}}',
     ],
     [
+      'screen with a category',
+      { type: 'screen', userId: 'u1', name: 'Home', category: 'Shop' },
+      '{"version":1,"type":"screen","userId":"u1","name":"Home","properties":{"category":"Shop"},"timestamp":"2026-01-02T03:04:05.006Z","context":{}}',
+    ],
+    [
+      'screen with a category in its properties, too',
+      { type: 'screen', userId: 'u1', category: 'Shop', properties: '{"category":"Own"}' },
+      '{"version":1,"type":"screen","userId":"u1","properties":{"category":"Own"},"timestamp":"2026-01-02T03:04:05.006Z","context":{}}',
+    ],
+    [
       'identify',
       { type: 'identify', userId: 'u1', traits: '{"name":"Ann","age":41}', context },
       `{"version":1,"type":"identify","userId":"u1","traits":{"name":"Ann","age":41},"timestamp":"2026-01-02T03:04:05.006Z","context":${context}}`,

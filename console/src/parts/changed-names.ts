@@ -11,6 +11,8 @@ const NAMES: Record<string, string> = {
   standardWebhooks: 'Standard Webhooks',
   writeKey: 'write key',
   rateLimit: 'limit',
+  kind: 'kind',
+  ip: 'IP addresses',
   labels: 'labels',
 }
 const EACH_TIME = ['version', 'updatedAt']

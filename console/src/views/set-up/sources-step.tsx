@@ -4,6 +4,7 @@ import { faultAt } from '../../api/problem.ts'
 import { useCreateSource, useSources } from '../../api/sources.ts'
 import { Loaded } from '../../parts/loaded.tsx'
 import { Refusal } from '../../parts/refusal.tsx'
+import { type Kind, KindField } from '../sources/kind-field.tsx'
 import { ChooseSources } from '../webhooks/choose-sources.tsx'
 import { STEPS } from './left-off.ts'
 import type { SetUp } from './use-set-up.ts'
@@ -50,14 +51,15 @@ export function SourcesStep({ setUp: { draft, change, goTo, error } }: { setUp: 
   )
 }
 
-/** A source by its name alone, without leaving the set-up. */
+/** A source by its name and kind, without leaving the set-up. */
 function QuickSource({ onMade, isFirst }: { onMade: (id: string) => void; isFirst: boolean }) {
   const [name, setName] = useState('')
+  const [kind, setKind] = useState<Kind>('server')
   const create = useCreateSource()
   function submit(event: FormEvent) {
     event.preventDefault()
     create.mutate(
-      { name },
+      { name, ...(kind !== 'server' && { kind }) },
       {
         onSuccess({ id }) {
           onMade(id)
@@ -76,6 +78,7 @@ function QuickSource({ onMade, isFirst }: { onMade: (id: string) => void; isFirs
           onChange={(event) => setName(event.currentTarget.value)}
           error={faultAt(create.error, '/name')}
         />
+        <KindField value={kind} onChange={setKind} isBrief />
         <Button type="submit" variant={isFirst ? 'filled' : 'default'} loading={create.isPending}>
           Create source
         </Button>

@@ -4,21 +4,27 @@ import { useLocation } from 'wouter'
 import { faultAt } from '../../api/problem.ts'
 import { useCreateSource } from '../../api/sources.ts'
 import { Refusal } from '../../parts/refusal.tsx'
+import { type Kind, KindField } from './kind-field.tsx'
 
 const SHOWN = ['/name']
 
 export function NewSource({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const [name, setName] = useState('')
+  const [kind, setKind] = useState<Kind>('server')
   const create = useCreateSource()
   function close() {
     setName('')
+    setKind('server')
     create.reset()
     onClose()
   }
   const [, go] = useLocation()
   function submit(event: FormEvent) {
     event.preventDefault()
-    create.mutate({ name }, { onSuccess: ({ id }) => go(`/sources/${id}`) })
+    create.mutate(
+      { name, ...(kind !== 'server' && { kind }) },
+      { onSuccess: ({ id }) => go(`/sources/${id}`) },
+    )
   }
   return (
     <Modal
@@ -38,6 +44,7 @@ export function NewSource({ opened, onClose }: { opened: boolean; onClose: () =>
             error={faultAt(create.error, '/name')}
             data-autofocus
           />
+          <KindField value={kind} onChange={setKind} />
           <Refusal error={create.error} shown={(pointer) => SHOWN.includes(pointer)} />
           <Group justify="flex-end">
             <Button variant="default" onClick={close}>

@@ -1,10 +1,11 @@
-import { SimpleGrid, Stack, Switch, TextInput } from '@mantine/core'
+import { NativeSelect, SimpleGrid, Stack, Switch, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { faultAt } from '../../api/problem.ts'
 import { type Source, useReplaceSource } from '../../api/sources.ts'
 import { type Edited, Editing } from '../../parts/editing.tsx'
 import { Form } from '../../parts/form.tsx'
 import { Panel } from '../../parts/panel.tsx'
+import { type Kind, KindField } from './kind-field.tsx'
 import { RemoveSource } from './remove-source.tsx'
 
 export function SourceSettings({ source }: { source: Source }) {
@@ -16,24 +17,35 @@ export function SourceSettings({ source }: { source: Source }) {
   )
 }
 
+const IPS = [
+  { value: 'full', label: 'Full' },
+  { value: 'truncated', label: 'Truncated (203.0.113.0)' },
+  { value: 'none', label: 'None' },
+]
 const SHOWN = ['/name', '/rateLimit/perSecond', '/rateLimit/burst', '/rateLimit/bytesPerSecond']
 
 function SettingsForm({ base, onSaved, form }: Edited<Source>) {
   const [name, setName] = useState(base.name)
   const [enabled, setEnabled] = useState(base.enabled)
+  const [kind, setKind] = useState<Kind>(base.kind ?? 'server')
+  const [ip, setIp] = useState(base.ip ?? 'full')
   const [perSecond, setPerSecond] = useState(String(base.rateLimit?.perSecond ?? ''))
   const [burst, setBurst] = useState(String(base.rateLimit?.burst ?? ''))
   const [bytes, setBytes] = useState(String(base.rateLimit?.bytesPerSecond ?? ''))
   const replace = useReplaceSource(base)
   function submit() {
-    const { writeKey: _, rateLimit: __, ...rest } = base
+    const { writeKey: _, rateLimit: __, kind: ___, ip: ____, ...rest } = base
     const isLimited = perSecond !== '' || burst !== '' || bytes !== ''
     const rateLimit = {
       perSecond: Number(perSecond),
       burst: Number(burst || perSecond),
       ...(bytes !== '' && { bytesPerSecond: Number(bytes) }),
     }
-    replace.mutate({ ...rest, name, enabled, ...(isLimited && { rateLimit }) }, { onSuccess: onSaved })
+    const client = { ...(kind !== 'server' && { kind }), ...(ip !== 'full' && { ip }) }
+    replace.mutate(
+      { ...rest, ...client, name, enabled, ...(isLimited && { rateLimit }) },
+      { onSuccess: onSaved },
+    )
   }
   return (
     <Panel title="Settings">
@@ -50,6 +62,16 @@ function SettingsForm({ base, onSaved, form }: Edited<Source>) {
           description="Off: calls are refused (403). Sluice’s client libraries try again for a minute; other clients drop their calls."
           checked={enabled}
           onChange={(event) => setEnabled(event.currentTarget.checked)}
+        />
+        <KindField value={kind} onChange={setKind} />
+        <NativeSelect
+          label="IP addresses"
+          description="What is kept of context.ip, also where a call brings one."
+          data={IPS}
+          value={ip}
+          // its options are the choices
+          onChange={(event) => setIp(event.currentTarget.value as typeof ip)}
+          maw={420}
         />
         <SimpleGrid cols={{ base: 1, xs: 2 }} maw={420}>
           <TextInput

@@ -1,0 +1,97 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { addressRule, withAddress } from '../../../ingest/call/address.ts'
+import { basic, fakeIngest, post } from '../fake.ts'
+
+const IP = '203.0.113.9'
+type Settings = Parameters<typeof addressRule>[0]
+const kept = (settings: Settings, context: object | null, { ip = IP, isPixel = false } = {}) =>
+  withAddress(context as never, ip, addressRule(settings, isPixel))
+
+describe('context.ip of a call', () => {
+  test.each<[string, Settings, object | null, object | null]>([
+    ['of a server is as it was sent', {}, { ip: '10.0.0.1' }, { ip: '10.0.0.1' }],
+    ['of a server is not filled in', { kind: 'server' }, null, null],
+    ['from the web is filled in', { kind: 'web' }, { page: 1 }, { page: 1, ip: IP }],
+    ['from an app is filled in, also without a context', { kind: 'mobile' }, null, { ip: IP }],
+    ['is filled in where it is empty', { kind: 'web' }, { ip: '' }, { ip: IP }],
+    ['is filled in where it is null', { kind: 'web' }, { ip: null }, { ip: IP }],
+    ['that was sent stays', { kind: 'web' }, { ip: '198.51.100.7' }, { ip: '198.51.100.7' }],
+    ['is truncated', { kind: 'web', ip: 'truncated' }, {}, { ip: '203.0.113.0' }],
+    [
+      'that was sent is truncated, also of a server',
+      { ip: 'truncated' },
+      { ip: '198.51.100.7' },
+      { ip: '198.51.100.0' },
+    ],
+    [
+      'that is no address is not kept when it is to be truncated',
+      { ip: 'truncated' },
+      { ip: 'home' },
+      { ip: null },
+    ],
+    ['is not made up to be truncated', { ip: 'truncated' }, { a: 1 }, { a: 1 }],
+    ['is not kept', { kind: 'web', ip: 'none' }, { ip: '198.51.100.7', a: 1 }, { a: 1 }],
+    ['is not filled in when it is not kept', { kind: 'web', ip: 'none' }, null, null],
+    ['of a direct client is its own', {}, { direct: true, ip: '10.0.0.1' }, { direct: true, ip: IP }],
+    [
+      'of a direct client is truncated',
+      { ip: 'truncated' },
+      { direct: true },
+      { direct: true, ip: '203.0.113.0' },
+    ],
+    ['of a direct client is not kept', { ip: 'none' }, { direct: true, ip: '10.0.0.1' }, { direct: true }],
+  ])('%s', (_what, settings, context, expected) => {
+    expect(kept(settings, context)).toEqual(expected)
+  })
+
+  test.each([
+    ['::ffff:203.0.113.9', 'full', '203.0.113.9'],
+    ['::ffff:203.0.113.9', 'truncated', '203.0.113.0'],
+    ['2001:db8:1:2:3:4:5:6', 'full', '2001:db8:1:2:3:4:5:6'],
+    ['2001:db8:1:2:3:4:5:6', 'truncated', '2001:db8:1::'],
+  ] as const)('%s, %s, is %s', (ip, as, expected) => {
+    expect(kept({ kind: 'web', ip: as }, null, { ip })).toEqual({ ip: expected })
+  })
+
+  test('truncated, no two of one network differ', () => {
+    const octet = fc.integer({ min: 0, max: 255 })
+    fc.assert(
+      fc.property(octet, octet, octet, octet, octet, (a, b, c, d, e) => {
+        const of = (last: number) => kept({ ip: 'truncated' }, { ip: `${a}.${b}.${c}.${last}` })
+        expect(of(d)).toEqual(of(e))
+      }),
+    )
+  })
+
+  test('of a pixel is filled in, whatever its source', () => {
+    expect(kept({}, null, { isPixel: true })).toEqual({ ip: IP })
+  })
+})
+
+describe('a source of the web', () => {
+  const sources = [{ id: 'shop', writeKey: 'shop-key', enabled: true, kind: 'web' }] as const
+  const contexts = (ingest: ReturnType<typeof fakeIngest>) =>
+    ingest.events().map(({ context }) => JSON.parse(context ?? 'null'))
+
+  test('gets the address that a trusted load balancer tells, for each call of a batch', async () => {
+    const ingest = fakeIngest({ sources, door: { trustProxy: ['127.0.0.0/8'] } })
+    const batch = [
+      { type: 'page', userId: 'u' },
+      { type: 'page', userId: 'u', context: { ip: '198.51.100.7' } },
+    ]
+    await post(ingest, '/v1/batch', { context: { app: 1 }, batch }, { 'x-forwarded-for': '203.0.113.9' })
+    expect(contexts(ingest)).toEqual([
+      { app: 1, ip: '203.0.113.9' },
+      { app: 1, ip: '198.51.100.7' },
+    ])
+  })
+
+  test('gets the address of who loads a pixel', async () => {
+    const ingest = fakeIngest()
+    const data = Buffer.from('{"userId":"u","event":"Opened"}').toString('base64url')
+    const url = `/v1/pixel/track?data=${data}`
+    await ingest.app.inject({ url, remoteAddress: IP, headers: { authorization: basic('shop-key') } })
+    expect(contexts(ingest)).toEqual([{ ip: IP }])
+  })
+})
