@@ -64,6 +64,11 @@ describe('a stream of events', () => {
     { event: 'ready', id: undefined, data: '{"calls":1}' },
   ]
 
+  test('keeps data with line separators that are none in a stream', () => {
+    const data = JSON.stringify({ a: 'one\u2028two\u2029three\u0085four' })
+    expect(sseParser()(`event: call\ndata: ${data}\n\n`)).toEqual([{ event: 'call', id: undefined, data }])
+  })
+
   test('is the same in whatever pieces it comes', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(stream.length)), (cuts) => {
