@@ -5,7 +5,7 @@ import type { Planned } from '../settings/plan-now.ts'
 import { planAsJson, showPlan } from '../settings/show.ts'
 import type { ExitCode } from '../world.ts'
 import { type Adding, type Doing, doing } from './command.ts'
-import { type Drafting, draft, FILES, filesOption } from './draft.ts'
+import { type Draft, type Drafting, FILES, filesOption, withFiles } from './draft.ts'
 
 type Options = Drafting & { dryRun?: true; json?: true }
 
@@ -25,12 +25,11 @@ Examples:
   $ CRM_SECRET=s3cret sluice apply settings/crm.yaml
   $ sluice apply --prune --dry-run settings/`,
     )
-    .action(doing<Options>(adding, act))
+    .action(doing<Options>(adding, (asked) => withFiles(asked, act)))
 }
 
-async function act(asked: Doing<Options>): Promise<ExitCode> {
+async function act(asked: Doing<Options>, { declaration, planNow }: Draft): Promise<ExitCode> {
   const { options, out } = asked
-  const { declaration, planNow } = await draft(asked)
   const first = await planNow()
   const made: Step[] = []
   if (!options.json) showPlan(first, out)

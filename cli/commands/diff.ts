@@ -1,7 +1,7 @@
 import { planAsJson, showPlan } from '../settings/show.ts'
 import type { ExitCode } from '../world.ts'
 import { type Adding, type Doing, doing } from './command.ts'
-import { type Drafting, draft, FILES, filesOption } from './draft.ts'
+import { type Draft, type Drafting, FILES, filesOption, withFiles } from './draft.ts'
 
 type Options = Drafting & { json?: true }
 
@@ -20,11 +20,10 @@ Examples:
   $ sluice diff --prune settings/sources.yaml settings/crm.yaml
   $ sluice diff --json settings/ | jq '.changes[] | .id'`,
     )
-    .action(doing<Options>(adding, act))
+    .action(doing<Options>(adding, (asked) => withFiles(asked, act)))
 }
 
-async function act(asked: Doing<Options>): Promise<ExitCode> {
-  const { planNow } = await draft(asked)
+async function act(asked: Doing<Options>, { planNow }: Draft): Promise<ExitCode> {
   const planned = await planNow()
   if (asked.options.json) asked.out.line(JSON.stringify(planAsJson(planned)))
   else showPlan(planned, asked.out)

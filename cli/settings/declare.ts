@@ -20,8 +20,14 @@ export type Declaration = {
   collections: ReadonlySet<Collection>
 }
 
-/** All files together as one declaration, or all that can be found wrong with them without asking anybody. */
-export function declare(files: readonly File[], env: Env): Declaration | { faults: PlacedFault[] } {
+/**
+ * All files together as one declaration, or all that can be found wrong with them without asking anybody. `filledIn`: the values of variables
+ * in them, which are not to be printed.
+ */
+export function declare(
+  files: readonly File[],
+  env: Env,
+): (Declaration | { faults: PlacedFault[] }) & { filledIn: ReadonlySet<string> } {
   const parsed = files.map((file) => parse(file, env))
   const found = parsed.flatMap(({ documents }) => documents).map(recordsIn)
   const records = found.flatMap((document) => document.records)
@@ -30,8 +36,9 @@ export function declare(files: readonly File[], env: Env): Declaration | { fault
   const known = new Set(faults.map(({ place }) => JSON.stringify(place)))
   faults.push(...records.flatMap(shapeFaults).filter(({ place }) => !known.has(JSON.stringify(place))))
   faults.push(...repeated(records))
-  if (faults.length > 0) return { faults: inOrder(faults) }
-  return { records, collections: new Set(found.flatMap((document) => document.collections)) }
+  const filledIn = new Set(parsed.flatMap((each) => each.filledIn))
+  if (faults.length > 0) return { faults: inOrder(faults), filledIn }
+  return { filledIn, records, collections: new Set(found.flatMap((document) => document.collections)) }
 }
 
 type Found = { records: Declared[]; collections: Collection[]; faults: PlacedFault[] }

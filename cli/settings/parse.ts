@@ -12,10 +12,14 @@ export type Parsed = {
   at(path: readonly (string | number)[], atKey?: boolean): Place
 }
 
+/** `filledIn`: the values of the variables that were. */
+export type ParsedFile = { documents: Parsed[]; faults: PlacedFault[]; filledIn: string[] }
+
 /** The documents of a YAML file with their variables filled in, and everything that is wrong with them. */
-export function parse({ name: file, text }: File, env: Env): { documents: Parsed[]; faults: PlacedFault[] } {
+export function parse({ name: file, text }: File, env: Env): ParsedFile {
   const lines = new LineCounter()
   const faults: PlacedFault[] = []
+  const filledIn: string[] = []
   const tell = (offset: number, fault: { code: string; message: string }) =>
     faults.push({ place: placeAt(offset, { file, lines }), ...fault })
   const options = { lineCounter: lines, prettyErrors: false, stringKeys: true } as const
@@ -23,19 +27,20 @@ export function parse({ name: file, text }: File, env: Env): { documents: Parsed
     // a tag that means nothing to us is a warning
     for (const { pos, message } of [...document.errors, ...document.warnings])
       tell(pos[0], { code: 'invalid_yaml', message })
-    fillIn(document, env, tell)
+    filledIn.push(...fillIn(document, env, tell))
     const value = contentOf(document, tell)
     if (value === undefined) return []
     return [{ value, at: (path, atKey) => placeAt(offsetOf(document, path, atKey), { file, lines }) }]
   })
-  return { documents, faults }
+  return { documents, faults, filledIn }
 }
 
 const NOT_A_NAME = { code: 'invalid_form', message: 'nothing can be called __proto__' }
 
 type Tell = (offset: number, fault: { code: string; message: string }) => void
 
-function fillIn(document: Document, env: Env, tell: Tell): void {
+function fillIn(document: Document, env: Env, tell: Tell): string[] {
+  const values: string[] = []
   visit(document, {
     Scalar(role, node) {
       if (role === 'key') {
@@ -44,11 +49,13 @@ function fillIn(document: Document, env: Env, tell: Tell): void {
         return
       }
       if (typeof node.value !== 'string') return
-      const { text, faults } = substitute(node.value, env)
+      const { text, filledIn, faults } = substitute(node.value, env)
       node.value = text
+      values.push(...filledIn)
       for (const fault of faults) tell(node.range?.[0] ?? 0, fault)
     },
   })
+  return values
 }
 
 function contentOf(document: Document, tell: Tell): unknown {

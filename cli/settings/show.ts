@@ -36,11 +36,12 @@ export const planAsJson = ({ steps, others, hidden }: Planned): object => ({
   others,
 })
 
-function shownChange({ field, before, after }: Change, action: Step['action']): string {
+function shownChange({ field: name, before, after }: Change, action: Step['action']): string {
+  const field = plain(name)
   if (action === 'create') return `${field}: ${shown(after)}`
   if (action === 'remove') return `${field}: ${shown(before)}`
   return `${field}: ${shown(before)} -> ${shown(after)}`
 }
 
-/** As JSON: what an operator did not write may hold what a terminal would obey. */
+/** As JSON. What an operator did not write may hold what a terminal would obey, also in the name of a label. */
 const shown = (value: unknown) => (value === undefined ? '(none)' : plain(JSON.stringify(value)))

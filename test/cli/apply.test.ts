@@ -268,3 +268,40 @@ test('nobody there is told with the address', async () => {
   expect(await run(['diff', '-'], world)).toBe(1)
   expect(world.err.text()).toMatch(/^http:\/\/127\.0\.0\.1:1 does not answer: .*ECONNREFUSED/)
 })
+
+describe('what a variable fills in', () => {
+  const before = { ...shop, name: 'yesterdays-secret', labels: { 'a\u001b[2J': 'b' } }
+  const file = 'sources: [{ id: shop, name: "${TEAM_TOKEN}", labels: { token: "Bearer ${TEAM_TOKEN}" } }]'
+  const env = { TEAM_TOKEN: 'todays "secret"' }
+
+  test.each(['diff -', 'diff --json -', 'apply --dry-run -', 'apply -'])(
+    'is not printed by %s, nor what it takes the place of',
+    async (args) => {
+      const { out, err } = await sluice(control({ sources: [before] }), args, file, env)
+      expect(`${out}${err}`).not.toMatch(/todays|yesterdays|\u001b/)
+      expect(out).toContain('"***"')
+    },
+  )
+
+  test('is not in what is refused', async () => {
+    const asked =
+      'destinations: [{ id: crm, name: CRM, sourceIds: ["${ID}"], webhooks: [{ url: "https://a.example" }] }]'
+    const { code, err } = await sluice(control({}), 'diff -', asked, { ID: 'a-secret-id' })
+    expect([code, err]).toEqual([1, expect.stringContaining('***')])
+    expect(err).not.toContain('a-secret-id')
+  })
+
+  test('is nothing that Sluice itself goes by', async () => {
+    for (const name of ['CONTROL_TOKEN', 'CONFIG_KEY', 'SLUICE_WRITE_KEY', 'KAFKA_SASL_PASSWORD']) {
+      const asked = `sources: [{ id: shop, name: "\${${name}}" }]`
+      const { code, err } = await sluice(control({}), 'diff -', asked, { [name]: 'a-token-of-20-letters' })
+      expect([code, err]).toEqual([1, expect.stringContaining(`${name} is a variable of Sluice itself`)])
+    }
+  })
+
+  test('is written as it is', async () => {
+    const memory = control({ sources: [shop] })
+    await sluice(memory, 'apply -', file, env)
+    expect(memory.settings.sources.get('shop')).toMatchObject({ name: 'todays "secret"' })
+  })
+})
