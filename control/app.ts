@@ -13,6 +13,7 @@ import { problem } from './http/answer.ts'
 import { BOUNDS, type Bounds, bound, serverOptions } from './http/bounds.ts'
 import { answerBrokenRequest, errorAnswerer, notFound } from './http/errors.ts'
 import { guard } from './http/guard.ts'
+import { takeOnlyJson } from './http/json-body.ts'
 import { send } from './http/serve.ts'
 import { dropSilentAtTheEnd } from './http/silent.ts'
 import type { Placed } from './openapi/document.ts'
@@ -120,15 +121,5 @@ function letGoAtTheEnd(app: FastifyInstance): void {
   })
   app.addHook('onSend', async (_, reply) => {
     if (closing) reply.header('connection', 'close')
-  })
-}
-
-function takeOnlyJson(app: FastifyInstance): void {
-  const parse = app.getDefaultJsonParser('error', 'error')
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
-    // many clients name the type with every request, a DELETE without a body too
-    if (body === '') done(null, undefined)
-    else parse(request, body, done)
   })
 }

@@ -110,7 +110,10 @@ export const sourceShape = z.strictObject({
     })
     .optional()
     .describe('Token buckets, per ingest process: calls a second, how many at once, and bytes a second.'),
-  labels: z.record(z.string().max(64), z.string().max(256)).optional().describe('Nothing goes by them.'),
+  labels: z
+    .record(z.string().max(64), z.string().max(256))
+    .optional()
+    .describe('Nothing goes by them. In new settings there are at most 64.'),
 })
 
 export const destinationShape = z.strictObject({

@@ -20,12 +20,16 @@ export function problem(
 /** HTTP's own name of a version, for `ETag`. */
 export const etag = (version: number) => `"${version}"`
 
-/** The request's content is at fault: all of it that is, at once. */
+/** Nobody reads more, and a body of 1 MB can have 500,000 faults. */
+const MOST_ERRORS = 100
+
+/** The request's content is at fault: all of it that is, at once, or the first hundred. */
 export function invalid(errors: readonly Fault[]): Answer {
   const count = errors.length === 1 ? 'One thing is' : `${errors.length} things are`
+  const where = errors.length > MOST_ERRORS ? `errors has the first ${MOST_ERRORS}` : 'see errors'
   return problem({
     code: 'validation_failed',
-    message: `${count} wrong with the request: see errors`,
-    errors,
+    message: `${count} wrong with the request: ${where}`,
+    errors: errors.slice(0, MOST_ERRORS),
   })
 }

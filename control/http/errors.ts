@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../../log.ts'
 import { type Answer, problem } from './answer.ts'
 import type { Code } from './codes.ts'
+import { UnfitBody } from './json-body.ts'
 import { send } from './serve.ts'
 
 export const notFound = problem({
@@ -37,6 +38,7 @@ type AnswerError = (error: unknown, request: FastifyRequest, reply: FastifyReply
 
 export function errorAnswerer(log: Pick<Logger, 'error'>): AnswerError {
   return (error, { method, routeOptions }, reply) => {
+    if (error instanceof UnfitBody) return send(reply, error.answer)
     const { code, status, message } = facts(error)
     const known = code === 'FST_ERR_CTP_BODY_TOO_LARGE' ? tooLarge(routeOptions.bodyLimit) : KNOWN[code]
     if (known) return send(reply, known)

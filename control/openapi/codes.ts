@@ -4,6 +4,7 @@ import { accessTo, isRead, type Operation } from '../http/operation.ts'
 const CONTENT: readonly Code[] = [
   'bad_request',
   'invalid_json',
+  'too_deep',
   'unsupported_media_type',
   'body_too_large',
   'request_timeout',

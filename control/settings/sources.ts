@@ -2,9 +2,13 @@ import type { z } from 'zod'
 import { type Source, sourceShape, storedSource } from '../../schemas/settings.ts'
 import type { Fault } from '../http/answer.ts'
 import { namedId } from './id.ts'
+import { isObject } from './members.ts'
 import { createFields, type Facts, type Replaceable, replaceFields } from './noun.ts'
 
 type GivenSource = z.infer<typeof sourceShape> & { id?: string | undefined }
+
+/** In new settings; a stored source that has more can be read. */
+const MOST_LABELS = 64
 
 export const sources: Replaceable<GivenSource, Source> = {
   kind: 'source',
@@ -28,12 +32,10 @@ export const sources: Replaceable<GivenSource, Source> = {
     remove: ['source_in_use'],
   },
 
-  faults({ writeKey }, { facts, old }) {
-    const owner = typeof writeKey === 'string' ? facts.sourceByWriteKey(writeKey) : undefined
-    if (!owner || owner.id === old?.id) return []
-    const message = `source ${owner.id} has this write key: choose another, or leave it out to get one`
-    return [{ pointer: '/writeKey', code: 'write_key_taken', message }]
-  },
+  faults: ({ writeKey, labels }, { facts, old }) => [
+    ...writeKeyFaults(writeKey, { facts, old }),
+    ...labelFaults(labels),
+  ],
 
   // suppressions of it stay: they are the users' wish, and hold again when a source of this id is made again
   uses(id, facts) {
@@ -45,4 +47,22 @@ export const sources: Replaceable<GivenSource, Source> = {
       ...telling(facts.traits).map((user) => `trait ${user.id} is of it: remove that first`),
     ].map((message): Fault => ({ pointer: '', code: 'source_in_use', message }))
   },
+}
+
+function writeKeyFaults(
+  writeKey: unknown,
+  { facts, old }: { facts: Pick<Facts, 'sourceByWriteKey'>; old: Source | undefined },
+): Fault[] {
+  const owner = typeof writeKey === 'string' ? facts.sourceByWriteKey(writeKey) : undefined
+  if (!owner || owner.id === old?.id) return []
+  const message = `source ${owner.id} has this write key: choose another, or leave it out to get one`
+  return [{ pointer: '/writeKey', code: 'write_key_taken', message }]
+}
+
+function labelFaults(labels: unknown): Fault[] {
+  const count = isObject(labels) ? Object.keys(labels).length : 0
+  if (count <= MOST_LABELS) return []
+  return [
+    { pointer: '/labels', code: 'too_many', message: `at most ${MOST_LABELS} labels; there are ${count}` },
+  ]
 }

@@ -1,8 +1,9 @@
+import { isDeeper } from '../../http/json-depth.ts'
 import type { Source } from '../../schemas/settings.ts'
 import type { Code } from '../codes.ts'
 import { BATCH_CALLS, CALL_LEVELS } from '../limits.ts'
 import type { CallType } from './accept.ts'
-import { isDeeper, isObject, type Parsed, parseBody } from './json.ts'
+import { isObject, type Parsed, parseBody } from './json.ts'
 import { keyInside } from './write-key.ts'
 
 /** The calls' type, or `batch`, as the route says. */

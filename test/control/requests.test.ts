@@ -46,3 +46,43 @@ describe('what is no request of ours', () => {
     expect(answer).toMatchObject({ status: 405, headers: { allow }, json: { code: 'method_not_allowed' } })
   })
 })
+
+describe('a body that no request needs', () => {
+  const nested = (levels: number) => `{"name":"a","labels":${'['.repeat(levels)}${']'.repeat(levels)}}`
+  const paths = ['sources', 'destinations', 'deletions', 'replays', 'suppressions', 'audiences']
+
+  test.each(paths)('is refused when it nests too deep: POST %s', async (path) => {
+    const { ask } = api()
+    const deep = await ask({ method: 'POST', url: `/api/${path}`, body: nested(32) })
+    expect(deep).toMatchObject({ status: 400, json: { code: 'too_deep' } })
+    const within = await ask({ method: 'POST', url: `/api/${path}`, body: nested(31) })
+    expect(within).toMatchObject({ status: 400, json: { code: 'validation_failed' } })
+  })
+
+  const labels = (count: number, value: unknown = 'x') =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`l${index}`, value]))
+
+  test.each([
+    [64, 'x', 201, undefined],
+    [65, 'x', 400, 'at most 64 labels; there are 65'],
+    [60_000, 'x', 400, 'has too many members: at most 1,000'],
+    [60_000, 5, 400, 'has too many members: at most 1,000'],
+  ])('is refused with too many labels: %d of %j', async (count, value, status, message) => {
+    const { ask } = api()
+    const answer = await ask({
+      method: 'POST',
+      url: '/api/sources',
+      body: { name: 'a', labels: labels(count, value) },
+    })
+    expect(answer.status).toBe(status)
+    if (message) expect(answer.json.errors).toEqual([{ pointer: '/labels', code: 'too_many', message }])
+  })
+
+  test('has its first hundred faults told, and their number', async () => {
+    const { ask } = api()
+    const body = { name: 'a', labels: labels(1_000, 5) }
+    const { json } = await ask({ method: 'POST', url: '/api/sources', body })
+    expect(json.errors).toHaveLength(100)
+    expect(json.message).toContain('1001 things are wrong with the request: errors has the first 100')
+  })
+})
