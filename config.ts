@@ -1,6 +1,6 @@
-import ipaddr from 'ipaddr.js'
 import ms, { type StringValue } from 'ms'
 import { z } from 'zod'
+import { faultOfCidr, faultOfWidth } from './egress/blocks.ts'
 import { DELIVERIES_KEPT, OUTAGE } from './schemas/topics.ts'
 import { readTraces, TRACE_SETTINGS, type TraceSettings } from './trace/settings.ts'
 
@@ -53,10 +53,24 @@ const bytes = z.string().transform((text, ctx) => {
 })
 
 const cidrs = list.transform((blocks, ctx) => {
-  for (const block of blocks)
-    if (!ipaddr.isValidCIDR(block)) ctx.addIssue(`"${block}" is no CIDR like 10.0.0.0/8`)
+  for (const fault of blocks.map(faultOfCidr)) if (fault) ctx.addIssue(fault)
   return blocks
 })
+
+const privateCidrs = cidrs.transform((blocks, ctx) => {
+  for (const fault of blocks.map(faultOfWidth)) if (fault) ctx.addIssue(fault)
+  return blocks
+})
+
+const ports = list.transform((texts, ctx) =>
+  texts.map((text): [number, number] => {
+    const [, first, last = first] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(text) ?? []
+    const range: [number, number] = [Number(first), Number(last)]
+    if (!(range[0] >= 1 && range[0] <= range[1] && range[1] <= 65_535))
+      ctx.addIssue(`"${text}" is no port from 1 to 65535, and no range like 8000-8099`)
+    return range
+  }),
+)
 
 const keys = list.transform((texts, ctx) => {
   const buffers = texts.map((text) => Buffer.from(text, 'base64'))
@@ -115,7 +129,11 @@ const environment = z.object({
   /** Load balancers before ingest and control: theirs is not the client's address, `X-Forwarded-For` has it. */
   TRUST_PROXY: cidrs.default([]),
   /** Addresses that webhooks may reach although they are not public. */
-  EGRESS_ALLOW: cidrs.default([]),
+  EGRESS_ALLOW: privateCidrs.default([]),
+  /** Addresses that webhooks may not reach although they are public, whatever EGRESS_ALLOW says. */
+  EGRESS_DENY: cidrs.default([]),
+  /** Ports that webhooks may reach; all, unless told. */
+  EGRESS_PORTS: ports.optional(),
   /** Path of a PEM file of further trusted roots. */
   EGRESS_CA: z.string().optional(),
   RETRY_LADDER: ladder.prefault('5s,30s,2m,5m,15m,30m,60m,60m,60m'),
@@ -180,7 +198,12 @@ function tree(env: z.infer<typeof environment>, role: Role, traces: TraceSetting
     configKeys: env.CONFIG_KEY,
     tokens: { admin: env.CONTROL_TOKEN ?? '', view: env.CONTROL_VIEW_TOKEN },
     dedupWindowMs: env.DEDUP_WINDOW,
-    egress: { allow: env.EGRESS_ALLOW, caFile: env.EGRESS_CA },
+    egress: {
+      allow: env.EGRESS_ALLOW,
+      deny: env.EGRESS_DENY,
+      ports: env.EGRESS_PORTS,
+      caFile: env.EGRESS_CA,
+    },
     delivery: {
       ladder: env.RETRY_LADDER,
       windowMs: env.RETRY_WINDOW,

@@ -45,7 +45,7 @@ await run('control', async (context) => {
   watchRetention({ ...context, lag })
   ready = () =>
     settings.isLoaded() && background.tasks.isLoaded() ? undefined : 'the settings are not loaded yet'
-  const egress = closing.adopt(createEgress(config.egress), (open) => open.close())
+  const egress = closing.adopt(createEgress({ ...config.egress, log }), (open) => open.close())
   const { configKeys: keys, tokens, trustProxy, ingest } = config
   const openPoster = () => createPoster({ limitMs: config.delivery.responseTimeoutMs, egress, ca })
   const app = createApp({

@@ -59,7 +59,7 @@ await run('deliverer', async (context) => {
   const attemptLog = createAttemptLog({ producer: attemptProducer, codec: attempts, losses })
   // behind the last POST, before the producer is closed
   closing.defer(attemptLog.flush)
-  const egress = closing.adopt(createEgress(config.egress), (open) => open.close())
+  const egress = closing.adopt(createEgress({ ...config.egress, log }), (open) => open.close())
   const poster = closing.adopt(createPoster({ limitMs: responseTimeoutMs, egress, ca }), (open) =>
     open.close(),
   )

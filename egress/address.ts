@@ -1,32 +1,25 @@
 import { isIP, isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
+import { type Address, type Block, isIn } from './blocks.ts'
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6
-
-/** Blocks that webhooks may reach although they are not public: network and prefix length. */
-export type Allowed = readonly (readonly [Address, number])[]
-
-/** @param cidrs EGRESS_ALLOW, validated by config.ts. An IPv4 block written as an IPv4-mapped one is that IPv4 block. */
-export const allowed = (cidrs: readonly string[]): Allowed =>
-  cidrs.map((cidr): [Address, number] => {
-    const [network, bits] = ipaddr.parseCIDR(cidr)
-    const isMapped = network instanceof ipaddr.IPv6 && network.isIPv4MappedAddress() && bits >= 96
-    return isMapped ? [network.toIPv4Address(), bits - 96] : [network, bits]
-  })
+/** `allow`: blocks that webhooks may reach although they are not public. `deny`: those that they may not, although they are. */
+export type AddressRules = { allow: readonly Block[]; deny: readonly Block[] }
 
 /**
  * Why a webhook must not reach this address, as the name of its range; undefined when it may: only global unicast passes, or
- * what EGRESS_ALLOW lists (docs/decisions/008). An allowed IPv4 address is also allowed in its IPv4-mapped form,
+ * what EGRESS_ALLOW lists, and nothing of EGRESS_DENY (docs/decisions/008). Metadata services are allowed by their very address
+ * alone, and by no wider block. An allowed IPv4 address is also allowed in its IPv4-mapped form,
  * which is dialled as IPv4; in any other form that holds it a packet takes another way, to an address that nobody allowed.
  * @param address as the socket would get it; other ways of writing an address (octal, one number) are `no_address`.
  */
-export function forbidden(address: string, allow: Allowed): string | undefined {
+export function forbidden(address: string, { allow, deny }: AddressRules): string | undefined {
   if (!isIP(address)) return 'no_address'
   // a zone names an interface of this machine: no receiver is there
   if (address.includes('%')) return 'zone'
   const parsed = parse(address)
-  if (allow.some(([network, bits]) => network.kind() === parsed.kind() && parsed.match(network, bits)))
-    return undefined
+  if (deny.some((block) => isIn(parsed, block))) return 'denied'
+  const least = METADATA.has(parsed.toNormalizedString()) ? parsed.toByteArray().length * 8 : 0
+  if (allow.some((block) => block[1] >= least && isIn(parsed, block))) return undefined
   return parsed instanceof ipaddr.IPv6 ? forbiddenV6(parsed) : forbiddenV4(parsed)
 }
 
@@ -37,8 +30,21 @@ export function forbidden(address: string, allow: Allowed): string | undefined {
 const parse = (address: string): Address =>
   ipaddr.process(isIPv4(address) ? address : new URL(`http://[${address}]`).hostname.slice(1, -1))
 
-/** Azure's host agent: public by its number, not by its nature. All other metadata services are in ranges that are refused. */
+/** Azure's host agent: public by its number, not by its nature. */
 const AZURE = '168.63.129.16'
+
+/** Whoever reaches one of these gets credentials: of clouds' instances, containers and pods. */
+const METADATA: ReadonlySet<string> = new Set(
+  [
+    '169.254.169.254',
+    '169.254.170.2',
+    '169.254.170.23',
+    '100.100.100.200',
+    AZURE,
+    'fd00:ec2::254',
+    'fd00:ec2::23',
+  ].map((address) => ipaddr.parse(address).toNormalizedString()),
+)
 
 function forbiddenV4(address: ipaddr.IPv4): string | undefined {
   const range = address.range()
@@ -61,7 +67,7 @@ function forbiddenV6(address: ipaddr.IPv6): string | undefined {
 }
 
 /** The CIDR that would allow this address and no other; undefined for what none would. */
-export function blockOf(address: string): string | undefined {
+export function ownBlock(address: string): string | undefined {
   if (!isIP(address) || address.includes('%')) return undefined
   const parsed = parse(address)
   return `${parsed.toString()}/${parsed.kind() === 'ipv4' ? 32 : 128}`

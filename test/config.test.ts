@@ -56,7 +56,7 @@ describe('settings', () => {
       responseTimeoutMs: 5_000,
       slots: 512,
     })
-    expect(config.egress).toEqual({ allow: [], caFile: undefined })
+    expect(config.egress).toEqual({ allow: [], deny: [], ports: undefined, caFile: undefined })
   })
 
   test("take the registry's user and password out of its URL", () => {
@@ -77,7 +77,10 @@ describe('faults', () => {
   test('are reported together, each with its name', () => {
     const wrong = {
       INGEST_PORT: '99999',
-      EGRESS_ALLOW: '10.0.0.0',
+      EGRESS_ALLOW: '0.0.0.0/0',
+      EGRESS_DENY: '10/8',
+      EGRESS_PORTS: '443,0',
+      TRUST_PROXY: '10.1.2.3/8',
       RETRY_LADDER: '5s,soon',
       CONFIG_KEY: 'short',
       LOG_LEVEL: 'loud',
@@ -89,11 +92,14 @@ describe('faults', () => {
     ).toEqual([
       'CONFIG_KEY',
       'EGRESS_ALLOW',
+      'EGRESS_DENY',
+      'EGRESS_PORTS',
       'INGEST_PORT',
       'KAFKA_BROKERS',
       'LOG_LEVEL',
       'RETRY_LADDER',
       'SCHEMA_REGISTRY_URL',
+      'TRUST_PROXY',
     ])
   })
 

@@ -17,7 +17,7 @@ export type PosterOptions = {
   /** Spans name look-up, connect, TLS and headers. */
   limitMs: number
   /** The guard over what may be dialled: names by `lookup`, to which literals do not come. */
-  egress: { lookup: LookupFunction; vetLiteral(url: URL): void }
+  egress: { lookup: LookupFunction; vetUrl(url: URL): void }
   /** PEM certificates of the roots to trust; Node's own when absent. */
   ca?: string[] | undefined
 }
@@ -129,7 +129,7 @@ export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
     const known = places.get(url)
     if (known) return known
     const parsed = new URL(url)
-    egress.vetLiteral(parsed)
+    egress.vetUrl(parsed)
     const place = { origin: parsed.origin, path: parsed.pathname + parsed.search }
     places.set(url, place)
     return place

@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { allowed, blockOf, forbidden } from '../../egress/address.ts'
+import { forbidden, ownBlock } from '../../egress/address.ts'
+import { blockOf } from '../../egress/blocks.ts'
+
+const allowed = (allow: readonly string[], deny: readonly string[] = []) => ({
+  allow: allow.map(blockOf),
+  deny: deny.map(blockOf),
+})
 
 const none = allowed([])
 
@@ -118,12 +124,39 @@ describe('EGRESS_ALLOW', () => {
     ['::ffff:10.0.0.5', '10.0.0.5/32'],
     ['fd12::5', 'fd12::5/128'],
   ])('would let %s through as %s', (address, block) => {
-    expect(blockOf(address)).toBe(block)
+    expect(ownBlock(address)).toBe(block)
     expect(forbidden(address, allowed([block]))).toBeUndefined()
   })
 
   test.each(['fe80::1%lo0', 'not an address', ''])('would let %j through by nothing', (address) => {
-    expect(blockOf(address)).toBeUndefined()
+    expect(ownBlock(address)).toBeUndefined()
+  })
+})
+
+describe('a metadata service', () => {
+  test.each(['169.254.169.254', '169.254.170.2', '100.100.100.200', '168.63.129.16', 'fd00:ec2::254'])(
+    '%s is reached only where it is listed by itself',
+    (address) => {
+      const wide = ['169.254.0.0/16', '100.64.0.0/10', '168.63.129.0/24', 'fc00::/7']
+      expect(forbidden(address, allowed(wide))).toBeTypeOf('string')
+      const own = `${address}/${address.includes(':') ? 128 : 32}`
+      expect(forbidden(address, allowed([own]))).toBeUndefined()
+    },
+  )
+})
+
+describe('EGRESS_DENY', () => {
+  const rules = allowed(['10.0.0.0/8'], ['93.184.216.0/24', '10.1.0.0/16', '2606:4700::/32'])
+
+  test.each(['93.184.216.34', '::ffff:93.184.216.34', '10.1.2.3', '2606:4700::1111'])(
+    'refuses %s',
+    (address) => {
+      expect(forbidden(address, rules)).toBe('denied')
+    },
+  )
+
+  test.each(['93.184.217.34', '10.2.2.3', '2a00:1450::1'])('leaves %s alone', (address) => {
+    expect(forbidden(address, rules)).toBeUndefined()
   })
 })
 

@@ -37,7 +37,7 @@ describe('a URL whose host is an address, however it is written, is refused when
     'https://10.0.0.1:443/',
   ])('%s', async (text) => {
     const url = new URL(text)
-    expect(() => egress.vetLiteral(url)).toThrow(ForbiddenAddress)
+    expect(() => egress.vetUrl(url)).toThrow(ForbiddenAddress)
     expect(await egress.faultOf(url)).toContain('is not public')
   })
 })
@@ -48,7 +48,7 @@ test.each([
   'http://[::ffff:93.184.216.34]/',
   'http://1572395042/',
 ])('%s may be reached', async (text) => {
-  expect(() => egress.vetLiteral(new URL(text))).not.toThrow()
+  expect(() => egress.vetUrl(new URL(text))).not.toThrow()
   expect(await egress.faultOf(new URL(text))).toBeUndefined()
 })
 
@@ -61,7 +61,7 @@ test.each(['http://crm.example/', 'http://127.0.0.1.example/', 'http://xn--bcher
   '%s has a name',
   (text) => {
     expect(literalOf(new URL(text))).toBeUndefined()
-    expect(() => egress.vetLiteral(new URL(text))).not.toThrow()
+    expect(() => egress.vetUrl(new URL(text))).not.toThrow()
   },
 )
 
@@ -69,9 +69,59 @@ test('a refusal has its code, and says which address to allow', async () => {
   const url = new URL('http://[::ffff:10.0.0.5]/')
   const message =
     '::ffff:a00:5 is not public (private): use a public address, or list 10.0.0.5/32 in EGRESS_ALLOW'
-  expect(() => egress.vetLiteral(url)).toThrow(
-    expect.objectContaining({ code: 'address_forbidden', message }),
-  )
+  expect(() => egress.vetUrl(url)).toThrow(expect.objectContaining({ code: 'address_forbidden', message }))
   expect(await egress.faultOf(url)).toBe(message)
-  expect(() => createEgress({ allow: ['10.0.0.5/32'] }).vetLiteral(url)).not.toThrow()
+  expect(() => createEgress({ allow: ['10.0.0.5/32'] }).vetUrl(url)).not.toThrow()
+})
+
+describe('EGRESS_PORTS', () => {
+  const some = createEgress({
+    allow: [],
+    ports: [
+      [443, 443],
+      [8_000, 8_099],
+    ],
+    servers: ['127.0.0.1:1'],
+    hosts: '',
+  })
+
+  test.each([
+    'https://a.example/',
+    'https://93.184.216.34/',
+    'http://a.example:8000/',
+    'http://a.example:8099/',
+  ])('lets through %s', async (text) => {
+    expect(() => some.vetUrl(new URL(text))).not.toThrow()
+    expect(await some.faultOf(new URL(text))).toBeUndefined()
+  })
+
+  test.each(['http://a.example/', 'https://a.example:22/', 'http://93.184.216.34:8100/'])(
+    'refuses %s',
+    async (text) => {
+      const message = expect.stringContaining('use one of 443, 8000-8099 (EGRESS_PORTS)')
+      expect(() => some.vetUrl(new URL(text))).toThrow(
+        expect.objectContaining({ code: 'address_forbidden', message }),
+      )
+      expect(await some.faultOf(new URL(text))).toEqual(message)
+    },
+  )
+})
+
+test('where a name leads inside of the network is logged, once in a minute, and not told', async () => {
+  const lines: unknown[] = []
+  const log = { warn: (...line: unknown[]) => void lines.push(line) }
+  const inside = createEgress({ allow: [], hosts: '10.0.0.5 crm.internal', log })
+  const told = await inside.faultOf(new URL('http://crm.internal/'))
+  expect(told).toBe(
+    'crm.internal is at an address that webhooks may not reach: use a public address. Operators find it in the log',
+  )
+  await inside.faultOf(new URL('http://crm.internal/hook'))
+  expect(lines).toEqual([
+    [{ host: 'crm.internal', address: '10.0.0.5', reason: 'private' }, expect.any(String)],
+  ])
+})
+
+test('an address that is denied says so', async () => {
+  const rules = createEgress({ allow: [], deny: ['93.184.216.0/24'], hosts: '' })
+  expect(await rules.faultOf(new URL('http://93.184.216.34/'))).toContain('EGRESS_DENY lists it')
 })
