@@ -76,8 +76,25 @@ const keys = list.transform((texts, ctx) => {
   const buffers = texts.map((text) => Buffer.from(text, 'base64'))
   if (buffers.length === 0) ctx.addIssue('needs at least one key')
   if (buffers.some((key) => key.length !== 32)) ctx.addIssue('each key is 32 bytes in base64')
+  // behind a new key, an old one opens what it has sealed
+  else if (new Set(buffers[0]).size < LEAST_BYTES)
+    ctx.addIssue(
+      'its first key is not random: put one of openssl rand -base64 32 before it, as CONFIG_KEY=new,old',
+    )
   return buffers
 })
+
+/** Different ones among the bytes of a key, and among the characters of a token: random ones have more. */
+const LEAST_BYTES = 8
+const LEAST_CHARACTERS = 5
+
+const token = z
+  .string()
+  .min(16, 'at least 16 characters')
+  .refine(
+    (text) => new Set(text).size >= LEAST_CHARACTERS,
+    'anybody could guess it: make one with openssl rand -hex 24',
+  )
 
 const environment = z.object({
   /** host:port of the brokers, comma-separated. */
@@ -122,8 +139,8 @@ const environment = z.object({
     .url({ protocol: /^https?$/, error: 'a URL beginning with http:// or https:// is needed' })
     .optional(),
   /** Bearer token with all rights, and one that may only read. */
-  CONTROL_TOKEN: z.string().min(16, 'at least 16 characters').optional(),
-  CONTROL_VIEW_TOKEN: z.string().min(16, 'at least 16 characters').optional(),
+  CONTROL_TOKEN: token.optional(),
+  CONTROL_VIEW_TOKEN: token.optional(),
   /** Encrypts secrets in the config topic; the first of several encrypts, all decrypt. */
   CONFIG_KEY: keys,
   /** Load balancers before ingest and control: theirs is not the client's address, `X-Forwarded-For` has it. */

@@ -1,10 +1,11 @@
+import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { ConfigError, readConfig } from '../config.ts'
 
 const least = {
   KAFKA_BROKERS: 'a:9092, b:9092',
   SCHEMA_REGISTRY_URL: 'http://me:pa%40ss@registry:8081/apis/ccompat/v7',
-  CONFIG_KEY: Buffer.alloc(32, 1).toString('base64'),
+  CONFIG_KEY: Buffer.alloc(32, 'key 1 of the tests').toString('base64'),
 }
 
 function faults(env: Record<string, string | undefined>, role: Parameters<typeof readConfig>[1] = 'ingest') {
@@ -173,5 +174,35 @@ describe('faults', () => {
 
   test('no secret is repeated in a fault', () => {
     expect(faults({ ...least, CONFIG_KEY: 'c2VjcmV0LWtleQ==' }).join()).not.toContain('c2VjcmV0')
+  })
+})
+
+describe('keys and tokens that anybody could guess', () => {
+  const control = { ...least, CONTROL_TOKEN: 'an-admin-token-of-ours' }
+
+  test.each([
+    ['CONFIG_KEY', Buffer.alloc(32).toString('base64')],
+    ['CONFIG_KEY', Buffer.alloc(32, 'secret').toString('base64')],
+    ['CONTROL_TOKEN', 'a'.repeat(32)],
+    ['CONTROL_VIEW_TOKEN', '1234'.repeat(8)],
+  ])('%s=%s is refused, with how to make one', (name, value) => {
+    const env = { ...control, [name]: value }
+    expect(() => readConfig(env, 'control')).toThrow(new RegExp(`${name}: .*openssl rand`))
+  })
+
+  test('an old key may stand behind a new one', () => {
+    const CONFIG_KEY = `${randomBytes(32).toString('base64')},${Buffer.alloc(32, 1).toString('base64')}`
+    expect(readConfig({ ...control, CONFIG_KEY }, 'control').configKeys).toHaveLength(2)
+  })
+
+  test('random ones are never', () => {
+    for (let times = 0; times < 1_000; times++) {
+      const env = {
+        ...least,
+        CONFIG_KEY: randomBytes(32).toString('base64'),
+        CONTROL_TOKEN: randomBytes(24).toString('hex'),
+      }
+      expect(() => readConfig(env, 'control')).not.toThrow()
+    }
   })
 })

@@ -151,7 +151,7 @@ const DEFAULTS = readConfig(
   {
     KAFKA_BROKERS: '127.0.0.1:9092',
     SCHEMA_REGISTRY_URL: 'http://127.0.0.1',
-    CONFIG_KEY: Buffer.alloc(32).toString('base64'),
+    CONFIG_KEY: Buffer.alloc(32, 'key of a bench').toString('base64'),
   },
   'deliverer',
 )

@@ -4,7 +4,7 @@ export const ROLES = ['ingest', 'router', 'deliverer', 'control'] as const
 
 /** For what whoever deploys gives by himself. */
 const GIVEN: Record<string, string> = {
-  CONFIG_KEY: Buffer.alloc(32, 7).toString('base64'),
+  CONFIG_KEY: Buffer.alloc(32, 'key 7 of the tests').toString('base64'),
   CONTROL_TOKEN: 'a-token-of-20-letters',
   CONTROL_VIEW_TOKEN: 'another-one-of-20-letters',
   KAFKA_SASL_USERNAME: 'sluice',

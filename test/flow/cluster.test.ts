@@ -25,7 +25,7 @@ async function saidOf(brokers: string): Promise<string[]> {
     SCHEMA_REGISTRY_URL: inject('registryUrl'),
     TOPIC_PREFIX: `t${randomUUID().slice(0, 8)}.`,
     PARTITIONS: '1',
-    CONFIG_KEY: Buffer.alloc(32, 7).toString('base64'),
+    CONFIG_KEY: Buffer.alloc(32, 'key 7 of the tests').toString('base64'),
   }
   const config = readConfig(env, 'router')
   const said: string[] = []

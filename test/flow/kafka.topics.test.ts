@@ -63,7 +63,7 @@ describe('at a start', () => {
     {
       KAFKA_BROKERS: inject('kafkaBrokers'),
       SCHEMA_REGISTRY_URL: inject('registryUrl'),
-      CONFIG_KEY: Buffer.alloc(32, 7).toString('base64'),
+      CONFIG_KEY: Buffer.alloc(32, 'key 7 of the tests').toString('base64'),
       PARTITIONS: '4',
       RETRY_LADDER: '5s',
     },

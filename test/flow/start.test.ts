@@ -13,7 +13,7 @@ import { until } from '../helpers/until.ts'
 import { anyLives, descendantsOf, isWatcher } from '../local/living.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const configKey = Buffer.alloc(32, 3).toString('base64')
+const configKey = Buffer.alloc(32, 'key 3 of the tests').toString('base64')
 const shop = { id: 'shop', name: 'Shop', writeKey: 'the-shops-own-key' }
 
 /** `npm start` without npm, in a data folder of its own. */

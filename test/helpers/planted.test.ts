@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { createPlanted } from './planted.ts'
 
-const key = Buffer.alloc(32, 7).toString('base64')
-const older = Buffer.alloc(32, 8).toString('base64')
+const key = Buffer.alloc(32, 'key 7 of the tests').toString('base64')
+const older = Buffer.alloc(32, 'key 8 of the tests').toString('base64')
 
 const planted = () => {
   const each = createPlanted()

@@ -207,7 +207,7 @@ async function environment(): Promise<Record<string, string>> {
     INGEST_METRICS_PORT: metrics ?? '',
     CONTROL_METRICS_PORT: controlMetrics ?? '',
     CONTROL_TOKEN: 'test-admin-token-0123456789',
-    CONFIG_KEY: Buffer.alloc(32, 7).toString('base64'),
+    CONFIG_KEY: Buffer.alloc(32, 'key 7 of the tests').toString('base64'),
     EGRESS_ALLOW: '127.0.0.0/8,::1/128',
     PARTITIONS: '4',
     RETRY_LADDER: '100ms,200ms,400ms',

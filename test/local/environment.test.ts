@@ -19,7 +19,7 @@ const chosen = {
   keys: {
     CONTROL_TOKEN: 'a-token-of-our-own',
     CONTROL_VIEW_TOKEN: 'a-view-token-of-our-own',
-    CONFIG_KEY: Buffer.alloc(32).toString('base64'),
+    CONFIG_KEY: Buffer.alloc(32, 'made by npm start').toString('base64'),
   },
 }
 

@@ -48,7 +48,7 @@ export function settings(env: Record<string, string> = {}) {
     {
       KAFKA_BROKERS: 'a:9092',
       SCHEMA_REGISTRY_URL: 'http://registry:8081',
-      CONFIG_KEY: Buffer.alloc(32, 1).toString('base64'),
+      CONFIG_KEY: Buffer.alloc(32, 'key 1 of the tests').toString('base64'),
       OTEL_TRACES_EXPORTER: 'otlp',
       ...env,
     },

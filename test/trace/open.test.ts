@@ -7,7 +7,7 @@ test('where traces go is told at the start, without what may be a key', async ()
     {
       KAFKA_BROKERS: 'a:9092',
       SCHEMA_REGISTRY_URL: 'http://registry:8081',
-      CONFIG_KEY: Buffer.alloc(32, 1).toString('base64'),
+      CONFIG_KEY: Buffer.alloc(32, 'key 1 of the tests').toString('base64'),
       OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://me:hush@127.0.0.1:9/v1/traces?key=hush',
     },
     'ingest',

@@ -4,7 +4,7 @@ import { ConfigError, readConfig } from '../../config.ts'
 const least = {
   KAFKA_BROKERS: 'a:9092',
   SCHEMA_REGISTRY_URL: 'http://registry:8081',
-  CONFIG_KEY: Buffer.alloc(32, 1).toString('base64'),
+  CONFIG_KEY: Buffer.alloc(32, 'key 1 of the tests').toString('base64'),
 }
 type Env = Record<string, string>
 
