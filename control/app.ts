@@ -16,9 +16,11 @@ import { guard } from './http/guard.ts'
 import { takeOnlyJson } from './http/json-body.ts'
 import { send } from './http/serve.ts'
 import { dropSilentAtTheEnd } from './http/silent.ts'
+import { tellingWrongTokens } from './metrics.ts'
 import type { Placed } from './openapi/document.ts'
 import { collectOperations, openapiRoute } from './openapi/route.ts'
 import { type ReplayRouteParts, replayRoutes } from './replays/routes.ts'
+import type { EndedSessions } from './session/ended.ts'
 import type { Guesses } from './session/guesses.ts'
 import { createJudge } from './session/judge.ts'
 import { sessionRoutes } from './session/routes.ts'
@@ -40,6 +42,7 @@ export type AppParts = RouteParts &
   ConsoleParts & {
     tokens: Tokens
     guesses: Guesses
+    endedSessions: Pick<EndedSessions, 'has'>
     /** Proxies (CIDRs) that say whence a client comes, and whether by https. */
     trustProxy: readonly string[]
     /** Those of `BOUNDS` unless told. */
@@ -87,8 +90,8 @@ export function createApp(parts: AppParts): FastifyInstance {
 }
 
 function apiRoutes(api: FastifyInstance, parts: AppParts, operations: readonly Placed[]): void {
-  const sessions = createSessions(parts.keys, parts.tokens)
-  const judge = createJudge(parts.tokens, parts.guesses)
+  const sessions = createSessions(parts.keys, parts.tokens, parts.endedSessions.has)
+  const judge = createJudge(parts.tokens, parts.guesses, { onWrong: tellingWrongTokens(parts.log) })
   guard(api, { ...parts, judge, sessions })
   // unknown paths ask for the token as well
   api.setNotFoundHandler((_, reply) => send(reply, notFound))

@@ -3,8 +3,14 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 /** Who asks: `admin` may do everything, `view` may only read. */
 export type Who = 'admin' | 'view'
 
-/** Who asks, and how that is known: by the token itself, or by the session of who signed in with it. */
-export type Caller = { who: Who; by: 'bearer' | 'cookie' }
+/**
+ * Who asks, and how that is known: by the token itself, or by the session of who signed in with it. `address`: of the client, also behind a
+ * trusted proxy.
+ */
+export type Caller = { who: Who; by: 'bearer' | 'cookie'; address: string; session?: Session | undefined }
+
+/** `until`: when it is over, in seconds since 1970. */
+export type Session = { id: string; until: number }
 
 export type Tokens = { admin: string; view?: string | undefined }
 

@@ -63,6 +63,7 @@ await run('control', async (context) => {
     trustProxy,
     ingest,
     guesses: createGuesses(() => performance.now()),
+    endedSessions: background.tasks.endedSessions,
     probe,
     log,
   })

@@ -1,4 +1,5 @@
 import { Counter, Gauge } from 'prom-client'
+import type { Logger } from '../log.ts'
 import { registry } from '../metrics.ts'
 import { UNREADABLE, type Unreadable } from './newest/decode.ts'
 
@@ -47,6 +48,22 @@ export function watchLive({ watchers }: { watchers: () => number }): void {
       this.set(watchers())
     },
   })
+}
+
+const wrongTokens = new Counter({
+  name: 'sluice_control_wrong_tokens_total',
+  help: 'Requests and sign-ins with a token that is none of this system.',
+  registers,
+})
+
+/** The first ten of a network are logged, and then one in 6 s; all are counted. */
+export function tellingWrongTokens(
+  log: Pick<Logger, 'warn'>,
+): (address: string, isOneOfMany: boolean) => void {
+  return (address, isOneOfMany) => {
+    wrongTokens.inc()
+    if (!isOneOfMany) log.warn({ audit: true, address }, 'a wrong token')
+  }
 }
 
 const refusedConnections = new Counter({

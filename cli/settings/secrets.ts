@@ -1,5 +1,5 @@
 import { pointer } from '../../control/http/pointer.ts'
-import { MASK } from '../../control/mask.ts'
+import { MASK, maskUrl } from '../../control/mask.ts'
 import { isObject, type Members } from '../../control/settings/members.ts'
 
 export type Revealed<T> = {
@@ -35,9 +35,15 @@ export function reveal<T extends { id: string }>(
 
   for (const name of OWN) put({ owner: record, given: declared, path: [name] })
   const given = webhooksOf(declared)
-  webhooksOf(record).forEach(({ headers }, index) => {
+  webhooksOf(record).forEach((webhook, index) => {
+    const { headers } = webhook
+    const { headers: others, url } = given[index] ?? {}
+    // the view token does not see what stands behind the host
+    if (typeof url === 'string' && url !== webhook.url && maskUrl(url) === webhook.url) {
+      webhook.url = url
+      same.push(pointer(['webhooks', index, 'url']))
+    }
     if (!isObject(headers)) return
-    const { headers: others } = given[index] ?? {}
     for (const name of Object.keys(headers))
       put({
         owner: headers,

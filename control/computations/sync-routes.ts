@@ -89,7 +89,7 @@ function inOrder(one: Sync, other: Sync): number {
 
 const placeOf = ({ createdAt, id }: Sync) => `${createdAt} ${id}`
 
-async function cancel({ params: { id }, who, by }: Asked, parts: SyncRouteParts): Promise<Answer> {
+async function cancel({ params: { id }, caller }: Asked, parts: SyncRouteParts): Promise<Answer> {
   const { tasks, taskWriter: writer, log } = parts
   const finishedAt = new Date().toISOString()
   const decide = (): Sync | { refusal: Refusal } => {
@@ -104,11 +104,11 @@ async function cancel({ params: { id }, who, by }: Asked, parts: SyncRouteParts)
     { decide, records: (sync) => [taskRecord(sync)] },
   )
   if (outcome === 'unavailable') {
-    audit(log, { who, by }, { what: 'sync', outcome, id })
+    audit(log, caller, { what: 'sync', outcome, id })
     return unavailable
   }
   if ('refusal' in outcome) return answerTo(outcome.refusal)
-  audit(log, { who, by }, { what: 'sync', outcome: 'cancelled', id })
+  audit(log, caller, { what: 'sync', outcome: 'cancelled', id })
   return { status: 200, body: shownSync(outcome) }
 }
 

@@ -99,7 +99,7 @@ function uploader(parts: ComputationRouteParts, ends: AbortSignal) {
   const sync = syncer(parts)
 
   async function put(request: Asked, { kind, readLine, mayBeEmpty }: Putting): Promise<Answer> {
-    const { who, by, params } = request
+    const { caller, params } = request
     const patienceMs = patienceOf(request)
     const of = { kind, id: params.id }
     const found = await computationOf(of, parts)
@@ -110,10 +110,10 @@ function uploader(parts: ComputationRouteParts, ends: AbortSignal) {
     // of a trait it is said only who has which value, of an audience who all its members are
     const others = kind === 'audience' ? 'removed' : 'stay'
     const wanted = { of, since: found.createdAt, others, changes, mayBeEmpty, patienceMs, ends } as const
-    return sync({ ...wanted, caller: { who, by } })
+    return sync({ ...wanted, caller })
   }
 
-  async function patch({ who, by, params: { id }, headers, body }: Asked): Promise<Answer> {
+  async function patch({ caller, params: { id }, headers, body }: Asked): Promise<Answer> {
     if (readAsStream(body)) return wrongType('Send JSON with Content-Type: application/json')
     const of = { kind: 'audience', id } as const
     const found = await computationOf(of, parts)
@@ -122,7 +122,7 @@ function uploader(parts: ComputationRouteParts, ends: AbortSignal) {
     if ('faults' in read) return invalid(read.faults)
     const changes = [read.changes]
     return sync({
-      caller: { who, by },
+      caller,
       of,
       since: found.createdAt,
       others: 'stay',

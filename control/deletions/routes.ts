@@ -70,7 +70,7 @@ export function deletionRoutes(api: FastifyInstance, parts: DeletionRouteParts):
 }
 
 /** Answers when the request is in Kafka; what follows from it is done in the background, also after a crash. */
-async function create({ body, who, by }: Asked, parts: DeletionRouteParts): Promise<Answer> {
+async function create({ body, caller }: Asked, parts: DeletionRouteParts): Promise<Answer> {
   const { settings, tasks, taskWriter: writer, log } = parts
   const made = { id: randomUUID(), now: new Date().toISOString() }
   const outcome = await conditionally(
@@ -81,13 +81,13 @@ async function create({ body, who, by }: Asked, parts: DeletionRouteParts): Prom
     },
   )
   if (outcome === 'unavailable') {
-    audit(log, { who, by }, { what: 'deletion', outcome })
+    audit(log, caller, { what: 'deletion', outcome })
     return unavailable
   }
   if ('refusal' in outcome) return answerTo(outcome.refusal)
   const { id, users, deletes, sourceIds, suppressedFor } = outcome.task
   const suppressed = suppressedFor.length > 0
-  audit(log, { who, by }, { what: 'deletion', outcome: 'created', id, users, deletes, sourceIds, suppressed })
+  audit(log, caller, { what: 'deletion', outcome: 'created', id, users, deletes, sourceIds, suppressed })
   return { status: 202, headers: { location: `/api/deletions/${id}` }, body: shown(outcome.task) }
 }
 

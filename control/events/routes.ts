@@ -5,6 +5,7 @@ import { deliveryId } from '../../router/route.ts'
 import type { Attempt } from '../../schemas/attempt.ts'
 import type { Event } from '../../schemas/event.ts'
 import type { AttemptRouteParts } from '../attempts/routes.ts'
+import { audit } from '../audit.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
 import { type Answer, problem } from '../http/answer.ts'
 import { isoTime, timeShape } from '../http/iso-time.ts'
@@ -29,7 +30,7 @@ export type EventRouteParts = AttemptRouteParts &
     settings: Pick<Facts, 'sources' | 'destinations'>
     ladder: Ladder
     faults: Pick<LogFaults, 'all'>
-    log: Pick<Logger, 'warn'>
+    log: Pick<Logger, 'warn' | 'info'>
   }
 
 const tooMany = problem(
@@ -57,7 +58,10 @@ export function eventRoutes(api: FastifyInstance, parts: EventRouteParts): void 
       query: eventsShape,
       answers: { 200: { description: 'A page; it may be empty and have a next.', body: answerShape } },
       refuses: ['too_many_searches'],
-      async handle({ query }) {
+      async handle({ query, caller }) {
+        // who looks for a person's data is on record; whom, as everywhere in the log, is not
+        if (query.userId !== undefined || query.anonymousId !== undefined)
+          audit(parts.log, caller, { what: 'search', outcome: 'searched' })
         if (!(await isLoadedSoon(parts.attempts)) || !(await isLoadedSoon(parts.dead))) return loading
         try {
           return await patiently(answer(query, parts))

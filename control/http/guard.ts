@@ -11,11 +11,11 @@ import { send } from './serve.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     who: Caller['who']
-    by: Caller['by']
+    caller: Caller
   }
 }
 
-export type GuardParts = { judge: Judge; sessions: Pick<Sessions, 'whoOf'>; probe: Probe }
+export type GuardParts = { judge: Judge; sessions: Pick<Sessions, 'read'>; probe: Probe }
 
 const unauthorized = problem(
   { code: 'unauthorized', message: 'Send Authorization: Bearer with the control token, or sign in' },
@@ -36,11 +36,11 @@ const notReady = problem(
   { 'retry-after': '1' },
 )
 
-/** Who may pass, before any body is read. Sets `request.who` and `request.by`. */
+/** Who may pass, before any body is read. Sets `request.who` and `request.caller`. */
 export function guard(api: FastifyInstance, parts: GuardParts): void {
   const identify = identifier(parts)
   api.decorateRequest('who', 'view')
-  api.decorateRequest('by', 'bearer')
+  api.decorateRequest('caller')
   api.addHook('onRequest', async (request, reply) => {
     // write keys are in some of the answers
     reply.header('cache-control', 'no-store')
@@ -49,7 +49,8 @@ export function guard(api: FastifyInstance, parts: GuardParts): void {
     if (access === 'anyone') return undefined
     const caller = identify(request)
     if ('status' in caller) return send(reply, caller)
-    Object.assign(request, caller)
+    request.who = caller.who
+    request.caller = caller
     // another site can have a browser send a cookie, but no header of its own
     if (caller.by === 'cookie' && !isRead(method) && !headers['x-requested-with']) return send(reply, csrf)
     if (caller.who === 'view' && access === 'admin') return send(reply, readOnly)
@@ -60,14 +61,14 @@ export function guard(api: FastifyInstance, parts: GuardParts): void {
 
 /** A token goes before a cookie; that of a session is signed, and cannot be guessed. */
 function identifier({ judge, sessions }: GuardParts): (request: FastifyRequest) => Caller | Answer {
-  return ({ headers, ip }) => {
+  return ({ headers, ip: address, protocol }) => {
     const token = bearer(headers.authorization)
     if (token !== undefined) {
-      const judged = judge(token, ip)
-      return typeof judged === 'string' ? { who: judged, by: 'bearer' } : (judged ?? unknownToken)
+      const judged = judge(token, address)
+      return typeof judged === 'string' ? { who: judged, by: 'bearer', address } : (judged ?? unknownToken)
     }
-    const session = sessionIn(headers.cookie)
-    const who = session === undefined ? undefined : sessions.whoOf(session, Date.now())
-    return who ? { who, by: 'cookie' } : unauthorized
+    const cookie = sessionIn(headers.cookie, protocol)
+    const read = cookie === undefined ? undefined : sessions.read(cookie, Date.now())
+    return read ? { ...read, by: 'cookie', address } : unauthorized
   }
 }

@@ -63,7 +63,7 @@ type Request = FastifyRequest<{ Params: { id: string } }>
 /** A request as its handler gets it. */
 export type Asked<Q = unknown> = Pick<
   Request,
-  'method' | 'params' | 'headers' | 'body' | 'who' | 'by' | 'ip' | 'protocol'
+  'method' | 'params' | 'headers' | 'body' | 'who' | 'caller' | 'ip' | 'protocol'
 > & { query: Q }
 
 /** What a path does for one method, and all that the description says of it. */
@@ -81,10 +81,10 @@ export function operation<Q extends z.ZodType = typeof nothing>(
   return {
     ...described,
     query: shape,
-    run({ method, params, headers, body, who, by, ip, protocol, query }) {
+    run({ method, params, headers, body, who, caller, ip, protocol, query }) {
       const asked = shape.safeParse(query, { reportInput: true })
       if (!asked.success) return invalid(faultsOf(asked.error))
-      return handle({ method, params, headers, body, who, by, ip, protocol, query: asked.data })
+      return handle({ method, params, headers, body, who, caller, ip, protocol, query: asked.data })
     },
   }
 }

@@ -79,7 +79,7 @@ export function replayRoutes(api: FastifyInstance, parts: ReplayRouteParts): voi
   })
 }
 
-async function create({ body, who, by }: Asked, parts: ReplayRouteParts): Promise<Answer> {
+async function create({ body, caller }: Asked, parts: ReplayRouteParts): Promise<Answer> {
   const { settings, tasks, dead, log } = parts
   if (isObject(body) && body.deliveryIds !== undefined && !(await isLoadedSoon(dead))) return loading
   const now = Date.now()
@@ -103,16 +103,15 @@ async function create({ body, who, by }: Asked, parts: ReplayRouteParts): Promis
     return 'refusal' in decided ? decided : replay
   }
   const outcome = await written(decide, parts)
-  if (outcome === unavailable)
-    audit(log, { who, by }, { what: 'replay', outcome: 'unavailable', id: replay.id })
+  if (outcome === unavailable) audit(log, caller, { what: 'replay', outcome: 'unavailable', id: replay.id })
   if ('status' in outcome) return outcome
   const { id, destinationId, what, reason, places } = outcome
   const of = { destinationId, of: what, reason, selected: places?.length }
-  audit(log, { who, by }, { what: 'replay', outcome: 'created', id, ...of })
+  audit(log, caller, { what: 'replay', outcome: 'created', id, ...of })
   return { status: 202, headers: { location: `/api/replays/${id}` }, body: shownReplay(outcome) }
 }
 
-async function cancel({ params: { id }, who, by }: Asked, parts: ReplayRouteParts): Promise<Answer> {
+async function cancel({ params: { id }, caller }: Asked, parts: ReplayRouteParts): Promise<Answer> {
   const finishedAt = new Date().toISOString()
   const decide = (): Replay | { refusal: Refusal } => {
     const replay = parts.tasks.replays.get(id)
@@ -122,9 +121,9 @@ async function cancel({ params: { id }, who, by }: Asked, parts: ReplayRoutePart
     return { refusal: { code: 'in_use', faults: [{ pointer: '', code: 'replay_ended', message }] } }
   }
   const outcome = await written(decide, parts)
-  if (outcome === unavailable) audit(parts.log, { who, by }, { what: 'replay', outcome: 'unavailable', id })
+  if (outcome === unavailable) audit(parts.log, caller, { what: 'replay', outcome: 'unavailable', id })
   if ('status' in outcome) return outcome
-  audit(parts.log, { who, by }, { what: 'replay', outcome: 'cancelled', id })
+  audit(parts.log, caller, { what: 'replay', outcome: 'cancelled', id })
   return { status: 200, body: shownReplay(outcome) }
 }
 

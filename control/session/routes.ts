@@ -1,19 +1,25 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import type { FencedWriter } from '../../kafka/fenced.ts'
 import type { Logger } from '../../log.ts'
 import { audit } from '../audit.ts'
 import { type Answer, invalid, problem } from '../http/answer.ts'
 import { faultsOf } from '../http/faults.ts'
 import { type Asked, json, operation } from '../http/operation.ts'
 import { path } from '../http/serve.ts'
+import { conditionally } from '../settings/conditionally.ts'
+import type { Tasks } from '../tasks/follow.ts'
 import { sessionCookie } from './cookie.ts'
+import { endOf } from './ended.ts'
 import type { Judge } from './judge.ts'
 import type { Sessions } from './signed.ts'
 
 export type SessionRouteParts = {
   judge: Judge
   sessions: Pick<Sessions, 'issue'>
-  log: Pick<Logger, 'info'>
+  tasks: Pick<Tasks, 'table'>
+  taskWriter: Pick<FencedWriter, 'write'>
+  log: Logger
 }
 
 /** A token has 1,024 characters at most. Anyone at all may send it. */
@@ -26,17 +32,42 @@ const wrong = problem(
   { 'www-authenticate': 'Bearer realm="sluice"' },
 )
 
+const notEnded = problem(
+  { code: 'unavailable', message: 'Kafka does not answer, so the session may not be over: sign out again' },
+  { 'retry-after': '5' },
+)
+
 /** `/session`: sign in with a token, so that a browser need not keep it; who is signed in; sign out. */
-export function sessionRoutes(api: FastifyInstance, { judge, sessions, log }: SessionRouteParts): void {
+export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): void {
+  const { judge, sessions, log } = parts
+
   function signIn({ body, ip, protocol }: Asked): Answer {
     const given = signInShape.safeParse(body, { reportInput: true })
     if (!given.success) return invalid(faultsOf(given.error))
     const judged = judge(given.data.token, ip)
     if (judged === undefined) return wrong
     if (typeof judged !== 'string') return judged
-    audit(log, { who: judged, by: 'bearer' }, { what: 'session', outcome: 'created' })
-    const cookie = sessionCookie(sessions.issue(judged, Date.now()), { protocol })
-    return { status: 204, headers: { 'set-cookie': cookie } }
+    const { cookie, session } = sessions.issue(judged, Date.now())
+    audit(log, { who: judged, by: 'bearer', address: ip, session }, { what: 'session', outcome: 'created' })
+    return { status: 204, headers: { 'set-cookie': sessionCookie(cookie, { protocol }) } }
+  }
+
+  /** A copy of the cookie that somebody may have is of no use from then on. */
+  async function signOut({ caller, protocol }: Asked): Promise<Answer> {
+    const { session } = caller
+    if (session) {
+      const { tasks, taskWriter: writer } = parts
+      const outcome = await conditionally(
+        { tables: [tasks.table], writer, log },
+        { decide: () => session, records: (ended) => [endOf(ended)] },
+      )
+      if (outcome === 'unavailable' || 'refusal' in outcome) {
+        audit(log, caller, { what: 'session', outcome: 'unavailable' })
+        return notEnded
+      }
+      audit(log, caller, { what: 'session', outcome: 'removed' })
+    }
+    return { status: 204, headers: { 'set-cookie': sessionCookie('', { protocol }) } }
   }
 
   path(api, '/session', {
@@ -55,12 +86,11 @@ export function sessionRoutes(api: FastifyInstance, { judge, sessions, log }: Se
     }),
     DELETE: operation({
       summary: 'Sign out',
+      description:
+        'The session is over for whoever has its cookie, within a second in every control process.',
       access: 'view',
       answers: { 204: { description: 'Signed out.', headers: ['set-cookie'] } },
-      handle({ who, by, protocol }) {
-        audit(log, { who, by }, { what: 'session', outcome: 'removed' })
-        return { status: 204, headers: { 'set-cookie': sessionCookie('', { protocol }) } }
-      },
+      handle: signOut,
     }),
   })
 }

@@ -1,38 +1,47 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Keys } from '../../schemas/seal.ts'
-import type { Tokens, Who } from '../auth.ts'
+import type { Session, Tokens, Who } from '../auth.ts'
 
-/** Sessions that no process keeps: who it is and until when, signed. What one instance has issued any other knows. */
+/** Sessions that no process keeps: who it is, which one and until when, signed. What one instance has issued any other knows. */
 export type Sessions = {
-  /** Good for `SESSION_S` from now. @param now ms since 1970. */
-  issue(who: Who, now: number): string
-  /** Undefined: it is over, another's, or of a token that has changed since. @param now ms since 1970. */
-  whoOf(session: string, now: number): Who | undefined
+  /** Good for `SESSION_S` from now, unless it is ended before. @param now ms since 1970. */
+  issue(who: Who, now: number): { cookie: string; session: Session }
+  /** Undefined: it is over or ended, another's, or of a token that has changed since. @param now ms since 1970. */
+  read(cookie: string, now: number): { who: Who; session: Session } | undefined
 }
 
 export const SESSION_S = 12 * 60 * 60
+const ID_BYTES = 12
 
-/** @param keys CONFIG_KEY: the first signs, all verify. Without it nobody can make one, whoever knows a token. */
-export function createSessions(keys: Keys, tokens: Tokens): Sessions {
+/**
+ * @param keys CONFIG_KEY: the first signs, all verify. Without it nobody can make one, whoever knows a token.
+ * @param isEnded whether the session of this id was signed out.
+ */
+export function createSessions(keys: Keys, tokens: Tokens, isEnded: (id: string) => boolean): Sessions {
   const derived = { admin: derive(keys, tokens.admin), view: derive(keys, tokens.view) }
 
   return {
     issue(who, now) {
       const [key] = derived[who]
       if (!key) throw new Error(`nobody signs in as ${who}: there is no such token`)
-      const claim = `${who}.${Math.floor(now / 1000) + SESSION_S}`
-      return `${claim}.${sign(claim, key).toString('base64url')}`
+      const session = {
+        id: randomBytes(ID_BYTES).toString('base64url'),
+        until: Math.floor(now / 1000) + SESSION_S,
+      }
+      const claim = `${who}.${session.until}.${session.id}`
+      return { cookie: `${claim}.${sign(claim, key).toString('base64url')}`, session }
     },
 
-    whoOf(session, now) {
-      const [, claim = '', name, until, signature = ''] =
-        /^((admin|view)\.(\d{1,12}))\.([\w-]{43})$/.exec(session) ?? []
+    read(cookie, now) {
+      const [, claim = '', name, until = '', id = '', signature = ''] =
+        /^((admin|view)\.(\d{1,12})\.([\w-]{16}))\.([\w-]{43})$/.exec(cookie) ?? []
       const who: Who = name === 'admin' ? 'admin' : 'view'
       const given = Buffer.from(signature, 'base64url')
       const isSigned = derived[who].some(
         (key) => given.length === 32 && timingSafeEqual(sign(claim, key), given),
       )
-      return isSigned && Number(until) * 1000 > now ? who : undefined
+      if (!isSigned || Number(until) * 1000 <= now || isEnded(id)) return undefined
+      return { who, session: { id, until: Number(until) } }
     },
   }
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { mapSecrets } from '../../schemas/seal.ts'
 import { pointer } from '../http/pointer.ts'
+import { maskUrl } from '../mask.ts'
 import { isObject } from './members.ts'
 
 /** By JSON pointer, what a field was and is; `changed`: that is not to be told. */
@@ -12,7 +13,7 @@ const SECRET = '\0secret '
 
 /**
  * What is different in a record from what it was; undefined where there is none before or after. Secrets, users' ids and what
- * stands in a URL behind its path are not in it.
+ * stands in a URL behind its host are not in it.
  */
 export function changesOf(old: object | undefined, record: object | undefined): Changes {
   const [before, after] = [fieldsOf(old), fieldsOf(record)]
@@ -36,7 +37,7 @@ function shown(name: string, value: unknown): unknown {
   if (typeof value !== 'string') return value
   if (value.startsWith(SECRET) || name === '/userId') return HIDDEN
   // tokens stand there
-  if (/^\/webhooks\/\d+\/url$/.test(name)) return value.replace(/[?#].*$/s, '')
+  if (/^\/webhooks\/\d+\/url$/.test(name)) return maskUrl(value)
   return value
 }
 

@@ -1,13 +1,13 @@
 import type { Fault } from '../http/answer.ts'
 import { pointer } from '../http/pointer.ts'
-import { MASK } from '../mask.ts'
+import { MASK, maskUrl } from '../mask.ts'
 import { isObject, type Members } from './members.ts'
 
 export type Kept = { body: unknown; faults: Fault[] }
 
 /**
  * The body of a request with each mask replaced by the secret it stands for: that of the record it replaces; a header's
- * is found by its webhook's URL and its own name. Where there is none, that is a fault and the field is left out.
+ * is found by its webhook's URL and its own name. A masked URL is that of a webhook on the same host. Where there is none, that is a fault and the field is left out.
  * The body is as the client sent it: nothing is known of its shape yet.
  */
 export function keepMasked(body: unknown, old: object | undefined): Kept {
@@ -18,7 +18,9 @@ export function keepMasked(body: unknown, old: object | undefined): Kept {
   for (const name of ['writeKey', 'sharedSecret', 'previousSecret'])
     put(copy, { name, kept: fields[name], path: [name], faults })
   webhooksOf(copy).forEach((webhook, index) => {
-    if (!isObject(webhook) || !isObject(webhook.headers)) return
+    if (!isObject(webhook)) return
+    keepUrl(webhook, { old: webhooksOf(fields), index, faults })
+    if (!isObject(webhook.headers)) return
     for (const name of Object.keys(webhook.headers)) {
       const kept = oldHeader(webhooksOf(fields), { url: webhook.url, name, index })
       put(webhook.headers, { name, kept, path: ['webhooks', index, 'headers', name], faults })
@@ -38,6 +40,24 @@ function put(owner: Members, { name, kept, path, faults }: Place): void {
   delete owner[name]
   const message = `"${MASK}" keeps the old value, and there is none: give the value itself, or leave it out`
   faults.push({ pointer: pointer(path), code: 'nothing_to_keep', message })
+}
+
+/** The one at the same place comes first. */
+function keepUrl(
+  webhook: Members,
+  { old, index, faults }: { old: readonly unknown[]; index: number; faults: Fault[] },
+): void {
+  const { url } = webhook
+  if (typeof url !== 'string' || !url.endsWith(`/${MASK}`)) return
+  const isMeant = (one: unknown) => isObject(one) && typeof one.url === 'string' && maskUrl(one.url) === url
+  const kept = [old[index], ...old].find(isMeant)
+  webhook.url = MASK
+  put(webhook, {
+    name: 'url',
+    kept: isObject(kept) ? kept.url : undefined,
+    path: ['webhooks', index, 'url'],
+    faults,
+  })
 }
 
 /** Of several webhooks with one URL, the one at the same place comes first. */

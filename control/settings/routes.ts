@@ -21,14 +21,14 @@ export function nounRoutes<G extends object, T extends Stamp>(
   const { kind } = noun
 
   async function change(
-    { who, by, params, body, query }: Writing,
+    { who, caller, params, body, query }: Writing,
     decide: (facts: Facts, known: Known) => Decided<T>,
   ): Promise<Answer> {
     const unreachable = await unreachableOf(noun.urls?.(body) ?? [], parts.egress)
     const deciding = (facts: Facts, moment: Moment) => decide(facts, { ...moment, unreachable })
     if (query.dryRun === 'true') return answerToDryRun(await tryOut(parts, kind, deciding), who)
     const outcome = await write(parts, kind, deciding)
-    logWrite(parts.log, { caller: { who, by }, what: kind, id: params.id }, outcome)
+    logWrite(parts.log, { caller, what: kind, id: params.id }, outcome)
     if (typeof outcome === 'object' && 'record' in outcome && outcome.record === null)
       await parts.onRemoved?.(outcome.id)
     return answerToWrite(outcome, { who, at: `/api/${noun.path}` })

@@ -2,8 +2,10 @@ import type { Connection } from '../../kafka/client.ts'
 import { type Consumer, consume } from '../../kafka/consume.ts'
 import { watchConsumers } from '../../kafka/metrics.ts'
 import type { Producer } from '../../kafka/produce.ts'
-import { taskCodec, taskKey } from '../../schemas/task.ts'
+import type { Codec } from '../../schemas/codec.ts'
+import { taskKey } from '../../schemas/task.ts'
 import { TASKS } from '../../schemas/topics.ts'
+import { forgottenEnd } from '../session/ended.ts'
 import type { Tasks } from './follow.ts'
 import { countEnded } from './metrics.ts'
 import { tombstone } from './record.ts'
@@ -17,6 +19,8 @@ type Options = Pick<Running, 'taskWriter' | 'perform'> & {
   onFatal: (error: Error) => void
 }
 
+/** What the records say the table knows. */
+const unread: Pick<Codec<undefined>, 'decode'> = { decode: () => ({ ok: true, value: undefined }) }
 /** So long a task waits at most after a rebalance. */
 const LOOK_MS = 1_000
 const TIDY_MS = 60_000
@@ -43,7 +47,7 @@ export async function performTasks(options: Options): Promise<{ close(): Promise
     connection,
     group: 'control.tasks',
     topics: [TASKS],
-    codec: taskCodec,
+    codec: unread,
     handle(record) {
       record.settle()
       return undefined
@@ -70,7 +74,7 @@ export async function performTasks(options: Options): Promise<{ close(): Promise
   }
 }
 
-/** Removes what is over and need not be kept, here and in the topic. When Kafka does not answer, the next time. */
+/** Removes what is over and need not be kept, here and in the topic: tasks, and ends of sessions. When Kafka does not answer, the next time. */
 async function tidy({ tasks, taskWriter }: Pick<Options, 'tasks' | 'taskWriter'>): Promise<void> {
   const old = surplus(tasks, Date.now())
   for (let first = 0; first < old.length; first += AT_ONCE) {
@@ -82,4 +86,6 @@ async function tidy({ tasks, taskWriter }: Pick<Options, 'tasks' | 'taskWriter'>
     })
     if ('unavailable' in written) return
   }
+  const over = tasks.endedSessions.surplus(Date.now()).slice(0, AT_ONCE)
+  if (over.length > 0) await taskWriter.write(() => ({ records: over.map(forgottenEnd) }))
 }

@@ -39,7 +39,7 @@ export function testSendRoute(api: FastifyInstance, { settings, openPoster, log 
   // whoever waits for a test is answered before the server waits for its connections
   api.addHook('preClose', async () => testSends.close())
 
-  async function test({ params: { id }, body, who, by }: Asked): Promise<Answer> {
+  async function test({ params: { id }, body, caller }: Asked): Promise<Answer> {
     const destination = settings.destinations.get(id)
     if (!destination) return answerTo({ code: 'not_found', what: `destination ${id}` })
     const asked = bodyShape.safeParse(body, { reportInput: true })
@@ -50,7 +50,7 @@ export function testSendRoute(api: FastifyInstance, { settings, openPoster, log 
     const results = await testSends.begin({ destination, posting, now })
     if (!results) return tooMany
     const outcomes = results.map(({ outcome, code }) => code ?? outcome)
-    audit(log, { who, by }, { what: 'test', outcome: 'sent', id, type, outcomes })
+    audit(log, caller, { what: 'test', outcome: 'sent', id, type, outcomes })
     return { status: 200, body: { results } }
   }
 

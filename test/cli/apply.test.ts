@@ -239,13 +239,13 @@ describe('diff', () => {
         '    name: "CRM" -> "CRM 2"',
         'Secrets that a token that may only read cannot compare:',
         '    sources/shop writeKey',
-        '    destinations/crm sharedSecret',
+        '    destinations/crm sharedSecret, webhooks/0/url',
       ],
     ])
     const exported = `sources: [{ id: shop, name: Shop, writeKey: "***" }]${DESTINATION.replace('CRM 2', 'CRM')}`
     expect(await sluice(memory, 'diff -', exported, { CONTROL_TOKEN: 'view-token-123456' })).toEqual({
       code: 0,
-      out: 'Nothing differs.',
+      out: 'Nothing differs.\nSecrets that a token that may only read cannot compare:\n    destinations/crm webhooks/0/url',
       err: '',
     })
   })

@@ -27,7 +27,7 @@ export type Asked = {
 /** The API without Kafka and without a socket, until the test is over. Each of its answers is one that its description has. */
 export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial<AppParts> = {}) {
   const memory = inMemory(records)
-  const { tasks, taskWriter, topic: taskTopic } = tasksInMemory()
+  const { tasks, taskWriter, endedSessions, topic: taskTopic } = tasksInMemory()
   const lines: string[] = []
   const log = pino({}, { write: (line) => void lines.push(line) })
   const tokens = { admin: ADMIN, view: VIEW }
@@ -47,6 +47,7 @@ export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial
     intake: { loaded: Promise.resolve(), isLoaded: () => true, latest: () => undefined },
     tasks,
     taskWriter,
+    endedSessions,
     // uploads are tried on a real broker
     readerOf: () => expect.fail('nothing was to be read'),
     storage: { shortage: () => undefined },

@@ -23,7 +23,7 @@ describe('each change is one line: who, what, and what is different', () => {
     const url = '/api/destinations/crm'
     await ask({ method: 'PUT', url, body, headers: { 'if-match': '1' } })
     await ask({ method: 'DELETE', url })
-    const by = { who: 'admin', by: 'bearer', what: 'destination', id: 'crm' }
+    const by = { who: 'admin', by: 'bearer', address: '127.0.0.1', what: 'destination', id: 'crm' }
     expect(audited(lines)).toEqual([
       {
         ...by,
@@ -34,7 +34,7 @@ describe('each change is one line: who, what, and what is different', () => {
           '/type': { to: 'Webhooks' },
           '/enabled': { to: true },
           '/sourceIds': { to: [] },
-          '/webhooks/0/url': { to: 'https://crm.example/hook' },
+          '/webhooks/0/url': { to: 'https://crm.example/***' },
         },
       },
       {
@@ -56,7 +56,7 @@ describe('each change is one line: who, what, and what is different', () => {
           '/enabled': { from: true },
           '/sourceIds': { from: ['shop'] },
           '/standardWebhooks': { from: true },
-          '/webhooks/0/url': { from: 'https://crm.example/hook' },
+          '/webhooks/0/url': { from: 'https://crm.example/***' },
         },
       },
     ])
@@ -68,11 +68,12 @@ describe('each change is one line: who, what, and what is different', () => {
     const { headers } = await ask(session)
     const cookie = String(headers['set-cookie']).split(';')[0] ?? ''
     await ask({ ...session, method: 'DELETE', headers: { cookie, ...XHR } })
+    const from = { who: 'view', address: '127.0.0.1', session: cookie.split('.')[2], what: 'session' }
     expect(audited(lines)).toEqual([
-      { who: 'view', by: 'bearer', what: 'session', outcome: 'created' },
-      { who: 'view', by: 'cookie', what: 'session', outcome: 'removed' },
+      { ...from, by: 'bearer', outcome: 'created' },
+      { ...from, by: 'cookie', outcome: 'removed' },
     ])
-    expect(lines.join()).not.toContain(cookie.split('=')[1])
+    expect(lines.join()).not.toContain(cookie.split('.')[3])
   })
 
   test('a change by cookie', async () => {
@@ -84,13 +85,35 @@ describe('each change is one line: who, what, and what is different', () => {
     expect(audited(lines)[1]).toMatchObject({ who: 'admin', by: 'cookie', what: 'source' })
   })
 
+  test('a search for a user, whose id is not in it; other searches are none', async () => {
+    const events = { search: async () => ({ items: [], next: null, searchedSince: null }) }
+    const { ask, lines } = api({ sources: [shop] }, { events })
+    await ask({ url: '/api/events?messageId=m1' })
+    await ask({ url: '/api/events?userId=jane@example.com' })
+    await ask({ url: '/api/events?anonymousId=anon-jane', token: VIEW })
+    const line = { by: 'bearer', address: '127.0.0.1', what: 'search', outcome: 'searched' }
+    expect(audited(lines)).toEqual([
+      { ...line, who: 'admin' },
+      { ...line, who: 'view' },
+    ])
+    expect(lines.join()).not.toContain('jane')
+  })
+
   test('a deletion, with how many users it is of and none of their ids', async () => {
     const { ask, lines } = api({ sources: [shop], destinations: [crm] })
     const body = { id: 'ticket', userIds: ['jane@example.com', 'joe@example.com'], suppress: true }
     await ask({ method: 'POST', url: '/api/deletions', body })
     const counted = { users: 2, deletes: 2, sourceIds: ['shop'], suppressed: true }
     expect(audited(lines)).toEqual([
-      { who: 'admin', by: 'bearer', what: 'deletion', outcome: 'created', id: 'ticket', ...counted },
+      {
+        who: 'admin',
+        by: 'bearer',
+        address: '127.0.0.1',
+        what: 'deletion',
+        outcome: 'created',
+        id: 'ticket',
+        ...counted,
+      },
     ])
     expect(lines.join()).not.toContain('example.com')
   })
@@ -144,7 +167,7 @@ describe('what is different', () => {
       'a URL',
       webhook('https://a.example/x?token=1'),
       webhook('https://b.example/y?token=1#2'),
-      { '/webhooks/0/url': { from: 'https://a.example/x', to: 'https://b.example/y' } },
+      { '/webhooks/0/url': { from: 'https://a.example/***', to: 'https://b.example/***' } },
     ],
     [
       'a URL behind its path',

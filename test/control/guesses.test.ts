@@ -59,6 +59,7 @@ function judging() {
   const judge = createJudge(
     { admin: ADMIN },
     createGuesses(() => now),
+    { onWrong: () => {} },
   )
   /** Seconds that a wrong token from there is told to wait. */
   const wrong = (ip = '203.0.113.7') => {

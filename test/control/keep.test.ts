@@ -40,6 +40,22 @@ test('a header does not follow its webhook to another URL', () => {
   expect(body).toEqual({ webhooks: [hook('https://evil', {})] })
 })
 
+test('a masked URL is that of the webhook at its place, or of another on its host; of no other host', () => {
+  const old = {
+    webhooks: [hook('https://a/1', { K: 'one' }), hook('https://a/2', { K: 'two' }), hook('https://b/3', {})],
+  }
+  const sent = (...urls: string[]) => ({ webhooks: urls.map((url) => hook(url, {})) })
+  expect(keepMasked(sent('https://a/***', 'https://a/***', 'https://b/***'), old)).toEqual({
+    body: sent('https://a/1', 'https://a/2', 'https://b/3'),
+    faults: [],
+  })
+  expect(keepMasked(sent('https://b/***'), old).body).toEqual(sent('https://b/3'))
+  const { faults } = keepMasked(sent('https://c/***'), old)
+  expect(faults).toMatchObject([{ pointer: '/webhooks/0/url', code: 'nothing_to_keep' }])
+  const header = { webhooks: [hook('https://a/***', { K: MASK })] }
+  expect(keepMasked(header, old).body).toEqual({ webhooks: [hook('https://a/1', { K: 'one' })] })
+})
+
 test('every mask that stands for nothing is told', () => {
   const body = {
     writeKey: MASK,

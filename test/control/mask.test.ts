@@ -29,11 +29,24 @@ test('no secret of a destination is ever shown, to nobody', () => {
 })
 
 test('what is no secret stays', () => {
-  expect(mask(crm, 'view')).toEqual({
+  expect(mask(crm, 'admin')).toEqual({
     ...crm,
     sharedSecret: '***',
     webhooks: [{ url: 'https://crm.example/hook', headers: { 'X-Team': '***' } }],
   })
+})
+
+test.each([
+  ['https://hooks.example/services/T0/B0/secret', 'https://hooks.example/***'],
+  ['https://a.example:8443/?token=secret', 'https://a.example:8443/***'],
+  ['https://a.example/#secret', 'https://a.example/***'],
+  ['https://a.example', 'https://a.example'],
+  ['https://a.example/', 'https://a.example/'],
+])('of %s the view token gets %s', (url, shown) => {
+  const record = { ...crm, webhooks: [{ url, headers: {} }] }
+  expect(mask(record, 'view').webhooks[0]?.url).toBe(shown)
+  expect(mask(record, 'admin').webhooks[0]?.url).toBe(url)
+  expect(record.webhooks[0]?.url).toBe(url)
 })
 
 test('a secret that is not set is not shown as set', () => {

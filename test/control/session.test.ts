@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { createEndedSessions, endOf } from '../../control/session/ended.ts'
 import { createSessions, SESSION_S } from '../../control/session/signed.ts'
 import { ADMIN, api, VIEW } from './api.ts'
 import { keys, shop } from './in-memory.ts'
@@ -97,9 +98,84 @@ describe('signing out', () => {
   })
 })
 
+describe('a session that was signed out', () => {
+  const cookieFor = async (ask: ReturnType<typeof api>['ask']) => cookieOf(await ask(signIn(ADMIN)))
+  const out = (cookie: string) => ({ method: 'DELETE', url, token: '', headers: { cookie, ...XHR } })
+  const status = async (ask: ReturnType<typeof api>['ask'], cookie: string) =>
+    (await ask({ url, token: '', headers: { cookie } })).status
+
+  test('is over for whoever has its cookie, and no other is', async () => {
+    const { ask } = api()
+    const [one, other] = [await cookieFor(ask), await cookieFor(ask)]
+    expect((await ask(out(one))).status).toBe(204)
+    expect([await status(ask, one), await status(ask, other)]).toEqual([401, 200])
+  })
+
+  test('is not said to be over while Kafka does not answer', async () => {
+    const taskWriter = { write: async () => ({ ok: false, unavailable: new Error('away') }) as const }
+    const { ask, lines } = api({}, { taskWriter })
+    const cookie = await cookieFor(ask)
+    const answer = await ask(out(cookie))
+    expect(answer).toMatchObject({ status: 503, json: { code: 'unavailable' } })
+    expect(answer.headers).not.toHaveProperty('set-cookie')
+    expect(await status(ask, cookie)).toBe(200)
+    expect(lines.join()).toMatch(/"what":"session","outcome":"unavailable"/)
+  })
+
+  test('is known from its record, until it would be over', () => {
+    const ended = createEndedSessions()
+    const { key, value } = endOf({ id: 'abc', until: 1_000 })
+    expect(ended.apply(String(key), Buffer.from(value ?? ''))).toBe(true)
+    expect([ended.has('abc'), ended.surplus(1_000_000), ended.surplus(1_000_001)]).toEqual([
+      true,
+      [],
+      ['abc'],
+    ])
+    ended.apply('session/abc', undefined)
+    expect(ended.has('abc')).toBe(false)
+    ended.apply('session/broken', Buffer.from('{'))
+    expect(ended.has('broken')).toBe(true)
+    expect(ended.apply('replay/r1', Buffer.from('{}'))).toBe(false)
+  })
+})
+
+describe('by https', () => {
+  const proxied = { from: '10.0.0.7', headers: { 'x-forwarded-proto': 'https' } }
+
+  test('the cookie is for this host alone, and one that another host can set is none', async () => {
+    const { ask } = api({}, { trustProxy: ['10.0.0.0/8'] })
+    const cookie = cookieOf(await ask({ ...signIn(ADMIN), ...proxied }))
+    expect(cookie).toMatch(/^__Host-sluice_session=/)
+    const asking = (name: string) =>
+      ask({ url, token: '', from: proxied.from, headers: { ...proxied.headers, cookie: name } })
+    expect((await asking(cookie)).status).toBe(200)
+    expect((await asking(cookie.replace('__Host-', ''))).status).toBe(401)
+  })
+})
+
+test('wrong tokens are logged with their address, and counted, until there are too many', async () => {
+  const { ask, lines } = api({}, { trustProxy: ['10.0.0.0/8'] })
+  const headers = { 'x-forwarded-for': '203.0.113.7' }
+  for (let guess = 0; guess < 15; guess++)
+    await ask({ ...signIn('a-wrong-secret'), from: '10.0.0.7', headers })
+  const told = lines.filter((line) => line.includes('a wrong token'))
+  expect(told).toHaveLength(10)
+  expect(JSON.parse(told[0] ?? '')).toMatchObject({ audit: true, address: '203.0.113.7' })
+  expect(lines.join()).not.toContain('a-wrong-secret')
+})
+
 describe('a session', () => {
   const now = Date.parse('2026-01-02T03:04:05.678Z')
-  const { issue, whoOf } = createSessions(keys, tokens)
+  const ended = new Set<string>()
+  const sessions = (of = keys, by: Parameters<typeof createSessions>[1] = tokens) => {
+    const { issue, read } = createSessions(of, by, (id) => ended.has(id))
+    return {
+      issue: (who: 'admin' | 'view', at: number) => issue(who, at).cookie,
+      whoOf: (cookie: string, at: number) => read(cookie, at)?.who,
+      read,
+    }
+  }
+  const { issue, whoOf, read } = sessions()
 
   test('is good for twelve hours', () => {
     const session = issue('view', now)
@@ -108,32 +184,34 @@ describe('a session', () => {
   })
 
   test('is known to every instance, and to one that is started later', () => {
-    expect(createSessions(keys, tokens).whoOf(issue('admin', now), now)).toBe('admin')
+    expect(sessions().whoOf(issue('admin', now), now)).toBe('admin')
   })
 
   test('is over when its token has changed; that of the other token goes on', () => {
-    const changed = createSessions(keys, { ...tokens, admin: 'another-admin-token' })
+    const changed = sessions(keys, { ...tokens, admin: 'another-admin-token' })
     expect(changed.whoOf(issue('admin', now), now)).toBeUndefined()
     expect(changed.whoOf(issue('view', now), now)).toBe('view')
-    expect(createSessions(keys, { admin: ADMIN }).whoOf(issue('view', now), now)).toBeUndefined()
+    expect(sessions(keys, { admin: ADMIN }).whoOf(issue('view', now), now)).toBeUndefined()
   })
 
   test('outlives the rotation of CONFIG_KEY for as long as the old key is among the others', () => {
     const [old = Buffer.alloc(0)] = keys
     const other = Buffer.alloc(32, 9)
-    expect(createSessions([other, old], tokens).whoOf(issue('admin', now), now)).toBe('admin')
-    expect(createSessions([other], tokens).whoOf(issue('admin', now), now)).toBeUndefined()
+    expect(sessions([other, old]).whoOf(issue('admin', now), now)).toBe('admin')
+    expect(sessions([other]).whoOf(issue('admin', now), now)).toBeUndefined()
   })
 
   test('cannot be changed by a character, nor made of another', () => {
     const session = issue('view', now)
-    const [, until = '', signature = ''] = session.split('.')
+    const [, until = '', id = '', signature = ''] = session.split('.')
     const made = [
-      `admin.${until}.${signature}`,
-      `view.${Number(until) + 1}.${signature}`,
-      `view.${until}.${'A'.repeat(43)}`,
-      `view.${until}.`,
-      `view.${until}.${signature}x`,
+      `admin.${until}.${id}.${signature}`,
+      `view.${Number(until) + 1}.${id}.${signature}`,
+      `view.${until}.${'A'.repeat(16)}.${signature}`,
+      `view.${until}.${signature}`,
+      `view.${until}.${id}.${'A'.repeat(43)}`,
+      `view.${until}.${id}.`,
+      `view.${until}.${id}.${signature}x`,
       '',
       ADMIN,
     ]
@@ -142,6 +220,12 @@ describe('a session', () => {
       const changed = session.slice(0, at) + (session[at] === 'a' ? 'b' : 'a') + session.slice(at + 1)
       expect(whoOf(changed, now), changed).toBeUndefined()
     }
+  })
+
+  test('has an id of its own, and is over when that is ended', () => {
+    const [one, other] = [issue('admin', now), issue('admin', now)]
+    ended.add(read(one, now)?.session.id ?? '')
+    expect([whoOf(one, now), whoOf(other, now)]).toEqual([undefined, 'admin'])
   })
 
   test('that is none is nobody', async () => {

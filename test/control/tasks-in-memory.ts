@@ -1,3 +1,4 @@
+import { createEndedSessions } from '../../control/session/ended.ts'
 import type { Tasks } from '../../control/tasks/follow.ts'
 import { createKnown } from '../../control/tasks/known.ts'
 import type { FencedWriter } from '../../kafka/fenced.ts'
@@ -8,6 +9,7 @@ export function tasksInMemory() {
   const known = createKnown()
   const topic: Task[] = []
   const last = new Map<string, Buffer>()
+  const endedSessions = createEndedSessions()
   const taskWriter: Pick<FencedWriter, 'write'> = {
     async write(decide) {
       const decision = decide()
@@ -19,6 +21,7 @@ export function tasksInMemory() {
   }
 
   async function apply(key: string, value: Buffer | null): Promise<void> {
+    if (endedSessions.apply(key, value ?? undefined)) return
     if (value === null) {
       last.delete(key)
       known.apply(key, undefined)
@@ -37,7 +40,7 @@ export function tasksInMemory() {
     reached: async () => {},
     get: (key) => last.get(key),
   }
-  return { tasks: { ...known, table }, known, taskWriter, topic }
+  return { tasks: { ...known, table }, known, taskWriter, topic, endedSessions }
 }
 
 const stored = { createdAt: '2026-01-02T03:04:05.678Z', state: 'accepted' } as const

@@ -34,6 +34,11 @@ afterAll(async () => {
   await removeSubjects(connection, place.registryUrl)
 })
 
+const fetchSession = async (process: Control, init: RequestInit) =>
+  fetch(`${await process.ready()}/api/session`, init)
+
+const cookieOf = ({ headers }: Response) => headers.getSetCookie()[0]?.split(';')[0] ?? ''
+
 /** The most bytes that Kafka takes in a record of `config`; empty: its default. */
 async function limitRecords(bytes: string): Promise<void> {
   const admin = connection.kafka.admin()
@@ -78,7 +83,11 @@ describe('over HTTP, on a real broker', () => {
       status: 200,
     })
     const list = await control.ask('GET', '/api/destinations', { token: VIEW })
-    expect(list.json).toEqual({ items: [{ ...body, version: 2, updatedAt: expect.any(String) }], next: null })
+    const webhooks = [{ url: 'https://crm.example/***', headers: { 'X-Team': '***' } }]
+    expect(list.json).toEqual({
+      items: [{ ...body, webhooks, version: 2, updatedAt: expect.any(String) }],
+      next: null,
+    })
   })
 
   test('what is too large for Kafka is refused as that, and nothing of it is there', async () => {
@@ -131,6 +140,25 @@ describe('over HTTP, on a real broker', () => {
       ],
     ])
     expect(await control.ask('GET', '/api/destinations/inner')).toMatchObject({ status: 404 })
+  })
+
+  test('a session that was signed out is over, also in a process that is started later', async () => {
+    const signIn = () =>
+      fetchSession(control, {
+        method: 'POST',
+        body: JSON.stringify({ token: VIEW }),
+        headers: { 'content-type': 'application/json' },
+      })
+    const [ended, kept] = [cookieOf(await signIn()), cookieOf(await signIn())]
+    const out = { method: 'DELETE', headers: { cookie: ended, 'x-requested-with': 'test' } }
+    expect((await fetchSession(control, out)).status).toBe(204)
+    const another = startControl({ ...place, key })
+    onTestFinished(async () => void (await another.stop()))
+    await another.ready()
+    for (const process of [control, another]) {
+      expect((await fetchSession(process, { headers: { cookie: ended } })).status).toBe(401)
+      expect((await fetchSession(process, { headers: { cookie: kept } })).status).toBe(200)
+    }
   })
 
   test('what is removed is gone, and a tombstone in the topic', async () => {
