@@ -1,6 +1,6 @@
 import type { Produced } from '../kafka/pending.ts'
 import type { Producer, RecordList } from '../kafka/produce.ts'
-import type { Ends, Handler, Message } from '../kafka/taken.ts'
+import type { Ends, Handler, Message, Taken } from '../kafka/taken.ts'
 import type { AlikeCodec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Event } from '../schemas/event.ts'
@@ -11,11 +11,12 @@ import type { Trace } from '../trace/trace.ts'
 import type { Duplicates } from './duplicates/duplicates.ts'
 import { hashOf } from './duplicates/hash.ts'
 import type { Written } from './duplicates/seen.ts'
+import type { Entry } from './duplicates/window.ts'
 import { matching } from './match.ts'
 import { deliveryKey, deliveryOf, idsOf } from './route.ts'
 
 export type RouterParts = {
-  settings: Pick<Settings, 'destinationsOf' | 'isFresh'>
+  settings: Pick<Settings, 'destinationsOf' | 'isFresh' | 'sources'>
   codec: Pick<AlikeCodec<Delivery>, 'encode' | 'encodeAlike'>
   producer: Pick<Producer, 'produce' | 'produceList' | 'queuedBytes'>
   duplicates: Pick<Duplicates, 'of'>
@@ -60,10 +61,8 @@ export function router(parts: RouterParts): Handler<Event> {
     if (!remembered || !settings.isFresh() || producer.queuedBytes() > MAX_QUEUED_BYTES)
       return { holdUntil: Date.now() + HOLD_MS }
     const event = record.value
-    // a producer's clock that is ahead must not make all other ids too old
-    const time = Math.min(record.timestamp, Date.now())
-    const entry = { ...hashOf(event), offset: record.offset, time }
-    if (!remembered.admit(entry)) {
+    const entry = settings.sources.get(event.sourceId)?.dedup === 'off' ? undefined : entryOf(record)
+    if (entry && !remembered.admit(entry)) {
       // its first may still be in flight: the commit waits for that one
       record.trace?.note({ 'sluice.outcome': 'duplicate' })
       onDuplicate(event)
@@ -75,10 +74,18 @@ export function router(parts: RouterParts): Handler<Event> {
     onRouted(event, destinations.length)
     const { settle, release, park } = record
     const making = write(event, destinations, record.trace)
-    void conclude({ settle, release, park }, message, making, remembered.write(entry))
+    void conclude({ settle, release, park }, message, making, entry ? remembered.write(entry) : unneeded)
     return
   }
 }
+
+/** A producer's clock that is ahead must not make all other ids too old. */
+function entryOf({ value, offset, timestamp }: Pick<Taken<Event>, 'value' | 'offset' | 'timestamp'>): Entry {
+  return { ...hashOf(value), offset, time: Math.min(timestamp, Date.now()) }
+}
+
+/** Of an event whose source keeps its duplicates. */
+const unneeded = async (): Promise<Written> => 'unwritten'
 
 /**
  * `unknown` comes only at the end of the process: unsettled, the event is routed again by whoever reads it next. Without the event itself:

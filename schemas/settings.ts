@@ -96,6 +96,12 @@ export const sourceShape = z.strictObject({
     .describe(
       'What is kept of `context.ip`; absent: `full`. `truncated`: without the last 8 bits of IPv4, or the last 80 of IPv6. `none`: nothing.',
     ),
+  dedup: z
+    .literal('off')
+    .optional()
+    .describe(
+      'Off: calls with a `messageId` that was seen before are forwarded again. Absent: they are dropped within `DEDUP_WINDOW`.',
+    ),
   rateLimit: z
     .strictObject({
       perSecond: z.number().positive().max(1e6),

@@ -1,3 +1,4 @@
+import { getRandomValues } from 'node:crypto'
 import type { Hash } from './hash.ts'
 
 /** Hashes with the low 32 bits of an offset each, in flat tables: 12 bytes a slot and no object per id. */
@@ -20,11 +21,23 @@ const FIRST_SLOTS = 8
 const LOAD = 0.72
 /** With a million ids the segments have these slots: 16.7 MB, 33.5 MB for two generations and what one segment's growth takes. */
 const MAX_SLOTS = Math.ceil(MAX_IDS / SEGMENTS / LOAD)
-/** Of a segment in its last size. Chance never comes near; ids that somebody has picked may. */
+/** Of a segment in its last size, which neither chance comes near nor who picks ids. */
 const STUFFED = 0.9 * MAX_SLOTS
 
 /** A slot: both halves of the hash, the offset. */
 const WORDS = 3
+
+/**
+ * Where a hash lies is nobody's to know: who could pick ids for one segment would fill it with a few, and the window would forget those of others
+ * early; or have all of them share one slot. Multiply-shift with secret odd factors spreads any set of hashes that is picked without them (Dietzfelbinger
+ * et al., 1997). What is stored stays the hash itself, which all routers agree on.
+ */
+const FACTORS = getRandomValues(new Uint32Array(4)).map((factor) => factor | 1)
+const [A = 1, B = 1, C = 1, D = 1] = FACTORS
+
+const segmentIndex = ({ high, low }: Hash) => (Math.imul(A, high) + Math.imul(B, low)) >>> 26 // 6 bits: one of the 64
+const slotIndex = ({ high, low }: Hash, slots: number) =>
+  Math.floor((((Math.imul(C, high) + Math.imul(D, low)) >>> 0) * slots) / 2 ** 32)
 
 type Segment = { words: Uint32Array; used: number }
 
@@ -34,7 +47,7 @@ export function createGeneration(): Generation {
   let size = 0
   let isStuffed = false
 
-  const segmentOf = ({ high }: Hash) => segments[high >>> 26] as Segment // 6 bits: always one of the 64
+  const segmentOf = (hash: Hash) => segments[segmentIndex(hash)] as Segment
   const isFull = () => isStuffed || size >= MAX_IDS
 
   return {
@@ -80,8 +93,9 @@ export function isBefore(one: number | undefined, other: number | undefined): bo
 const isFree = (words: Uint32Array, at: number) => words[at] === 0 && words[at + 1] === 0
 
 /** @returns the index of the slot that holds the hash, or of the free one where it belongs. */
-function slotFor(words: Uint32Array, { high, low }: Hash): number {
-  let at = Math.floor((low * (words.length / WORDS)) / 2 ** 32) * WORDS
+function slotFor(words: Uint32Array, hash: Hash): number {
+  const { high, low } = hash
+  let at = slotIndex(hash, words.length / WORDS) * WORDS
   while (!isFree(words, at) && (words[at] !== high || words[at + 1] !== low)) {
     at += WORDS
     if (at === words.length) at = 0

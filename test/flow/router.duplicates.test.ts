@@ -23,9 +23,9 @@ const track = (messageId: string, userId = 'u1') => ({ type: 'track', userId, ev
 const ids = ({ arrivals }: Receiver) => arrivals.map(({ headers }) => String(headers['x-message-id']))
 
 /** A source and a receiver that gets all of it; `settled` sends a last event of each user and waits for them. */
-async function shop(id: string) {
+async function shop(id: string, settings: object = {}) {
   const receiver = await aReceiver()
-  await sluice.api('post', 'sources', { id, name: id, writeKey: `${id}-write-key` })
+  await sluice.api('post', 'sources', { id, name: id, writeKey: `${id}-write-key`, ...settings })
   await sluice.destination(id, [`${receiver.url}/`], { sourceIds: [id] })
   const send = (calls: object[]) => sluice.send(calls, `${id}-write-key`)
   let lasts = 0
@@ -132,3 +132,10 @@ async function aSecondRouter() {
   await until(async () => (await loaded()) >= 2)
   return child
 }
+
+test('a source whose duplicates are kept gets all of its calls forwarded', async () => {
+  const { send, settled } = await shop('keeps', { dedup: 'off' })
+  await send([track('twice'), track('once')])
+  await send([track('twice')])
+  expect(await settled(['u1'])).toEqual(['once', 'twice', 'twice'])
+})

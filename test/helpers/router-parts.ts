@@ -109,7 +109,7 @@ async function aRouter(
   })
   onTestFinished(duplicates.forget)
   const handle = router({
-    settings: { isFresh: () => true, destinationsOf: () => [aDestination()] },
+    settings: { isFresh: () => true, destinationsOf: () => [aDestination()], sources: new Map() },
     codec: deliveries,
     producer,
     duplicates,

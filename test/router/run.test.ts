@@ -48,7 +48,7 @@ const accepting: RouterParts['producer'] = {
 function aRouter(parts: Partial<RouterParts> = {}) {
   const entries: Entry[] = []
   const handle = router({
-    settings: { isFresh: () => true, destinationsOf: () => [] },
+    settings: { isFresh: () => true, destinationsOf: () => [], sources: new Map() },
     codec: deliveries,
     producer: accepting,
     duplicates: {
@@ -69,7 +69,10 @@ function rememberedOf(timestamp: number): Entry[] {
 }
 
 test.each<[string, Partial<RouterParts>]>([
-  ['the settings cannot be followed', { settings: { isFresh: () => false, destinationsOf: () => [] } }],
+  [
+    'the settings cannot be followed',
+    { settings: { isFresh: () => false, destinationsOf: () => [], sources: new Map() } },
+  ],
   ['much waits for Kafka', { producer: { ...accepting, queuedBytes: () => 17 * 1024 * 1024 } }],
   ['the ids of its partition are not loaded', { duplicates: { of: () => undefined } }],
 ])('while %s an event is held, and neither remembered nor settled', (_what, parts) => {
@@ -89,6 +92,30 @@ test('a time to come counts as now: it would make all others too old', () => {
   expect(entry?.time).toBeLessThanOrEqual(Date.now())
 })
 
+test('an event of a source whose duplicates are kept is routed without being looked up or remembered', async () => {
+  const source = {
+    id: 'shop',
+    name: 'Shop',
+    writeKey: 'a-write-key',
+    enabled: true,
+    dedup: 'off' as const,
+    version: 1,
+    updatedAt: '',
+  }
+  const settings = {
+    isFresh: () => true,
+    destinationsOf: () => [aDestination()],
+    sources: new Map([['shop', source]]),
+  }
+  const duplicates = { of: () => ({ admit: () => false, write: () => expect.fail('it was remembered') }) }
+  const routed: number[] = []
+  const settled: string[] = []
+  const { handle } = aRouter({ settings, duplicates, onRouted: (_event, count) => void routed.push(count) })
+  handle(aRecord({ settle: () => void settled.push('settled') }), message)
+  await until(() => settled.length === 1)
+  expect(routed).toEqual([1])
+})
+
 test.each<[Written, string]>([
   ['acked', 'settled'],
   ['unwritten', 'settled'],
@@ -106,6 +133,7 @@ test.each<[Written, string]>([
 const following = (...ids: string[]) => ({
   isFresh: () => true,
   destinationsOf: () => ids.map((id) => aDestination({ id })),
+  sources: new Map(),
 })
 
 test('the deliveries of an event have its body in common, ids of their own, and the flow of its source', async () => {

@@ -13,6 +13,7 @@ const NAMES: Record<string, string> = {
   rateLimit: 'limit',
   kind: 'kind',
   ip: 'IP addresses',
+  dedup: 'duplicates',
   labels: 'labels',
 }
 const EACH_TIME = ['version', 'updatedAt']

@@ -24,14 +24,20 @@ test('a quiet partition takes kilobytes', () => {
   expect(generation.bytes()).toBeLessThan(10_000)
 })
 
-test('ids picked to fall into one segment make it full early, and nothing endless', () => {
+/** Hashes that somebody may look for to have them lie close together, `n` of them. */
+const picked: Record<string, (n: number) => { high: number; low: number }> = {
+  'with one upper half': (n) => ({ high: 7, low: spread(n).low }),
+  'with the same upper bits': (n) => ({ high: spread(n).high >>> 6, low: spread(n).low }),
+  'with one lower half': (n) => ({ high: spread(n).high, low: 7 }),
+  'with the same upper bits of the lower half': (n) => ({ high: spread(n).high, low: spread(n).low >>> 16 }),
+  'one after the other': (n) => ({ high: 0, low: n }),
+}
+
+test.each(Object.entries(picked))('400,000 ids %s fill no segment early', (_what, of) => {
   const generation = createGeneration()
-  let fitted = 0
-  while (generation.put({ high: 0, low: spread(fitted + 1).low }, fitted)) fitted += 1
-  expect(fitted).toBeGreaterThan(19_000)
-  expect(fitted).toBeLessThan(21_700)
-  expect(generation.isFull()).toBe(true)
-  expect(generation.find({ high: 0, low: 5 })).toBeUndefined()
+  for (let n = 1; n <= 400_000; n++) expect(generation.put(of(n), n)).toBe(true)
+  expect(generation.isFull()).toBe(false)
+  expect(generation.find(of(1))).toBe(1)
 })
 
 test('of two offsets of one id the lower stays', () => {

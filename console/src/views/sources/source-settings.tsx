@@ -29,21 +29,26 @@ function SettingsForm({ base, onSaved, form }: Edited<Source>) {
   const [enabled, setEnabled] = useState(base.enabled)
   const [kind, setKind] = useState<Kind>(base.kind ?? 'server')
   const [ip, setIp] = useState(base.ip ?? 'full')
+  const [dropsDuplicates, setDropsDuplicates] = useState(base.dedup !== 'off')
   const [perSecond, setPerSecond] = useState(String(base.rateLimit?.perSecond ?? ''))
   const [burst, setBurst] = useState(String(base.rateLimit?.burst ?? ''))
   const [bytes, setBytes] = useState(String(base.rateLimit?.bytesPerSecond ?? ''))
   const replace = useReplaceSource(base)
   function submit() {
-    const { writeKey: _, rateLimit: __, kind: ___, ip: ____, ...rest } = base
+    const { writeKey: _, rateLimit: __, kind: ___, ip: ____, dedup: _____, ...rest } = base
     const isLimited = perSecond !== '' || burst !== '' || bytes !== ''
     const rateLimit = {
       perSecond: Number(perSecond),
       burst: Number(burst || perSecond),
       ...(bytes !== '' && { bytesPerSecond: Number(bytes) }),
     }
-    const client = { ...(kind !== 'server' && { kind }), ...(ip !== 'full' && { ip }) }
+    const chosen = {
+      ...(kind !== 'server' && { kind }),
+      ...(ip !== 'full' && { ip }),
+      ...(!dropsDuplicates && { dedup: 'off' as const }),
+    }
     replace.mutate(
-      { ...rest, ...client, name, enabled, ...(isLimited && { rateLimit }) },
+      { ...rest, ...chosen, name, enabled, ...(isLimited && { rateLimit }) },
       { onSuccess: onSaved },
     )
   }
@@ -72,6 +77,12 @@ function SettingsForm({ base, onSaved, form }: Edited<Source>) {
           // its options are the choices
           onChange={(event) => setIp(event.currentTarget.value as typeof ip)}
           maw={420}
+        />
+        <Switch
+          label="Drops duplicates"
+          description="Calls that come again with the same messageId are forwarded once. Off: they are forwarded each time."
+          checked={dropsDuplicates}
+          onChange={(event) => setDropsDuplicates(event.currentTarget.checked)}
         />
         <SimpleGrid cols={{ base: 1, xs: 2 }} maw={420}>
           <TextInput
