@@ -1,6 +1,7 @@
 import ms, { type StringValue } from 'ms'
 import { z } from 'zod'
 import { faultOfCidr, faultOfWidth } from './egress/blocks.ts'
+import { keysFor, parseConfigKey } from './schemas/config-key.ts'
 import { DELIVERIES_KEPT, OUTAGE } from './schemas/topics.ts'
 import { readTraces, TRACE_SETTINGS, type TraceSettings } from './trace/settings.ts'
 
@@ -73,15 +74,17 @@ const ports = list.transform((texts, ctx) =>
 )
 
 const keys = list.transform((texts, ctx) => {
-  const buffers = texts.map((text) => Buffer.from(text, 'base64'))
-  if (buffers.length === 0) ctx.addIssue('needs at least one key')
-  if (buffers.some((key) => key.length !== 32)) ctx.addIssue('each key is 32 bytes in base64')
+  const found = texts.map(parseConfigKey)
+  if (found.length === 0) ctx.addIssue('needs at least one key')
+  if (found.includes(undefined))
+    ctx.addIssue('each key is 32 bytes in base64, or keys that sluice keys has derived')
+  const [first] = found
   // behind a new key, an old one opens what it has sealed
-  else if (new Set(buffers[0]).size < LEAST_BYTES)
+  if (first && 'whole' in first && new Set(first.whole).size < LEAST_BYTES)
     ctx.addIssue(
       'its first key is not random: put one of openssl rand -base64 32 before it, as CONFIG_KEY=new,old',
     )
-  return buffers
+  return found.filter((key) => key !== undefined)
 })
 
 /** Different ones among the bytes of a key, and among the characters of a token: random ones have more. */
@@ -141,8 +144,10 @@ const environment = z.object({
   /** Bearer token with all rights, and one that may only read. */
   CONTROL_TOKEN: token.optional(),
   CONTROL_VIEW_TOKEN: token.optional(),
-  /** Encrypts secrets in the config topic; the first of several encrypts, all decrypt. */
+  /** Encrypts secrets in the config topic and signs its records; the first of several does, all decrypt and verify. */
   CONFIG_KEY: keys,
+  /** `accept` while an upgrade from a version that did not sign settings is under way: anybody who may write the topic can make such. */
+  UNSIGNED_SETTINGS: z.enum(['accept', 'refuse'], 'accept or refuse').default('refuse'),
   /** Load balancers before ingest and control: theirs is not the client's address, `X-Forwarded-For` has it. */
   TRUST_PROXY: cidrs.default([]),
   /** Addresses that webhooks may reach although they are not public. */
@@ -212,7 +217,7 @@ function tree(env: z.infer<typeof environment>, role: Role, traces: TraceSetting
         : undefined,
       caFile: env.SCHEMA_REGISTRY_CA,
     },
-    configKeys: env.CONFIG_KEY,
+    configKeys: keysFor(role, env.CONFIG_KEY, env.UNSIGNED_SETTINGS === 'accept'),
     tokens: { admin: env.CONTROL_TOKEN ?? '', view: env.CONTROL_VIEW_TOKEN },
     dedupWindowMs: env.DEDUP_WINDOW,
     egress: {
@@ -269,6 +274,9 @@ export function readConfig(env: Record<string, string | undefined>, role: Role):
     ? rules(parsed.data)
     : parsed.error.issues.map((issue) => describe(issue, given))
   if (role === 'control' && !given.CONTROL_TOKEN) faults.push('CONTROL_TOKEN: not set')
+  for (const key of parsed.data?.CONFIG_KEY ?? [])
+    if ('role' in key && key.role !== role)
+      faults.push(`CONFIG_KEY: this is the derived key of ${key.role}, and the process is ${role}`)
   faults.push(...traces.issues.map((issue) => describe(issue, given)))
   if (faults.length > 0 || !parsed.success) throw new ConfigError(faults)
   return tree(parsed.data, role, traces.settings)

@@ -8,6 +8,7 @@ import { addDiff } from './commands/diff.ts'
 import { addExport } from './commands/export.ts'
 import { addHealth } from './commands/health.ts'
 import { addHelp } from './commands/help.ts'
+import { addKeys } from './commands/keys.ts'
 import { addLag } from './commands/lag.ts'
 import { addReplay } from './commands/replay.ts'
 import { addSchema } from './commands/schema.ts'
@@ -20,6 +21,7 @@ const COMMANDS = [
   addDiff,
   addApply,
   addExport,
+  addKeys,
   addSchema,
   addSend,
   addTail,

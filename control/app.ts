@@ -90,7 +90,7 @@ export function createApp(parts: AppParts): FastifyInstance {
 }
 
 function apiRoutes(api: FastifyInstance, parts: AppParts, operations: readonly Placed[]): void {
-  const sessions = createSessions(parts.keys, parts.tokens, parts.endedSessions.has)
+  const sessions = createSessions(parts.keys.sessions ?? [], parts.tokens, parts.endedSessions.has)
   const judge = createJudge(parts.tokens, parts.guesses, { onWrong: tellingWrongTokens(parts.log) })
   guard(api, { ...parts, judge, sessions })
   // unknown paths ask for the token as well

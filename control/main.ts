@@ -16,6 +16,7 @@ import { openLag } from './lag/open.ts'
 import { watchRetention } from './lag/retention.ts'
 import { openActivity } from './open-activity.ts'
 import { createGuesses } from './session/guesses.ts'
+import { resealSettings } from './settings/reseal.ts'
 
 await run('control', async (context) => {
   const { config, log, connection, onFatal, onAway, closing } = context
@@ -72,4 +73,5 @@ await run('control', async (context) => {
   log.info({ url }, 'control starting')
   await start()
   log.info({ url }, 'control ready')
+  await resealSettings({ settings, writer, keys, log })
 })

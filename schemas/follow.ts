@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigError } from '../config.ts'
 import type { Connection } from '../kafka/client.ts'
 import { openTable, type Table } from '../kafka/table.ts'
-import { readSetting, type Unread } from './read-setting.ts'
-import { type Keys, mapSecrets } from './seal.ts'
+import { readSetting, UNSIGNED, type Unread } from './read-setting.ts'
+import { type ConfigKeys, mapSecrets } from './seal.ts'
 import {
   type Computation,
   type Destination,
@@ -51,13 +51,13 @@ export type Settings = {
    * cancelled. `unreadable`: it is there, and nobody here knows what it says.
    */
   destination(id: string): Promise<Destination | 'unreadable' | undefined>
-  table: Pick<Table, 'caughtUp' | 'reached' | 'get' | 'supposing'>
+  table: Pick<Table, 'caughtUp' | 'reached' | 'get' | 'entries' | 'supposing'>
   close(): Promise<void>
 }
 
 export type FollowOptions = {
   connection: Connection
-  keys: Keys
+  keys: ConfigKeys
   /** Those that this process goes by: of suppressions there may be very many. Sources and destinations unless told. */
   kinds?: readonly Kind[]
   /** The topic cannot be followed any more. */
@@ -142,8 +142,11 @@ export async function followSettings({
   })
   const loaded = table.loaded.then(async () => {
     if (hasGap) await new Promise<never>(() => undefined)
-    const sealed: string[] = []
-    for (const [key, value] of table.entries()) if (apply(key, value)?.unread === 'sealed') sealed.push(key)
+    const sealed = new Map<string, string>()
+    for (const [key, value] of table.entries()) {
+      const unread = apply(key, value)
+      if (unread?.unread === 'sealed') sealed.set(key, unread.reason)
+    }
     refuseWrongKey(sealed, index)
     isLoaded = true
   })
@@ -173,7 +176,13 @@ export async function followSettings({
     ...facts,
     unreadable,
     destination,
-    table: { caughtUp: table.caughtUp, reached: table.reached, get: table.get, supposing },
+    table: {
+      caughtUp: table.caughtUp,
+      reached: table.reached,
+      get: table.get,
+      entries: table.entries,
+      supposing,
+    },
     loaded,
     isLoaded: () => isLoaded,
     isFresh: () => !hasGap && table.isFresh(),
@@ -184,16 +193,19 @@ export async function followSettings({
 const gapIn = (offsets: string, reason: string) =>
   `the batch of settings in topic ${CONFIG} at offsets ${offsets} is damaged (${reason}): no process can start, as the settings in it would count as deleted. Leave those alone that run, they go on, and see ops/runbook.md#sluicebatchskipped`
 
-/** @throws ConfigError when there are sealed settings and none of them can be opened: the key is wrong, not a record. */
+/** @throws ConfigError when CONFIG_KEY fits none of the settings: then the key is wrong, not a record. @param sealed their reasons by key. */
 function refuseWrongKey(
-  sealed: readonly string[],
+  sealed: ReadonlyMap<string, string>,
   { sources, destinations }: Pick<Settings, 'sources' | 'destinations'>,
 ): void {
   const [first] = sealed
-  if (first === undefined || [...sources.values(), ...destinations.values()].some(hasSecret)) return
-  const others = sealed.length === 1 ? '' : `, nor of the ${sealed.length - 1} others that have some`
+  if (!first || [...sources.values(), ...destinations.values()].some(hasSecret)) return
+  const [key, reason] = first
+  const others = sealed.size === 1 ? '' : ` and ${sealed.size - 1} other settings`
   throw new ConfigError([
-    `CONFIG_KEY: does not open the secrets of ${first}${others}: set the key that sealed them, too`,
+    reason === UNSIGNED
+      ? `UNSIGNED_SETTINGS: ${key}${others} have no signature. If an earlier version wrote them, set it to accept until control has signed them (ops/README.md#keys)`
+      : `CONFIG_KEY: does not fit ${key}${others}: ${reason}. Add the key that they were written with`,
   ])
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Keys, mapSecrets, unseal } from './seal.ts'
+import { type ConfigKeys, openRecord, verify } from './seal.ts'
 import {
   EVENT_TYPES,
   type Kind,
@@ -28,16 +28,22 @@ const shapes = {
 export function readSetting(
   key: string,
   value: Buffer,
-  { keys, kinds }: { keys: Keys; kinds: readonly Kind[] },
+  { keys, kinds }: { keys: ConfigKeys; kinds: readonly Kind[] },
 ): Setting | Unread | undefined {
   const kind = kinds.find((each) => key.startsWith(`${each}/`))
   if (!kind) return undefined
-  const record = parsed(value)
-  if (record === undefined) return malformed('it is no JSON object')
+  const text = value.toString()
+  const verified = verify(key, text, keys)
+  const isSigned = typeof verified === 'object'
+  const record = parsed(isSigned ? verified.json : text)
+  if (!record) return malformed('it is no JSON object')
+  // nothing of these is gone by: even an outline could route the events of one source to the destination of another
+  if (verified === 'forged') return { unread: 'sealed', reason: FORGED, outline: undefined }
+  if (!isSigned && !keys.takesUnsigned) return { unread: 'sealed', reason: UNSIGNED, outline: undefined }
   const outline = kind === 'destination' ? outlineOf(key, record) : undefined
   try {
     // nothing is secret in a suppression, of which there may be very many
-    const opened = kind === 'suppression' ? record : unsealed(record, { keys, owner: key })
+    const opened = kind === 'suppression' ? record : openRecord(key, { record, isSigned }, keys)
     if (!opened) return { unread: 'sealed', reason: NO_KEY, outline }
     return shaped(kind, key, opened) ?? malformed(faultOf(kind, opened), outline)
   } catch {
@@ -47,27 +53,18 @@ export function readSetting(
 }
 
 const NO_KEY = 'no key of CONFIG_KEY opens its secrets'
+const FORGED = 'no key of CONFIG_KEY has signed it'
+export const UNSIGNED = 'it has no signature, and UNSIGNED_SETTINGS is refuse'
 
 const malformed = (reason: string, outline?: Outline): Unread => ({ unread: 'malformed', reason, outline })
 
-function parsed(value: Buffer): object | undefined {
+function parsed(text: string): object | undefined {
   try {
-    const record: unknown = JSON.parse(value.toString())
+    const record: unknown = JSON.parse(text)
     return typeof record === 'object' && record !== null && !Array.isArray(record) ? record : undefined
   } catch {
     return undefined
   }
-}
-
-/** @returns undefined when no key opens one of its secrets. */
-function unsealed(record: object, { keys, owner }: { keys: Keys; owner: string }): object | undefined {
-  let isOpen = true
-  const opened = mapSecrets(record, (sealed) => {
-    const text = unseal(sealed, { keys, owner })
-    isOpen &&= text !== undefined
-    return text ?? ''
-  })
-  return isOpen ? opened : undefined
 }
 
 /** A record under another's key would stand for two settings. */

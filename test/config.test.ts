@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { ConfigError, readConfig } from '../config.ts'
+import { derivedKeys } from '../schemas/config-key.ts'
 
 const least = {
   KAFKA_BROKERS: 'a:9092, b:9092',
@@ -177,6 +178,37 @@ describe('faults', () => {
   })
 })
 
+describe('CONFIG_KEY', () => {
+  const whole = Buffer.from(least.CONFIG_KEY, 'base64')
+
+  test('may be what is derived for this role, also of several keys', () => {
+    const CONFIG_KEY = [whole, randomBytes(32)].map((key) => derivedKeys('router', key)).join()
+    const { configKeys } = readConfig({ ...least, CONFIG_KEY }, 'router')
+    expect(configKeys.records).toHaveLength(2)
+    expect(configKeys.records[0]).toEqual(readConfig(least, 'router').configKeys.records[0])
+  })
+
+  test('of another role is refused, and not repeated', () => {
+    const CONFIG_KEY = derivedKeys('ingest', whole)
+    expect(faults({ ...least, CONFIG_KEY }, 'deliverer')).toEqual([
+      'CONFIG_KEY: this is the derived key of ingest, and the process is deliverer',
+    ])
+    expect(faults({ ...least, CONFIG_KEY: CONFIG_KEY.slice(0, -1) }).join()).not.toContain(
+      CONFIG_KEY.slice(8, 20),
+    )
+  })
+
+  test('UNSIGNED_SETTINGS is refuse unless it says accept', () => {
+    expect(readConfig(least, 'ingest').configKeys.takesUnsigned).toBe(false)
+    expect(readConfig({ ...least, UNSIGNED_SETTINGS: 'accept' }, 'ingest').configKeys.takesUnsigned).toBe(
+      true,
+    )
+    expect(faults({ ...least, UNSIGNED_SETTINGS: 'yes' })).toEqual([
+      expect.stringContaining('accept or refuse'),
+    ])
+  })
+})
+
 describe('keys and tokens that anybody could guess', () => {
   const control = { ...least, CONTROL_TOKEN: 'an-admin-token-of-ours' }
 
@@ -192,7 +224,7 @@ describe('keys and tokens that anybody could guess', () => {
 
   test('an old key may stand behind a new one', () => {
     const CONFIG_KEY = `${randomBytes(32).toString('base64')},${Buffer.alloc(32, 1).toString('base64')}`
-    expect(readConfig({ ...control, CONFIG_KEY }, 'control').configKeys).toHaveLength(2)
+    expect(readConfig({ ...control, CONFIG_KEY }, 'control').configKeys.records).toHaveLength(2)
   })
 
   test('random ones are never', () => {

@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto'
 import { createProducer } from '../../kafka/produce.ts'
-import { mapSecrets, seal } from '../../schemas/seal.ts'
+import { sealRecord } from '../../schemas/seal.ts'
 import { CONFIG } from '../../schemas/topics.ts'
+import { keysOf } from '../../test/helpers/config-keys.ts'
 import type { System } from '../../test/ingest/ingest-process.ts'
 
 export type BenchDestination = { id: string; sourceId: string; url: string }
@@ -10,16 +10,14 @@ export const SECRET = 'bench-secret'
 
 /** Writes destinations as control does: their secrets sealed. */
 export async function putDestinations(
-  { connection, config }: System,
+  { connection, env }: System,
   destinations: readonly BenchDestination[],
 ): Promise<void> {
   const producer = await createProducer(connection)
+  const keys = keysOf(Buffer.from(env.CONFIG_KEY ?? '', 'base64'))
   const records = destinations.map((destination) => {
     const owner = `destination/${destination.id}`
-    const sealed = mapSecrets(stored(destination), (text) =>
-      seal(text, { keys: config.configKeys, nonce: randomBytes(12), owner }),
-    )
-    return { topic: CONFIG, key: owner, value: JSON.stringify(sealed) }
+    return { topic: CONFIG, key: owner, value: sealRecord(owner, stored(destination), keys) }
   })
   const produced = await producer.produce(records)
   await producer.close()

@@ -1,6 +1,6 @@
 import type { FencedWriter } from '../../kafka/fenced.ts'
 import type { Settings } from '../../schemas/follow.ts'
-import type { Keys } from '../../schemas/seal.ts'
+import type { ConfigKeys } from '../../schemas/seal.ts'
 import type { Computation } from '../../schemas/settings.ts'
 import type { Counts, Sync } from '../../schemas/task.ts'
 import { configRecord } from '../settings/record.ts'
@@ -14,7 +14,7 @@ export type SyncParts = Reading &
   Pick<Telling, 'producer' | 'encode'> & {
     settings: Pick<Settings, 'audiences' | 'traits' | 'unreadable' | 'suppressedUsers' | 'table'>
     writer: Pick<FencedWriter, 'write'>
-    keys: Keys
+    keys: ConfigKeys
     /** Both sides of a partition are in memory for as long as one lasts. */
     turns: Turns
   }

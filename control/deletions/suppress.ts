@@ -1,5 +1,5 @@
 import type { FencedWriter } from '../../kafka/fenced.ts'
-import type { Keys } from '../../schemas/seal.ts'
+import type { ConfigKeys } from '../../schemas/seal.ts'
 import type { Suppression } from '../../schemas/settings.ts'
 import { suppressionId } from '../../schemas/suppressed.ts'
 import type { Deletion } from '../../schemas/task.ts'
@@ -9,7 +9,7 @@ import { configRecord } from '../settings/record.ts'
 export type Suppressing = {
   settings: Pick<Facts, 'suppressions'>
   writer: Pick<FencedWriter, 'write'>
-  keys: Keys
+  keys: ConfigKeys
 }
 
 /** Of one transaction: other writes of settings wait for it. */

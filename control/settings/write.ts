@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { FencedWriter } from '../../kafka/fenced.ts'
 import type { Settings } from '../../schemas/follow.ts'
-import type { Keys } from '../../schemas/seal.ts'
+import type { ConfigKeys } from '../../schemas/seal.ts'
 import type { Kind } from '../../schemas/settings.ts'
 import { type Conditions, conditionally } from './conditionally.ts'
 import type { Decided } from './decide.ts'
@@ -10,7 +10,7 @@ import { configRecord } from './record.ts'
 
 export type WriteParts = Omit<Conditions, 'tables'> & {
   settings: Facts & { table: Pick<Settings['table'], 'caughtUp'> }
-  keys: Keys
+  keys: ConfigKeys
 }
 
 /** What a decision needs of the clock and of randomness. */

@@ -17,6 +17,7 @@ const COMMANDS = [
   'diff',
   'apply',
   'export',
+  'keys',
   'schema',
   'send',
   'tail',

@@ -2,7 +2,7 @@ import type { Decided } from '../../control/settings/decide.ts'
 import type { Facts } from '../../control/settings/noun.ts'
 import type { WriteParts } from '../../control/settings/write.ts'
 import type { Unreadable } from '../../schemas/follow.ts'
-import { mapSecrets, unseal } from '../../schemas/seal.ts'
+import { openRecord, verify } from '../../schemas/seal.ts'
 import {
   type Computation,
   type Destination,
@@ -13,8 +13,9 @@ import {
   storedSource,
   storedSuppression,
 } from '../../schemas/settings.ts'
+import { keysOf } from '../helpers/config-keys.ts'
 
-export const keys = [Buffer.alloc(32, 7)]
+export const keys = keysOf(Buffer.alloc(32, 7))
 export const made = { idSuffix: 'a1b2c3d4e5', writeKey: 'made-write-key' }
 export const unreachable = new Map<string, string>()
 export const now = '2026-01-02T03:04:05.678Z'
@@ -104,10 +105,9 @@ function put<T>(records: Map<string, T>, id: string, record: T | null | ''): voi
 }
 
 export function opened(key: string, value: string): object {
-  return mapSecrets(
-    JSON.parse(value),
-    (sealed) => unseal(sealed, { keys, owner: key }) ?? `not opened: ${sealed}`,
-  )
+  const verified = verify(key, value, keys)
+  if (typeof verified === 'string') return { not: verified }
+  return openRecord(key, { record: JSON.parse(verified.json), isSigned: true }, keys) ?? { not: 'opened' }
 }
 
 /** All that a decision finds faulty, as `pointer code`. */

@@ -2,7 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { createEndedSessions, endOf } from '../../control/session/ended.ts'
 import { createSessions, SESSION_S } from '../../control/session/signed.ts'
 import { ADMIN, api, VIEW } from './api.ts'
-import { keys, shop } from './in-memory.ts'
+import { shop } from './in-memory.ts'
+
+const keys = [Buffer.alloc(32, 7)]
 
 const tokens = { admin: ADMIN, view: VIEW }
 const url = '/api/session'

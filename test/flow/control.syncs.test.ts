@@ -9,6 +9,7 @@ import type { Computation } from '../../schemas/settings.ts'
 import type { Sync } from '../../schemas/task.ts'
 import { EVENTS, MEMBERS, UPLOADS } from '../../schemas/topics.ts'
 import { closing, connection, readAll } from '../helpers/cluster.ts'
+import { keysOf } from '../helpers/config-keys.ts'
 
 const now = '2026-01-02T03:04:05.678Z'
 const audience = (id: string, createdAt = now): Computation => ({
@@ -39,7 +40,7 @@ async function audiences() {
     // what is told is read here, not by a router
     encode: (event) => Buffer.from(JSON.stringify(event)),
     turns: createTurns(3),
-    keys: [Buffer.alloc(32)],
+    keys: keysOf(Buffer.alloc(32)),
     writer: { write: async () => ({ ok: true }) },
     settings: {
       audiences: known,

@@ -16,7 +16,7 @@ beforeAll(async () => {
   const registryUrl = inject('registryUrl')
   const sources = [{ id: 'shop', writeKey: 'shop-write-key', enabled: true }]
   system = await prepareSystem({ brokers: kafkaBrokers, registryUrl, sources })
-  const [key = Buffer.alloc(0)] = system.config.configKeys
+  const key = Buffer.from(system.env.CONFIG_KEY ?? '', 'base64')
   control = startControl({
     kafkaBrokers,
     registryUrl,

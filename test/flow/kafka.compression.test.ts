@@ -13,6 +13,7 @@ import { followSettings } from '../../schemas/follow.ts'
 import { CONFIG } from '../../schemas/topics.ts'
 import { type OwnBroker, startOwnBroker } from '../helpers/broker.ts'
 import { closing, connection, lag, readAll } from '../helpers/cluster.ts'
+import { keysOf } from '../helpers/config-keys.ts'
 import { until } from '../helpers/until.ts'
 
 const onFatal = (error: Error) => {
@@ -147,7 +148,11 @@ test('settings that are damaged end a process that starts: what they were about 
   for (const values of [['a'], ['b', 'c', 'd'], ['e']]) await append(kafka, values, CONFIG)
   await damage(broker.now.logFile, kafka.named(CONFIG))
   const ended = Promise.withResolvers<Error>()
-  const settings = await followSettings({ connection: kafka, keys: [], onFatal: ended.resolve })
+  const settings = await followSettings({
+    connection: kafka,
+    keys: keysOf(Buffer.alloc(32)),
+    onFatal: ended.resolve,
+  })
   closing(settings)
   const { message } = await ended.promise
   expect(message).toContain('topic config at offsets 1 to 3 is damaged (its checksum is wrong)')

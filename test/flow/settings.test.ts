@@ -1,11 +1,11 @@
-import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { Connection } from '../../kafka/client.ts'
 import { createProducer } from '../../kafka/produce.ts'
 import { followSettings, type Settings } from '../../schemas/follow.ts'
-import { mapSecrets, seal } from '../../schemas/seal.ts'
+import { sealRecord } from '../../schemas/seal.ts'
 import { CONFIG } from '../../schemas/topics.ts'
 import { closing, connection } from '../helpers/cluster.ts'
+import { keysOf } from '../helpers/config-keys.ts'
 import { aDestination } from '../helpers/events.ts'
 import { until } from '../helpers/until.ts'
 
@@ -15,17 +15,19 @@ const topics = [{ name: CONFIG, partitions: 1 as const, kept: 'compact' as const
 async function write(kafka: Connection, key: Buffer, more: object): Promise<void> {
   const producer = await createProducer(kafka)
   const owner = 'destination/crm'
-  const sealed = mapSecrets(aDestination(more), (secret) =>
-    seal(secret, { keys: [key], nonce: randomBytes(12), owner }),
-  )
-  expect(await producer.produce([{ topic: CONFIG, key: owner, value: JSON.stringify(sealed) }])).toBe('acked')
+  const value = sealRecord(owner, aDestination(more), keysOf(key))
+  expect(await producer.produce([{ topic: CONFIG, key: owner, value }])).toBe('acked')
   await producer.close()
 }
 
 async function follow(kafka: Connection, keys: Buffer[]): Promise<{ settings: Settings; faults: string[] }> {
   const faults: string[] = []
   const settings = closing(
-    await followSettings({ connection: kafka, keys, onFatal: (error) => void faults.push(error.message) }),
+    await followSettings({
+      connection: kafka,
+      keys: keysOf(...keys),
+      onFatal: (error) => void faults.push(error.message),
+    }),
   )
   await settings.loaded
   return { settings, faults }
@@ -43,7 +45,9 @@ test('a key that opens no setting at the start is refused; the first is named, w
   const kafka = await connection(topics)
   await write(kafka, old, { sharedSecret: 's3cret' })
   const error = await follow(kafka, [fresh]).catch((reason: Error) => reason)
-  expect(String(error)).toContain('CONFIG_KEY: does not open the secrets of destination/crm:')
+  expect(String(error)).toContain(
+    'CONFIG_KEY: does not fit destination/crm: no key of CONFIG_KEY has signed it',
+  )
   expect(String(error)).not.toContain('s3cret')
 })
 
@@ -56,7 +60,7 @@ test('a record that no key opens is named, and the last good one is gone by unti
   await until(() => settings.unreadable.size === 1)
   expect(settings.unreadable.get('destination/crm')).toEqual({
     ...shown,
-    reason: 'no key of CONFIG_KEY opens its secrets',
+    reason: 'no key of CONFIG_KEY has signed it',
   })
   expect(await settings.destination('crm')).toMatchObject({ sharedSecret: 'good' })
   expect([settings.isFresh(), faults]).toEqual([true, []])
@@ -71,7 +75,7 @@ test('what is only supposed does not take the place of the last good one', async
   const { settings } = await follow(kafka, [old])
   await write(kafka, fresh, { sharedSecret: 's3cret' })
   await until(() => settings.unreadable.size === 1)
-  const value = JSON.stringify(aDestination({ name: 'supposed' }))
+  const value = sealRecord('destination/crm', aDestination({ name: 'supposed' }), keysOf(old))
   settings.table.supposing((suppose) => {
     suppose([{ topic: CONFIG, key: 'destination/crm', value }])
     expect(settings.destinations.get('crm')?.name).toBe('supposed')

@@ -3,8 +3,9 @@ import got from 'got'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ROLES } from '../../config.ts'
 import { createProducer, type Producer } from '../../kafka/produce.ts'
-import { mapSecrets, seal } from '../../schemas/seal.ts'
+import { sealRecord } from '../../schemas/seal.ts'
 import { CONFIG } from '../../schemas/topics.ts'
+import { keysOf } from '../helpers/config-keys.ts'
 import { aDestination } from '../helpers/events.ts'
 import { type Receiver, startReceiver } from '../helpers/receiver.ts'
 import { type System, startSystem } from '../helpers/system.ts'
@@ -33,8 +34,8 @@ async function write(key: string, value: string | object | null): Promise<void> 
   expect(await producer.produce([{ topic: CONFIG, key, value: text }])).toBe('acked')
 }
 
-const sealedElsewhere = (key: string, record: object) =>
-  mapSecrets(record, (text) => seal(text, { keys: [randomBytes(32)], nonce: randomBytes(12), owner: key }))
+const ours = () => keysOf(Buffer.from(sluice.env.CONFIG_KEY ?? '', 'base64'))
+const sealedElsewhere = (key: string, record: object) => sealRecord(key, record, keysOf(randomBytes(32)))
 
 /** How many settings of a kind each role says that it cannot read. */
 async function unreadable(kind: string): Promise<Record<string, number>> {
@@ -124,18 +125,21 @@ describe('records that nobody can read, found at a start', () => {
   test('let all start, and only what they describe is missing', async () => {
     expect(await Promise.all(ROLES.map((role) => sluice.stop(role)))).toEqual([0, 0, 0, 0])
     const webhooks = [{ url: `${receiver.url}/sealed`, headers: {} }]
-    const sealed = aDestination({ id: 'sealed', sourceIds: ['shop'], webhooks, sharedSecret: 'never-opened' })
-    await write('destination/sealed', sealedElsewhere('destination/sealed', sealed))
+    const forged = aDestination({ id: 'forged', sourceIds: ['shop'], webhooks, sharedSecret: 'never-opened' })
+    await write('destination/forged', sealedElsewhere('destination/forged', forged))
+    const newer = { ...aDestination({ id: 'newer', sourceIds: ['shop'], webhooks }), of: 'a later version' }
+    await write('destination/newer', sealRecord('destination/newer', newer, ours()))
     await write('destination/garbage', 'garbage')
     await write('source/gone', '{}')
     await write('audience/a1', '{}')
     await write('widget/w1', '{"of":"a later version"}')
     await Promise.all(ROLES.map((role) => sluice.start(role)))
-    expect(await unreadable('destination')).toMatchObject(all(2))
+    expect(await unreadable('destination')).toMatchObject(all(3))
     expect(await warned()).toEqual([
       'audience/a1 false',
+      'destination/forged false',
       'destination/garbage false',
-      'destination/sealed false',
+      'destination/newer false',
       'source/gone false',
     ])
     expect((await track('whose-key-is-this')).statusCode).toBe(503)
@@ -143,28 +147,34 @@ describe('records that nobody can read, found at a start', () => {
     await arrived('/other', 'meanwhile')
   })
 
-  test('delay nothing of others, and what is for a destination whose secrets alone are closed waits for it', async () => {
+  test('delay nothing of others, and what is for a destination that is signed waits for it', async () => {
     const rungs = async () => {
       const { body: told } = await sluice.api('get', 'events?userId=meanwhile')
       return JSON.stringify(told)
     }
     expect(await rungs()).toContain('meanwhile')
     const { status } = await sluice.api('post', 'destinations', {
-      ...body({ id: 'sealed', webhooks: [{ url: `${receiver.url}/sealed` }] }),
+      ...body({ id: 'newer', webhooks: [{ url: `${receiver.url}/newer` }] }),
     })
     expect(status).toBe(201)
-    await arrived('/sealed', 'meanwhile')
-    expect(receiver.arrivals.filter(({ path }) => path === '/sealed')).toHaveLength(1)
+    await arrived('/newer', 'meanwhile')
+    expect(receiver.arrivals.filter(({ path }) => path === '/newer')).toHaveLength(1)
   })
 
-  test('what a destination of which nothing can be read has missed is replayed when it is mended', async () => {
-    const from = new Date(Date.now() - 600_000).toISOString()
-    const webhooks = [{ url: `${receiver.url}/replayed` }]
-    expect((await sluice.api('post', 'destinations', body({ id: 'garbage', webhooks }))).status).toBe(201)
-    const replay = { destinationId: 'garbage', what: 'events', from }
-    expect((await sluice.api('post', 'replays', replay)).status).toBe(202)
-    await arrived('/replayed', 'meanwhile')
-  })
+  test.each(['garbage', 'forged'])(
+    'what a destination of which nothing is gone by has missed is replayed when it is mended: %s',
+    async (id) => {
+      const from = new Date(Date.now() - 600_000).toISOString()
+      const webhooks = [{ url: `${receiver.url}/replayed-${id}` }]
+      expect((await sluice.api('post', 'destinations', body({ id, webhooks }))).status).toBe(201)
+      await send(`after-${id}`)
+      await arrived(`/replayed-${id}`, `after-${id}`)
+      expect(receiver.arrivals.filter(({ path }) => path === `/replayed-${id}`)).toHaveLength(1)
+      const replay = { destinationId: id, what: 'events', from }
+      expect((await sluice.api('post', 'replays', replay)).status).toBe(202)
+      await arrived(`/replayed-${id}`, 'meanwhile')
+    },
+  )
 
   test('are all gone when each is saved anew or deleted', async () => {
     for (const path of ['sources/gone', 'audiences/a1'])

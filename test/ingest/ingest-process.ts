@@ -7,7 +7,7 @@ import { freePort } from '../../local/free-port.ts'
 import { spawnTied, type Tied } from '../../local/tied.ts'
 import { createLog } from '../../log.ts'
 import { prepare } from '../../schemas/prepare.ts'
-import { mapSecrets, seal } from '../../schemas/seal.ts'
+import { sealRecord } from '../../schemas/seal.ts'
 import type { Source } from '../../schemas/settings.ts'
 import { CONFIG } from '../../schemas/topics.ts'
 import { NODE_FLAGS } from '../helpers/node-flags.ts'
@@ -53,10 +53,7 @@ export async function putSources(
   const records = sources.map((source) => {
     const owner = `source/${source.id}`
     const stored = { ...source, name: source.id, version: 1, updatedAt: '2026-01-01T00:00:00.000Z' }
-    const sealed = mapSecrets(stored, (secret) =>
-      seal(secret, { keys: config.configKeys, nonce: randomBytes(12), owner }),
-    )
-    return { topic: CONFIG, key: owner, value: JSON.stringify(sealed) }
+    return { topic: CONFIG, key: owner, value: sealRecord(owner, stored, config.configKeys) }
   })
   const produced = await producer.produce(records)
   await producer.close()

@@ -1,25 +1,41 @@
-import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readSetting } from '../../schemas/read-setting.ts'
-import { mapSecrets, seal } from '../../schemas/seal.ts'
+import { sealRecord } from '../../schemas/seal.ts'
 import { KINDS } from '../../schemas/settings.ts'
+import { acceptingUnsigned, keysOf, recordBefore } from '../helpers/config-keys.ts'
 
-const keys = [Buffer.alloc(32, 1)]
+const key = Buffer.alloc(32, 1)
+const keys = keysOf(key)
 const stamp = { version: 1, updatedAt: '2026-01-02T03:04:05.678Z' }
 const suppression = { id: 's1', sourceId: '*', userId: 'jane@example.com', ...stamp }
 const source = { id: 'shop', name: 'Shop', enabled: true, ...stamp }
 
 const bytes = (record: object) => Buffer.from(JSON.stringify(record))
-const sealed = (text: string, owner = 'source/shop') => seal(text, { keys, nonce: randomBytes(12), owner })
-const sealedAll = (record: object) => mapSecrets(record, (text) => sealed(text, 'destination/crm'))
+const signed = (owner: string, record: object) => Buffer.from(sealRecord(owner, record, keys))
 
 test('a record is read by its kind, what is sealed in clear', () => {
-  const read = (key: string, record: object) => readSetting(key, bytes(record), { keys, kinds: KINDS })
+  const read = (owner: string, record: object) =>
+    readSetting(owner, signed(owner, record), { keys, kinds: KINDS })
   expect(read('suppression/s1', suppression)).toEqual({ kind: 'suppression', value: suppression })
-  expect(read('source/shop', { ...source, writeKey: sealed('shop-write-key') })).toEqual({
+  expect(read('source/shop', { ...source, writeKey: 'shop-write-key' })).toEqual({
     kind: 'source',
     value: { ...source, writeKey: 'shop-write-key' },
+  })
+})
+
+test('a record of an earlier version is read with UNSIGNED_SETTINGS=accept alone, under the key it was sealed with', () => {
+  const value = Buffer.from(recordBefore('source/shop', { ...source, writeKey: 'shop-write-key' }, key))
+  const read = (configKeys: typeof keys) =>
+    readSetting('source/shop', value, { keys: configKeys, kinds: KINDS })
+  expect(read(acceptingUnsigned(key))).toMatchObject({ value: { writeKey: 'shop-write-key' } })
+  expect(read(acceptingUnsigned(Buffer.alloc(32, 2), key))).toMatchObject({
+    value: { writeKey: 'shop-write-key' },
+  })
+  expect(read(keys)).toMatchObject({ unread: 'sealed', reason: expect.stringContaining('UNSIGNED_SETTINGS') })
+  expect(read(acceptingUnsigned(Buffer.alloc(32, 2)))).toMatchObject({
+    unread: 'sealed',
+    reason: 'no key of CONFIG_KEY opens its secrets',
   })
 })
 
@@ -31,8 +47,8 @@ test('kinds that are not asked for are not even parsed', () => {
 })
 
 describe('a record that cannot be read says why, without its secrets and users:', () => {
-  const read = (key: string, text: string, key32 = keys) =>
-    readSetting(key, Buffer.from(text), { keys: key32, kinds: KINDS })
+  const read = (owner: string, text: string, configKeys = acceptingUnsigned(key)) =>
+    readSetting(owner, Buffer.from(text), { keys: configKeys, kinds: KINDS })
   const printed = (record: object) => JSON.stringify(record)
 
   test.each([
@@ -47,17 +63,19 @@ describe('a record that cannot be read says why, without its secrets and users:'
     ['the key of another', 'suppression/s2', printed(suppression), 'its id is not that of its key'],
     ['webhooks that are none', 'destination/crm', '{"webhooks":[null]}', 'it has not the shape of its kind'],
     ['a field of a newer version', 'suppression/s1', printed({ ...suppression, until: 'then' }), 'until'],
-  ])('%s', (_what, key, text, reason) => {
-    expect(read(key, text)).toMatchObject({ unread: 'malformed', reason: expect.stringContaining(reason) })
-    expect(printed(read(key, text) ?? {})).not.toContain('jane')
+  ])('%s', (_what, owner, text, reason) => {
+    expect(read(owner, text)).toMatchObject({ unread: 'malformed', reason: expect.stringContaining(reason) })
+    expect(printed(read(owner, text) ?? {})).not.toContain('jane')
   })
 
-  test('secrets that no key opens, or that are those of another record', () => {
-    const reason = 'no key of CONFIG_KEY opens its secrets'
-    const record = printed({ ...source, writeKey: sealed('shop-write-key') })
-    expect(read('source/shop', record, [Buffer.alloc(32, 2)])).toMatchObject({ unread: 'sealed', reason })
-    const moved = printed({ ...source, writeKey: sealed('shop-write-key', 'source/other') })
-    expect(read('source/shop', moved)).toMatchObject({ unread: 'sealed', reason })
+  test('one that another key has signed, or that was signed as another record', () => {
+    const reason = 'no key of CONFIG_KEY has signed it'
+    const written = sealRecord('source/shop', { ...source, writeKey: 'shop-write-key' }, keys)
+    expect(read('source/shop', written, keysOf(Buffer.alloc(32, 2)))).toMatchObject({
+      unread: 'sealed',
+      reason,
+    })
+    expect(read('source/other', written)).toMatchObject({ unread: 'sealed', reason })
   })
 
   test('and whatever the bytes are, nothing is thrown', () => {
@@ -68,7 +86,8 @@ describe('a record that cannot be read says why, without its secrets and users:'
       .map((record) => Buffer.from(printed(record)))
     fc.assert(
       fc.property(fc.constantFrom(...KINDS), fc.oneof(anyJson, anyBytes, anyObject), (kind, value) => {
-        expect(readSetting(`${kind}/x`, value, { keys, kinds: KINDS })).toHaveProperty('unread')
+        for (const configKeys of [keys, acceptingUnsigned(key)])
+          expect(readSetting(`${kind}/x`, value, { keys: configKeys, kinds: KINDS })).toHaveProperty('unread')
       }),
     )
   })
@@ -77,8 +96,8 @@ describe('a record that cannot be read says why, without its secrets and users:'
 describe('of a destination that cannot be read', () => {
   const webhooks = [{ url: 'https://crm.example', headers: { 'X-Team': 'not sealed' } }]
   const crm = { id: 'crm', enabled: true, sourceIds: ['shop'], eventTypes: ['page'], webhooks }
-  const outlineOf = (record: object) => {
-    const read = readSetting('destination/crm', bytes(record), { keys, kinds: KINDS })
+  const outlineOf = (record: object, value = signed('destination/crm', record)) => {
+    const read = readSetting('destination/crm', value, { keys, kinds: KINDS })
     return read && 'unread' in read ? read.outline : expect.fail('it can be read')
   }
 
@@ -88,13 +107,19 @@ describe('of a destination that cannot be read', () => {
     expect(outlineOf({ ...crm, enabled: undefined })).toBeUndefined()
     expect(outlineOf({ ...crm, eventTypes: ['a newer one'] })).toBeUndefined()
   })
+
+  test('nothing is told when no key has signed it: anybody could connect the sources of others', () => {
+    expect(outlineOf(crm, bytes(crm))).toBeUndefined()
+    const elsewhere = sealRecord('destination/crm', crm, keysOf(Buffer.alloc(32, 2)))
+    expect(outlineOf(crm, Buffer.from(elsewhere))).toBeUndefined()
+  })
 })
 
 test('destinations from before a rule are read as they are: half a rotation, statuses twice, a secret that is no base64', () => {
   const destination = { id: 'crm', type: 'Webhooks', name: 'CRM', enabled: true, sourceIds: [], ...stamp }
   const webhooks = [{ url: 'https://crm.example', headers: { 'webhook-id': 'mine', 'X-Replay': 'mine' } }]
   const opened = (record: object) =>
-    readSetting('destination/crm', bytes(sealedAll(record)), { keys, kinds: KINDS })
+    readSetting('destination/crm', signed('destination/crm', record), { keys, kinds: KINDS })
   for (const old of [
     { previousSecret: 'old' },
     { previousSecretExpiresAt: '2026-02-01T00:00:00Z' },

@@ -1,0 +1,56 @@
+import type { FencedWriter } from '../../kafka/fenced.ts'
+import type { Logger } from '../../log.ts'
+import type { Settings } from '../../schemas/follow.ts'
+import { readSetting } from '../../schemas/read-setting.ts'
+import { type ConfigKeys, verify } from '../../schemas/seal.ts'
+import { KINDS } from '../../schemas/settings.ts'
+import { configRecord } from './record.ts'
+
+type Resealing = {
+  settings: { table: Pick<Settings['table'], 'entries' | 'get'> }
+  writer: Pick<FencedWriter, 'write'>
+  keys: ConfigKeys
+  log: Pick<Logger, 'info' | 'warn'>
+}
+
+/** Of one transaction. */
+const AT_ONCE = 100
+
+/**
+ * Writes settings anew, as they are, that an earlier version has written without a signature, or that are signed with a key which is not the
+ * first any more: so that UNSIGNED_SETTINGS=refuse, and a CONFIG_KEY without the old key, lock nothing out. What cannot be read is left alone.
+ */
+export async function resealSettings({ settings, writer, keys, log }: Resealing): Promise<void> {
+  const { table } = settings
+  const old = [...table.entries()].filter(([key, value]) => isOld(key, value, keys))
+  let count = 0
+  for (let first = 0; first < old.length; first += AT_ONCE) {
+    const written = await writer.write(() => {
+      // one that has been written meanwhile is newer
+      const records = old
+        .slice(first, first + AT_ONCE)
+        .filter(([key, value]) => table.get(key) === value)
+        .flatMap(([key, value]) => resealed(key, value, keys))
+      count += records.length
+      return records.length > 0 ? { records } : { refusal: 'none of them is old any more' }
+    })
+    if ('unavailable' in written)
+      return log.warn(
+        { err: written.unavailable },
+        'old settings could not be signed anew: a later start of control does it',
+      )
+  }
+  if (count > 0) log.info({ settings: count }, 'old settings have been signed and sealed anew')
+}
+
+function isOld(key: string, value: Buffer, keys: ConfigKeys): boolean {
+  const verified = verify(key, value.toString(), keys)
+  return verified === 'unsigned' || (typeof verified === 'object' && verified.isOld)
+}
+
+function resealed(key: string, value: Buffer, keys: ConfigKeys) {
+  const read = readSetting(key, value, { keys, kinds: KINDS })
+  if (!read || 'unread' in read) return []
+  const { kind, value: record } = read
+  return [configRecord({ kind, id: record.id, record }, keys)]
+}

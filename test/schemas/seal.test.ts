@@ -1,0 +1,175 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { DERIVED_ROLES, derivedKeys, keysFor, parseConfigKey } from '../../schemas/config-key.ts'
+import { readSetting } from '../../schemas/read-setting.ts'
+import { type ConfigKeys, deriveKey, sealRecord } from '../../schemas/seal.ts'
+import { KINDS } from '../../schemas/settings.ts'
+import { acceptingUnsigned, keysOf, recordBefore } from '../helpers/config-keys.ts'
+
+const configKey = Buffer.alloc(32, 1)
+const keys = keysOf(configKey)
+const stamp = { version: 1, updatedAt: '2026-01-02T03:04:05.678Z' }
+const crm = {
+  id: 'crm',
+  type: 'Webhooks',
+  name: 'CRM',
+  enabled: true,
+  sourceIds: ['shop'],
+  webhooks: [
+    { url: 'https://crm.example/hook', headers: { 'X-Team': 'header-secret', 'X-Two': 'other-secret' } },
+    { url: 'https://backup.example/hook', headers: { 'X-Team': 'backup-secret' } },
+  ],
+  sharedSecret: 'shared-secret',
+  ...stamp,
+}
+const shop = { id: 'shop', name: 'Shop', writeKey: 'shop-write-key', enabled: true, ...stamp }
+const OWNER = 'destination/crm'
+
+type Sealed = typeof crm & { mac?: string }
+const sealedCrm = () => JSON.parse(sealRecord(OWNER, crm, keys)) as Sealed
+const read = (owner: string, value: string, configKeys: ConfigKeys = keys) =>
+  readSetting(owner, Buffer.from(value), { keys: configKeys, kinds: KINDS })
+
+describe('whoever may write the topic, but has no key, cannot', () => {
+  const elsewhere = 'https://mallory.example/hook'
+  const edits: [string, (record: Sealed) => object][] = [
+    ['send to another URL', (record) => withUrl(record, elsewhere)],
+    ['add a URL', (record) => ({ ...record, webhooks: [...record.webhooks, { url: elsewhere }] })],
+    ['switch it off', (record) => ({ ...record, enabled: false })],
+    ['connect another source', (record) => ({ ...record, sourceIds: ['other'] })],
+    ['put one secret in the place of another', swapHeaders],
+    ['add a field', (record) => ({ ...record, retryOn: [429] })],
+  ]
+
+  test.each(edits)('%s', (_what, edit) => {
+    const { mac, ...record } = edit(sealedCrm()) as Sealed
+    expect(read(OWNER, JSON.stringify({ ...record, mac }))).toHaveProperty('unread', 'sealed')
+    // without the signature, too
+    expect(read(OWNER, JSON.stringify(record))).toHaveProperty('unread', 'sealed')
+  })
+
+  test('put a record under the key of another', () => {
+    const written = sealRecord('source/shop', shop, keys)
+    expect(read('source/shop', written)).toMatchObject({ value: shop })
+    expect(read('source/stop', written)).toHaveProperty('unread', 'sealed')
+    expect(read('source/stop', written.replace('"shop"', '"stop"'))).toHaveProperty('unread', 'sealed')
+  })
+
+  test('write a record without secrets, which nothing seals', () => {
+    const open = { ...crm, webhooks: [{ url: elsewhere, headers: {} }], sharedSecret: undefined }
+    expect(read(OWNER, JSON.stringify(open))).toHaveProperty('unread', 'sealed')
+    expect(
+      read('suppression/s1', JSON.stringify({ id: 's1', sourceId: '*', userId: 'u1', ...stamp })),
+    ).toHaveProperty('unread', 'sealed')
+  })
+
+  test('say a field twice', () => {
+    const written = sealRecord(OWNER, crm, keys)
+    expect(read(OWNER, `{"enabled":false,${written.slice(1)}`)).toHaveProperty('unread', 'sealed')
+    expect(read(OWNER, written.replace(',"mac"', ',"enabled":false,"mac"'))).toHaveProperty(
+      'unread',
+      'sealed',
+    )
+  })
+
+  test('change any one character', () => {
+    const written = sealRecord(OWNER, crm, keys)
+    fc.assert(
+      fc.property(fc.nat(written.length - 1), fc.constantFrom('0', 'A', '"', ',', ' '), (at, letter) => {
+        fc.pre(written[at] !== letter)
+        const changed = written.slice(0, at) + letter + written.slice(at + 1)
+        expect(read(OWNER, changed)).toHaveProperty('unread')
+      }),
+    )
+  })
+})
+
+describe('while UNSIGNED_SETTINGS is accept', () => {
+  const upgrading = acceptingUnsigned(configKey)
+
+  test('a secret of a signed record does not open in one that is not signed, wherever it is put', () => {
+    const { mac: _, ...record } = sealedCrm()
+    const moved = [
+      withUrl(record, 'https://mallory.example/hook'),
+      swapHeaders(record),
+      { ...record, sharedSecret: record.webhooks[0]?.headers['X-Team'] },
+      { ...record, webhooks: record.webhooks.toReversed() },
+    ]
+    for (const each of moved)
+      expect(read(OWNER, JSON.stringify(each), upgrading)).toMatchObject({
+        reason: 'no key of CONFIG_KEY opens its secrets',
+      })
+  })
+
+  test('what an earlier version has sealed opens under its own record alone', () => {
+    const before = recordBefore('source/shop', shop, configKey)
+    expect(read('source/shop', before, upgrading)).toMatchObject({ value: shop })
+    expect(read('source/stop', before.replace('"shop"', '"stop"'), upgrading)).toHaveProperty('unread')
+  })
+})
+
+describe('keys derived for one role', () => {
+  const values = {
+    source: sealRecord('source/shop', shop, keys),
+    destination: sealRecord(OWNER, crm, keys),
+  }
+  const ofRole = (role: (typeof DERIVED_ROLES)[number]) => {
+    const parsed = parseConfigKey(derivedKeys(role, configKey))
+    return keysFor(role, parsed ? [parsed] : [], false)
+  }
+  const opened = (role: (typeof DERIVED_ROLES)[number]) =>
+    JSON.stringify([
+      read('source/shop', values.source, ofRole(role)),
+      read(OWNER, values.destination, ofRole(role)),
+    ])
+
+  test('read every record, and open the secrets of that role alone', () => {
+    for (const role of DERIVED_ROLES) expect(opened(role)).not.toContain('unread')
+    expect(opened('ingest')).toContain('shop-write-key')
+    expect(opened('ingest')).not.toMatch(/shared-secret|header-secret/)
+    expect(opened('router')).not.toMatch(/shop-write-key|shared-secret|header-secret/)
+    for (const secret of ['shared-secret', 'header-secret', 'other-secret', 'backup-secret'])
+      expect(opened('deliverer')).toContain(secret)
+    expect(opened('deliverer')).not.toContain('shop-write-key')
+  })
+
+  test('hold none of the keys of the others, nor CONFIG_KEY', () => {
+    const holds = (role: (typeof DERIVED_ROLES)[number], key: Buffer) =>
+      derivedKeys(role, configKey).includes(key.toString('base64url'))
+    for (const role of DERIVED_ROLES) {
+      expect(holds(role, configKey)).toBe(false)
+      expect(holds(role, deriveKey(configKey, 'sessions'))).toBe(false)
+      expect(holds(role, deriveKey(configKey, 'destinations'))).toBe(role === 'deliverer')
+      expect(holds(role, deriveKey(configKey, 'sources'))).toBe(role === 'ingest')
+    }
+  })
+
+  test('and a whole CONFIG_KEY gives a role no more than it needs', () => {
+    const whole = keysFor('router', [{ whole: configKey }], false)
+    expect(whole).toEqual({ records: [deriveKey(configKey, 'records')], before: [], takesUnsigned: false })
+    expect(whole).toEqual(ofRole('router'))
+  })
+
+  test.each([
+    'ingest',
+    'ingest.',
+    `ingest.${'A'.repeat(43)}`,
+    `router.${'A'.repeat(43)}.${'A'.repeat(43)}`,
+    `control.${'A'.repeat(43)}`,
+    `router.${'A'.repeat(42)}`,
+    '',
+  ])('%j is neither a key nor keys of a role', (text) => {
+    expect(parseConfigKey(text)).toBeUndefined()
+  })
+})
+
+const withUrl = (record: object & Pick<Sealed, 'webhooks'>, url: string) => ({
+  ...record,
+  webhooks: record.webhooks.map((webhook) => ({ ...webhook, url })),
+})
+
+function swapHeaders<T extends Pick<Sealed, 'webhooks'>>(record: T): T {
+  const [first, ...others] = record.webhooks
+  const { 'X-Team': team, 'X-Two': two } = first?.headers ?? {}
+  return { ...record, webhooks: [{ ...first, headers: { 'X-Team': two, 'X-Two': team } }, ...others] }
+}
