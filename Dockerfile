@@ -1,8 +1,7 @@
 # One image for the four processes; `command` says which: ingest/main.ts, router/main.ts, deliverer/main.ts, control/main.ts.
-# The base is named by version. Who needs the very same bytes each time names its digest as well:
-# docker buildx imagetools inspect node:24.21.0-slim
+# The base is named by version and digest. For another version: docker buildx imagetools inspect node:<version>-slim
 
-FROM node:24.21.0-slim AS console
+FROM node:24.21.0-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6 AS console
 WORKDIR /sluice
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
@@ -13,12 +12,12 @@ COPY console console
 RUN npm run console
 
 # the image has its Node: the one from the npm package, and all that only tests and builds need, stay out
-FROM node:24.21.0-slim AS packages
+FROM node:24.21.0-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6 AS packages
 WORKDIR /sluice
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --ignore-scripts
 
-FROM node:24.21.0-slim
+FROM node:24.21.0-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6
 ARG VERSION=unknown
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Sluice" \

@@ -2,15 +2,18 @@ import { fileURLToPath } from 'node:url'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 import { compressed } from './generate/compressed.ts'
+import { LICENSES, licenses } from './generate/licenses.ts'
 
 /** `npm run console`: console/dist, which control serves (control/console/routes.ts). */
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
-  plugins: [react(), compressed(), ingestWhileDeveloping()],
+  plugins: [react(), compressed(), licenses(), ingestWhileDeveloping()],
   build: {
     // every file by its own name, so that the page's policy needs no data: but for CSS's own images
     assetsInlineLimit: 0,
     emptyOutDir: true,
+    // of what is bundled; control serves it (control/console/routes.ts)
+    license: { fileName: LICENSES },
     target: 'es2022',
     reportCompressedSize: false,
   },

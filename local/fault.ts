@@ -2,6 +2,7 @@ export type LocalFaultCode =
   | 'java_missing'
   | 'maven_missing'
   | 'download_failed'
+  | 'checksum_wrong'
   | 'cache_not_writable'
   | 'disk_full'
   | 'port_taken'

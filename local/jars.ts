@@ -49,7 +49,7 @@ async function maven(
   onProgress(0)
   await mkdir(cwd)
   await writeFile(join(cwd, 'pom.xml'), POM)
-  await runMaven({ goal, args: [`-DoutputDirectory=${folder}`, ...args], cwd, onProgress })
+  await runMaven({ goal, args, cwd, folder, onProgress })
   await rm(cwd, { recursive: true })
 }
 

@@ -53,6 +53,14 @@ export function consoleRoutes(app: FastifyInstance, { ingest, built = BUILT }: C
   }
 
   app.get('/', page)
+  app.get('/licenses', async (_, reply) => {
+    const text = await readFile(`${built}/licenses.md`, 'utf8').catch(() => undefined)
+    if (text === undefined) return send(reply, notFound)
+    return reply
+      .type('text/plain; charset=utf-8')
+      .headers({ ...HARDENED, 'cache-control': 'no-cache' })
+      .send(text)
+  })
   app.setNotFoundHandler((request, reply) => (isPage(request) ? page(request, reply) : send(reply, notFound)))
 }
 

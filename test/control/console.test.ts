@@ -14,6 +14,7 @@ async function served(ingest: { url: string | undefined; port: number } = { url:
   onTestFinished(() => rm(built, { recursive: true }))
   await mkdir(join(built, 'assets'))
   await writeFile(join(built, 'index.html'), PAGE)
+  await writeFile(join(built, 'licenses.md'), '# Licenses')
   await writeFile(join(built, 'assets', 'index-1a2b.js'), 'plain')
   await writeFile(join(built, 'assets', 'index-1a2b.js.br'), 'brotli')
   const { app } = api({}, { built, ingest })
@@ -73,6 +74,17 @@ test('what is no page is not found as before: for programs, for the API, for an 
     expect([answer.statusCode, answer.json().code]).toEqual([404, 'not_found'])
   }
   expect((await ask('/api/nothing')).statusCode).toBe(401)
+})
+
+test('the licenses of what is bundled are there for anyone, as text', async () => {
+  const { statusCode, headers, body } = await (await served())('/licenses')
+  expect([statusCode, headers['content-type'], body]).toEqual([
+    200,
+    'text/plain; charset=utf-8',
+    '# Licenses',
+  ])
+  const { app } = api({}, { built: '/nowhere' })
+  expect((await app.inject({ url: '/licenses', headers: html })).statusCode).toBe(404)
 })
 
 test('without a built console it says how to build one', async () => {

@@ -49,6 +49,20 @@ test('the image has the Node and the flags of npm start', () => {
   expect(dockerfile.match(/^ENTRYPOINT .*/m)?.[0].match(/--[^"]+/g)).toEqual(NODE_FLAGS)
 })
 
+test('images of others are named by version and digest', async () => {
+  const named = [
+    ...dockerfile.matchAll(/^FROM (\S+)/gm),
+    ...(await read('docker-compose.yml')).matchAll(/ image: (\S+)/g),
+  ]
+  const images = named.map(([, image]) => image).filter((image) => image !== 'sluice')
+  const byVersionAlone = images.filter(
+    (image) => !/^[\w./-]+:v?[\w.-]+@sha256:[0-9a-f]{64}$/.test(String(image)),
+  )
+  expect(images.length).toBeGreaterThan(6)
+  // the one whose digest could not be looked up yet
+  expect(byVersionAlone).toEqual(['apicurio/apicurio-registry:3.0.9'])
+})
+
 test('what it is made of is there, and not kept out', async () => {
   const kept = (await read('.dockerignore')).split('\n').filter((line) => line && !line.startsWith('#'))
   const sources = copies(dockerfile).flatMap(({ sources }) => sources)

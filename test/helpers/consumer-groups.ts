@@ -25,8 +25,9 @@ async function toolsJar(cache: string, kafka: string): Promise<string> {
   const folder = await whole(join(cache, `kafka-tools-${version}`), (cwd) =>
     runMaven({
       goal: 'copy',
-      args: [artifact, `-DoutputDirectory=${cwd}`],
+      args: [artifact],
       cwd,
+      folder: cwd,
       onProgress: () => undefined,
     }),
   )

@@ -13,8 +13,9 @@ export async function exampleJars(pom: string): Promise<string> {
   return whole(join(await cacheFolder(process.env), `example-${version}`), (cwd) =>
     runMaven({
       goal: 'copy-dependencies',
-      args: ['-f', pom, `-DoutputDirectory=${cwd}`],
+      args: ['-f', pom],
       cwd,
+      folder: cwd,
       onProgress: () => undefined,
     }),
   )

@@ -7,6 +7,7 @@ import { type Connection, connect } from '../../kafka/client.ts'
 import { freePort } from '../../local/free-port.ts'
 import { spawnTied, type Tied } from '../../local/tied.ts'
 import { createLog } from '../../log.ts'
+import { derivedKeys } from '../../schemas/config-key.ts'
 import { closing } from './cluster.ts'
 import { NODE_FLAGS } from './node-flags.ts'
 import { planted } from './planted.ts'
@@ -47,6 +48,12 @@ export type System = {
   send(calls: object[], writeKey?: string): Promise<void>
 }
 
+/** As `sluice keys` derives it: no process but control has the whole key. */
+function leastKey(role: Role, { CONFIG_KEY = '' }: Record<string, string>): { CONFIG_KEY?: string } {
+  if (role === 'control') return {}
+  return { CONFIG_KEY: derivedKeys(role, Buffer.from(CONFIG_KEY, 'base64')) }
+}
+
 /** A line of a process's log. */
 export type Said = { level: string; msg: string } & Record<string, unknown>
 
@@ -74,7 +81,7 @@ export async function startSystem(
     const said: string[] = []
     const all = saidBy.get(role) ?? []
     saidBy.set(role, all)
-    const settings = { ...env, ...more }
+    const settings: Record<string, string> = { ...env, ...leastKey(role, env), ...more }
     planted.settings(settings)
     const child = spawnTied(process.execPath, {
       args: [...NODE_FLAGS, `${role}/main.ts`],

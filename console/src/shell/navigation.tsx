@@ -1,4 +1,4 @@
-import { NavLink, Stack, Text } from '@mantine/core'
+import { Anchor, NavLink, Stack, Text } from '@mantine/core'
 import { Link, useLocation } from 'wouter'
 import { Icon, type IconName } from '../parts/icon.tsx'
 
@@ -53,6 +53,9 @@ export function Navigation() {
           ))}
         </div>
       ))}
+      <Anchor href="/licenses" size="xs" c="dimmed" px="sm">
+        Licenses
+      </Anchor>
     </Stack>
   )
 }
