@@ -15,7 +15,7 @@ const LONGEST = 2_048
 const known = new WeakMap<Destination, readonly Spelling[]>()
 
 /**
- * Replaces the destination's secrets and header values in a response by `***`. Some receivers echo them, and more
+ * Replaces the destination's secrets, header values and tokens in URLs in a response by `***`. Some receivers echo them, and more
  * people read attempts than may know them. It finds values of at least four characters: as they are, as JSON, HTML and
  * URLs escape them, and in base64. The time is proportional to the length of the response and to the number of
  * spellings, whatever they contain.
@@ -92,8 +92,21 @@ function spellingsOf(destination: Destination): string[] {
     secrets.push(...partsOf(secret))
     return secret
   })
+  for (const { url } of destination.webhooks) secrets.push(...urlParts(url))
   const spellings = secrets.filter(({ length }) => length >= LEAST).flatMap(spelled)
   return [...new Set(spellings)]
+}
+
+/** Shorter paths, such as `/hook`, are no tokens. */
+const LEAST_PATH = 12
+
+/** What may be a token in a webhook's URL: its path, the long segments of it, and the values of its query. */
+function urlParts(url: string): string[] {
+  const parsed = URL.parse(url)
+  if (!parsed) return []
+  const { pathname, search, searchParams, username, password } = parsed
+  const paths = [pathname + search, pathname, ...pathname.split('/')]
+  return [...paths.filter(({ length }) => length >= LEAST_PATH), ...searchParams.values(), username, password]
 }
 
 /** For `Bearer abc` also the part after the scheme; for `Basic` also the decoded pair and its password. */

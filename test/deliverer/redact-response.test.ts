@@ -36,6 +36,17 @@ describe('of what a receiver echoes is hidden', () => {
     expect(shown(response, value)).toBe(wanted)
   })
 
+  test.each([
+    ['/services/T012/B345/x7Gh29', 'Cannot POST /services/T012/B345/x7Gh29', 'Cannot POST ***'],
+    ['/in/5f2b9c7d1e3a4b6c', 'no such hook: 5f2b9c7d1e3a4b6c', 'no such hook: ***'],
+    ['/hook?team=a&token=t0ken', '{"token":"t0ken"}', '{"token":"***"}'],
+    ['/hook?token=t0ken-1234', 'POST /hook?token=t0ken-1234', 'POST ***'],
+    ['/hook', 'Cannot POST /hook', 'Cannot POST /hook'],
+  ])('of the URL %s: %s', (path, response, wanted) => {
+    const destination = aDestination({ webhooks: [{ url: `https://r.example${path}`, headers: {} }] })
+    expect(withoutSecrets(response, destination)).toBe(wanted)
+  })
+
   test('the secrets, and the values of all webhooks, the longer of two first', () => {
     const destination = aDestination({
       sharedSecret: 'present-secret',
