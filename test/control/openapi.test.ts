@@ -13,7 +13,7 @@ const BESIDE = [
   ...['/livez', '/readyz', '/metrics'],
   ...['/docs', '/docs/start.js', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js'],
   // the console; of its /assets/* Fastify prints the end alone
-  ...['/', '/*'],
+  ...['/', '/*', '/licenses'],
 ]
 
 const served = () => documentOf(api().app)
