@@ -27,7 +27,7 @@ LABEL org.opencontainers.image.title="Sluice" \
       org.opencontainers.image.revision="$REVISION"
 WORKDIR /sluice
 COPY --from=packages /sluice/node_modules node_modules
-COPY LICENSE package.json config.ts lifecycle.ts log.ts metrics.ts pem.ts ./
+COPY LICENSE package.json config.ts lifecycle.ts process/log.ts process/metrics.ts process/pem.ts ./
 COPY schemas schemas
 COPY trace trace
 COPY kafka kafka

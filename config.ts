@@ -1,8 +1,10 @@
 import ms, { type StringValue } from 'ms'
 import { z } from 'zod'
 import { faultOfCidr, faultOfWidth } from './egress/blocks.ts'
-import { keysFor, parseConfigKey } from './schemas/config-key.ts'
+import type { KafkaConfig } from './kafka/client.ts'
+import { ConfigError } from './process/pem.ts'
 import { DELIVERIES_KEPT, OUTAGE } from './schemas/topics.ts'
+import { keysFor, parseConfigKey, type Role } from './settings/config-key.ts'
 import { readTraces, TRACE_SETTINGS, type TraceSettings } from './trace/settings.ts'
 
 /**
@@ -173,12 +175,7 @@ const environment = z.object({
 /** The names of all settings. */
 export const SETTINGS: readonly string[] = [...Object.keys(environment.shape), ...TRACE_SETTINGS]
 
-export const ROLES = ['ingest', 'router', 'deliverer', 'control'] as const
-export type Role = (typeof ROLES)[number]
-/** Paths of PEM files. */
-export type TlsFiles = Record<'caFile' | 'certFile' | 'keyFile', string | undefined>
 export type Config = ReturnType<typeof tree>
-export type KafkaConfig = Config['kafka']
 
 const portNames = {
   ingest: 'INGEST_PORT',
@@ -237,8 +234,7 @@ function tree(env: z.infer<typeof environment>, role: Role, traces: TraceSetting
   }
 }
 
-/** True: with Node's own roots. */
-function tls(env: z.infer<typeof environment>): boolean | TlsFiles {
+function tls(env: z.infer<typeof environment>): KafkaConfig['ssl'] {
   const { KAFKA_SSL_CA: caFile, KAFKA_SSL_CERT: certFile, KAFKA_SSL_KEY: keyFile } = env
   return env.KAFKA_SSL && (caFile || certFile ? { caFile, certFile, keyFile } : true)
 }
@@ -248,19 +244,6 @@ function withoutCredentials(text: string): string {
   url.username = ''
   url.password = ''
   return url.href.replace(/\/$/, '')
-}
-
-/** Faults of the settings, one line each, all of them. A process that gets one exits with code 2. */
-export class ConfigError extends Error {
-  override name = 'ConfigError'
-  readonly code = 'config_invalid'
-  readonly faults: readonly string[]
-  constructor(faults: readonly string[]) {
-    super(
-      `${faults.length === 1 ? 'One setting is' : `${faults.length} settings are`} wrong:\n  ${faults.join('\n  ')}`,
-    )
-    this.faults = faults
-  }
 }
 
 /** @throws ConfigError with every fault. A variable that is set but empty counts as not set. */

@@ -1,8 +1,10 @@
-import { type Config, ConfigError, type Role, readConfig } from './config.ts'
+import { type Config, readConfig } from './config.ts'
 import { type Connection, connect } from './kafka/client.ts'
-import { createLog, type Logger } from './log.ts'
-import { type Probe, tellBuild } from './metrics.ts'
+import { createLog, type Logger } from './process/log.ts'
+import { type Probe, tellBuild } from './process/metrics.ts'
+import { ConfigError } from './process/pem.ts'
 import type { OnAway } from './schemas/registry.ts'
+import type { Role } from './settings/config-key.ts'
 import { openTracer } from './trace/open.ts'
 import type { Tracer } from './trace/trace.ts'
 

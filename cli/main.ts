@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { text } from 'node:stream/consumers'
-import { outputTo } from './output.ts'
+import { outputTo } from './world.ts'
 import { run } from './run.ts'
 
 const out = outputTo(process.stdout)

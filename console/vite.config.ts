@@ -4,7 +4,7 @@ import { defineConfig, type Plugin } from 'vite'
 import { compressed } from './generate/compressed.ts'
 import { LICENSES, licenses } from './generate/licenses.ts'
 
-/** `npm run console`: console/dist, which control serves (control/console/routes.ts). */
+/** `npm run console`: console/dist, which control serves (control/api/console.ts). */
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
   plugins: [react(), compressed(), licenses(), ingestWhileDeveloping()],
@@ -12,7 +12,7 @@ export default defineConfig({
     // every file by its own name, so that the page's policy needs no data: but for CSS's own images
     assetsInlineLimit: 0,
     emptyOutDir: true,
-    // of what is bundled; control serves it (control/console/routes.ts)
+    // of what is bundled; control serves it (control/api/console.ts)
     license: { fileName: LICENSES },
     target: 'es2022',
     reportCompressedSize: false,

@@ -1,12 +1,37 @@
-import type { Losses } from '../kafka/losses.ts'
-import type { OutRecord, Producer } from '../kafka/produce.ts'
+import type { Posted } from '../delivery/ladder.ts'
+import { recorded } from '../delivery/outcome.ts'
+import type { Losses } from '../kafka/produce/dropped.ts'
+import type { OutRecord, Producer } from '../kafka/produce/produce.ts'
 import type { Attempt } from '../schemas/attempt.ts'
 import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import { ATTEMPTS } from '../schemas/topics.ts'
-import { recorded } from './classify.ts'
-import { gather } from './gather.ts'
-import type { Posted } from './ladder.ts'
+
+/** Hands items over many at a time: when so many are there, or the first of them has waited for so long. */
+export function gather<T>(
+  { mostItems, lingerMs }: GatherOptions,
+  handOver: (items: readonly T[]) => void,
+): Gathered<T> {
+  let items: T[] = []
+  let flushing: NodeJS.Timeout | undefined
+
+  function flush(): void {
+    clearTimeout(flushing)
+    flushing = undefined
+    const gathered = items
+    items = []
+    if (gathered.length > 0) handOver(gathered)
+  }
+
+  return {
+    flush,
+    add(item) {
+      items.push(item)
+      if (items.length >= mostItems) flush()
+      else flushing ??= setTimeout(flush, lingerMs)
+    },
+  }
+}
 
 export type AttemptLog = {
   posted(delivery: Delivery, posted: Posted): void
@@ -85,3 +110,11 @@ const idsOf = ({ deliveryId, messageId, sourceId, destinationId, attempt }: Deli
   destinationId,
   attempt: attempt + 1,
 })
+
+export type Gathered<T> = {
+  add(item: T): void
+  /** Hands over what is there now. */
+  flush(): void
+}
+
+export type GatherOptions = { mostItems: number; lingerMs: number }

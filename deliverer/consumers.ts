@@ -1,8 +1,9 @@
-import { listTopics } from '../kafka/admin.ts'
+import { performance } from 'node:perf_hooks'
+import { listTopics } from '../kafka/admin/topics.ts'
 import { CLOSE_MS, type Connection, within } from '../kafka/client.ts'
-import { type Consumer, consume } from '../kafka/consume.ts'
-import type { Producer } from '../kafka/produce.ts'
-import type { Handler } from '../kafka/taken.ts'
+import { type Consumer, consume } from '../kafka/consume/consume.ts'
+import type { Handler } from '../kafka/consume/record.ts'
+import type { Producer } from '../kafka/produce/produce.ts'
 import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import { DELIVERIES, DUE, isRung } from '../schemas/topics.ts'
@@ -111,4 +112,25 @@ async function consumeRungs({ connection, producer, onFatal }: Consuming): Promi
       await consumer.close(drainMs)
     },
   }
+}
+
+const SAMPLE_MS = 100
+const BUSY = 0.9
+
+export type Load = {
+  /** Whether this process itself is what limits its speed: its event loop had next to no idle time of late. */
+  isBusy(): boolean
+  close(): void
+}
+
+export function watchLoad(): Load {
+  let last = performance.eventLoopUtilization()
+  let utilization = 0
+  const sampling = setInterval(() => {
+    const current = performance.eventLoopUtilization()
+    utilization = performance.eventLoopUtilization(current, last).utilization
+    last = current
+  }, SAMPLE_MS).unref()
+
+  return { isBusy: () => utilization > BUSY, close: () => clearInterval(sampling) }
 }

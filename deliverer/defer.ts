@@ -1,8 +1,8 @@
+import { OURS } from '../delivery/breaker.ts'
+import { type Ladder, type Next, type Posted, windowStart } from '../delivery/ladder.ts'
+import { settledWith, type Target } from '../delivery/targets.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Rung } from '../schemas/topics.ts'
-import { type Ladder, type Next, type Posted, windowStart } from './ladder.ts'
-import { settledWith, type Target } from './plan.ts'
-import { OURS } from './webhook/ended.ts'
 
 /**
  * A delivery that none of its URLs can take now waits on a rung without an attempt. Each deferral in a row may pick the next

@@ -1,10 +1,9 @@
 import { Counter, Gauge, Histogram } from 'prom-client'
-import { registry } from '../metrics.ts'
-import { DEAD_REASONS } from '../schemas/dead-reasons.ts'
-import type { Posted } from './ladder.ts'
+import { DEAD_REASONS, type Posted } from '../delivery/ladder.ts'
+import type { Webhooks } from '../delivery/webhooks.ts'
+import { registry } from '../process/metrics.ts'
 import type { Lane } from './lane/lane.ts'
 import type { Result } from './settle.ts'
-import type { Webhooks } from './webhook/webhooks.ts'
 
 const registers = [registry]
 const posts = new Counter({

@@ -1,17 +1,16 @@
-import type { Producer } from '../kafka/produce.ts'
-import type { Handler, Taken } from '../kafka/taken.ts'
+import { isFinal, isRetry, type Ladder, next, type Posted, withoutFinal } from '../delivery/ladder.ts'
+import type { Poster } from '../delivery/post.ts'
+import { plan, type Target, targetsOf } from '../delivery/targets.ts'
+import type { Webhooks } from '../delivery/webhooks.ts'
+import type { Handler, Hold, Rest, Taken } from '../kafka/consume/record.ts'
+import type { Producer } from '../kafka/produce/produce.ts'
 import type { Delivery } from '../schemas/delivery.ts'
-import type { Settings } from '../schemas/follow.ts'
-import type { Destination } from '../schemas/settings.ts'
+import type { Settings } from '../settings/follow.ts'
+import type { Destination } from '../settings/settings.ts'
+import { startRound, type Tried } from './attempt-batch.ts'
 import { defer, deferRest, withoutAttempt } from './defer.ts'
-import { isFinal, isRetry, type Ladder, next, type Posted, withoutFinal } from './ladder.ts'
 import type { Lane } from './lane/lane.ts'
-import { plan, type Target } from './plan.ts'
-import type { Poster } from './post/post.ts'
-import { destinationPressure, hold, laneHold } from './pressure.ts'
-import { startRound, type Tried } from './round.ts'
 import { type SettlerParts, settler } from './settle.ts'
-import type { Webhooks } from './webhook/webhooks.ts'
 
 export type DelivererParts = SettlerParts & {
   settings: Pick<Settings, 'destination'> & {
@@ -146,3 +145,29 @@ const isCutOff = ({ posted }: Tried) =>
 /** What was not tried might have been delivered: only what is to be tried again anyway is decided without it. */
 const isUndecided = ({ untried, posted }: Tried) =>
   untried && !posted.some(({ outcome }) => outcome.outcome === 'delivered' || outcome.outcome === 'retry')
+
+/** Of what is on its way to rungs; the attempt log gives way before that. */
+const MAX_QUEUED_BYTES = 32 * 1024 * 1024
+const HOLD_MS = 100
+
+/** Whether a lane takes what comes, whatever it is for. */
+export function laneHold(
+  lane: Pick<Lane, 'isFull'>,
+  producer: Pick<Producer, 'queuedBytes'>,
+): Hold | undefined {
+  return lane.isFull() || producer.queuedBytes() > MAX_QUEUED_BYTES ? hold(HOLD_MS) : undefined
+}
+
+/** What would be put off no faster than it is posted waits in Kafka, in its order: for all URLs of a destination. */
+export function destinationPressure(
+  lane: Pick<Lane, 'pressure'>,
+  destination: Destination,
+): Hold | Rest | undefined {
+  const pressures = targetsOf(destination).map((target) => lane.pressure(target))
+  const restMs = Math.min(...pressures.map((pressure) => pressure?.restMs ?? 0))
+  if (restMs === 0) return undefined
+  if (pressures.every((pressure) => pressure?.isFull)) return hold(restMs)
+  return { restUntil: Date.now() + restMs }
+}
+
+export const hold = (ms: number): Hold => ({ holdUntil: Date.now() + ms })

@@ -1,5 +1,5 @@
-import type { OutRecord, Producer } from '../kafka/produce.ts'
-import type { Handler, Message, Taken } from '../kafka/taken.ts'
+import type { Handler, Message, Taken } from '../kafka/consume/record.ts'
+import type { OutRecord, Producer } from '../kafka/produce/produce.ts'
 import { DELIVERIES_KEPT, DUE, rungDelay } from '../schemas/topics.ts'
 import { carried } from '../trace/trace.ts'
 

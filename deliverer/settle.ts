@@ -1,16 +1,15 @@
-import { park } from '../kafka/parked.ts'
-import type { OutRecord, Producer } from '../kafka/produce.ts'
-import type { Taken } from '../kafka/taken.ts'
-import type { Logger } from '../log.ts'
+import type { Ladder, Next } from '../delivery/ladder.ts'
+import type { Taken } from '../kafka/consume/record.ts'
+import { PARKED, park } from '../kafka/produce/park.ts'
+import type { OutRecord, Producer } from '../kafka/produce/produce.ts'
+import type { Logger } from '../process/log.ts'
 import type { Attempt } from '../schemas/attempt.ts'
 import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
-import { DEAD, PARKED, rungTopic } from '../schemas/topics.ts'
+import { DEAD, rungTopic } from '../schemas/topics.ts'
 import type { Trace } from '../trace/trace.ts'
-import { cancelled } from './attempt-log.ts'
+import { cancelled, gather } from './attempt-log.ts'
 import { defer } from './defer.ts'
-import { gather } from './gather.ts'
-import type { Ladder, Next } from './ladder.ts'
 
 export type Result = Next | { kind: 'cancelled'; code: string }
 type Cancelled = Extract<Result, { kind: 'cancelled' }>

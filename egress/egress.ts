@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { LookupFunction } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { LRUCache } from 'lru-cache'
-import type { Logger } from '../log.ts'
+import type { Logger } from '../process/log.ts'
 import { blockOf } from './blocks.ts'
 import { dialled, hasIPv6 } from './dialled.ts'
 import {

@@ -1,5 +1,5 @@
 import { getCACertificates } from 'node:tls'
-import { readCertificates } from '../pem.ts'
+import { readCertificates } from '../process/pem.ts'
 
 /**
  * The roots that a receiver's certificate may go back to, as PEM: Node's own and the file's. Undefined without a file: Node's

@@ -1,7 +1,7 @@
 import type { Server, ServerResponse } from 'node:http'
 import { BlockList, isIPv6, type Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import { networkOf } from './networks.ts'
+import { networkOf } from './rate-limit.ts'
 
 export type Connections = {
   open: ReadonlySet<Socket>

@@ -1,8 +1,8 @@
-import type { Producer } from '../kafka/produce.ts'
-import type { Storage } from '../kafka/storage.ts'
-import type { Logger } from '../log.ts'
-import type { Probe } from '../metrics.ts'
-import type { Settings } from '../schemas/follow.ts'
+import type { Storage } from '../kafka/admin/storage.ts'
+import type { Producer } from '../kafka/produce/produce.ts'
+import type { Logger } from '../process/log.ts'
+import type { Probe } from '../process/metrics.ts'
+import type { Settings } from '../settings/follow.ts'
 
 /** Kafka counts as away when one send has waited longer than this for its acknowledgement. */
 const STALLED_MS = 5_000

@@ -1,6 +1,6 @@
 import { within } from '../kafka/client.ts'
-import type { Losses } from '../kafka/losses.ts'
-import type { OutRecord, Producer } from '../kafka/produce.ts'
+import type { Losses } from '../kafka/produce/dropped.ts'
+import type { OutRecord, Producer } from '../kafka/produce/produce.ts'
 import type { Trace } from '../trace/trace.ts'
 
 /** Writes rejected calls. Resolves when they are in Kafka, or need not be waited for. Never rejects. */

@@ -1,11 +1,16 @@
-import type { Produced } from '../kafka/pending.ts'
-import type { OutRecord, Producer } from '../kafka/produce.ts'
-import type { Logger } from '../log.ts'
+import type { SourceLimit } from '../http/rate-limit.ts'
+import type { Produced } from '../kafka/produce/pending.ts'
+import type { OutRecord, Producer } from '../kafka/produce/produce.ts'
+import type { Logger } from '../process/log.ts'
+import type { Codec } from '../schemas/codec.ts'
+import type { Event } from '../schemas/event.ts'
 import { eventRecord } from '../schemas/event-record.ts'
+import { openCodec, type Registry } from '../schemas/registry.ts'
+import type { Rejected } from '../schemas/rejected.ts'
+import { EVENTS, REJECTED } from '../schemas/topics.ts'
 import type { Trace } from '../trace/trace.ts'
 import { type Answer, errorAnswer, retryAfter } from './answer.ts'
 import { type Judgement, judge, type Known, refuse } from './call/judge.ts'
-import type { SourceLimit } from './call/rate.ts'
 import {
   callsIn,
   type Received,
@@ -14,12 +19,9 @@ import {
   type SourceByWriteKey,
   senderOf,
 } from './call/sender.ts'
-import type { Meter } from './meter/metrics.ts'
-import { type Encoders, rejectedRecord } from './record.ts'
+import type { Meter, Upshot } from './metrics.ts'
 import type { RejectionLog } from './rejections.ts'
-import type { Strangers } from './strangers.ts'
-import { createThrottle, tooFast } from './throttle.ts'
-import { type Upshot, upshotOf } from './upshot.ts'
+import { createThrottle, type Strangers, tooFast } from './throttle.ts'
 
 /** Past it Kafka's answer is unknown and the client had better send again; the router drops what is then there twice. */
 const DEADLINE_MS = 10_000
@@ -161,4 +163,27 @@ function answerTo(produced: Produced, answer: Answer, type: RouteType): Answer {
       // sending it again would not help
       return errorAnswer(type === 'batch' ? 'batch_too_large' : 'call_too_large')
   }
+}
+
+export function upshotOf({ answer, sourceId, events, rejected, suppressed }: Judgement): Upshot {
+  return {
+    answer,
+    sourceId,
+    accepted: events.flatMap(({ type }) => (type === 'delete' ? [] : [type])),
+    rejected: rejected.map(({ type, code }) => ({ type, code })),
+    suppressed,
+  }
+}
+
+export type Encoders = { event: Codec<Event>['encode']; rejected: Codec<Rejected>['encode'] }
+
+/** Encoders that write the ids under which the topics' schemas are registered. */
+export async function openEncoders(registry: Registry, named: (topic: string) => string): Promise<Encoders> {
+  const event = await openCodec(registry, 'event', `${named(EVENTS)}-value`)
+  const rejected = await openCodec(registry, 'rejected', `${named(REJECTED)}-value`)
+  return { event: event.encode, rejected: rejected.encode }
+}
+
+export function rejectedRecord(rejected: Rejected, encode: Encoders['rejected']): OutRecord {
+  return { topic: REJECTED, key: rejected.sourceId, value: encode(rejected) }
 }

@@ -1,6 +1,13 @@
-import { type Answer, retryAfter } from './answer.ts'
-import { type Bucket, draw, type RateLimit, type SourceLimit, waitOf } from './call/rate.ts'
-import { refusal, statusOf } from './codes.ts'
+import {
+  type Bucket,
+  createNetworkLimit,
+  draw,
+  type RateLimit,
+  type SourceLimit,
+  waitOf,
+} from '../http/rate-limit.ts'
+import { type Answer, refusal, retryAfter, statusOf } from './answer.ts'
+import { STRANGER_BYTES, STRANGER_LEAST_BYTES } from './limits.ts'
 
 export type Throttle = {
   /** Takes so many calls from their source's limit. @returns undefined when they pass, else the whole seconds until a request does. */
@@ -55,5 +62,25 @@ export function tooFast({ perSecond, burst, bytesPerSecond }: SourceLimit, secon
     status: statusOf(code),
     headers: retryAfter(seconds),
     body: JSON.stringify({ code, message: `${message} ${calls}${bytes}.` }),
+  }
+}
+
+/**
+ * Bounds what a network may cost with bodies in which no write key of a source is found: they have to be inflated and parsed to look for it.
+ * Requests whose key is outside the body are none of them, and are never refused for it.
+ */
+export type Strangers = {
+  /** @returns whole seconds until a body from there is worked on again, undefined when it is now. */
+  wait(ip: string): number | undefined
+  /** Nobody's body of so many bytes has been worked on. */
+  refused(ip: string, bytes: number): void
+}
+
+/** @param clock milliseconds, monotonic. */
+export function createStrangers(clock: () => number): Strangers {
+  const limit = createNetworkLimit(STRANGER_BYTES, clock)
+  return {
+    wait: limit.wait,
+    refused: (ip, bytes) => void limit.draw(ip, Math.max(bytes, STRANGER_LEAST_BYTES)),
   }
 }

@@ -1,20 +1,20 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type ConnectionOptions, createSecureContext } from 'node:tls'
 import type { KafkaConfig as KafkaJsConfig, Kafka as KafkaJsKafka, logCreator, SASLOptions } from 'kafkajs'
-import type { KafkaConfig } from '../config.ts'
-import type { Logger } from '../log.ts'
-import { createFailureLog, type FailureLog } from './failure-log.ts'
-import { adaptFetchWaits } from './fetch-wait.ts'
-import { Kafka, logLevel } from './kafkajs.ts'
-import { watchLogs } from './log-watch.ts'
-import { joinUntilJoined } from './membership.ts'
-import { followMoves } from './moves.ts'
-import { succeedKilled } from './predecessor.ts'
-import { encodeOurselves } from './produce-request.ts'
-import { restWithoutRequests } from './request-queue.ts'
-import { measureSpans } from './spans.ts'
-import { tlsOptions } from './tls.ts'
-import { closeUnanswered, onAnswer } from './unanswered.ts'
+import type { Logger } from '../process/log.ts'
+import { ConfigError, readCertificates, readPem } from '../process/pem.ts'
+import { createFailureLog, type FailureLog } from './admin/failures.ts'
+import { joinUntilJoined } from './patches/coordinator-loading.ts'
+import { followMoves } from './patches/coordinator-moves.ts'
+import { adaptFetchWaits } from './patches/fetch-wait.ts'
+import { restWithoutRequests } from './patches/idle-requests.ts'
+import { Kafka, logLevel } from './patches/kafkajs.ts'
+import { watchLogs } from './patches/log-watch.ts'
+import { measureSpans } from './patches/monotonic-clock.ts'
+import { encodeOurselves } from './patches/produce-request.ts'
+import { succeedKilled } from './patches/stale-members.ts'
+import { closeUnanswered, onAnswer } from './patches/unanswered.ts'
 
 measureSpans()
 encodeOurselves()
@@ -25,6 +25,19 @@ succeedKilled()
 adaptFetchWaits()
 watchLogs()
 restWithoutRequests()
+
+/** How to reach the cluster, and what topics are created with. `ssl`: true for Node's own roots, or paths of PEM files. */
+export type KafkaConfig = {
+  brokers: string[]
+  ssl: boolean | Record<'caFile' | 'certFile' | 'keyFile', string | undefined>
+  sasl:
+    | { mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; username: string; password: string }
+    | undefined
+  /** Before every topic and group. */
+  topicPrefix: string
+  partitions: number
+  replication: number
+}
 
 /** A client of one cluster; topics and groups are named without the prefix everywhere but here. */
 export type Connection = {
@@ -105,3 +118,22 @@ function forwardTo(log: Logger, failures: FailureLog): logCreator {
 
 /** What a coordinator answers while it loads, and members to each other in a rebalance: retried, and no news. */
 const expected = /coordinator|rebalanc/i
+
+/** What TLS to the brokers takes of the files that settings name. @throws ConfigError naming the setting that is wrong. */
+export function tlsOptions(ssl: KafkaConfig['ssl']): ConnectionOptions | boolean | false {
+  if (typeof ssl === 'boolean') return ssl
+  const options = {
+    ...(ssl.caFile && { ca: readCertificates('KAFKA_SSL_CA', ssl.caFile) }),
+    ...(ssl.certFile && { cert: readCertificates('KAFKA_SSL_CERT', ssl.certFile) }),
+    ...(ssl.keyFile && { key: readPem('KAFKA_SSL_KEY', ssl.keyFile) }),
+  }
+  try {
+    createSecureContext(options)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : error
+    throw new ConfigError([
+      `KAFKA_SSL_CERT, KAFKA_SSL_KEY: they make no pair in PEM without passphrase: ${why}`,
+    ])
+  }
+  return options
+}

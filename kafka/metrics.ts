@@ -1,9 +1,8 @@
 import { Counter, Gauge, Histogram } from 'prom-client'
-import { registry } from '../metrics.ts'
-import type { Consumer } from './consume.ts'
-import type { Load } from './load.ts'
-import type { Producer } from './produce.ts'
-import type { Storage } from './storage.ts'
+import { registry } from '../process/metrics.ts'
+import type { Storage } from './admin/storage.ts'
+import type { Consumer, Load } from './consume/consume.ts'
+import type { Producer } from './produce/produce.ts'
 
 const registers = [registry]
 

@@ -1,7 +1,6 @@
-import type { KafkaConfig } from '../config.ts'
-import { createTopics } from '../kafka/admin.ts'
-import { connect } from '../kafka/client.ts'
-import { createLog, type Logger } from '../log.ts'
+import { createTopics } from '../kafka/admin/topics.ts'
+import { connect, type KafkaConfig } from '../kafka/client.ts'
+import { createLog, type Logger } from '../process/log.ts'
 
 /** The registry's store, kept for ever: a registry that creates it itself forgets its schemas after 7 days. */
 export async function ensureJournal(kafka: KafkaConfig, log: Logger): Promise<void> {

@@ -1,5 +1,5 @@
-import { ConfigError } from '../config.ts'
-import { createLog } from '../log.ts'
+import { createLog } from '../process/log.ts'
+import { ConfigError } from '../process/pem.ts'
 import { demo } from './demo.ts'
 import { asDiskFull } from './disk.ts'
 import { type Ending, watchEndings } from './endings.ts'

@@ -1,7 +1,7 @@
 import { Counter, Gauge } from 'prom-client'
-import { registry } from '../metrics.ts'
+import { registry } from '../process/metrics.ts'
 import type { Event } from '../schemas/event.ts'
-import type { Settings } from '../schemas/follow.ts'
+import type { Settings } from '../settings/follow.ts'
 import type { Duplicates } from './duplicates/duplicates.ts'
 
 const registers = [registry]

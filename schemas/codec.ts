@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry'
 import avro from 'avsc'
+import type { Decoded } from '../kafka/consume/record.ts'
 import type { Attempt } from './attempt.ts'
 import type { Delivery } from './delivery.ts'
 import type { Event } from './event.ts'
@@ -12,11 +13,6 @@ export type SchemaName = keyof SchemaTypes
 
 /** @returns the schema's JSON text, as it is registered. */
 export const schemaText = (name: SchemaName) => readFileSync(new URL(`${name}.avsc`, import.meta.url), 'utf8')
-
-/** What came of reading a record's value. `registry_unreachable` passes by itself, the others do not. */
-export type Decoded<T> =
-  | { ok: true; value: T }
-  | { ok: false; reason: 'undecodable' | 'unknown_schema' | 'registry_unreachable'; message: string }
 
 /** Values in Confluent's wire format: a zero byte, the writer schema's id in 4 bytes, the Avro body. */
 export type Codec<T> = {

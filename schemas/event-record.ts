@@ -1,4 +1,4 @@
-import type { OutRecord } from '../kafka/produce.ts'
+import type { OutRecord } from '../kafka/produce/produce.ts'
 import type { Codec } from './codec.ts'
 import type { Event } from './event.ts'
 import { EVENTS } from './topics.ts'
@@ -11,4 +11,23 @@ export function eventRecord(event: Event, encode: Codec<Event>['encode']): OutRe
     value: encode(event),
     headers: { messageId: event.messageId },
   }
+}
+
+type MayBeEmpty = { [Column in keyof Event as null extends Event[Column] ? Column : never]: null }
+
+/** Every column of an event that may be empty, empty: for events that are made here, which say little. */
+export const NOTHING_SAID: MayBeEmpty = {
+  userId: null,
+  anonymousId: null,
+  event: null,
+  name: null,
+  category: null,
+  groupId: null,
+  previousId: null,
+  properties: null,
+  traits: null,
+  context: null,
+  integrations: null,
+  sentAt: null,
+  originalTimestamp: null,
 }

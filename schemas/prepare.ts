@@ -1,8 +1,8 @@
-import { type Config, ConfigError } from '../config.ts'
-import { createTopics, onlyCopy } from '../kafka/admin.ts'
-import type { Connection } from '../kafka/client.ts'
-import { type OnAway, openRegistry, registerSchemas } from './registry.ts'
-import { topics } from './topics.ts'
+import { createTopics, onlyCopy } from '../kafka/admin/topics.ts'
+import type { Connection, KafkaConfig } from '../kafka/client.ts'
+import { ConfigError } from '../process/pem.ts'
+import { type OnAway, openRegistry, type RegistryConfig, registerSchemas } from './registry.ts'
+import { type Rung, topics } from './topics.ts'
 
 /**
  * Creates what is missing of topics and schemas. Every process does so at its start; repeating it is harmless.
@@ -12,7 +12,12 @@ import { topics } from './topics.ts'
  */
 export async function prepare(
   connection: Connection,
-  config: Pick<Config, 'kafka' | 'registry' | 'delivery' | 'dedupWindowMs'>,
+  config: {
+    kafka: KafkaConfig
+    registry: RegistryConfig
+    delivery: { ladder: readonly Rung[]; windowMs: number }
+    dedupWindowMs: number
+  },
   onAway: OnAway,
 ): Promise<void> {
   const table = topics({ ...config.delivery, dedupWindowMs: config.dedupWindowMs })

@@ -2,8 +2,7 @@ import { Agent } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry'
 import got, { HTTPError, RequestError } from 'got'
-import { type Config, ConfigError } from '../config.ts'
-import { isUntrusted, readCertificates } from '../pem.ts'
+import { ConfigError, isUntrusted, readCertificates } from '../process/pem.ts'
 import {
   type AlikeCodec,
   codec,
@@ -12,9 +11,14 @@ import {
   type SchemaTypes,
   schemaText,
 } from './codec.ts'
-import type { Topic } from './topics.ts'
+import type { SchemaTopic as Topic } from './topics.ts'
 
-type RegistryConfig = Pick<Config['registry'], 'url' | 'auth'> & Partial<Config['registry']>
+/** How to reach the registry. `caFile`: path of a PEM file with further roots. */
+export type RegistryConfig = {
+  url: string
+  auth: { username: string; password: string } | undefined
+  caFile?: string | undefined
+}
 
 /** A registry's own request has no time limit: a register while its broker is away hangs. Repeating one is harmless. */
 const REQUEST_MS = 10_000

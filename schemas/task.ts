@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { idShape } from '../settings/settings.ts'
 import type { Codec } from './codec.ts'
-import { idShape } from './settings.ts'
 
 /**
  * What control does in the background after it has answered: JSON in topic `tasks`, under the key `kind/id`. The last record of

@@ -1,28 +1,18 @@
 import ms, { type StringValue } from 'ms'
+import { LOG_FAULTS } from '../kafka/admin/lost-records.ts'
+import type { Topic } from '../kafka/admin/topics.ts'
+import { PARKED } from '../kafka/produce/park.ts'
+import { CONFIG } from '../settings/settings.ts'
 import type { SchemaName } from './codec.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-/**
- * The one table of topics; they are created from it, schemas are registered from it. Names are without TOPIC_PREFIX,
- * which `kafka/` puts before them.
- */
-export type Topic = {
-  name: string
-  /** `many`: as many as PARTITIONS says. */
-  partitions: 'many' | 1
-  /** How long records are kept, in milliseconds; or `compact`: the last of each key, for ever or for so long. */
-  kept: number | 'compact' | { compact: number }
-  /** Records may have to wait for so long, in milliseconds: kept for less, some would be deleted unread. */
-  needed?: number
-  /** Avro schema of the values; topics without one hold JSON or bytes. */
-  schema?: SchemaName
-}
+/** The one table of topics is `topics` below. `schema`: Avro schema of the values; topics without one hold JSON or bytes. */
+export type SchemaTopic = Topic & { schema?: SchemaName }
 
 export const EVENTS = 'events'
 export const REJECTED = 'events.rejected'
-export const CONFIG = 'config'
 export const MEMBERS = 'audience-members'
 export const VALUES = 'trait-values'
 /** What clients upload for audiences and traits, until it has been compared with what was there. */
@@ -34,10 +24,6 @@ export const ATTEMPTS = 'attempts'
 export const SEEN = 'router.seen'
 /** What control does in the background, and how far it is. */
 export const TASKS = 'tasks'
-/** Records that could not be handled, byte for byte as they were; headers say where from and why. */
-export const PARKED = 'parked'
-/** What Kafka itself has lost or removed, as its readers have noticed it (kafka/lost.ts). */
-export const LOG_FAULTS = 'log-faults'
 
 /** One delay of the ladder, in milliseconds, and as the setting writes it. */
 export type Rung = { name: string; delayMs: number }
@@ -64,7 +50,7 @@ export function topics({
   dedupWindowMs: number
   /** RETRY_WINDOW. */
   windowMs: number
-}): Topic[] {
+}): SchemaTopic[] {
   const needed = windowMs + OUTAGE
   const rungs = [...new Set(ladder.map(({ name }) => rungTopic(name)))]
   return [
@@ -84,7 +70,7 @@ export function topics({
   ]
 }
 
-const delivery = (name: string, kept: number): Topic => ({
+const delivery = (name: string, kept: number): SchemaTopic => ({
   name,
   partitions: 'many',
   kept,

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { ConfigError, readConfig } from '../config.ts'
-import { derivedKeys } from '../schemas/config-key.ts'
+import { readConfig } from '../config.ts'
+import { ConfigError } from '../process/pem.ts'
+import { derivedKeys } from '../settings/config-key.ts'
 
 const least = {
   KAFKA_BROKERS: 'a:9092, b:9092',

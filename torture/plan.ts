@@ -1,6 +1,6 @@
 import { uniformInt } from 'pure-rand/distribution/uniformInt'
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus'
-import type { Role } from '../config.ts'
+import type { Role } from '../settings/config-key.ts'
 
 /**
  * What an endpoint does, in this order: answers at once; answers 503; never answers; answers after 7 s, when nobody

@@ -1,6 +1,6 @@
 import { type DiagLogFunction, DiagLogLevel, diag } from '@opentelemetry/api'
 import { setGlobalErrorHandler } from '@opentelemetry/core'
-import type { Logger } from '../log.ts'
+import type { Logger } from '../process/log.ts'
 
 const REPEAT_MS = 10_000
 

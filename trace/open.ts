@@ -1,4 +1,4 @@
-import type { Logger } from '../log.ts'
+import type { Logger } from '../process/log.ts'
 import type { TraceSettings } from './settings.ts'
 import type { Tracer } from './trace.ts'
 

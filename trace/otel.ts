@@ -13,7 +13,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
-import type { Logger } from '../log.ts'
+import type { Logger } from '../process/log.ts'
 import { createCarrier } from './carrier.ts'
 import { tellFaults } from './faults.ts'
 import type { TraceSettings } from './settings.ts'

@@ -1,5 +1,5 @@
-import { createProducer } from '../../kafka/produce.ts'
-import { deliveryId, deliveryKey, UNTRIED } from '../../router/route.ts'
+import { deliveryId, deliveryKey, UNTRIED } from '../../delivery/routing.ts'
+import { createProducer } from '../../kafka/produce/produce.ts'
 import type { Codec } from '../../schemas/codec.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'

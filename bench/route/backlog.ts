@@ -1,4 +1,4 @@
-import { createProducer } from '../../kafka/produce.ts'
+import { createProducer } from '../../kafka/produce/produce.ts'
 import type { Event } from '../../schemas/event.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
 import { EVENTS } from '../../schemas/topics.ts'

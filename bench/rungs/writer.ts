@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createProducer } from '../../kafka/produce.ts'
+import { createProducer } from '../../kafka/produce/produce.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
 import { DELIVERIES, type Rung, rungTopic } from '../../schemas/topics.ts'
 import type { System } from '../../test/ingest/ingest-process.ts'

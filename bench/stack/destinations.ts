@@ -1,6 +1,6 @@
-import { createProducer } from '../../kafka/produce.ts'
-import { sealRecord } from '../../schemas/seal.ts'
-import { CONFIG } from '../../schemas/topics.ts'
+import { createProducer } from '../../kafka/produce/produce.ts'
+import { sealRecord } from '../../settings/seal.ts'
+import { CONFIG } from '../../settings/settings.ts'
 import { keysOf } from '../../test/helpers/config-keys.ts'
 import type { System } from '../../test/ingest/ingest-process.ts'
 

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { type Ask, askOf } from '../api/ask.ts'
-import { findTarget } from '../target/find.ts'
-import type { Target } from '../target/target.ts'
+import { findTarget, type Target } from '../target.ts'
 import type { ExitCode, World } from '../world.ts'
 
 /** Where a command is added, and what it will work with. */
@@ -35,3 +34,19 @@ export function doing<O>(
 
 /** For options that can be given several times. */
 export const collect = (value: string, before: readonly string[] = []): string[] => [...before, value]
+
+/** Commander's own knows commands of the first level alone: of `help replay start` it shows `replay`. */
+export function addHelp({ program }: Pick<Adding, 'program'>): void {
+  program
+    .command('help')
+    .argument('[command...]', 'as it would be called')
+    .summary('what a command does, its options and examples')
+    .description('Tells what a command does, its options and examples.')
+    .addHelpText('after', '\nExample:\n  $ sluice help replay start')
+    .action((names: string[]) => names.reduce(below, program).help())
+}
+
+function below(command: Command, name: string): Command {
+  const found = command.commands.find((each) => each.name() === name)
+  return found ?? command.error(`error: unknown command '${name}'`)
+}

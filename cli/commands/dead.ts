@@ -1,7 +1,5 @@
 import { z } from 'zod'
-import { pages, wholeNumber } from '../pages.ts'
-import { plain, table } from '../table.ts'
-import { timeOf } from '../time.ts'
+import { pages, wholeNumber, plain, table, timeOf } from '../table.ts'
 import type { ExitCode } from '../world.ts'
 import { type Adding, type Doing, doing } from './command.ts'
 

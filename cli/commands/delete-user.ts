@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { askedUnder } from '../api/refused.ts'
+import { askedUnder } from '../api/ask.ts'
 import type { ExitCode } from '../world.ts'
 import { type Adding, collect, type Doing, doing } from './command.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { asked } from '../api/refused.ts'
+import { asked } from '../api/ask.ts'
 import { table } from '../table.ts'
 import type { ExitCode } from '../world.ts'
 import { type Adding, type Doing, doing } from './command.ts'

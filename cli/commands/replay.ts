@@ -1,9 +1,6 @@
 import { z } from 'zod'
-import type { Asked } from '../api/ask.ts'
-import { asked, askedUnder } from '../api/refused.ts'
-import { pages, wholeNumber } from '../pages.ts'
-import { plain, table } from '../table.ts'
-import { timeOf } from '../time.ts'
+import { type Asked, asked, askedUnder } from '../api/ask.ts'
+import { pages, wholeNumber, plain, table, timeOf } from '../table.ts'
 import type { ExitCode } from '../world.ts'
 import { type Adding, type Doing, doing } from './command.ts'
 

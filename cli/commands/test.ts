@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { EVENT_TYPES } from '../../schemas/settings.ts'
-import { asked } from '../api/refused.ts'
+import { EVENT_TYPES } from '../../settings/settings.ts'
+import { asked } from '../api/ask.ts'
 import { table } from '../table.ts'
 import type { ExitCode } from '../world.ts'
 import { type Adding, type Doing, doing } from './command.ts'

@@ -1,6 +1,5 @@
-import type { Answer, Ask, Asked } from '../api/ask.ts'
-import { problemOf, refused } from '../api/refused.ts'
-import { CliFault } from '../fault.ts'
+import { type Answer, type Ask, type Asked, problemOf, refused } from '../api/ask.ts'
+import { CliFault } from '../world.ts'
 import type { Declaration } from './declare.ts'
 import { nameOf, type Ref } from './form.ts'
 import { type PlacedFault, shownFault } from './place.ts'

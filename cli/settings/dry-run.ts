@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import type { Answer, Ask, Asked } from '../api/ask.ts'
-import { type Fault, inShape, problemOf, refused } from '../api/refused.ts'
+import { type Answer, type Ask, type Asked, type Fault, inShape, problemOf, refused } from '../api/ask.ts'
 import type { Declared } from './declare.ts'
 import { nameOf } from './form.ts'
 import type { State } from './state.ts'

@@ -1,11 +1,15 @@
 import { Document } from 'yaml'
-import { MASK } from '../../control/mask.ts'
-import { isObject } from '../../control/settings/members.ts'
-import type { Stamp } from '../../control/settings/noun.ts'
+import { isObject, type Members } from '../../settings/faults.ts'
+import { MASK } from '../../settings/masked.ts'
+import type { Stamp, Replaceable } from '../../settings/resource.ts'
 import { COLLECTIONS, type Collection } from './form.ts'
-import { rules } from './rules.ts'
-import type { State } from './state.ts'
+import { type State, factsOf } from './state.ts'
 import { literally } from './variables.ts'
+import { audiences, traits } from '../../settings/computations.ts'
+import { create, type Decided, remove, replace } from '../../settings/decide.ts'
+import { destinations } from '../../settings/destinations.ts'
+import { sources } from '../../settings/sources.ts'
+import type { Fault } from '../api/ask.ts'
 
 /** What is the server's to say. */
 const STAMPS: ReadonlySet<string> = new Set(['version', 'updatedAt', 'key', 'createdAt', 'lastSyncAt'])
@@ -51,3 +55,62 @@ export function quoted(value: unknown): unknown {
   if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, quoted(inner)]))
 }
+
+export type Written = { before: Stamp | undefined; after: Stamp } | { faults: readonly Fault[] }
+
+/** What the API will decide, decided beforehand by its own rules. Each changes the state as the API would. */
+export type Rules = {
+  of(state: State): ReadonlyMap<string, Stamp>
+  /** Creates a record, or replaces the one that is there. `now`: ISO 8601 UTC. */
+  write(state: State, wanted: { id: string; body: Members; now: string }): Written
+  remove(state: State, id: string): readonly Fault[]
+  /** As if a new record that is faulty were there: what names it is not wrong for that as well. */
+  assume(state: State, id: string): void
+}
+
+export const rules: Readonly<Record<Collection, Rules>> = {
+  sources: { ...rulesOf(sources, (state) => state.sources), assume: assumeSource },
+  destinations: rulesOf(destinations, (state) => state.destinations),
+  audiences: rulesOf(audiences, (state) => state.audiences),
+  traits: rulesOf(traits, (state) => state.traits),
+}
+
+/** Made by the server, and not known before. */
+const made = { idSuffix: '', writeKey: '(made)' }
+/** Only the server knows where it may not go: it says so when the record is written. */
+const unreachable = new Map<string, string>()
+
+function rulesOf<G extends object, T extends Stamp>(
+  noun: Replaceable<G, T>,
+  of: (state: State) => Map<string, T>,
+): Rules {
+  return {
+    of,
+    write(state, { id, body, now }) {
+      const before = of(state).get(id)
+      const wanted = { body, now, made, unreachable }
+      const facts = factsOf(state)
+      const decided = before
+        ? replace(noun, { ...wanted, id, version: before.version }, facts)
+        : create(noun, wanted, facts)
+      if ('refusal' in decided || !decided.record) return { faults: faultsIn(decided) }
+      of(state).set(id, decided.record)
+      return { before, after: decided.record }
+    },
+    remove(state, id) {
+      const faults = faultsIn(remove(noun, { id, version: undefined }, factsOf(state)))
+      if (faults.length === 0) of(state).delete(id)
+      return faults
+    },
+    // nothing else is named by others
+    assume: () => undefined,
+  }
+}
+
+function assumeSource({ sources: all }: State, id: string): void {
+  const nothing = { name: '', writeKey: '', enabled: true, version: 1, updatedAt: '' }
+  if (!all.has(id)) all.set(id, { id, ...nothing })
+}
+
+const faultsIn = (decided: Decided<unknown>): readonly Fault[] =>
+  'refusal' in decided && 'faults' in decided.refusal ? decided.refusal.faults : []

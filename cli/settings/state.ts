@@ -1,15 +1,7 @@
 import { z } from 'zod'
-import type { Facts } from '../../control/settings/noun.ts'
-import {
-  type Computation,
-  type Destination,
-  type Source,
-  storedComputation,
-  storedDestination,
-  storedSource,
-} from '../../schemas/settings.ts'
-import type { Ask } from '../api/ask.ts'
-import { asked } from '../api/refused.ts'
+import type { Facts } from '../../settings/resource.ts'
+import { type Computation, type Destination, type Source, storedComputation, storedDestination, storedSource } from '../../settings/settings.ts'
+import { type Ask, asked } from '../api/ask.ts'
 import type { Collection } from './form.ts'
 
 /** The settings that there are, as the API shows them: with masks in place of secrets. */

@@ -1,18 +1,17 @@
+import { parseCookie, stringifySetCookie } from 'cookie'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { FencedWriter } from '../../kafka/fenced.ts'
-import type { Logger } from '../../log.ts'
-import { audit } from '../audit.ts'
-import { type Answer, invalid, problem } from '../http/answer.ts'
-import { faultsOf } from '../http/faults.ts'
-import { type Asked, json, operation } from '../http/operation.ts'
-import { path } from '../http/serve.ts'
-import { conditionally } from '../settings/conditionally.ts'
+import type { FencedWriter } from '../../kafka/produce/transactions.ts'
+import type { Logger } from '../../process/log.ts'
+import { faultsOf } from '../../settings/faults.ts'
+import { type Answer, invalid, problem } from '../api/answer.ts'
+import { audit } from '../api/audit.ts'
+import { type Asked, json, operation } from '../api/operation.ts'
+import { path } from '../api/serve.ts'
+import { conditionally } from '../settings/write.ts'
 import type { Tasks } from '../tasks/follow.ts'
-import { sessionCookie } from './cookie.ts'
-import { endOf } from './ended.ts'
-import type { Judge } from './judge.ts'
-import type { Sessions } from './signed.ts'
+import { endOf, SESSION_S, type Sessions } from './sessions.ts'
+import type { Judge } from './tokens.ts'
 
 export type SessionRouteParts = {
   judge: Judge
@@ -94,3 +93,22 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
     }),
   })
 }
+
+/** By https browsers take it from this very host alone, and no other host of the domain can set it (RFC 6265bis, 4.1.3.2). */
+const nameFor = (protocol: string) => (protocol === 'https' ? '__Host-sluice_session' : 'sluice_session')
+
+/** The session that a `Cookie` header brings. */
+export const sessionIn = (header: string | undefined, protocol: string): string | undefined =>
+  header === undefined ? undefined : parseCookie(header)[nameFor(protocol)]
+
+/** A `Set-Cookie` that no script can read, and no other site can send. `''` takes it away. */
+export const sessionCookie = (session: string, { protocol }: { protocol: string }): string =>
+  stringifySetCookie({
+    name: nameFor(protocol),
+    value: session,
+    maxAge: session === '' ? 0 : SESSION_S,
+    path: '/',
+    httpOnly: true,
+    sameSite: 'strict',
+    secure: protocol === 'https',
+  })

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { mapSecrets } from '../../schemas/seal.ts'
-import { pointer } from '../http/pointer.ts'
-import { maskUrl } from '../mask.ts'
-import { isObject } from './members.ts'
+import { isObject, pointer } from '../../settings/faults.ts'
+import { maskUrl } from '../../settings/masked.ts'
+import { mapSecrets } from '../../settings/seal.ts'
 
 /** By JSON pointer, what a field was and is; `changed`: that is not to be told. */
 export type Changes = Record<string, { from?: unknown; to?: unknown } | 'changed'>

@@ -1,11 +1,5 @@
 import { z } from 'zod'
-import { type Answer, etag } from '../http/answer.ts'
-import { type Asked, json, type Operation, operation } from '../http/operation.ts'
-import { page, pageOf, pageShape } from '../http/page.ts'
-import { ifMatch, versionAsked, versionNeeded } from '../http/precondition.ts'
-import { answerTo } from '../http/refusal.ts'
-import { create, type Decided, missing, remove, replace } from './decide.ts'
-import { dryRunShape } from './dry-run.ts'
+import { create, type Decided, missing, remove, replace } from '../../settings/decide.ts'
 import {
   type Facts,
   isReplaceable,
@@ -13,7 +7,19 @@ import {
   type Replaceable,
   type Stamp,
   type Unreachable,
-} from './noun.ts'
+} from '../../settings/resource.ts'
+import {
+  type Answer,
+  answerTo,
+  etag,
+  ifMatch,
+  page,
+  pageOf,
+  pageShape,
+  versionAsked,
+  versionNeeded,
+} from '../api/answer.ts'
+import { type Asked, json, type Operation, operation } from '../api/operation.ts'
 import { shown } from './outcome.ts'
 import type { Moment } from './write.ts'
 
@@ -130,3 +136,23 @@ function replacement<G extends object, T extends Stamp>(
     },
   })
 }
+
+/** Of what would be written. */
+export const dryRunShape = z.strictObject({
+  dryRun: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe('`true`: all is judged and answered as if it were so, and nothing is written.'),
+})
+
+/** What a dry run of a write answers. @param shown of a record, with its id of the description. */
+export const draftOf = (shown: z.ZodObject) =>
+  shown
+    .extend({
+      changed: z
+        .array(z.string())
+        .describe(
+          'JSON pointers (RFC 6901) of the fields that would be others than now, secrets too. Empty: nothing would be.',
+        ),
+    })
+    .meta({ id: `${shown.meta()?.id}Draft` })

@@ -1,10 +1,10 @@
-import type { FencedWriter } from '../../kafka/fenced.ts'
-import type { Logger } from '../../log.ts'
-import type { Settings } from '../../schemas/follow.ts'
-import { readSetting } from '../../schemas/read-setting.ts'
-import { type ConfigKeys, verify } from '../../schemas/seal.ts'
-import { KINDS } from '../../schemas/settings.ts'
-import { configRecord } from './record.ts'
+import type { FencedWriter } from '../../kafka/produce/transactions.ts'
+import type { Logger } from '../../process/log.ts'
+import type { Settings } from '../../settings/follow.ts'
+import { readSetting } from '../../settings/read.ts'
+import { type ConfigKeys, verify } from '../../settings/seal.ts'
+import { KINDS } from '../../settings/settings.ts'
+import { configRecord } from './write.ts'
 
 type Resealing = {
   settings: { table: Pick<Settings['table'], 'entries' | 'get'> }

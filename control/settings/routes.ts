@@ -1,13 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import type { Egress } from '../../egress/egress.ts'
-import type { Answer } from '../http/answer.ts'
-import { path } from '../http/serve.ts'
-import type { Decided } from './decide.ts'
-import { draftOf } from './dry-run.ts'
-import type { Facts, Noun, Stamp } from './noun.ts'
-import { type Known, operationsOnAll, operationsOnOne, type Writing } from './operations.ts'
+import type { Decided } from '../../settings/decide.ts'
+import type { Facts, Noun, Stamp, Unreachable } from '../../settings/resource.ts'
+import type { Answer } from '../api/answer.ts'
+import { path } from '../api/serve.ts'
+import { draftOf, type Known, operationsOnAll, operationsOnOne, type Writing } from './operations.ts'
 import { answerToDryRun, answerToWrite, logWrite } from './outcome.ts'
-import { unreachableOf } from './unreachable.ts'
 import { type Moment, tryOut, type WriteParts, write } from './write.ts'
 
 export type RouteParts = WriteParts & { egress: Pick<Egress, 'faultOf'> }
@@ -38,4 +36,20 @@ export function nounRoutes<G extends object, T extends Stamp>(
   const serving = { noun, draft: draftOf(noun.shown), facts, records: () => noun.all(facts), change }
   path(api, `/${noun.path}`, operationsOnAll(serving))
   path(api, `/${noun.path}/:id`, operationsOnOne(serving))
+}
+
+/** Vets URLs by the addresses of their hosts now, all at once. What is no URL for webhooks its shape refuses. */
+export async function unreachableOf(
+  urls: readonly string[],
+  egress: Pick<Egress, 'faultOf'>,
+): Promise<Unreachable> {
+  const found = new Map<string, string>()
+  await Promise.all(
+    urls.map(async (url) => {
+      const parsed = URL.parse(url)
+      const fault = parsed && /^https?:$/.test(parsed.protocol) && (await egress.faultOf(parsed))
+      if (fault) found.set(url, fault)
+    }),
+  )
+  return found
 }

@@ -1,16 +1,16 @@
+import { Counter, Gauge } from 'prom-client'
 import type { Connection } from '../../kafka/client.ts'
-import { type Consumer, consume } from '../../kafka/consume.ts'
+import { type Consumer, consume } from '../../kafka/consume/consume.ts'
 import { watchConsumers } from '../../kafka/metrics.ts'
-import type { Producer } from '../../kafka/produce.ts'
+import type { Producer } from '../../kafka/produce/produce.ts'
+import { registry } from '../../process/metrics.ts'
 import type { Codec } from '../../schemas/codec.ts'
-import { taskKey } from '../../schemas/task.ts'
+import { type Task, taskKey } from '../../schemas/task.ts'
 import { TASKS } from '../../schemas/topics.ts'
-import { forgottenEnd } from '../session/ended.ts'
-import type { Tasks } from './follow.ts'
-import { countEnded } from './metrics.ts'
+import { forgottenEnd } from '../session/sessions.ts'
+import { KINDS, type Known, type Tasks, undoneByKind } from './follow.ts'
 import { tombstone } from './record.ts'
 import { createRunner, type Running } from './run.ts'
-import { surplus } from './surplus.ts'
 
 type Options = Pick<Running, 'taskWriter' | 'perform'> & {
   connection: Connection
@@ -89,3 +89,56 @@ async function tidy({ tasks, taskWriter }: Pick<Options, 'tasks' | 'taskWriter'>
   const over = tasks.endedSessions.surplus(Date.now()).slice(0, AT_ONCE)
   if (over.length > 0) await taskWriter.write(() => ({ records: over.map(forgottenEnd) }))
 }
+
+/** For so long, and so many of each kind: whoever waits for one, or repeats a request, comes long before. */
+const KEPT_MS = 30 * 24 * 3_600_000
+export const MOST = 10_000
+
+/** Tasks that are over and need not be kept any more. @param now ms since 1970. */
+export function surplus({ deletions, syncs, replays }: Known, now: number): Task[] {
+  return [deletions, syncs, replays]
+    .flatMap((all) => {
+      const over = [...all.values()]
+        .filter(({ state }) => state !== 'accepted')
+        .map((task) => ({ task, at: Date.parse(task.finishedAt ?? task.createdAt) }))
+        .toSorted((one, other) => one.at - other.at)
+      return over.filter(({ at }, index) => index < over.length - MOST || at < now - KEPT_MS)
+    })
+    .map(({ task }) => task)
+}
+
+const registers = [registry]
+
+/** Every process tells of all tasks, whoever performs them. */
+export function watchTasks(known: Pick<Known, 'undone'>): void {
+  new Gauge({
+    name: 'sluice_control_tasks',
+    help: 'Deletions, syncs and replays that are not over, by kind.',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      for (const { kind, count } of undoneByKind(known, Date.now())) this.set({ kind }, count)
+    },
+  })
+  new Gauge({
+    name: 'sluice_control_tasks_oldest_seconds',
+    help: 'How long ago the oldest task that is not over was accepted, by kind; 0: there is none.',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      for (const { kind, oldestSeconds } of undoneByKind(known, Date.now())) this.set({ kind }, oldestSeconds)
+    },
+  })
+}
+
+const ended = new Counter({
+  name: 'sluice_control_tasks_ended_total',
+  help: 'Tasks that this process has performed to their end, by kind and state (done, cancelled or failed).',
+  labelNames: ['kind', 'state'],
+  registers,
+})
+
+// a rate needs a beginning
+for (const kind of KINDS) for (const state of ['done', 'cancelled', 'failed']) ended.inc({ kind, state }, 0)
+
+export const countEnded = ({ kind, state }: Task) => ended.inc({ kind, state })

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { OutRecord } from '../../kafka/produce.ts'
+import type { OutRecord } from '../../kafka/produce/produce.ts'
 import { type Task, taskCodec, taskKey } from '../../schemas/task.ts'
 import { TASKS } from '../../schemas/topics.ts'
 
-/** Never twice the same: after a failure a writer tells by it whether its own is there (kafka/fenced.ts), or another's of the same millisecond. */
+/** Never twice the same: after a failure a writer tells by it whether its own is there (kafka/produce/transactions.ts), or another's of the same millisecond. */
 export function taskRecord(task: Task): OutRecord {
   const unique = { ...task, nonce: randomUUID() }
   return { topic: TASKS, key: taskKey(task), value: taskCodec.encode(unique) }

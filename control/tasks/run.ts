@@ -1,11 +1,8 @@
-import type { FencedWriter } from '../../kafka/fenced.ts'
-import type { Logger } from '../../log.ts'
-import { type Cause, type Task, taskKey } from '../../schemas/task.ts'
-import { TaskFailed } from './failed.ts'
-import type { Tasks } from './follow.ts'
-import { laneOf } from './lane.ts'
+import type { FencedWriter } from '../../kafka/produce/transactions.ts'
+import type { Logger } from '../../process/log.ts'
+import { type Cause, type Sync, type Task, taskKey } from '../../schemas/task.ts'
+import type { Known, Tasks } from './follow.ts'
 import { taskRecord } from './record.ts'
-import { afterFailure, GIVE_UP_MS, type Trouble } from './retry.ts'
 
 /** Asked now and then while a task runs: false when another process will go on with it, or nobody wants it any more. */
 export type Owned = () => boolean
@@ -110,4 +107,42 @@ async function conclude(end: Task, { tasks, taskWriter, onEnded, log }: Running)
   const { kind, id, state, cause } = ended
   if (state === 'failed') log.error({ kind, id, cause }, 'a task has failed for good')
   onEnded(ended)
+}
+
+/** A task that cannot succeed however often it is tried: it ends as `failed` with this code and message, which clients are shown. */
+export class TaskFailed extends Error {
+  readonly code: string
+
+  constructor(code: string, message: string) {
+    super(message)
+    this.name = 'TaskFailed'
+    this.code = code
+  }
+}
+
+/** Tasks of one lane are performed one after the other: what an audience or trait is told of builds on what it was told before. */
+export const laneOf = (task: Task) => (task.kind === 'sync' ? `${task.of.kind}/${task.of.id}` : taskKey(task))
+
+/** The first sync of an audience or trait that is not over. */
+export function runningSync(of: Sync['of'], { undone }: Pick<Known, 'undone'>): Sync | undefined {
+  for (const task of undone.values())
+    if (task.kind === 'sync' && task.of.kind === of.kind && task.of.id === of.id) return task
+  return undefined
+}
+
+/** How it stands with a task that fails: how often it has, for how long it has waited in all, and until when it waits. In ms. */
+export type Trouble = { failures: number; waited: number; until: number }
+
+const FIRST_MS = 1_000
+const LONGEST_MS = 5 * 60_000
+/** Of waiting, over all tries: what has not passed by then does not pass by itself. */
+export const GIVE_UP_MS = 6 * 3_600_000
+
+/** Waits twice as long each time. */
+export function afterFailure(
+  { failures, waited }: Pick<Trouble, 'failures' | 'waited'>,
+  now: number,
+): Trouble {
+  const wait = Math.min(FIRST_MS * 2 ** failures, LONGEST_MS)
+  return { failures: failures + 1, waited: waited + wait, until: now + wait }
 }

@@ -1,50 +1,7 @@
-import type { Ended } from '../webhook/breaker.ts'
-import { hasAnsweredLately } from '../webhook/webhooks.ts'
-import type { Line } from './line.ts'
-import { createPace, type Pace } from './pace.ts'
-
-/**
- * The POSTs of one lane, under way and waiting, for all webhooks of one host. Each webhook has limits of its own. The
- * room bounds them together: a host with a thousand hanging webhooks takes no more of the lane than one webhook may,
- * and does not hold up its webhooks that answer (docs/decisions/009).
- */
-export type HostRoom = {
-  /** POSTs under way that hold a prompt slot (slots.ts). */
-  prompt: number
-  /** POSTs under way that began when their webhook had not just answered. */
-  unproven: number
-  /** POSTs under way to failing webhooks. */
-  failing: number
-  /** POSTs that wait, and their bytes; without those that came for a webhook that had just answered. */
-  waiting: number
-  waitingBytes: number
-  /** Webhooks with POSTs under way that have been silent since `Line.heardAt`. Failing webhooks are not among them. */
-  readonly unheard: Set<Line>
-  /** Of these, the ones that may post because they have answered before. */
-  readonly trusted: Set<Line>
-  /** How many webhooks may be `unheard` but not `trusted`. Grows and shrinks like the cap of a single webhook. */
-  cap: number
-  /** The highest number of them since `whileFrom`. */
-  peak: number
-  whileFrom: number
-  /** Lines that wait because the host has no room. `known` ones have answered before, `untested` ones have not. */
-  readonly blocked: { readonly known: Set<Line>; readonly untested: Set<Line> }
-  /** All rooms of the lane that have blocked lines. */
-  readonly withBlocked: Set<HostRoom>
-  readonly trials: Pace
-  readonly probes: Pace
-  readonly limits: HostLimits
-}
-
-/**
- * `least`, `most`: bounds of the cap. `most` also bounds the POSTs under way: those with a prompt slot, and unproven
- * ones. `reserve`: prompt slots beyond `most`: see `isAllowedReserve`. `trusted`: how many
- * webhooks. `failing`: how many POSTs. `waiting`, `waitingBytes`: how much may wait for webhooks that have not answered
- * lately.
- */
-export type HostLimits = Readonly<
-  Record<'least' | 'most' | 'reserve' | 'trusted' | 'failing' | 'waiting' | 'waitingBytes', number>
->
+import type { Ended } from '../../delivery/breaker.ts'
+import { hasAnsweredLately } from '../../delivery/webhooks.ts'
+import { createPace } from './pace.ts'
+import type { HostLimits, HostRoom, Line } from './state.ts'
 
 /** @param slots of the lane. @param room how much may wait in the lane. */
 export const hostLimits = (slots: number, room: { posts: number; bytes: number }): HostLimits => ({

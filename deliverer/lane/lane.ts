@@ -1,9 +1,7 @@
-import type { HostState, WebhookState, Webhooks, WebhookTarget } from '../webhook/webhooks.ts'
-import { LEAST_CAP } from './cap.ts'
+import type { HostState, WebhookState, Webhooks, WebhookTarget } from '../../delivery/webhooks.ts'
 import {
   createHostRoom,
   enter,
-  type HostRoom,
   hasBlocked,
   hearInRoom,
   hostAllows,
@@ -16,25 +14,22 @@ import {
   turnRoom,
   unblock,
 } from './host-room.ts'
-import type { Job, PassedOver, Refusal, Waiting } from './job.ts'
 import {
   begun,
   came,
   createLine,
   heard,
   isInTrouble,
-  type Line,
+  LEAST_CAP,
   satedFor,
   standing,
   turn,
   type WaitsFor,
   waitsFor,
 } from './line.ts'
-import { isQueueFull } from './queue-limit.ts'
-import { createRate } from './rate.ts'
 import { createSlots } from './slots.ts'
-import { createTurns } from './turns.ts'
-import { createWaitingRoom } from './waiting.ts'
+import type { HostRoom, Job, Line, PassedOver, Refusal, Waiting } from './state.ts'
+import { createTurns, createWaitingRoom } from './turns.ts'
 
 /** First attempts and retries run in lanes of their own, so that a recovery with many retries cannot delay a fresh event. */
 export type Lane = {
@@ -287,4 +282,68 @@ function refusal({ webhook, perSecond, queue }: Line, code: PassedOver, now: num
     return { code, waitMs: (now - failingSince) / 2 }
   }
   return { code, waitMs: ((behind + queue.length()) * 1_000) / Math.max(1, perSecond) }
+}
+
+/** Each endpoint that is not in trouble may always have so many waiting. */
+const LEAST = 16
+
+export type QueueFacts = {
+  /** What waits for this endpoint. */
+  queued: { posts: number; bytes: number }
+  /** What waits in the lane, all endpoints together, and how much of it may. */
+  waiting: { posts: number; bytes: number }
+  room: { posts: number; bytes: number }
+  /** Answers of this endpoint of late. */
+  perSecond: number
+  /** Nothing of it has answered for a second. */
+  inTrouble: boolean
+}
+
+/** Whether as much waits for an endpoint as may, by their number or by their bytes, of which each has one POST's at least. */
+export function isQueueFull(facts: QueueFacts): boolean {
+  const { queued, waiting, room } = facts
+  return queued.posts >= queueLimit(facts) || (queued.bytes > 0 && queued.bytes >= room.bytes - waiting.bytes)
+}
+
+/**
+ * How many POSTs may wait for one endpoint: as many as there is room left in the lane, so that a single one gets half of it,
+ * two get a third each, and there is always some for others (dynamic thresholds, as switches share their buffers by); and at
+ * any time what the endpoint has lately answered in a quarter of a second. For one in trouble a single one waits.
+ */
+function queueLimit({ room, waiting, perSecond, inTrouble }: QueueFacts): number {
+  if (inTrouble) return waiting.posts < room.posts ? 1 : 0
+  return Math.max(LEAST, room.posts - waiting.posts, perSecond / 4)
+}
+
+export type Rate = {
+  add(now: number): void
+  /** A second, of late. */
+  lately(now: number): number
+}
+
+const WHILE_MS = 1_000
+
+/** How often something happens: the last whole second, or what there has been of this one if that is more. */
+export function createRate(): Rate {
+  let from = 0
+  let count = 0
+  let before = 0
+
+  function turn(now: number): void {
+    if (now - from < WHILE_MS) return
+    before = (count * 1_000) / (now - from)
+    count = 0
+    from = now
+  }
+
+  return {
+    add(now) {
+      turn(now)
+      count += 1
+    },
+    lately(now) {
+      turn(now)
+      return Math.max(before, (count * 1_000) / Math.max(now - from, WHILE_MS / 4))
+    },
+  }
 }

@@ -1,32 +1,7 @@
-import type { Breaker, Ended } from '../webhook/breaker.ts'
-import type { WebhookState } from '../webhook/webhooks.ts'
-import { capAfterTimeout, capAfterWhile, capUsedUp, LEAST_CAP } from './cap.ts'
-import { createFifo, type Fifo } from './fifo.ts'
-import { type HostRoom, hostAllows, isHeldByHost } from './host-room.ts'
-import type { Waiting } from './job.ts'
-
-/** What waits and what is under way for one webhook in one lane. Times are milliseconds of a steady clock. */
-export type Line = {
-  readonly webhook: WebhookState
-  /** Shared with the other webhooks of its host in this lane. */
-  readonly room: HostRoom
-  readonly queue: Fifo<Waiting>
-  /** Of memory, of all that waits. */
-  queuedBytes: number
-  cap: number
-  inFlight: number
-  /** Most under way in this while. */
-  peak: number
-  /** When it last answered or failed, or when the first of those under way began. */
-  heardAt: number
-  /** Answers in this while, and how many a second there were in the last one. */
-  answers: number
-  perSecond: number
-  whileFrom: number
-  readonly bornAt: number
-  /** In which of the lane's lists of lines that may begin it stands. */
-  listed: Standing | undefined
-}
+import type { Breaker, Ended } from '../../delivery/breaker.ts'
+import type { WebhookState } from '../../delivery/webhooks.ts'
+import { hostAllows, isHeldByHost } from './host-room.ts'
+import { createFifo, type HostRoom, type Line, type Standing } from './state.ts'
 
 const SILENT_MS = 1_000
 /** As long as an answer may take: of an endpoint in trouble that gets POSTs one is known to have failed within that time. */
@@ -93,12 +68,6 @@ export function waitsFor(line: Line, now: number): WaitsFor {
   if (line.inFlight >= Math.floor(line.cap)) return 'cap'
   return hostAllows(line, now) ? 'slot' : 'host'
 }
-
-/**
- * What to expect of a webhook. `doubtful`: its last POST failed, its host cannot be reached, or its next POST is a
- * probe. `slow`: it answers, but its POSTs are late (slots.ts) or nearly so.
- */
-export type Standing = 'prompt' | 'slow' | 'doubtful'
 
 export function standing(line: Line): Standing {
   const { webhook } = line
@@ -176,3 +145,26 @@ export function turn(line: Line, now: number): void {
   line.peak = line.inFlight
   line.whileFrom = now
 }
+
+/**
+ * How many POSTs one endpoint may have under way in a lane: it grows with each answer while it is used up, so it doubles in the
+ * time of one exchange, and shrinks by an eighth with each time-out. Where a share p of POSTs times out it settles near
+ * 8(1 - p)/p: 400 at 2 %, 72 at 10 %, 8 at half (docs/decisions/009).
+ */
+export const LEAST_CAP = 4
+
+const SHRINKS_BY = 1 / 8
+
+/**
+ * After an answer, or for a slow endpoint when a POST comes for it (line.ts).
+ * @param inFlight POSTs under way, the one answered among them; of a slow endpoint also those that wait. @param most half of the
+ * lane's slots.
+ */
+export function capUsedUp(cap: number, { inFlight, most }: { inFlight: number; most: number }): number {
+  return inFlight >= Math.floor(cap) ? Math.min(cap + 1, Math.max(most, LEAST_CAP)) : cap
+}
+
+export const capAfterTimeout = (cap: number) => Math.max(LEAST_CAP, cap * (1 - SHRINKS_BY))
+
+/** What is not used is not kept: an endpoint that dies takes no more slots than it needed of late. @param peak most under way in a while. */
+export const capAfterWhile = (cap: number, peak: number) => Math.max(LEAST_CAP, Math.min(cap, peak * 2))

@@ -1,6 +1,5 @@
-import { createFifo, type Fifo } from './fifo.ts'
-import type { Standing } from './line.ts'
 import { createPace } from './pace.ts'
+import { createFifo, type Fifo, type Standing } from './state.ts'
 
 /** A POST under way takes a slot until its connection is free again. */
 export type Slot = {

@@ -1,12 +1,18 @@
 import type { Event } from '../../schemas/event.ts'
-import type { Code } from '../codes.ts'
+import type { Code } from '../answer.ts'
 import { CALL_BYTES, CALL_LEVELS } from '../limits.ts'
 import { type AddressRule, withAddress } from './address.ts'
-import { type Columns, readColumns } from './columns.ts'
-import { type Ids, readIds, readMessageId } from './ids.ts'
 import { boundOf, isObject, type JsonObject, jsonBytes } from './json.ts'
-import { NOTHING_SHARED, type Shared } from './shared.ts'
 import { eventTimes, parseTime } from './time.ts'
+
+/** What the calls of a batch have in common; null where there is nothing. */
+export type Shared = OfBatch & {
+  sentAt: number | null
+  /** Bytes that each call of the batch gets of it. */
+  bytes: number
+}
+
+export const NOTHING_SHARED: Shared = { context: null, integrations: null, sentAt: null, bytes: 0 }
 
 export const CALL_TYPES = ['identify', 'track', 'page', 'screen', 'group', 'alias'] as const
 export type CallType = (typeof CALL_TYPES)[number]
@@ -120,3 +126,86 @@ function textOf(value: unknown): string | null {
 }
 
 const print = (value: JsonObject | null): string | null => (value === null ? null : JSON.stringify(value))
+
+/** The parts of a call that are objects, null where there is none. */
+export type Columns = {
+  properties: JsonObject | null
+  traits: JsonObject | null
+  context: JsonObject | null
+  integrations: JsonObject | null
+}
+
+/** A batch's own, which each of its calls gets; null where there is nothing. */
+export type OfBatch = { context: unknown; integrations: unknown }
+
+/**
+ * Integrations are those at the top level, else those in the context; a batch's own are the same two, under the call's.
+ * @returns a code when one of the four is not what it must be.
+ */
+export function readColumns(call: JsonObject, shared: OfBatch): Columns | Code {
+  const { properties = null, traits = null } = call
+  const context = under(shared.context, call.context ?? null)
+  if (properties !== null && !isObject(properties)) return 'properties_not_object'
+  if (traits !== null && !isObject(traits)) return 'traits_not_object'
+  if (context !== null && !isObject(context)) return 'context_not_object'
+  const integrations = under(shared.integrations, withAll(call.integrations ?? ownIntegrations(call.context)))
+  if (integrations !== null && !isObject(integrations)) return 'integrations_not_object'
+  if (integrations && !allIsBoolean(integrations)) return 'integrations_all_not_boolean'
+  return { properties, traits, context, integrations }
+}
+
+export const ownIntegrations = (context: unknown): unknown =>
+  isObject(context) ? (context.integrations ?? null) : null
+
+/** Key by key at the first level, the call's own win. What is not an object is left for the caller to refuse. */
+function under(shared: unknown, own: unknown): unknown {
+  if (shared === null) return own
+  if (own === null) return shared
+  return isObject(shared) && isObject(own) ? { ...shared, ...own } : own
+}
+
+function allIsBoolean({ All, all }: JsonObject): boolean {
+  const value = All ?? all ?? true
+  return typeof value === 'boolean'
+}
+
+/** One version of the Go library writes `all`; renamed before it is merged, it is the same key there. */
+export function withAll(integrations: unknown): unknown {
+  if (!isObject(integrations) || typeof integrations.all !== 'boolean') return integrations
+  const { all, All, ...others } = integrations
+  return All === undefined || All === null ? { All: all, ...others } : integrations
+}
+
+export type Ids = {
+  userId: string | null
+  anonymousId: string | null
+  groupId: string | null
+  previousId: string | null
+}
+
+/** @returns the ids of a call, null where there is none, or undefined when one of them is no id. */
+export function readIds(call: JsonObject): Ids | undefined {
+  const userId = readId(call.userId)
+  const anonymousId = readId(call.anonymousId)
+  const groupId = readId(call.groupId)
+  const previousId = readId(call.previousId)
+  if (userId === undefined || anonymousId === undefined || groupId === undefined || previousId === undefined)
+    return undefined
+  return { userId, anonymousId, groupId, previousId }
+}
+
+/** @returns null where there is none, undefined for what is no id. Whole numbers above 2^53 - 1 have lost digits when they were parsed: taken, they would make one user of two. */
+export function readId(value: unknown): string | null | undefined {
+  if (value === undefined || value === null || value === '') return null
+  if (typeof value === 'string') return value
+  if (typeof value !== 'number' || Math.abs(value) > Number.MAX_SAFE_INTEGER) return undefined
+  const text = String(value)
+  return text.includes('e') ? undefined : text
+}
+
+const MESSAGE_ID_CHARS = 100
+
+/** The client's own id of the call, when it is one that can be kept. */
+export function readMessageId(value: unknown): string | undefined {
+  return typeof value === 'string' && value.length > 0 && value.length <= MESSAGE_ID_CHARS ? value : undefined
+}

@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js'
-import type { Source } from '../../schemas/settings.ts'
+import type { Source } from '../../settings/settings.ts'
 import type { JsonObject } from './json.ts'
 
 /** What is done with `context.ip`. `fill`: where a call has none, it gets the address that its request came from. */

@@ -1,11 +1,29 @@
 import type { Event } from '../../schemas/event.ts'
-import type { Users } from '../../schemas/suppressed.ts'
-import type { Code } from '../codes.ts'
+import type { Users } from '../../settings/suppressed.ts'
+import type { Code } from '../answer.ts'
 import { BATCH_CALLS, CALL_BYTES, CALL_LEVELS, SHARED_BYTES, SHARED_TIMES } from '../limits.ts'
-import { accept, type CallType, type Facts, isCallType } from './accept.ts'
-import { boundOf, isObject } from './json.ts'
-import { readShared } from './shared.ts'
-import { isSuppressed } from './suppression.ts'
+import {
+  accept,
+  type CallType,
+  type Facts,
+  isCallType,
+  ownIntegrations,
+  readId,
+  type Shared,
+  withAll,
+} from './accept.ts'
+import { boundOf, isObject, type JsonObject, jsonBytes } from './json.ts'
+import { parseTime } from './time.ts'
+
+/**
+ * Whether a call is about a suppressed user: by its `userId`, or by the `previousId` of an alias, which would carry the user on
+ * under another id. Nothing else of the call counts, not even whether it is valid: a rejected call would be kept.
+ * @param type that of the route; the calls of a batch carry their own.
+ */
+export function isSuppressed(call: unknown, users: Users, type?: CallType): boolean {
+  if (!isObject(call)) return false
+  return isOneOf(users, call.userId) || ((type ?? call.type) === 'alias' && isOneOf(users, call.previousId))
+}
 
 /** `unknown` for a call that does not say which type it is. */
 export type SaidType = CallType | 'unknown'
@@ -57,3 +75,20 @@ const typeOf = (call: unknown): SaidType => (isObject(call) && isCallType(call.t
 
 /** They lie one level below the call that they are merged into. */
 const isTooDeep = (value: unknown) => boundOf(value, CALL_LEVELS - 1) === Number.POSITIVE_INFINITY
+
+export function readShared({ context = null, integrations = null, sentAt }: JsonObject): Shared {
+  const bytes =
+    (context === null ? 0 : jsonBytes(context)) + (integrations === null ? 0 : jsonBytes(integrations))
+  return {
+    context,
+    integrations: withAll(integrations ?? ownIntegrations(context)),
+    sentAt: parseTime(sentAt),
+    bytes,
+  }
+}
+
+/** Ids are read as they would be stored: the number 42 is the user `42`. */
+function isOneOf(users: Users, value: unknown): boolean {
+  const id = readId(value)
+  return typeof id === 'string' && users.has(id)
+}

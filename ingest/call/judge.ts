@@ -1,15 +1,13 @@
 import type { Event } from '../../schemas/event.ts'
 import type { Rejected } from '../../schemas/rejected.ts'
-import type { Users } from '../../schemas/suppressed.ts'
-import { type Answer, batchAnswer, errorAnswer, SUCCESS } from '../answer.ts'
-import { type Code, refusal } from '../codes.ts'
+import type { Users } from '../../settings/suppressed.ts'
+import { type Answer, batchAnswer, type Code, errorAnswer, refusal, SUCCESS } from '../answer.ts'
 import { REJECTED_BYTES, REJECTED_LISTED, REJECTED_LISTED_EACH } from '../limits.ts'
 import { accept, type CallType, type Facts } from './accept.ts'
 import { addressRule } from './address.ts'
-import { acceptBatch, type SaidType } from './batch.ts'
+import { acceptBatch, isSuppressed, type SaidType } from './batch.ts'
 import type { Parsed } from './json.ts'
 import type { Sent } from './sender.ts'
-import { isSuppressed } from './suppression.ts'
 
 export type Known = Omit<Facts, 'sourceId' | 'shared' | 'addressRule'> & {
   /** The users whose calls are dropped; undefined when there are none. */

@@ -1,10 +1,9 @@
-import { isDeeper } from '../../http/json-depth.ts'
-import type { Source } from '../../schemas/settings.ts'
-import type { Code } from '../codes.ts'
+import { isDeeper } from '../../http/requests.ts'
+import type { Source } from '../../settings/settings.ts'
+import type { Code } from '../answer.ts'
 import { BATCH_CALLS, CALL_LEVELS } from '../limits.ts'
 import type { CallType } from './accept.ts'
 import { isObject, type Parsed, parseBody } from './json.ts'
-import { keyInside } from './write-key.ts'
 
 /** The calls' type, or `batch`, as the route says. */
 export type RouteType = CallType | 'batch'
@@ -62,4 +61,29 @@ export function callsIn({ type, parsed }: Sent): number {
   if (type !== 'batch' || !parsed.ok || !isObject(parsed.value)) return 1
   const { batch } = parsed.value
   return Array.isArray(batch) ? Math.min(Math.max(batch.length, 1), BATCH_CALLS) : 1
+}
+
+/**
+ * The write key that a request names outside its body: the user name of basic auth, else `writeKey` in the query. An empty one counts as
+ * absent, and `Bearer` is no write key: OAuth clients send a token beside the real one.
+ */
+export function keyOutside(authorization: string | undefined, query: unknown): string | undefined {
+  return basicUser(authorization) ?? keyInside(query)
+}
+
+/** The `writeKey` of a body, or of a query. */
+export function keyInside(place: unknown): string | undefined {
+  if (!isObject(place) || typeof place.writeKey !== 'string') return undefined
+  return place.writeKey || undefined
+}
+
+const BASIC = /^basic +([^ ]+) *$/i
+
+/** The colon before the empty password is missing with some clients. */
+function basicUser(header: string | undefined): string | undefined {
+  const encoded = header && BASIC.exec(header)?.[1]
+  if (!encoded) return undefined
+  const pair = Buffer.from(encoded, 'base64').toString('utf8')
+  const colon = pair.indexOf(':')
+  return (colon === -1 ? pair : pair.slice(0, colon)) || undefined
 }

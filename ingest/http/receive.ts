@@ -1,17 +1,26 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { RequestTrace } from '../../trace/trace.ts'
-import { type Answer, errorAnswer, SUCCESS } from '../answer.ts'
-import type { RouteType } from '../call/sender.ts'
-import { keyOutside } from '../call/write-key.ts'
-import type { Code } from '../codes.ts'
+import { type Answer, CORS, type Code, errorAnswer, SUCCESS } from '../answer.ts'
+import { type CallType, isCallType } from '../call/accept.ts'
+import { isObject } from '../call/json.ts'
+import { keyOutside, type RouteType } from '../call/sender.ts'
 import { BATCH_BYTES, CALL_BYTES } from '../limits.ts'
-import type { Meter } from '../meter/metrics.ts'
-import type { Strangers } from '../strangers.ts'
+import type { Meter } from '../metrics.ts'
 import type { Forestall, Take } from '../take.ts'
-import { type BodyLimit, consume, drain, dropped, type End, readBody, unpack } from './body.ts'
-import { inflatedBytes } from './encoding.ts'
-import { type Hold, requestBytes } from './hold.ts'
-import type { Respond } from './reply.ts'
+import type { Strangers } from '../throttle.ts'
+import {
+  type BodyLimit,
+  consume,
+  drain,
+  dropped,
+  type End,
+  type Hold,
+  inflatedBytes,
+  readBody,
+  requestBytes,
+  unpack,
+} from './body.ts'
+import { closeAtEnd, forgetHeaders, type Respond } from './reply.ts'
 
 export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
 
@@ -92,3 +101,43 @@ export function receiveMetrics(respond: Respond): Handler {
     if (end !== 'gone') respond(reply, end === 'end' ? SUCCESS : errorAnswer(end))
   }
 }
+
+/** One transparent pixel. */
+const GIF = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
+
+const HEADERS = { ...CORS, 'content-type': 'image/gif', 'cache-control': 'no-store, max-age=0' }
+
+/** Whatever comes of its call, the page that shows the image gets one. */
+export function sendPixel(reply: FastifyReply): void {
+  closeAtEnd(reply)
+  forgetHeaders(reply.request.raw)
+  reply.code(200).headers(HEADERS).send(GIF)
+}
+
+/** Takes the call that a pixel's URL carries, as any other. @returns the code that another route would answer. */
+export async function takePixel(
+  { params, query, headers, ip, raw }: Pick<FastifyRequest, 'params' | 'query' | 'headers' | 'ip' | 'raw'>,
+  { take, forestall, hold, meter }: Pick<ReceiveOptions, 'take' | 'forestall' | 'hold' | 'meter'>,
+  trace?: RequestTrace,
+): Promise<Answer['code']> {
+  const type = field(params, 'type')
+  if (!isCallType(type)) return refused('unknown', 'unknown_type')
+  const body = decodeData(field(query, 'data'))
+  if (body.length > CALL_BYTES) return refused(type, 'call_too_large')
+  using lease = hold.open()
+  if (!lease.add(requestBytes(raw) + body.length)) return refused(type, 'unavailable')
+  const named = { type, writeKey: keyOutside(headers.authorization, query) }
+  return (forestall(named, ip) ?? (await take({ ...named, body, isPixel: true }, ip, trace))).code
+
+  function refused(of: CallType | 'unknown', code: Code): Code {
+    meter.refused(of, code)
+    return code
+  }
+}
+
+/** Base64 or base64url, whose padding may be missing; queries have a space for a plus sign. */
+function decodeData(data: unknown): Buffer {
+  return typeof data === 'string' ? Buffer.from(data.replaceAll(' ', '+'), 'base64') : Buffer.alloc(0)
+}
+
+const field = (from: unknown, name: string): unknown => (isObject(from) ? from[name] : undefined)

@@ -1,12 +1,11 @@
-import type { Server } from 'node:http'
+import { type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { endInTime, shareConnections } from '../../http/connections.ts'
+import { type Answer, CORS, type Code, errorAnswer, JSON_TYPE } from '../answer.ts'
 import { CONNECTIONS, HEADER_BYTES, type Patience } from '../limits.ts'
-import type { Meter } from '../meter/metrics.ts'
+import type { Meter } from '../metrics.ts'
 import { CUT } from './body.ts'
-import { createAnswerBroken } from './broken.ts'
-import { endUnread } from './unread.ts'
 
 export type ServerOptions = {
   patience: Patience
@@ -81,3 +80,69 @@ function takeAll(server: Server): void {
   // a client that writes its request, then closes its side, waits for an answer: Node's own switch, not in its manual
   Object.assign(server, { httpAllowHalfOpen: true })
 }
+
+type BrokenOptions = {
+  /** The response to the request that came last on a connection. */
+  lastResponse(socket: Socket): ServerResponse | undefined
+  answered: (code: Answer['code']) => void
+  /** How long a client may go on writing after the answer, in milliseconds. */
+  lingerMs: number
+}
+
+type Broken = { error: NodeJS.ErrnoException; socket: Socket }
+
+/** Answers what Node's parser has given up: no HTTP, too large a head, or too slow. In order: after what came before it. */
+export function createAnswerBroken({ lastResponse, answered, lingerMs }: BrokenOptions) {
+  function byHand(socket: Socket, code: Code): void {
+    if (!socket.writable) return
+    answered(code)
+    socket.end(printed(errorAnswer(code)))
+    const timer = setTimeout(() => socket.destroy(), lingerMs)
+    socket.once('close', () => clearTimeout(timer))
+  }
+
+  return ({ error, socket }: Broken): void => {
+    if (error.code === 'ECONNRESET') return void socket.destroy()
+    const code = codeOf(error)
+    const last = lastResponse(socket)
+    if (!last || (last.req.complete && last.writableFinished)) byHand(socket, code)
+    else if (last.req.complete) last.once('close', () => byHand(socket, code))
+    // its answer is out, and it is the rest of its body that does not come; one that lingers has a time of its own
+    else if (last.headersSent && !last.writableFinished) return
+    else if (!last.req.emit(CUT, code)) socket.destroy()
+  }
+}
+
+function codeOf({ code }: NodeJS.ErrnoException): Code {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_timeout'
+  return code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'bad_request'
+}
+
+/** As HTTP/1.1; no response of Node's is there to do it. */
+function printed({ status, body }: Answer): string {
+  const headers = {
+    'content-type': JSON_TYPE,
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+    ...CORS,
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`
+}
+
+/**
+ * Ends connections whose client does not read its answers: of what waits to be written nothing has gone in `idleMs`. Node's
+ * own time-out of sockets would do it too, but its timer is moved at each read and write, which costs a call 2 us.
+ */
+export function endUnread(server: Server, open: ReadonlySet<Socket>, idleMs: number): void {
+  let before = new Map<Socket, number>()
+  const timer = setInterval(() => {
+    const waiting = [...open].filter(({ writableLength }) => writableLength > 0)
+    for (const socket of waiting) if (before.get(socket) === gone(socket)) socket.destroy()
+    before = new Map(waiting.map((socket) => [socket, gone(socket)]))
+  }, idleMs).unref()
+  server.once('close', () => clearInterval(timer))
+}
+
+/** Bytes that the client's side has taken. */
+const gone = ({ bytesWritten, writableLength }: Socket): number => bytesWritten - writableLength

@@ -3,8 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 import type { Ask } from '../../cli/api/ask.ts'
-import type { Output } from '../../cli/output.ts'
-import type { World } from '../../cli/world.ts'
+import type { Output, World } from '../../cli/world.ts'
 import { ADMIN, api } from '../control/api.ts'
 
 export const NOW = Date.parse('2026-01-02T03:04:05.678Z')

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { run } from '../../cli/run.ts'
 import { readConfig } from '../../config.ts'
-import { DERIVED_ROLES } from '../../schemas/config-key.ts'
+import { DERIVED_ROLES } from '../../settings/config-key.ts'
 import { aWorld } from './in-memory.ts'
 
 async function keys(CONFIG_KEY?: string) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { reveal, unseen } from '../../cli/settings/secrets.ts'
+import { reveal, unseen } from '../../cli/settings/plan-now.ts'
 
 const url = 'https://crm.example/'
 const stored = {

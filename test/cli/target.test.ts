@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { chooseTarget, type Known } from '../../cli/target/target.ts'
+import { chooseTarget, type Known } from '../../cli/target.ts'
 
 const local = { control: 'http://127.0.0.1:8081', ingest: 'http://127.0.0.1:8080', token: 'local-token' }
 const nothing: Known = { url: undefined, ingestUrl: undefined, token: undefined, local: undefined }

@@ -1,11 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { sseParser } from '../../cli/api/sse.ts'
-import { callOf } from '../../cli/call.ts'
-import { once } from '../../cli/once.ts'
-import { plain, table } from '../../cli/table.ts'
-import { timeOf } from '../../cli/time.ts'
-import { toldLine } from '../../cli/told-line.ts'
+import { callOf } from '../../cli/commands/send.ts'
+import { once, toldLine } from '../../cli/live-line.ts'
+import { plain, table, timeOf } from '../../cli/table.ts'
 
 const now = Date.parse('2026-01-02T03:04:05.000Z')
 

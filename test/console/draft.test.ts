@@ -6,7 +6,7 @@ import {
   newWebhook,
   webhooksOf,
 } from '../../console/src/views/webhooks/draft.ts'
-import { destinationShape } from '../../schemas/settings.ts'
+import { destinationShape } from '../../settings/settings.ts'
 
 const header = (name: string, value = 'v') => ({ ...newHeader(), name, value })
 const webhook = (...headers: ReturnType<typeof header>[]) => ({

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { DeadLetter } from '../../console/src/api/dead.ts'
 import { filterIn } from '../../console/src/views/dead/filter.ts'
 import { newReplayId, ofFilter, ofLetters, possible } from '../../console/src/views/dead/wanted.ts'
-import { replayShape } from '../../control/replays/decide.ts'
+import { replayShape } from '../../control/tasks/replays/decide.ts'
 
 const letter = (deliveryId: string, destinationId = 'crm'): DeadLetter => ({
   deliveryId,

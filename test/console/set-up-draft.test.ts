@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { emptyDraft, givenBy, isSame, nameOf, storedDraft } from '../../console/src/views/set-up/draft.ts'
 import { newWebhook } from '../../console/src/views/webhooks/draft.ts'
-import { destinationShape } from '../../schemas/settings.ts'
+import { destinationShape } from '../../settings/settings.ts'
 
 const to = (url: string) => [{ ...newWebhook(), url }]
 

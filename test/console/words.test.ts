@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { isKnown, saidOf } from '../../console/src/parts/words/codes.ts'
 import { outcomeOf } from '../../console/src/parts/words/outcomes.ts'
-import { OUTCOMES } from '../../control/attempts/query.ts'
-import { errorCodes } from '../../deliverer/error-codes.ts'
+import { OUTCOMES } from '../../control/activity/attempts.ts'
+import { errorCodes } from '../../delivery/outcome.ts'
 
 /** The system's own names that no customer meets often enough for words of their own. */
 const isSystems = (code: string) => /^E[A-Z_]+$/.test(code)

@@ -1,5 +1,4 @@
-import { createHeld } from '../../control/attempts/held.ts'
-import type { AttemptRouteParts } from '../../control/attempts/routes.ts'
+import { type AttemptRouteParts, createHeld } from '../../control/activity/attempts.ts'
 import type { Attempt } from '../../schemas/attempt.ts'
 
 export const anAttempt = (fields: Partial<Attempt> = {}): Attempt => ({

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createHeld } from '../../control/attempts/held.ts'
-import { afterwards } from '../../control/dead/afterwards.ts'
+import { createHeld } from '../../control/activity/attempts.ts'
+import { afterwards } from '../../control/activity/dead/routes.ts'
 import { anAttempt } from './attempts-in-memory.ts'
 
 function held(most: number, count: number) {

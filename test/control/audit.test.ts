@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { changesOf } from '../../control/settings/changes.ts'
-import type { FencedWriter } from '../../kafka/fenced.ts'
+import type { FencedWriter } from '../../kafka/produce/transactions.ts'
 import { ADMIN, api, VIEW } from './api.ts'
 import { crm, shop } from './in-memory.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { authenticator, bearer, type Tokens } from '../../control/auth.ts'
+import { authenticator, bearer, type Tokens } from '../../control/session/tokens.ts'
 
 /** Whose a header's token is. */
 function headerOf(tokens: Tokens): (header: string | undefined) => string | undefined {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
-import { BOUNDS } from '../../control/http/bounds.ts'
+import { BOUNDS } from '../../control/api/bounds.ts'
 import { until } from '../helpers/until.ts'
 import { ADMIN, api } from './api.ts'
 import { head, listen } from './wire.ts'

@@ -1,21 +1,20 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { diff } from '../../control/computations/diff.ts'
+import { identifyOf } from '../../control/tasks/audiences/events.ts'
 import {
   changesIn,
   jsonMember,
   plainMember,
   type ReadLine,
   traitValue,
-} from '../../control/computations/entry.ts'
-import { identifyOf } from '../../control/computations/identify.ts'
-import { keyOf } from '../../control/computations/key.ts'
-import type { UploadFault } from '../../control/computations/lines.ts'
-import { memberRecord, valueIn } from '../../control/computations/member.ts'
-import { readPatch } from '../../control/computations/patch.ts'
-import { lineOf, readLines } from '../../control/computations/upload-record.ts'
-import { render } from '../../router/render.ts'
+  type UploadFault,
+} from '../../control/tasks/audiences/lines.ts'
+import { diff, memberRecord, readLines, valueIn } from '../../control/tasks/audiences/members.ts'
+import { lineOf } from '../../control/tasks/audiences/upload.ts'
+import { readPatch } from '../../control/tasks/audiences/upload-operations.ts'
+import { render } from '../../delivery/render.ts'
 import type { Sync } from '../../schemas/task.ts'
+import { keyOf } from '../../settings/computations.ts'
 
 test.each([
   ['High Value Users (EU)', 'high_value_users_eu'],

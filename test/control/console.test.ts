@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { ingestAddress } from '../../control/console/ingest-address.ts'
+import { ingestAddress } from '../../control/api/console.ts'
 import { api } from './api.ts'
 
 const PAGE = '<meta property="csp-nonce" nonce="__SLUICE_NONCE__" /><meta content="__SLUICE_INGEST__" />'

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { deleteEvents } from '../../control/deletions/events.ts'
-import type { Destination, Source } from '../../schemas/settings.ts'
+import { deleteEvents } from '../../control/tasks/deletions/perform.ts'
 import type { Deletion } from '../../schemas/task.ts'
+import type { Destination, Source } from '../../settings/settings.ts'
 import { api, VIEW } from './api.ts'
 import { crm, shop } from './in-memory.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Part, type Search, searchBack } from '../../control/events/back.ts'
-import { cursorShape } from '../../control/newest/place.ts'
+import { type Part, type Search, searchBack } from '../../control/activity/events/search-backwards.ts'
+import { cursorShape } from '../../control/activity/newest.ts'
 
 type Row = { timestamp: number; is: string }
 /** By topic and partition. */

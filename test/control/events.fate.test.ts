@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { fateOf, type Known } from '../../control/events/fate.ts'
+import { fateOf, type Known } from '../../control/activity/events/delivery-status.ts'
 import type { Attempt } from '../../schemas/attempt.ts'
 import { aDestination, anEvent } from '../helpers/events.ts'
 import { anAttempt } from './attempts-in-memory.ts'

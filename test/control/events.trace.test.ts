@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { expected } from '../../control/events/expected.ts'
-import { createTrace, merged } from '../../control/events/trace.ts'
+import { createTrace, expected, merged } from '../../control/activity/events/trace.ts'
 import type { Attempt } from '../../schemas/attempt.ts'
 import { anAttempt } from './attempts-in-memory.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isWanted, isWantedRejected, mayBe, saidIn } from '../../control/events/wanted.ts'
-import { deliveryId } from '../../router/route.ts'
+import { isWanted, isWantedRejected, mayBe, saidIn } from '../../control/activity/events/wanted.ts'
+import { deliveryId } from '../../delivery/routing.ts'
 import { anEvent } from '../helpers/events.ts'
 
 const rejected = (raw: string, sourceId = 'shop') => ({

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { faultsOf } from '../../control/http/faults.ts'
-import { destinationShape, sourceShape } from '../../schemas/settings.ts'
+import { faultsOf } from '../../settings/faults.ts'
+import { destinationShape, sourceShape } from '../../settings/settings.ts'
 
 const good = { name: 'CRM', webhooks: [{ url: 'https://crm.example' }] }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { create, replace } from '../../control/settings/decide.ts'
-import { destinations } from '../../control/settings/destinations.ts'
-import { unreachableOf } from '../../control/settings/unreachable.ts'
+import { unreachableOf } from '../../control/settings/routes.ts'
+import { create, replace } from '../../settings/decide.ts'
+import { destinations } from '../../settings/destinations.ts'
 import { api } from './api.ts'
 import { crm, factsOf, faults, given, made, now, shop } from './in-memory.ts'
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createGuesses } from '../../control/session/guesses.ts'
-import { createJudge } from '../../control/session/judge.ts'
+import { createGuesses, createJudge } from '../../control/session/tokens.ts'
 import { ADMIN, api, VIEW } from './api.ts'
 
 const signIn = (token: string, from?: string) => ({

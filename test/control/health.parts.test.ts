@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createBreakers } from '../../control/health/breakers.ts'
-import { createDurations, quantile } from '../../control/health/durations.ts'
-import { createMinutes } from '../../control/health/minutes.ts'
-import { afterPost, afterProbe, HEALTHY, permit } from '../../deliverer/webhook/breaker.ts'
+import { createBreakers } from '../../control/activity/health/breakers.ts'
+import { createDurations, createMinutes, quantile } from '../../control/activity/health/minutes.ts'
+import { afterPost, afterProbe, HEALTHY, permit } from '../../delivery/breaker.ts'
 import type { Attempt } from '../../schemas/attempt.ts'
 import { anAttempt } from './attempts-in-memory.ts'
 

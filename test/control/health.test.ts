@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createHealth } from '../../control/health/health.ts'
+import { createHealth } from '../../control/activity/health/health.ts'
 import type { Attempt } from '../../schemas/attempt.ts'
 import { api, VIEW } from './api.ts'
 import { anAttempt, attemptsHeld } from './attempts-in-memory.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { idFor } from '../../control/settings/id.ts'
-import { idShape } from '../../schemas/settings.ts'
+import { idFor } from '../../settings/resource.ts'
+import { idShape } from '../../settings/settings.ts'
 
 test.each([
   ['Shop', 'shop-a1b2'],

@@ -1,8 +1,8 @@
-import type { Decided } from '../../control/settings/decide.ts'
-import type { Facts } from '../../control/settings/noun.ts'
 import type { WriteParts } from '../../control/settings/write.ts'
-import type { Unreadable } from '../../schemas/follow.ts'
-import { openRecord, verify } from '../../schemas/seal.ts'
+import type { Decided } from '../../settings/decide.ts'
+import type { Unreadable } from '../../settings/follow.ts'
+import type { Facts } from '../../settings/resource.ts'
+import { openRecord, verify } from '../../settings/seal.ts'
 import {
   type Computation,
   type Destination,
@@ -12,7 +12,7 @@ import {
   storedDestination,
   storedSource,
   storedSuppression,
-} from '../../schemas/settings.ts'
+} from '../../settings/settings.ts'
 import { keysOf } from '../helpers/config-keys.ts'
 
 export const keys = keysOf(Buffer.alloc(32, 7))

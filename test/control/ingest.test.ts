@@ -1,7 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { followIngest } from '../../control/ingest/follow.ts'
-import { createRates } from '../../control/ingest/rates.ts'
-import type { Offsets } from '../../kafka/offsets.ts'
+import { createRates, followIngest } from '../../control/activity/intake.ts'
+import type { Offsets } from '../../kafka/admin/offsets.ts'
 import { api } from './api.ts'
 
 const MINUTE = 60_000

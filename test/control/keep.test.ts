@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { MASK, mask } from '../../control/mask.ts'
-import { keepMasked } from '../../control/settings/keep.ts'
+import { keepMasked, MASK, mask } from '../../settings/masked.ts'
 import { crm, shop } from './in-memory.ts'
 
 const hook = (url: string, headers: Record<string, string>) => ({ url, headers })

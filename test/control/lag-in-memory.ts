@@ -1,7 +1,5 @@
-import type { LagItem } from '../../control/lag/item.ts'
-import type { End, Seen } from '../../control/lag/look.ts'
-import type { Reading } from '../../control/lag/readings.ts'
-import type { LagRouteParts } from '../../control/lag/routes.ts'
+import type { End, LagItem, Reading, Seen } from '../../control/activity/lag/look.ts'
+import type { LagRouteParts } from '../../control/activity/lag/routes.ts'
 
 export const aReading = (fields: Partial<Reading> = {}): Reading => ({
   group: 'router',

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createCurve, type Point } from '../../control/lag/curve.ts'
+import { createCurve, type Point } from '../../control/activity/lag/history.ts'
 
 function curveOf(points: readonly [offset: number, at: number][]) {
   const curve = createCurve()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { withLoss } from '../../control/lag/faults.ts'
-import type { Loss } from '../../kafka/lost.ts'
+import { withLoss } from '../../control/activity/lag/log-faults.ts'
+import type { Loss } from '../../kafka/admin/lost-records.ts'
 
 const loss = (fields: Partial<Loss> = {}): Loss => ({
   ...{ at: 1_000_000, topic: 'events', partition: 0, cause: 'truncated', seenBy: 'router' },

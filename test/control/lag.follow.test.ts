@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { followLag } from '../../control/lag/follow.ts'
-import type { Bounds, Offsets } from '../../kafka/offsets.ts'
+import { followLag } from '../../control/activity/lag/follow.ts'
+import type { Bounds, Offsets } from '../../kafka/admin/offsets.ts'
 import { until } from '../helpers/until.ts'
 import { aReading } from './lag-in-memory.ts'
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createHistory, type History } from '../../control/lag/history.ts'
-import type { LagItem } from '../../control/lag/item.ts'
-import type { Seen } from '../../control/lag/look.ts'
+import { createHistory, type History } from '../../control/activity/lag/history.ts'
+import type { LagItem, Seen } from '../../control/activity/lag/look.ts'
 import { aReading, aSeen } from './lag-in-memory.ts'
 
 const LOOKS = 3

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createHour } from '../../control/lag/hour.ts'
+import { createHour } from '../../control/activity/lag/history.ts'
 import { api, VIEW } from './api.ts'
 import { aLagItem, lagHeld } from './lag-in-memory.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { look } from '../../control/lag/look.ts'
-import { readPast } from '../../control/lag/past.ts'
-import type { Bounds, Committed, Offsets } from '../../kafka/offsets.ts'
+import { readPast } from '../../control/activity/lag/history.ts'
+import { look } from '../../control/activity/lag/look.ts'
+import type { Bounds, Committed, Offsets } from '../../kafka/admin/offsets.ts'
 import { aReading } from './lag-in-memory.ts'
 
 const NOW = 1_000_000

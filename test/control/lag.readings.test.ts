@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readings } from '../../control/lag/readings.ts'
+import { readings } from '../../control/activity/lag/look.ts'
 import type { Replay } from '../../schemas/task.ts'
 import { topics } from '../../schemas/topics.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Observation, type Status, statusOf } from '../../control/lag/status.ts'
+import { type Observation, type Status, statusOf } from '../../control/activity/lag/look.ts'
 
 const LOOKS = 5
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { sourceOf } from '../../control/live/raw.ts'
-import { createRecent } from '../../control/live/recent.ts'
+import { createRecent, sourceOf } from '../../control/activity/live/show.ts'
 import { EVENTS } from '../../schemas/topics.ts'
 
 const call = (timestamp: number, bytes = 10) => ({

@@ -1,8 +1,7 @@
 import { once } from 'node:events'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { Feed } from '../../control/live/feed.ts'
-import { createLive, type LiveParts } from '../../control/live/live.ts'
-import { ALL } from '../../control/live/show.ts'
+import { createLive, type Feed, type LiveParts } from '../../control/activity/live/live.ts'
+import { ALL } from '../../control/activity/live/show.ts'
 import { ADMIN, api, VIEW } from './api.ts'
 import { shop } from './in-memory.ts'
 

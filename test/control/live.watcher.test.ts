@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { openWatcher } from '../../control/live/watcher.ts'
-import { whileUsed } from '../../control/live/while-used.ts'
+import { whileUsed } from '../../control/activity/live/live.ts'
+import { openWatcher } from '../../control/activity/live/watcher.ts'
 
 beforeEach(
   () => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] }),

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { mask } from '../../control/mask.ts'
+import { mask } from '../../settings/masked.ts'
 import { crm, shop } from './in-memory.ts'
 
 // longer than anything that is no secret in these records

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { decodeOrPass, type Unreadable } from '../../control/newest/decode.ts'
-import { isLoadedSoon } from '../../control/newest/loaded.ts'
-import { patiently } from '../../control/patience.ts'
-import type { Codec, Decoded } from '../../schemas/codec.ts'
+import { decodeOrPass, isLoadedSoon, type Unreadable } from '../../control/activity/newest.ts'
+import { patiently } from '../../control/api/semaphore.ts'
+import type { Decoded } from '../../kafka/consume/record.ts'
+import type { Codec } from '../../schemas/codec.ts'
 
 describe('a value', () => {
   type Decoding = Decoded<string> | Promise<Decoded<string>>

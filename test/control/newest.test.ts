@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createNewest } from '../../control/newest/newest.ts'
-import { compare, cursorOf, cursorShape, type Place } from '../../control/newest/place.ts'
+import { compare, createNewest, cursorOf, cursorShape, type Place } from '../../control/activity/newest.ts'
 
 const place = fc.record({
   time: fc.integer({ min: -3, max: 20 }),

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { pointer } from '../../control/http/pointer.ts'
+import { pointer } from '../../settings/faults.ts'
 
 /** By the letter of RFC 6901, section 4. */
 function follow(text: string, document: unknown): unknown {

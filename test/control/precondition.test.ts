@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { versionAsked } from '../../control/http/precondition.ts'
+import { versionAsked } from '../../control/api/answer.ts'
 
 test('a version is taken with quotes and without', () => {
   expect(versionAsked('"3"')).toEqual({ version: 3 })

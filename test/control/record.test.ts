@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { configRecord } from '../../control/settings/record.ts'
+import { configRecord } from '../../control/settings/write.ts'
 import { crm, keys, opened, shop } from './in-memory.ts'
 
 const secret = fc.string({ minLength: 1, unit: 'grapheme', maxLength: 60 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { remove } from '../../control/settings/decide.ts'
-import { destinations } from '../../control/settings/destinations.ts'
-import { sources } from '../../control/settings/sources.ts'
+import { remove } from '../../settings/decide.ts'
+import { destinations } from '../../settings/destinations.ts'
+import { sources } from '../../settings/sources.ts'
 import { crm, factsOf, shop } from './in-memory.ts'
 
 const facts = factsOf({ sources: [shop], destinations: [crm] })

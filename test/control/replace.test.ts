@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { type Decided, replace } from '../../control/settings/decide.ts'
-import { destinations } from '../../control/settings/destinations.ts'
-import { sources } from '../../control/settings/sources.ts'
+import { type Decided, replace } from '../../settings/decide.ts'
+import { destinations } from '../../settings/destinations.ts'
+import { sources } from '../../settings/sources.ts'
 import { crm, factsOf, faults, given, made, now, shop, unreachable } from './in-memory.ts'
 
 const facts = factsOf({ sources: [shop], destinations: [crm] })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { listed, replaysShape } from '../../control/replays/list.ts'
+import { listed, replaysShape } from '../../control/tasks/replays/routes.ts'
 import type { Replay } from '../../schemas/task.ts'
 
 const replay = (id: string, second: number, destinationId = 'crm'): Replay => ({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { makeOfDead } from '../../control/replays/make.ts'
+import { makeOfDead } from '../../control/tasks/replays/records.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Replay } from '../../schemas/task.ts'
 import { aDeadOne } from './dead-in-memory.ts'

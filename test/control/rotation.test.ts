@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { create, type Decided, replace } from '../../control/settings/decide.ts'
-import { destinations } from '../../control/settings/destinations.ts'
-import type { Destination } from '../../schemas/settings.ts'
+import { create, type Decided, replace } from '../../settings/decide.ts'
+import { destinations } from '../../settings/destinations.ts'
+import type { Destination } from '../../settings/settings.ts'
 import { ADMIN, api } from './api.ts'
 import { crm, factsOf, faults, given, made, now, shop, unreachable } from './in-memory.ts'
 

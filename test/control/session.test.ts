@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createEndedSessions, endOf } from '../../control/session/ended.ts'
-import { createSessions, SESSION_S } from '../../control/session/signed.ts'
+import { createEndedSessions, createSessions, endOf, SESSION_S } from '../../control/session/sessions.ts'
 import { ADMIN, api, VIEW } from './api.ts'
 import { shop } from './in-memory.ts'
 

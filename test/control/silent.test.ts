@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import fastify from 'fastify'
 import { expect, test } from 'vitest'
-import { dropSilentAtTheEnd } from '../../control/http/silent.ts'
+import { dropSilentAtTheEnd } from '../../control/api/app.ts'
 import { until } from '../helpers/until.ts'
 
 async function server(onClosing = async () => {}) {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { idShape } from '../../schemas/settings.ts'
-import { hashedId } from '../../schemas/suppressed.ts'
+import { idShape } from '../../settings/settings.ts'
+import { hashedId } from '../../settings/suppressed.ts'
 import { ADMIN, api, VIEW } from './api.ts'
 import { crm, shop } from './in-memory.ts'
 

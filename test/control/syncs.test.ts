@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { patienceOf } from '../../control/computations/prefer.ts'
+import { patienceOf } from '../../control/tasks/audiences/upload-operations.ts'
 import type { Sync } from '../../schemas/task.ts'
 import { api, VIEW } from './api.ts'
 import { aSync, tasksInMemory } from './tasks-in-memory.ts'

@@ -1,7 +1,6 @@
-import { createEndedSessions } from '../../control/session/ended.ts'
-import type { Tasks } from '../../control/tasks/follow.ts'
-import { createKnown } from '../../control/tasks/known.ts'
-import type { FencedWriter } from '../../kafka/fenced.ts'
+import { createEndedSessions } from '../../control/session/sessions.ts'
+import { createKnown, type Tasks } from '../../control/tasks/follow.ts'
+import type { FencedWriter } from '../../kafka/produce/transactions.ts'
 import { type Deletion, type Replay, type Sync, type Task, taskCodec } from '../../schemas/task.ts'
 
 /** The tasks and their writer without Kafka; `topic` is what would be in it, record by record. */

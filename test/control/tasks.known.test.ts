@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { createKnown } from '../../control/tasks/known.ts'
-import { runningSync } from '../../control/tasks/lane.ts'
-import { MOST, surplus } from '../../control/tasks/surplus.ts'
+import { createKnown } from '../../control/tasks/follow.ts'
+import { MOST, surplus } from '../../control/tasks/perform.ts'
+import { runningSync } from '../../control/tasks/run.ts'
 import { type Task, taskKey } from '../../schemas/task.ts'
 import { aDeletion, aReplay, aSync } from './tasks-in-memory.ts'
 

@@ -1,7 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { TaskFailed } from '../../control/tasks/failed.ts'
-import { createRunner, type Owned, type Perform, type Running } from '../../control/tasks/run.ts'
+import { createRunner, type Owned, type Perform, type Running, TaskFailed } from '../../control/tasks/run.ts'
 import { type Task, taskKey } from '../../schemas/task.ts'
 import { aDeletion, aReplay, aSync, tasksInMemory } from './tasks-in-memory.ts'
 

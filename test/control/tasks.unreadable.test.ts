@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { performSync, type SyncParts } from '../../control/computations/perform.ts'
-import { performReplay, type ReplayParts } from '../../control/replays/perform.ts'
+import { performSync, type SyncParts } from '../../control/tasks/audiences/perform.ts'
+import { performReplay, type ReplayParts } from '../../control/tasks/replays/perform.ts'
 import type { Replay, Sync } from '../../schemas/task.ts'
 import { factsOf } from './in-memory.ts'
 

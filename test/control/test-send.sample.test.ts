@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { sample } from '../../control/test-send/sample.ts'
-import { EVENT_TYPES } from '../../schemas/settings.ts'
+import { sample } from '../../control/settings/sample.ts'
+import { EVENT_TYPES } from '../../settings/settings.ts'
 
 const now = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 const timestamp = '2026-01-02T03:04:05.678Z'

@@ -1,6 +1,6 @@
 import type { Connection } from '../../kafka/client.ts'
-import { openTable } from '../../kafka/table.ts'
-import { CONFIG } from '../../schemas/topics.ts'
+import { openTable } from '../../kafka/tables/table.ts'
+import { CONFIG } from '../../settings/settings.ts'
 
 /** What a compacted topic holds, as it is on the broker; removed keys are left out. */
 export async function rawTopic(connection: Connection, topic = CONFIG): Promise<Map<string, string>> {

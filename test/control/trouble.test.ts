@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { AppParts } from '../../control/app.ts'
+import type { AppParts } from '../../control/api/app.ts'
 import { api } from './api.ts'
 import { inMemory, shop } from './in-memory.ts'
 

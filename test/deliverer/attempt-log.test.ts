@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { cancelled, createAttemptLog } from '../../deliverer/attempt-log.ts'
-import type { Outcome } from '../../deliverer/classify.ts'
-import type { Posted } from '../../deliverer/ladder.ts'
-import type { Produced } from '../../kafka/pending.ts'
-import type { OutRecord } from '../../kafka/produce.ts'
+import type { Posted } from '../../delivery/ladder.ts'
+import type { Outcome } from '../../delivery/outcome.ts'
+import type { Produced } from '../../kafka/produce/pending.ts'
+import type { OutRecord } from '../../kafka/produce/produce.ts'
 import type { Attempt } from '../../schemas/attempt.ts'
 import { aDelivery } from '../helpers/events.ts'
 

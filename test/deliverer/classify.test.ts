@@ -6,7 +6,7 @@ import {
   codeOf,
   type ResponseHead,
   type ResponseRules,
-} from '../../deliverer/classify.ts'
+} from '../../delivery/outcome.ts'
 
 const now = Date.UTC(2026, 0, 2, 3, 4, 5)
 const rules: ResponseRules = { retryOn: [], now }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Outcome } from '../../deliverer/classify.ts'
-import { type Ladder, type Next, next, type Posted } from '../../deliverer/ladder.ts'
+import { type Ladder, type Next, next, type Posted } from '../../delivery/ladder.ts'
+import type { Outcome } from '../../delivery/outcome.ts'
 import { aDelivery } from '../helpers/events.ts'
 
 const MINUTE = 60_000

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { plan, settledWith } from '../../deliverer/plan.ts'
+import { plan, settledWith } from '../../delivery/targets.ts'
 import { aDestination } from '../helpers/events.ts'
 
 const [crm, erp] = ['https://crm.example/', 'https://erp.example/']

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { withoutSecrets } from '../../deliverer/redact-response.ts'
+import { withoutSecrets } from '../../delivery/redact-response.ts'
 import { aDestination } from '../helpers/events.ts'
 
 const withHeaders = (headers: Record<string, string>) =>

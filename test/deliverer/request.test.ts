@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { plan } from '../../deliverer/plan.ts'
-import { request } from '../../deliverer/request.ts'
-import { signature } from '../../deliverer/signatures.ts'
+import { request, signature } from '../../delivery/request.ts'
+import { plan } from '../../delivery/targets.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
-import type { Destination } from '../../schemas/settings.ts'
+import type { Destination } from '../../settings/settings.ts'
 import { aDelivery, aDestination } from '../helpers/events.ts'
 
 const now = Date.UTC(2026, 0, 2, 3, 4, 5, 678)

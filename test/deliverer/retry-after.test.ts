@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { MAX_RETRY_AFTER_MS, retryAfter } from '../../deliverer/retry-after.ts'
+import { MAX_RETRY_AFTER_MS, retryAfter } from '../../delivery/outcome.ts'
 
 const now = Date.UTC(2026, 0, 2, 3, 4, 5)
 

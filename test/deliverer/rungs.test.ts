@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { rungs } from '../../deliverer/rungs.ts'
-import type { OutRecord } from '../../kafka/produce.ts'
-import type { Message, Taken } from '../../kafka/taken.ts'
+import type { Message, Taken } from '../../kafka/consume/record.ts'
+import type { OutRecord } from '../../kafka/produce/produce.ts'
 import { DUE, rungTopic } from '../../schemas/topics.ts'
 
 const SECOND = 1_000

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Result, settler } from '../../deliverer/settle.ts'
-import type { Produced } from '../../kafka/pending.ts'
-import type { OutRecord, Producer } from '../../kafka/produce.ts'
-import type { Taken } from '../../kafka/taken.ts'
+import type { Taken } from '../../kafka/consume/record.ts'
+import type { Produced } from '../../kafka/produce/pending.ts'
+import type { OutRecord, Producer } from '../../kafka/produce/produce.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import { aDelivery } from '../helpers/events.ts'
 

@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { request } from '../../deliverer/request.ts'
-import { signature } from '../../deliverer/signatures.ts'
-import type { Destination } from '../../schemas/settings.ts'
+import { request, signature } from '../../delivery/request.ts'
+import type { Destination } from '../../settings/settings.ts'
 import { aDelivery, aDestination } from '../helpers/events.ts'
 
 const body = '{"type":"track","event":"Grüße ✓","n":1.5}'

@@ -6,8 +6,9 @@ import ms, { type StringValue } from 'ms'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { type Role, SETTINGS } from '../../config.ts'
+import { SETTINGS } from '../../config.ts'
 import { SHUTDOWN_MS } from '../../lifecycle.ts'
+import type { Role } from '../../settings/config-key.ts'
 import { configOf, opsPort, ROLES } from './settings.ts'
 
 const file = new URL('../../docker-compose.yml', import.meta.url)

@@ -2,8 +2,9 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { type Role, SETTINGS } from '../../config.ts'
+import { SETTINGS } from '../../config.ts'
 import { SHUTDOWN_MS } from '../../lifecycle.ts'
+import type { Role } from '../../settings/config-key.ts'
 import {
   type Deployment,
   deployment,

@@ -1,4 +1,5 @@
-import { type Config, type Role, readConfig } from '../../config.ts'
+import { type Config, readConfig } from '../../config.ts'
+import type { Role } from '../../settings/config-key.ts'
 
 export const ROLES = ['ingest', 'router', 'deliverer', 'control'] as const
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
-import { ConfigError } from '../../config.ts'
 import { trustedRoots } from '../../egress/roots.ts'
+import { ConfigError } from '../../process/pem.ts'
 
 const [root = '', other = ''] = rootCertificates
 

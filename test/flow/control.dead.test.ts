@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readConfig } from '../../config.ts'
-import { createProducer, type Producer } from '../../kafka/produce.ts'
+import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
 import type { Codec } from '../../schemas/codec.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'

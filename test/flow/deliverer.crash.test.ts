@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { DEAD, PARKED, rungTopic } from '../../schemas/topics.ts'
+import { PARKED } from '../../kafka/produce/park.ts'
+import { DEAD, rungTopic } from '../../schemas/topics.ts'
 import { readAttempts } from '../helpers/attempts.ts'
 import { type OwnBroker, startOwnBroker } from '../helpers/broker.ts'
 import { readAll } from '../helpers/cluster.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createProducer } from '../../kafka/produce.ts'
+import { createProducer } from '../../kafka/produce/produce.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
 import { DELIVERIES, rungTopic } from '../../schemas/topics.ts'
 import { closing, lag } from '../helpers/cluster.ts'

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import type { Request } from '../../deliverer/request.ts'
+import type { Request } from '../../delivery/request.ts'
 import { aPoster } from '../helpers/poster.ts'
 import { afterRequest, keepWriting, raw } from '../helpers/raw-receiver.ts'
 import { until } from '../helpers/until.ts'

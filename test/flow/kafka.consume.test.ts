@@ -2,10 +2,10 @@ import { connect as dial, type Socket } from 'node:net'
 import { expect, inject, test } from 'vitest'
 import { bytes } from '../../deliverer/rungs.ts'
 import { type Connection, within } from '../../kafka/client.ts'
-import { type ConsumeOptions, type Consumer, consume } from '../../kafka/consume.ts'
-import { Kafka, logLevel } from '../../kafka/kafkajs.ts'
-import { createProducer, type Producer } from '../../kafka/produce.ts'
-import type { Handler, Taken } from '../../kafka/taken.ts'
+import { type ConsumeOptions, type Consumer, consume } from '../../kafka/consume/consume.ts'
+import type { Handler, Taken } from '../../kafka/consume/record.ts'
+import { Kafka, logLevel } from '../../kafka/patches/kafkajs.ts'
+import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
 import {
   COORDINATOR_LOADING,
   FIND_COORDINATOR,

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { Producer } from 'kafkajs'
 import { expect, test } from 'vitest'
 import type { Connection } from '../../kafka/client.ts'
-import { createFencedWriter } from '../../kafka/fenced.ts'
-import { openTable } from '../../kafka/table.ts'
+import { createFencedWriter } from '../../kafka/produce/transactions.ts'
+import { openTable } from '../../kafka/tables/table.ts'
 import { closing, connection } from '../helpers/cluster.ts'
 
 const compacted = { name: 'settings', partitions: 1 as const, kept: 'compact' as const }

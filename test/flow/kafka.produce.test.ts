@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createProducer } from '../../kafka/produce.ts'
+import { createProducer } from '../../kafka/produce/produce.ts'
 import { type OwnBroker, startOwnBroker } from '../helpers/broker.ts'
 import { closing, connection, narrowTopic, readAll } from '../helpers/cluster.ts'
 

@@ -1,9 +1,9 @@
 import { expect, test, vi } from 'vitest'
+import { LOG_FAULTS } from '../../kafka/admin/lost-records.ts'
 import type { Connection } from '../../kafka/client.ts'
-import { createProducer, type Producer } from '../../kafka/produce.ts'
-import type { Range } from '../../kafka/range.ts'
-import { openReader, type Reader } from '../../kafka/reader.ts'
-import { LOG_FAULTS } from '../../schemas/topics.ts'
+import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
+import type { Range } from '../../kafka/tables/ranges.ts'
+import { openReader, type Reader } from '../../kafka/tables/reader.ts'
 import { closing, connection } from '../helpers/cluster.ts'
 
 const onFatal = (error: Error) => {

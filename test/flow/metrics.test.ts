@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import got from 'got'
 import { expect, test } from 'vitest'
-import { serveOps } from '../../metrics.ts'
+import { serveOps } from '../../process/metrics.ts'
 import { closing } from '../helpers/cluster.ts'
 
 test('probes and metrics are answered, whatever path is asked for', async () => {

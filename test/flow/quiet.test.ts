@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ROLES, type Role } from '../../config.ts'
+import { ROLES, type Role } from '../../settings/config-key.ts'
 import { type OwnBroker, startOwnBroker } from '../helpers/broker.ts'
 import { type Receiver, startReceiver } from '../helpers/receiver.ts'
 import { type Said, type System, startSystem } from '../helpers/system.ts'

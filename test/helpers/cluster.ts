@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { KafkaMessage } from 'kafkajs'
 import { inject, onTestFinished } from 'vitest'
-import type { KafkaConfig } from '../../config.ts'
-import { createTopics } from '../../kafka/admin.ts'
-import { type Connection, connect } from '../../kafka/client.ts'
-import { createLog } from '../../log.ts'
-import { PARKED, type Topic } from '../../schemas/topics.ts'
+import { createTopics } from '../../kafka/admin/topics.ts'
+import { type Connection, connect, type KafkaConfig } from '../../kafka/client.ts'
+import { PARKED } from '../../kafka/produce/park.ts'
+import { createLog } from '../../process/log.ts'
+import type { SchemaTopic as Topic } from '../../schemas/topics.ts'
 
 /** @returns a connection with a prefix of its own on the run's broker (or another), and `topics` made. */
 export async function connection(

@@ -1,6 +1,6 @@
 import { createCipheriv, randomBytes } from 'node:crypto'
-import { keysFor } from '../../schemas/config-key.ts'
-import { type ConfigKeys, mapSecrets } from '../../schemas/seal.ts'
+import { keysFor } from '../../settings/config-key.ts'
+import { type ConfigKeys, mapSecrets } from '../../settings/seal.ts'
 
 /** What control makes of a CONFIG_KEY of these. */
 export const keysOf = (...keys: readonly Buffer[]): ConfigKeys => controlKeys(keys, false)

@@ -1,8 +1,8 @@
-import { UNTRIED } from '../../router/route.ts'
+import { UNTRIED } from '../../delivery/routing.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Event } from '../../schemas/event.ts'
-import { NOTHING_SAID } from '../../schemas/nothing-said.ts'
-import type { Destination } from '../../schemas/settings.ts'
+import { NOTHING_SAID } from '../../schemas/event-record.ts'
+import type { Destination } from '../../settings/settings.ts'
 
 export const anEvent = (fields: Partial<Event> = {}): Event => ({
   ...NOTHING_SAID,

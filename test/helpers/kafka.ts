@@ -1,9 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type {} from 'vitest' // what is augmented below must be imported
 import type { TestProject } from 'vitest/node'
-import { ROLES } from '../../config.ts'
 import { archiveFlags, classArchive } from '../../local/archive.ts'
 import { startBroker } from '../../local/broker.ts'
 import { cacheFolder } from '../../local/cache.ts'
@@ -14,6 +12,7 @@ import { ensureOwnJournal } from '../../local/journal.ts'
 import { startRegistry } from '../../local/registry.ts'
 import { sayTo } from '../../local/say.ts'
 import { spawnTied } from '../../local/tied.ts'
+import { ROLES } from '../../settings/config-key.ts'
 import { NODE_FLAGS } from './node-flags.ts'
 
 declare module 'vitest' {

@@ -1,6 +1,6 @@
-import type { Outcome } from '../../deliverer/classify.ts'
-import { createPoster } from '../../deliverer/post/post.ts'
-import type { Request } from '../../deliverer/request.ts'
+import type { Outcome } from '../../delivery/outcome.ts'
+import { createPoster } from '../../delivery/post.ts'
+import type { Request } from '../../delivery/request.ts'
 import { createEgress } from '../../egress/egress.ts'
 import { closing } from './cluster.ts'
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { statusOf } from '../../ingest/answer.ts'
 import { accept, CALL_TYPES, type Facts } from '../../ingest/call/accept.ts'
 import { acceptBatch } from '../../ingest/call/batch.ts'
 import { boundOf, jsonBytes, parseBody } from '../../ingest/call/json.ts'
 import { judge, refuse } from '../../ingest/call/judge.ts'
 import { readSender } from '../../ingest/call/sender.ts'
-import { statusOf } from '../../ingest/codes.ts'
 import type { Event } from '../../schemas/event.ts'
 import { codecs } from './fake.ts'
 

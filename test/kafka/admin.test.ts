@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { tooShort, wrongPolicy } from '../../kafka/admin.ts'
+import { tooShort, wrongPolicy } from '../../kafka/admin/topics.ts'
 
 const HOUR = 3_600_000
 

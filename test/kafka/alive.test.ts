@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
-import { isAlive } from '../../kafka/alive.ts'
+import { isAlive } from '../../kafka/patches/unanswered.ts'
 import '../../kafka/client.ts' // before what it changes
 import { createRequire } from 'node:module'
 

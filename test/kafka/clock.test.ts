@@ -1,8 +1,8 @@
 import { afterEach, expect, type TestContext, test, vi } from 'vitest'
 import type { Connection } from '../../kafka/client.ts'
-import { committer } from '../../kafka/commits.ts'
-import { createProducer } from '../../kafka/produce.ts'
-import { openTable } from '../../kafka/table.ts'
+import { committer } from '../../kafka/consume/commits.ts'
+import { createProducer } from '../../kafka/produce/produce.ts'
+import { openTable } from '../../kafka/tables/table.ts'
 import { bySteps, setClock } from '../helpers/clock.ts'
 
 const SECOND = 1_000

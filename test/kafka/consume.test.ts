@@ -1,8 +1,9 @@
 import { pino } from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Connection } from '../../kafka/client.ts'
-import { consume } from '../../kafka/consume.ts'
-import type { Codec, Decoded } from '../../schemas/codec.ts'
+import { consume } from '../../kafka/consume/consume.ts'
+import type { Decoded } from '../../kafka/consume/record.ts'
+import type { Codec } from '../../schemas/codec.ts'
 
 const GROUP_JOIN = 'joined'
 

@@ -4,11 +4,11 @@ import { crc32c } from '@node-rs/crc32'
 import fc from 'fast-check'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import { batchesDecoder, faultOf } from '../../kafka/decode-batches.ts'
-import { theirBatchesDecoder } from '../../kafka/kafkajs.ts'
-import { readable } from '../../kafka/readable.ts'
-import { measure, writeBatch } from '../../kafka/record-batch.ts'
-import type { Message } from '../../kafka/taken.ts'
+import type { Message } from '../../kafka/consume/record.ts'
+import { batchesDecoder, faultOf } from '../../kafka/patches/decode-batches.ts'
+import { theirBatchesDecoder } from '../../kafka/patches/kafkajs.ts'
+import { measure, writeBatch } from '../../kafka/patches/produce-request.ts'
+import { readable } from '../../kafka/tables/readable.ts'
 
 const require = createRequire(import.meta.url)
 const Decoder: new (

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { lz4Decompress, snappyDecompress } from '../../kafka/decompress.ts'
+import { lz4Decompress, snappyDecompress } from '../../kafka/patches/decompress.ts'
 import made from './compressed.json' with { type: 'json' }
 
 const MOST = 1024 * 1024

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createFailureLog, type Failure } from '../../kafka/failure-log.ts'
+import { createFailureLog, type Failure } from '../../kafka/admin/failures.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND

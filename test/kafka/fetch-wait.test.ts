@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import '../../kafka/client.ts' // has fetches wait as they are told
-import { fetchesWait } from '../../kafka/fetch-wait.ts'
+import { fetchesWait } from '../../kafka/patches/fetch-wait.ts'
 import { aFetchingMember } from '../helpers/kafkajs.ts'
 
 function member(groupId: string) {

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { group, theirGrouping } from '../../kafka/kafkajs.ts'
+import { group, theirGrouping } from '../../kafka/patches/kafkajs.ts'
 
 const messages = fc.array(fc.record({ value: fc.string({ maxLength: 3 }), partition: fc.nat(5) }), {
   maxLength: 100,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { loadOf } from '../../kafka/load.ts'
-import { createTracker } from '../../kafka/tracker.ts'
+import { loadOf } from '../../kafka/consume/consume.ts'
+import { createTracker } from '../../kafka/consume/tracker.ts'
 
 const aTracker = (times: readonly number[]) => {
   const tracker = createTracker({ offset: 0, ahead: '' })

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { type LogFault, type Place, watchLog } from '../../kafka/log-watch.ts'
+import { type LogFault, type Place, watchLog } from '../../kafka/patches/log-watch.ts'
 import { aFetchingMember } from '../helpers/kafkajs.ts'
 
 const require = createRequire(import.meta.url)

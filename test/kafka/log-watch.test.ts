@@ -1,10 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { packSaid, unpackSaid } from '../../kafka/committed.ts'
-import { decodeEnds, decodeMetadata, encodeMetadata, encodeQuestions } from '../../kafka/log-requests.ts'
-import { judge, judgeRange } from '../../kafka/log-watch.ts'
-import { lossOf } from '../../kafka/lost.ts'
-import { cutAt, MAX_SPAN, packAhead, unpackAhead } from '../../kafka/tracker.ts'
+import { lossOf } from '../../kafka/admin/lost-records.ts'
+import { packSaid, unpackSaid } from '../../kafka/consume/commits.ts'
+import { cutAt, MAX_SPAN, packAhead, unpackAhead } from '../../kafka/consume/tracker.ts'
+import {
+  decodeEnds,
+  decodeMetadata,
+  encodeMetadata,
+  encodeQuestions,
+} from '../../kafka/patches/log-requests.ts'
+import { judge, judgeRange } from '../../kafka/patches/log-watch.ts'
 
 const ID = 'AAAAAAAAAAAAAAAAAAAAAA'
 const OTHER = 'BAAAAAAAAAAAAAAAAAAAAA'

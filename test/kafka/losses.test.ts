@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { lossesOf } from '../../kafka/losses.ts'
+import { lossesOf } from '../../kafka/produce/dropped.ts'
 
 test('a line says that records are dropped, another that they are written again, and each loss is counted', () => {
   const said: unknown[] = []

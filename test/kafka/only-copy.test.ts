@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { onlyCopy } from '../../kafka/admin.ts'
+import { onlyCopy } from '../../kafka/admin/topics.ts'
 
 test.each([
   { brokers: 1, replication: 1, isTold: false },

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Partitioners } from 'kafkajs'
 import { expect, test } from 'vitest'
-import { murmur2, partitionOf, place } from '../../kafka/partition.ts'
+import { murmur2, partitionOf, place } from '../../kafka/produce/partition.ts'
 
 // those that Kafka's own tests name for its Java client
 test.each([

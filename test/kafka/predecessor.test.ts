@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { expect, test, vi } from 'vitest'
 import '../../kafka/client.ts' // has the client's members succeed those of killed processes
-import { leftBehind, succeed } from '../../kafka/predecessor.ts'
+import { leftBehind, succeed } from '../../kafka/patches/stale-members.ts'
 
 const require = createRequire(import.meta.url)
 const ConsumerGroup = require('kafkajs/src/consumer/consumerGroup')

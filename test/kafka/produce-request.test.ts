@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import fc from 'fast-check'
 import type { Message } from 'kafkajs'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { encodeOurselves, encodeProduce, type ProduceRequest } from '../../kafka/produce-request.ts'
+import { encodeOurselves, encodeProduce, type ProduceRequest } from '../../kafka/patches/produce-request.ts'
 
 type Encoded = { request: { apiVersion: number; encode(): Promise<{ buffer: Buffer }> } }
 const definition = createRequire(import.meta.url)('kafkajs/src/protocol/requests/produce')

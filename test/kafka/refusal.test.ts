@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ConfigError } from '../../config.ts'
-import { asConfigError, settingsOf, settingsToLookAt } from '../../kafka/refusal.ts'
+import { asConfigError, settingsOf, settingsToLookAt } from '../../kafka/admin/failures.ts'
+import { ConfigError } from '../../process/pem.ts'
 
 test.each([
   ['SASL SCRAM-SHA-256 mechanism is not supported by the server', 'KAFKA_SASL_MECHANISM'],

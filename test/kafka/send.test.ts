@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Connection } from '../../kafka/client.ts'
-import { createSender, noticingLoss } from '../../kafka/send.ts'
+import { createSender, noticingLoss } from '../../kafka/produce/send.ts'
 
 const record = { topic: 'work', message: { key: Buffer.from('a'), value: 'x' } }
 

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decodeLogDirs, type LogDir } from '../../kafka/log-dirs.ts'
-import { type Room, roomsOf, shortageOf } from '../../kafka/storage.ts'
+import { type Room, roomsOf, shortageOf } from '../../kafka/admin/storage.ts'
+import { decodeLogDirs, type LogDir } from '../../kafka/patches/log-dirs.ts'
 
 const GB = 1024 ** 3
 const dir = (free: number, total: number, topics: Record<string, number> = {}): LogDir => ({

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { tlsOptions } from '../../kafka/tls.ts'
+import { tlsOptions } from '../../kafka/client.ts'
 import { aCertificate, hasOpenssl } from '../helpers/tls-receiver.ts'
 
 async function fileWith(text: string): Promise<string> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Taken } from '../../kafka/taken.ts'
-import { inTrace, sendIn } from '../../kafka/traced.ts'
+import type { Taken } from '../../kafka/consume/record.ts'
+import { inTrace, sendIn } from '../../kafka/consume/spans.ts'
 import { collectGarbage } from '../helpers/garbage.ts'
 import { until } from '../helpers/until.ts'
 import { aTracer, SAMPLED } from '../trace/collected.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createTracker, MAX_SPAN, packAhead, unpackAhead } from '../../kafka/tracker.ts'
+import { createTracker, MAX_SPAN, packAhead, unpackAhead } from '../../kafka/consume/tracker.ts'
 
 const fresh = (offset = 0) => createTracker({ offset, ahead: '' })
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createTurns, MAX_BYTES, MAX_ITEMS } from '../../kafka/turns.ts'
+import { createTurns, MAX_BYTES, MAX_ITEMS } from '../../kafka/produce/fair-queue.ts'
 
 type Item = { flow: string; number: number; bytes: number }
 

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, type TestContext, test } from 'vitest'
 import '../../kafka/client.ts' // has the client close them
-import { Kafka, logLevel } from '../../kafka/kafkajs.ts'
+import { Kafka, logLevel } from '../../kafka/patches/kafkajs.ts'
 import { quiet } from '../helpers/kafkajs.ts'
 
 const require = createRequire(import.meta.url)

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { ROLES } from '../../config.ts'
+import { ROLES } from '../../settings/config-key.ts'
 import { describedMetrics, namedMetrics } from './metric-names.ts'
 
 const RULES = 'ops/prometheus/sluice.rules.yml'

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { matching, wanted } from '../../router/match.ts'
-import { deliveryId } from '../../router/route.ts'
+import { deliveryId, matching, wanted } from '../../delivery/routing.ts'
 import { aDestination, anEvent } from '../helpers/events.ts'
 
 describe('the Integrations object', () => {

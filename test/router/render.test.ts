@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { render } from '../../router/render.ts'
+import { render } from '../../delivery/render.ts'
 import { anEvent } from '../helpers/events.ts'
 
 const at = Date.UTC(2026, 0, 2, 3, 4, 5, 6)

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { readSetting } from '../../schemas/read-setting.ts'
-import { sealRecord } from '../../schemas/seal.ts'
-import { KINDS } from '../../schemas/settings.ts'
+import { readSetting } from '../../settings/read.ts'
+import { sealRecord } from '../../settings/seal.ts'
+import { KINDS } from '../../settings/settings.ts'
 import { acceptingUnsigned, keysOf, recordBefore } from '../helpers/config-keys.ts'
 
 const key = Buffer.alloc(32, 1)

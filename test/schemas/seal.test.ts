@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { DERIVED_ROLES, derivedKeys, keysFor, parseConfigKey } from '../../schemas/config-key.ts'
-import { readSetting } from '../../schemas/read-setting.ts'
-import { type ConfigKeys, deriveKey, sealRecord } from '../../schemas/seal.ts'
-import { KINDS } from '../../schemas/settings.ts'
+import { DERIVED_ROLES, derivedKeys, keysFor, parseConfigKey } from '../../settings/config-key.ts'
+import { readSetting } from '../../settings/read.ts'
+import { type ConfigKeys, deriveKey, sealRecord } from '../../settings/seal.ts'
+import { KINDS } from '../../settings/settings.ts'
 import { acceptingUnsigned, keysOf, recordBefore } from '../helpers/config-keys.ts'
 
 const configKey = Buffer.alloc(32, 1)

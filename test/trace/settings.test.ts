@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { ConfigError, readConfig } from '../../config.ts'
+import { readConfig } from '../../config.ts'
+import { ConfigError } from '../../process/pem.ts'
 
 const least = {
   KAFKA_BROKERS: 'a:9092',

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ROLES } from '../../config.ts'
 import type { Cluster } from '../../local/cluster.ts'
+import { ROLES } from '../../settings/config-key.ts'
 import { endsOf, goneBetween, imageOf, type OffsetRange } from '../../test/helpers/broker.ts'
 import type { Brokers } from './brokers.ts'
 import type { Instance } from './instances.ts'

@@ -1,7 +1,7 @@
 import got from 'got'
-import { ROLES, type Role } from '../../config.ts'
 import { freePort } from '../../local/free-port.ts'
 import { spawnTied, type Tied } from '../../local/tied.ts'
+import { ROLES, type Role } from '../../settings/config-key.ts'
 import { NODE_FLAGS } from '../../test/helpers/node-flags.ts'
 import { until } from '../../test/helpers/until.ts'
 

@@ -4,8 +4,8 @@ import { batchSize, bodyOf } from '../../../clients/node/batch.ts'
 import type { CallType } from '../../../clients/node/calls.ts'
 import { encode } from '../../../clients/node/encode.ts'
 import { Analytics, AnalyticsError } from '../../../clients/node/index.ts'
+import { CODES } from '../../../ingest/answer.ts'
 import { accept } from '../../../ingest/call/accept.ts'
-import { CODES } from '../../../ingest/codes.ts'
 
 type Call = { type: CallType } & Record<string, unknown>
 type Case = { name: string; only?: string; call: Call; pad?: Pad; json?: string; error?: string }

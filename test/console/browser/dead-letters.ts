@@ -1,5 +1,5 @@
 import { readConfig } from '../../../config.ts'
-import { createProducer } from '../../../kafka/produce.ts'
+import { createProducer } from '../../../kafka/produce/produce.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import { openCodec, openRegistry } from '../../../schemas/registry.ts'
 import { DEAD } from '../../../schemas/topics.ts'

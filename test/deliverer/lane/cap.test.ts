@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { capAfterTimeout, capAfterWhile, capUsedUp, LEAST_CAP } from '../../../deliverer/lane/cap.ts'
+import { capAfterTimeout, capAfterWhile, capUsedUp, LEAST_CAP } from '../../../deliverer/lane/line.ts'
 
 const most = 256
 

@@ -1,20 +1,20 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { LEAST_CAP } from '../../../deliverer/lane/cap.ts'
 import { createHostRoom, hostLimits } from '../../../deliverer/lane/host-room.ts'
-import type { Job } from '../../../deliverer/lane/job.ts'
 import {
   begun,
   came,
   createLine,
   heard,
   isSilent,
+  LEAST_CAP,
   mayBegin,
   standing,
   turn,
   waitsFor,
 } from '../../../deliverer/lane/line.ts'
-import { createWebhooks } from '../../../deliverer/webhook/webhooks.ts'
+import type { Job } from '../../../deliverer/lane/state.ts'
+import { createWebhooks } from '../../../delivery/webhooks.ts'
 import { targetOf } from './simulation.ts'
 
 const job = {} as Job // what waits is not looked at

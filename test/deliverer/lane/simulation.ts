@@ -1,6 +1,6 @@
-import type { Job, PassedOver } from '../../../deliverer/lane/job.ts'
 import { createLane, type Lane } from '../../../deliverer/lane/lane.ts'
-import { createWebhooks } from '../../../deliverer/webhook/webhooks.ts'
+import type { Job, PassedOver } from '../../../deliverer/lane/state.ts'
+import { createWebhooks } from '../../../delivery/webhooks.ts'
 
 /** What a receiver does with a POST that comes to it now. */
 export type Behaviour = { answersAfter: number } | { failsAfter: number } | 'hangs' | 'refuses'

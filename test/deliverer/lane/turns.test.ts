@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { createHostRoom, hostLimits } from '../../../deliverer/lane/host-room.ts'
-import type { Job } from '../../../deliverer/lane/job.ts'
 import { createLine, heard } from '../../../deliverer/lane/line.ts'
+import type { Job } from '../../../deliverer/lane/state.ts'
 import { createTurns } from '../../../deliverer/lane/turns.ts'
-import { createWebhooks } from '../../../deliverer/webhook/webhooks.ts'
+import { createWebhooks } from '../../../delivery/webhooks.ts'
 import { targetOf } from './simulation.ts'
 
 const job = {} as Job // what waits is not looked at

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createConnections, type Kept } from '../../../deliverer/post/connections.ts'
+import { createConnections, type Kept } from '../../../delivery/connections.ts'
 
 const MAX_IDLE = 2_048
 const [here, there] = ['https://here.example', 'https://there.example']

@@ -7,7 +7,7 @@ import {
   type Ended,
   HEALTHY,
   permit,
-} from '../../../deliverer/webhook/breaker.ts'
+} from '../../../delivery/breaker.ts'
 
 const endOf = (endings: readonly Ended[], from: Breaker = HEALTHY) =>
   endings.reduce((breaker, ended) => afterPost(breaker, ended, 0), from)

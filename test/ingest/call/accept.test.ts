@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { Code } from '../../../ingest/answer.ts'
 import { accept, CALL_TYPES, type CallType, type Facts } from '../../../ingest/call/accept.ts'
-import type { Code } from '../../../ingest/codes.ts'
 import type { Event } from '../../../schemas/event.ts'
 
 const NOW = Date.parse('2026-01-02T03:04:05.678Z')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readIds, readMessageId } from '../../../ingest/call/ids.ts'
+import { readIds, readMessageId } from '../../../ingest/call/accept.ts'
 
 const NAMES = ['userId', 'anonymousId', 'groupId', 'previousId'] as const
 const NONE = { userId: null, anonymousId: null, groupId: null, previousId: null }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { keyInside, keyOutside } from '../../../ingest/call/write-key.ts'
+import { keyInside, keyOutside } from '../../../ingest/call/sender.ts'
 
 const encode = (text: string) => Buffer.from(text).toString('base64')
 const key = (places: { authorization?: string; body?: unknown; query?: unknown }) =>

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { CODES, type Code, statusOf } from '../../../ingest/codes.ts'
+import { CODES, type Code, statusOf } from '../../../ingest/answer.ts'
 import { ROUTES } from '../../../ingest/http/routes.ts'
 import { type FakeIngest, fakeIngest } from '../fake.ts'
 import { chunked, head, open, parseAnswers, type WireAnswer } from './wire.ts'

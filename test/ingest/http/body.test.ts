@@ -1,8 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { expect, test } from 'vitest'
-import { readBody } from '../../../ingest/http/body.ts'
-import { createHold } from '../../../ingest/http/hold.ts'
+import { createHold, readBody } from '../../../ingest/http/body.ts'
 
 /** Reads a body that Node hands over in these pieces. */
 function read(...pieces: Buffer[]) {

@@ -1,6 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect, test } from 'vitest'
-import { CODES, type Code, statusOf } from '../../../ingest/codes.ts'
+import { CODES, type Code, statusOf } from '../../../ingest/answer.ts'
 import { ROUTES } from '../../../ingest/http/routes.ts'
 import { basic, fakeIngest, post } from '../fake.ts'
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { isDeeper } from '../../../http/json-depth.ts'
+import { isDeeper } from '../../../http/requests.ts'
 import { basic, type FakeIngest, fakeIngest, post } from '../fake.ts'
 import { metricLines } from '../metric-lines.ts'
 import { head, open, parseAnswers } from './wire.ts'

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createLog } from '../../../log.ts'
+import { createLog } from '../../../process/log.ts'
 import { createDuplicates, type DuplicatesOptions } from '../../../router/duplicates/duplicates.ts'
-import { pack } from '../../../router/duplicates/packing.ts'
+import { pack } from '../../../router/duplicates/seen.ts'
 
 // fake timers do not reach this module by themselves
 vi.mock('node:timers/promises', () => ({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createGeneration, isBefore, MAX_IDS } from '../../../router/duplicates/generation.ts'
+import { createGeneration, isBefore, MAX_IDS } from '../../../router/duplicates/window.ts'
 
 /** The n-th of many well-spread hashes, without the price of SHA-256. */
 const spread = (n: number) => ({ high: Math.imul(n, 0x9e3779b1) >>> 0, low: Math.imul(n, 0x85ebca77) >>> 0 })

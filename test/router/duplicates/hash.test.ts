@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hashOf } from '../../../router/duplicates/hash.ts'
+import { hashOf } from '../../../router/duplicates/window.ts'
 import { anEvent } from '../../helpers/events.ts'
 
 const shop = { sourceId: 'shop', userId: 'u1', anonymousId: null, messageId: 'm1' }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { load } from '../../../router/duplicates/load.ts'
-import { pack, unpack } from '../../../router/duplicates/packing.ts'
+import { load } from '../../../router/duplicates/duplicates.ts'
+import { pack, unpack } from '../../../router/duplicates/seen.ts'
 import { createWindow, type Entry, type Window } from '../../../router/duplicates/window.ts'
 
 const windowMs = 1_000

@@ -148,7 +148,7 @@ const TABLE: Record<string, Said> = {
   },
 }
 
-/** @param code of an attempt, from deliverer/error-codes.ts; those that are not here are the system's own names. */
+/** @param code of an attempt, from delivery/outcome.ts; those that are not here are the system's own names. */
 export const saidOf = (code: string): Said =>
   TABLE[code] ??
   (/^http_3\d\d$/.test(code)

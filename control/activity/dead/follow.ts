@@ -1,0 +1,154 @@
+import type { Connection } from '../../../kafka/client.ts'
+import type { Decoded } from '../../../kafka/consume/record.ts'
+import type { Range } from '../../../kafka/tables/ranges.ts'
+import { openReader, type Reader } from '../../../kafka/tables/reader.ts'
+import { type Begun, openTail, type TailRecord } from '../../../kafka/tables/tail.ts'
+import type { Codec } from '../../../schemas/codec.ts'
+import type { Delivery } from '../../../schemas/delivery.ts'
+import { DEAD } from '../../../schemas/topics.ts'
+import {
+  createNewest,
+  decodeOrPass,
+  type Followed,
+  followed,
+  type Newest,
+  type Place,
+  type Unreadable,
+} from '../newest.ts'
+import type { DeadLetter } from './query.ts'
+
+/** The dead letters of late: what each of them is, and where in the topic it lies. */
+export type DeadLetters = Followed & {
+  newest: Pick<Newest<DeadLetter>, 'all' | 'page' | 'oldest'>
+  isPartial: Extent['isPartial']
+  /** Of the topic now. @throws when Kafka does not answer. */
+  lows(): Promise<Lows>
+  readBodies: ReadBodies
+  close(): Promise<void>
+}
+
+/** About 300 bytes each. */
+const MOST = 100_000
+
+export async function followDead(options: {
+  connection: Connection
+  codec: Pick<Codec<Delivery>, 'decode'>
+  onUnreadable: (reason: Unreadable) => void
+  /** Told of each that is read, those from before this process too. */
+  onRead: (letter: DeadLetter) => void
+  onFatal: (error: Error) => void
+}): Promise<DeadLetters> {
+  const { connection, codec, onUnreadable, onRead, onFatal } = options
+  const extent = createExtent()
+  const newest = createNewest<DeadLetter>({ most: MOST, onDropped: extent.dropped })
+  const decode = decodeOrPass(codec, onUnreadable)
+  const [reader, tail] = await Promise.all([
+    openReader({ connection, topic: DEAD, onFatal }),
+    openTail({
+      connection,
+      topics: [DEAD],
+      // with their bodies they are read: no more than can be held
+      last: (partitions) => Math.ceil(MOST / partitions),
+      onRecord: ({ value, ...record }) =>
+        decode(value, (delivery) => {
+          const letter = letterOf(delivery, record)
+          newest.add(letter)
+          onRead(letter)
+        }),
+      onFatal,
+    }),
+  ])
+  extent.begun(tail.begun)
+  return {
+    newest,
+    ...followed(tail, newest),
+    isPartial: extent.isPartial,
+    lows: reader.bounds,
+    readBodies: bodiesFrom(reader, codec),
+    close: async () => void (await Promise.all([tail.close(), reader.close()])),
+  }
+}
+
+type Found = Pick<TailRecord, 'partition' | 'offset' | 'timestamp'>
+
+/** A record of another writer may lack what ours set. */
+function letterOf(
+  { deliveryId, messageId, destinationId, deadReason, deadAt }: Delivery,
+  { partition, offset, timestamp }: Found,
+): DeadLetter {
+  const reason = deadReason ?? 'unknown'
+  return { time: deadAt ?? timestamp, partition, offset, deliveryId, messageId, destinationId, reason }
+}
+
+type Where = Pick<Place, 'partition' | 'offset'>
+
+/** Reads the deliveries at these places; what the topic has no more, or cannot be read, is left out. @throws when Kafka does not answer. */
+export type ReadBodies = <T extends Where>(places: readonly T[]) => Promise<Map<T, Delivery>>
+
+export function bodiesFrom(reader: Pick<Reader, 'read'>, codec: Pick<Codec<Delivery>, 'decode'>): ReadBodies {
+  return async <T extends Where>(places: readonly T[]) => {
+    const wanted = new Map(places.map((place) => [keyOf(place), place]))
+    const found = new Map<T, Decoded<Delivery> | Promise<Decoded<Delivery>>>()
+    const partitions = rangesOf(places).map(async (ranges) => {
+      for (const range of ranges)
+        await reader.read(range, (value, offset) => {
+          const place = wanted.get(keyOf({ partition: range.partition, offset }))
+          if (place) found.set(place, codec.decode(value))
+        })
+    })
+    await Promise.all(partitions)
+    const bodies = new Map<T, Delivery>()
+    for (const [place, decoding] of found) {
+      const decoded = await decoding
+      if (decoded.ok) bodies.set(place, decoded.value)
+    }
+    return bodies
+  }
+}
+
+const keyOf = ({ partition, offset }: Where) => `${partition}/${offset}`
+
+/** Of each partition the first offset that the topic has. */
+export type Lows = ReadonlyMap<number, { low: number }>
+
+/** How much of a topic is held: of each partition all from some offset on. */
+export type Extent = {
+  begun(begun: readonly Begun[]): void
+  dropped(place: Where): void
+  /** Whether the topic has more than is held. */
+  isPartial(lows: Lows): boolean
+}
+
+export function createExtent(): Extent {
+  const heldFrom = new Map<number, number>()
+  const raise = (partition: number, offset: number) =>
+    heldFrom.set(partition, Math.max(heldFrom.get(partition) ?? 0, offset))
+  return {
+    begun(begun) {
+      for (const { partition, from } of begun) raise(partition, from)
+    },
+    dropped: ({ partition, offset }) => void raise(partition, offset + 1),
+    isPartial: (lows) => [...lows].some(([partition, { low }]) => low < (heldFrom.get(partition) ?? 0)),
+  }
+}
+
+/** @returns whether the topic still has it. */
+export const isThere = (lows: Lows, { partition, offset }: Where): boolean =>
+  offset >= (lows.get(partition)?.low ?? 0)
+
+/** So many others are read with them: one fetch brings about as many, wanted or not. */
+const NEAR = 50
+
+/** What to read to get these records: of each partition its ranges, in order. */
+export function rangesOf(places: readonly Where[]): Range[][] {
+  const byPartition = Map.groupBy(places, ({ partition }) => partition)
+  return [...byPartition].map(([partition, among]) => {
+    const ranges: Range[] = []
+    for (const { offset } of among.toSorted((a, b) => a.offset - b.offset)) {
+      const last = ranges.at(-1)
+      if (last && offset - last.to <= NEAR) last.to = offset + 1
+      else ranges.push({ partition, from: offset, to: offset + 1 })
+    }
+    return ranges
+  })
+}

@@ -1,0 +1,155 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { Logger } from '../../../process/log.ts'
+import type { Attempt } from '../../../schemas/attempt.ts'
+import type { Delivery, PastAttempt } from '../../../schemas/delivery.ts'
+import { type Answer, pageOf } from '../../api/answer.ts'
+import { isoTime, operation, timeShape } from '../../api/operation.ts'
+import { patiently } from '../../api/semaphore.ts'
+import { path } from '../../api/serve.ts'
+import { type AttemptRouteParts, OUTCOMES } from '../attempts.ts'
+import { isLoadedSoon, loading, unreachable } from '../newest.ts'
+import { type DeadLetters, isThere } from './follow.ts'
+import { type DeadAsked, type DeadLetter, deadShape, isAskedFor } from './query.ts'
+
+export const afterwardsShape = z.strictObject({ outcome: z.enum(OUTCOMES), at: timeShape })
+
+const pastShape = z.strictObject({
+  attempt: z.number(),
+  urlIndex: z.number(),
+  startedAt: timeShape,
+  durationMs: z.number(),
+  outcome: z.string(),
+  status: z.number().nullable(),
+  code: z.string().nullable(),
+})
+
+export const deadLetterShape = z
+  .strictObject({
+    deliveryId: z.string(),
+    messageId: z.string(),
+    destinationId: z.string(),
+    reason: z.string(),
+    deadAt: timeShape,
+    attempts: z.array(pastShape),
+    body: z
+      .string()
+      .nullable()
+      .describe('What every attempt posted; null: the topic does not have it any more.'),
+    afterwards: afterwardsShape
+      .nullable()
+      .describe('What came of it when it was replayed, as far as attempts of late tell; null: nothing yet.'),
+  })
+  .meta({ id: 'DeadLetter' })
+
+export const countShape = z.strictObject({ destinationId: z.string(), reason: z.string(), count: z.number() })
+
+export type DeadRouteParts = { dead: Omit<DeadLetters, 'close'>; log: Pick<Logger, 'warn'> }
+
+const answerShape = pageOf(deadLetterShape).extend({
+  counts: z.array(countShape),
+  partial: z.boolean().describe('Whether the topic has more than is counted.'),
+  oldest: timeShape,
+})
+
+/** `/dead`: how many deliveries were given up and why, and which, newest first. */
+export function deadRoutes(api: FastifyInstance, parts: DeadRouteParts & AttemptRouteParts): void {
+  const { dead, log } = parts
+  path(api, '/dead', {
+    GET: operation({
+      summary: 'What was given up',
+      description:
+        '`counts`: of each destination and reason, of the last 100,000; `partial`: there are more. `items`: newest first.',
+      query: deadShape,
+      answers: { 200: { description: 'Counts, and a page.', body: answerShape } },
+      async handle({ query }) {
+        if (!(await isLoadedSoon(dead))) return loading
+        try {
+          return await patiently(answer(query, parts))
+        } catch (err) {
+          log.warn({ err }, 'dead letters could not be read')
+          return unreachable
+        }
+      },
+    }),
+  })
+}
+
+async function answer(
+  asked: DeadAsked,
+  { dead, attempts }: DeadRouteParts & AttemptRouteParts,
+): Promise<Answer> {
+  const lows = await dead.lows()
+  const there = dead.newest.all().filter((letter) => isThere(lows, letter))
+  const isWanted = isAskedFor(asked)
+  const { items, next } = dead.newest.page({
+    ...asked,
+    isWanted: (letter) => isWanted(letter) && isThere(lows, letter),
+  })
+  const bodies = await dead.readBodies(items)
+  const oldest = dead.newest.oldest()
+  return {
+    status: 200,
+    body: {
+      counts: counts(there),
+      partial: dead.isPartial(lows),
+      oldest: oldest === null || there.length === 0 ? null : isoTime(oldest),
+      items: items.map((letter) =>
+        shownDead(letter, {
+          delivery: bodies.get(letter),
+          afterwards: afterwards(letter, attempts.ofMessage(letter.messageId)),
+        }),
+      ),
+      next,
+    },
+  }
+}
+
+export type Count = z.infer<typeof countShape>
+
+/** How many there are of each destination and reason, the most first. */
+export function counts(letters: Iterable<DeadLetter>): Count[] {
+  const found = new Map<string, Count>()
+  for (const { destinationId, reason } of letters) {
+    const key = `${destinationId}/${reason}`
+    const known = found.get(key)
+    if (known) known.count += 1
+    else found.set(key, { destinationId, reason, count: 1 })
+  }
+  return [...found.values()].sort((a, b) => b.count - a.count || (keyOf(a) < keyOf(b) ? -1 : 1))
+}
+
+const keyOf = ({ destinationId, reason }: Count) => `${destinationId}/${reason}`
+
+type Shown = z.infer<typeof deadLetterShape>
+
+/**
+ * A dead letter as it is answered: users' data, and nothing of the destination's settings, as its URLs may hold secrets.
+ * @param known.delivery undefined: the topic does not have it any more.
+ */
+export function shownDead(
+  letter: DeadLetter,
+  { delivery, ...known }: { delivery: Delivery | undefined; afterwards: ReturnType<typeof afterwards> },
+): Shown {
+  const { time, deliveryId, messageId, destinationId, reason } = letter
+  const attempts = delivery?.history.map(shownPast) ?? []
+  const body = delivery?.body ?? null
+  return { deliveryId, messageId, destinationId, reason, deadAt: isoTime(time), attempts, body, ...known }
+}
+
+const shownPast = (past: PastAttempt) => ({ ...past, startedAt: isoTime(past.startedAt) })
+
+/**
+ * What came of a dead letter that was replayed: that it was delivered, or else the last attempt.
+ * @param attempts those that are held of its message. @returns null: none was made since it was given up.
+ */
+export function afterwards(
+  { deliveryId, time }: Pick<DeadLetter, 'deliveryId' | 'time'>,
+  attempts: Iterable<Pick<Attempt, 'deliveryId' | 'startedAt' | 'outcome'>>,
+): z.infer<typeof afterwardsShape> | null {
+  const later = [...attempts]
+    .filter((attempt) => attempt.deliveryId === deliveryId && attempt.startedAt > time)
+    .sort((a, b) => a.startedAt - b.startedAt)
+  const last = later.find(({ outcome }) => outcome === 'delivered') ?? later.at(-1)
+  return last ? { outcome: last.outcome, at: isoTime(last.startedAt) } : null
+}

@@ -1,0 +1,172 @@
+import type { Ladder } from '../../../delivery/ladder.ts'
+import { type Offsets, openOffsets } from '../../../kafka/admin/offsets.ts'
+import type { Connection } from '../../../kafka/client.ts'
+import { partitionOf } from '../../../kafka/produce/partition.ts'
+import { openReader, type Reader } from '../../../kafka/tables/reader.ts'
+import type { Attempt } from '../../../schemas/attempt.ts'
+import type { Codec } from '../../../schemas/codec.ts'
+import type { Event } from '../../../schemas/event.ts'
+import type { Rejected } from '../../../schemas/rejected.ts'
+import { ATTEMPTS, EVENTS, REJECTED } from '../../../schemas/topics.ts'
+import { createTurns } from '../../api/semaphore.ts'
+import { sourceOf } from '../live/show.ts'
+import { type Part, type Searched, searchBack } from './search-backwards.ts'
+import { createTrace, type Trace } from './trace.ts'
+import { type EventsAsked, isWanted, isWantedRejected, mayBe } from './wanted.ts'
+
+export type FoundCall = { event: Event } | { rejected: Rejected }
+
+export type EventSearch = {
+  /**
+   * Accepted and rejected calls, newest first. Undefined: too many searches are under way. Rejects when Kafka does not answer.
+   * @param destinationsOf the ids of destinations that a delivery of this source may be for.
+   */
+  search(
+    asked: EventsAsked,
+    destinationsOf: (sourceId: string) => readonly string[],
+  ): Promise<Searched<FoundCall>> | undefined
+}
+
+export type SearchParts = {
+  openOffsets: () => Promise<Pick<Offsets, 'bounds' | 'at' | 'close'>>
+  events: { reader: Pick<Reader, 'read' | 'partitions'>; codec: Pick<Codec<Event>, 'decode'> }
+  rejected: { reader: Pick<Reader, 'read' | 'partitions'>; codec: Pick<Codec<Rejected>, 'decode'> }
+}
+
+const MOST_AT_ONCE = 4
+/** Of one request; a record is looked at in some microseconds. */
+const MOST_RECORDS = 200_000
+const MOST_MS = 3_000
+/** Records that are read at once: of those that are nearly all found, and decoded, few. */
+const STEP = 10_000
+const FEW = 500
+
+export function createEventSearch(parts: SearchParts): EventSearch {
+  const inTurn = createTurns(1)
+  let underWay = 0
+
+  async function searchNow(
+    asked: EventsAsked,
+    destinationsOf: (sourceId: string) => readonly string[],
+  ): Promise<Searched<FoundCall>> {
+    const begun = performance.now()
+    const { limit, cursor, since, until } = asked
+    const offsets = await parts.openOffsets()
+    try {
+      return await searchBack({
+        parts: [eventsPart(asked, parts, destinationsOf), rejectedPart(asked, parts)],
+        offsets,
+        limit,
+        cursor,
+        since,
+        until,
+        now: Date.now(),
+        step: isNarrow(asked) ? STEP : FEW,
+        most: MOST_RECORDS,
+        isOver: () => performance.now() - begun > MOST_MS,
+        inTurn,
+      })
+    } finally {
+      await offsets.close()
+    }
+  }
+
+  return {
+    search(asked, destinationsOf) {
+      if (underWay >= MOST_AT_ONCE) return undefined
+      underWay += 1
+      return searchNow(asked, destinationsOf).finally(() => {
+        underWay -= 1
+      })
+    },
+  }
+}
+
+/** What is not is decoded, and, for a delivery's id, hashed. */
+const isNarrow = ({ messageId, userId, anonymousId }: EventsAsked) =>
+  messageId !== undefined || userId !== undefined || anonymousId !== undefined
+
+function eventsPart(
+  asked: EventsAsked,
+  { events: { reader, codec } }: SearchParts,
+  destinationsOf: (sourceId: string) => readonly string[],
+): Part<FoundCall> {
+  const { sourceId, userId } = asked
+  const isPossible = mayBe(asked)
+  const isIt = isWanted(asked, destinationsOf)
+  // as eventRecord keys it
+  const only =
+    sourceId === undefined || userId === undefined
+      ? undefined
+      : partitionOf(Buffer.from(`${sourceId}/${userId}`), reader.partitions)
+  return {
+    topic: EVENTS,
+    isSearched: (partition) => only === undefined || partition === only,
+    read: reader.read,
+    find(value, key) {
+      if (!value || (sourceId !== undefined && key && sourceOf(key) !== sourceId)) return undefined
+      if (!isPossible(value)) return undefined
+      return decoded(codec, value, (event) => (isIt(event) ? { event } : undefined))
+    },
+  }
+}
+
+function rejectedPart(asked: EventsAsked, { rejected: { reader, codec } }: SearchParts): Part<FoundCall> {
+  const { sourceId, deliveryId } = asked
+  const isPossible = mayBe(asked)
+  const isIt = isWantedRejected(asked)
+  return {
+    topic: REJECTED,
+    // what was rejected has no delivery
+    isSearched: () => deliveryId === undefined,
+    read: reader.read,
+    find(value, key) {
+      if (!value || (sourceId !== undefined && key && sourceOf(key) !== sourceId)) return undefined
+      if (!isPossible(value)) return undefined
+      return decoded(codec, value, (rejected) => (isIt(rejected) ? { rejected } : undefined))
+    },
+  }
+}
+
+/** What cannot be read is passed over. */
+function decoded<T>(
+  codec: Pick<Codec<T>, 'decode'>,
+  value: Buffer,
+  take: (value: T) => FoundCall | undefined,
+): FoundCall | undefined | Promise<FoundCall | undefined> {
+  // asked for later, its fetch may be gone
+  const decoding = codec.decode(value)
+  if (decoding instanceof Promise) return decoding.then((found) => (found.ok ? take(found.value) : undefined))
+  return decoding.ok ? take(decoding.value) : undefined
+}
+
+export type EventReading = { events: EventSearch; trace: Trace; close(): Promise<void> }
+
+export type EventReadingParts = {
+  connection: Connection
+  ladder: Ladder
+  codecs: {
+    event: Pick<Codec<Event>, 'decode'>
+    rejected: Pick<Codec<Rejected>, 'decode'>
+    attempt: Pick<Codec<Attempt>, 'decode'>
+  }
+  onFatal: (error: Error) => void
+}
+
+/** Readers that wait for somebody to search; nothing is read before. */
+export async function openEventReading(parts: EventReadingParts): Promise<EventReading> {
+  const { connection, ladder, codecs, onFatal } = parts
+  const readerOf = (topic: string) => openReader({ connection, topic, onFatal })
+  const readers = await Promise.all([readerOf(EVENTS), readerOf(REJECTED), readerOf(ATTEMPTS)])
+  const [events, rejected, attempts] = readers
+  const open = () => openOffsets(connection)
+  return {
+    events: createEventSearch({
+      openOffsets: open,
+      events: { reader: events, codec: codecs.event },
+      rejected: { reader: rejected, codec: codecs.rejected },
+    }),
+    trace: createTrace({ openOffsets: open, reader: attempts, codec: codecs.attempt, ladder }),
+    close: async () => void (await Promise.all(readers.map((reader) => reader.close()))),
+  }
+}

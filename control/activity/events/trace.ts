@@ -1,0 +1,118 @@
+import type { Ladder } from '../../../delivery/ladder.ts'
+import type { Offsets } from '../../../kafka/admin/offsets.ts'
+import type { Decoded } from '../../../kafka/consume/record.ts'
+import { partitionOf } from '../../../kafka/produce/partition.ts'
+import type { Reader } from '../../../kafka/tables/reader.ts'
+import type { Attempt } from '../../../schemas/attempt.ts'
+import type { Codec } from '../../../schemas/codec.ts'
+import { ATTEMPTS } from '../../../schemas/topics.ts'
+import { afterRound } from './delivery-status.ts'
+
+/** A delivery of which attempts are missed. `receivedAt`: ms since 1970. */
+export type Missed = { deliveryId: string; destinationId: string; receivedAt: number }
+
+/**
+ * Finds attempts that are not held any more, where in the log they should be: each tells when the next was to come. What cannot be
+ * found in time is left out. Rejects when Kafka does not answer.
+ * @returns by deliveryId, oldest first.
+ */
+export type Trace = (missed: readonly Missed[], until: number) => Promise<Map<string, Attempt[]>>
+
+export type TraceParts = {
+  openOffsets: () => Promise<Pick<Offsets, 'at' | 'close'>>
+  reader: Pick<Reader, 'read' | 'partitions'>
+  codec: Pick<Codec<Attempt>, 'decode'>
+  ladder: Ladder
+  /** For one request. */
+  mostMs?: number
+}
+
+const MOST_MS = 2_000
+/** Of one look; at a thousand attempts a second for a destination that is what comes in the time that is looked at. */
+const MOST_RECORDS = 20_000
+/** It comes no earlier than it is expected but for clocks, and no later but for what waits before it. */
+const EARLIER_MS = 2_000
+const LATER_MS = 20_000
+
+export function createTrace(parts: TraceParts): Trace {
+  const { openOffsets, reader, codec, ladder, mostMs = MOST_MS } = parts
+  async function readAround(
+    { deliveryId, destinationId }: Missed,
+    time: number,
+    offsets: Pick<Offsets, 'at'>,
+  ): Promise<Attempt[]> {
+    const partition = partitionOf(Buffer.from(destinationId), reader.partitions)
+    const offsetAt = async (at: number) =>
+      (await offsets.at(ATTEMPTS, at)).find((each) => each.partition === partition)?.offset ?? 0
+    const [from, end] = await Promise.all([
+      offsetAt(Math.max(0, time - EARLIER_MS)),
+      offsetAt(time + LATER_MS),
+    ])
+    const to = Math.min(end, from + MOST_RECORDS)
+    const needle = Buffer.from(deliveryId)
+    const found: (Decoded<Attempt> | Promise<Decoded<Attempt>>)[] = []
+    await reader.read({ partition, from, to }, (value) => {
+      if (value?.includes(needle)) found.push(codec.decode(value))
+    })
+    const decoded = await Promise.all(found)
+    return decoded
+      .flatMap((each) => (each.ok ? each.value : []))
+      .filter((attempt) => attempt.deliveryId === deliveryId)
+  }
+
+  async function traceOne(
+    missed: Missed,
+    by: { offsets: Pick<Offsets, 'at'>; until: number; isOver: () => boolean },
+  ): Promise<Attempt[]> {
+    let attempts: Attempt[] = []
+    for (;;) {
+      const before = attempts.length
+      for (const time of expected(attempts, missed.receivedAt, ladder)) {
+        if (by.isOver() || time >= by.until) return attempts
+        attempts = merged(attempts, await readAround(missed, time, by.offsets))
+        if (attempts.length > before) break
+      }
+      if (attempts.length === before) return attempts
+    }
+  }
+
+  return async (missed, until) => {
+    const traced = new Map<string, Attempt[]>()
+    if (missed.length === 0) return traced
+    const begun = performance.now()
+    const isOver = () => performance.now() - begun > mostMs
+    const offsets = await openOffsets()
+    try {
+      for (const each of missed) traced.set(each.deliveryId, await traceOne(each, { offsets, until, isOver }))
+    } finally {
+      await offsets.close()
+    }
+    return traced
+  }
+}
+
+/** Each once, oldest first. */
+export function merged(some: readonly Attempt[], others: readonly Attempt[]): Attempt[] {
+  const all = new Map([...some, ...others].map((each) => [keyOf(each), each]))
+  return [...all.values()].sort((a, b) => a.startedAt - b.startedAt)
+}
+
+const keyOf = ({ attempt, urlIndex, startedAt, outcome }: Attempt) =>
+  `${attempt}/${urlIndex}/${startedAt}/${outcome}`
+
+/**
+ * When the next attempt of a delivery was, or is, to come, in ms since 1970: where that is not certain, each of the times that it can
+ * be at, the earliest first. None: it is over.
+ * @param attempts those that are known, oldest first.
+ */
+export function expected(attempts: readonly Attempt[], receivedAt: number, ladder: Ladder): number[] {
+  const last = attempts.at(-1)
+  if (!last) return [receivedAt]
+  if (attempts.some(({ outcome }) => outcome === 'delivered' || outcome === 'cancelled')) return []
+  const { state, nextAttemptAt } = afterRound(attempts, last, ladder)
+  if (state !== 'retrying') return []
+  if (nextAttemptAt !== null) return [nextAttemptAt]
+  // put off, to a rung that the log does not name
+  const delays = new Set(ladder.ladder.map(({ delayMs }) => delayMs))
+  return [...delays].sort((a, b) => a - b).map((delayMs) => last.startedAt + delayMs)
+}

@@ -1,0 +1,160 @@
+import { LRUCache } from 'lru-cache'
+import { targetsOf } from '../../../delivery/targets.ts'
+import type { Attempt } from '../../../schemas/attempt.ts'
+import type { Destination } from '../../../settings/settings.ts'
+import type { DeadLetter } from '../dead/query.ts'
+import { type BreakerState, createBreakers } from './breakers.ts'
+import { createMinutes, type Figures, type Minutes } from './minutes.ts'
+
+/**
+ * The state of a webhook, for people. `rejecting`: its last answer was 3xx or 4xx. `failing`: its breaker is open, or
+ * its last POST got no answer or a 5xx. `paused`: its destination is off. `idle`: nothing was sent to it in the last 15
+ * minutes.
+ */
+export const WEBHOOK_STATES = ['failing', 'rejecting', 'healthy', 'idle', 'paused'] as const
+export type WebhookStatus = (typeof WEBHOOK_STATES)[number]
+
+/** A webhook of a destination. Times are ms since 1970. */
+export type EndpointHealth = {
+  urlIndex: number
+  breaker: BreakerState
+  /** When its breaker has opened or closed, as far as that was seen. */
+  since: number | null
+  state: WebhookStatus
+  /** The last POST that was not delivered, rejections included. */
+  lastError: Attempt | null
+  lastDeliveredAt: number | null
+}
+
+export type DestinationHealth = {
+  minutes: (Figures & { at: number })[]
+  now: Figures
+  endpoints: EndpointHealth[]
+}
+
+export type Health = {
+  attempt(attempt: Attempt): void
+  died(letter: Pick<DeadLetter, 'destinationId' | 'time'>): void
+  /**
+   * Begins to judge breakers. Not to be called before the settings are known, because they say which webhooks there are.
+   * @param attempts the recent ones, oldest first.
+   */
+  begin(attempts: Iterable<Attempt>): void
+  of(destination: Destination): DestinationHealth
+  /** `breaker`, `state`: the worst among its webhooks. `rejectedStatus`: the last status of a webhook that rejects. */
+  lately(
+    destination: Destination,
+  ): Figures & { breaker: BreakerState; state: WebhookStatus; rejectedStatus: number | null }
+}
+
+type Last = { error: Attempt | null; deliveredAt: number | null }
+type Held = { minutes: Minutes; last: Map<number, Last> }
+
+/** A destination with something to do in each minute takes some 40 KB. Those that had nothing to do for longest give way. */
+const MOST = 1_000
+
+/** @param options.now ms since 1970. */
+export function createHealth({
+  destinations,
+  now,
+}: {
+  destinations: Pick<ReadonlyMap<string, Destination>, 'get'>
+  now: () => number
+}): Health {
+  const held = new LRUCache<string, Held>({ max: MOST })
+  const breakers = createBreakers()
+  let hasBegun = false
+
+  function heldOf(destinationId: string): Held {
+    const found = held.get(destinationId)
+    if (found) return found
+    const made: Held = { minutes: createMinutes(), last: new Map() }
+    held.set(destinationId, made)
+    return made
+  }
+
+  function judge(attempt: Attempt): void {
+    const destination = destinations.get(attempt.destinationId)
+    const target = destination && targetsOf(destination)[attempt.urlIndex ?? -1]
+    if (target) breakers.heard(target.webhook, attempt)
+  }
+
+  const breakersOf = (destination: Destination) =>
+    targetsOf(destination).map(({ urlIndex, webhook }) => {
+      const { state: breaker, since } = breakers.of(webhook, now())
+      const last = held.peek(destination.id)?.last.get(urlIndex)
+      return { urlIndex, breaker, since, state: statusOf(destination, breaker, last), last }
+    })
+
+  return {
+    attempt(told) {
+      const attempt = notToCome(told, now())
+      const { minutes, last } = heldOf(attempt.destinationId)
+      count(attempt, minutes, now())
+      note(attempt, last)
+      if (hasBegun) judge(attempt)
+    },
+    died: ({ destinationId, time }) =>
+      heldOf(destinationId).minutes.add({ what: 'dead', at: Math.min(time, now()) }, now()),
+    begin(attempts) {
+      for (const attempt of attempts) judge(notToCome(attempt, now()))
+      hasBegun = true
+    },
+    of(destination) {
+      const { minutes = createMinutes() } = held.peek(destination.id) ?? {}
+      return {
+        minutes: minutes.all(now()),
+        now: minutes.lately(now()),
+        endpoints: breakersOf(destination).map(({ last, ...rest }) => ({
+          ...rest,
+          lastError: last?.error ?? null,
+          lastDeliveredAt: last?.deliveredAt ?? null,
+        })),
+      }
+    },
+    lately(destination) {
+      const { minutes = createMinutes() } = held.peek(destination.id) ?? {}
+      const webhooks = breakersOf(destination)
+      return {
+        ...minutes.lately(now()),
+        breaker: WORST_FIRST.find((one) => webhooks.some(({ breaker }) => breaker === one)) ?? 'unknown',
+        state: WEBHOOK_STATES.find((one) => webhooks.some(({ state }) => state === one)) ?? 'idle',
+        rejectedStatus: webhooks.find(({ state }) => state === 'rejecting')?.last?.error?.status ?? null,
+      }
+    },
+  }
+}
+
+/** A clock that is ahead tells of times to come: left so, nothing that others tell would be newer until then. */
+const notToCome = (attempt: Attempt, now: number): Attempt =>
+  attempt.startedAt > now ? { ...attempt, startedAt: now } : attempt
+
+const WORST_FIRST = ['open', 'half-open', 'closed', 'unknown'] as const
+
+function statusOf(
+  { enabled }: Destination,
+  breaker: BreakerState,
+  { error, deliveredAt }: Last = { error: null, deliveredAt: null },
+): WebhookStatus {
+  if (!enabled) return 'paused'
+  if (breaker === 'open' || breaker === 'half-open') return 'failing'
+  if (breaker === 'unknown') return 'idle'
+  if (!error || error.startedAt < (deliveredAt ?? 0)) return 'healthy'
+  return error.outcome === 'rejected' ? 'rejecting' : 'failing'
+}
+
+/** What was cancelled is no fault of the destination, and none of it was posted. */
+function count({ outcome, startedAt: at, durationMs }: Attempt, minutes: Minutes, now: number): void {
+  if (outcome === 'deferred') minutes.add({ what: outcome, at }, now)
+  else if (outcome !== 'cancelled') minutes.add({ what: outcome, at, durationMs }, now)
+}
+
+/** By urlIndex; partitions of the log are not in one order. */
+function note(attempt: Attempt, last: Held['last']): void {
+  const { urlIndex, outcome, startedAt } = attempt
+  if (urlIndex === null || outcome === 'cancelled' || outcome === 'deferred') return
+  const { error, deliveredAt } = last.get(urlIndex) ?? { error: null, deliveredAt: null }
+  if (outcome === 'delivered')
+    last.set(urlIndex, { error, deliveredAt: Math.max(startedAt, deliveredAt ?? startedAt) })
+  else if (startedAt >= (error?.startedAt ?? startedAt)) last.set(urlIndex, { error: attempt, deliveredAt })
+}

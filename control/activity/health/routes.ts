@@ -1,0 +1,181 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { Facts } from '../../../settings/resource.ts'
+import type { Destination } from '../../../settings/settings.ts'
+import { answerTo } from '../../api/answer.ts'
+import { countSkipped } from '../../api/metrics.ts'
+import { isoTime, operation, timeShape } from '../../api/operation.ts'
+import { path } from '../../api/serve.ts'
+import type { AttemptRouteParts } from '../attempts.ts'
+import type { DeadRouteParts } from '../dead/routes.ts'
+import { type IngestRouteParts, intakeOf } from '../intake.ts'
+import { createBroadcast } from '../live/broadcast.ts'
+import { STREAM, streamed } from '../live/routes.ts'
+import { isLoadedSoon, loading, unreachable } from '../newest.ts'
+import { BREAKER_STATES } from './breakers.ts'
+import { type DestinationHealth, type EndpointHealth, type Health, WEBHOOK_STATES } from './health.ts'
+
+export type HealthRouteParts = AttemptRouteParts &
+  DeadRouteParts &
+  IngestRouteParts & {
+    health: Pick<Health, 'of' | 'lately'>
+    settings: Pick<Facts, 'destinations'>
+  }
+
+/** `/health`, `/destinations/:id/health`: what comes of deliveries, now and in the last hour. `/health/stream`: the same, live. */
+export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): void {
+  const { health, intake, settings } = parts
+  const { destinations } = settings
+  const isLoaded = async () => (await isLoadedSoon(parts.attempts)) && (await isLoadedSoon(parts.dead))
+  const isFresh = () => parts.attempts.isFresh() && parts.dead.isFresh()
+  const overview = () => (isFresh() ? shownOverview(destinations, health) : undefined)
+  const broadcast = createBroadcast({
+    current: {
+      health: overview,
+      ingest: () => intakeOf(intake),
+    },
+    onSkipped: countSkipped('slow'),
+  })
+  api.addHook('preClose', async () => broadcast.end())
+
+  path(api, '/health', {
+    GET: operation({
+      summary: 'How all destinations are',
+      description:
+        'Counts are of the last minute. 503 when what comes of deliveries has not been read for 30 s.',
+      answers: { 200: { description: 'Of each destination.', body: overviewShape } },
+      async handle() {
+        if (!(await isLoaded())) return loading
+        const body = overview()
+        return body ? { status: 200, body } : unreachable
+      },
+    }),
+  })
+  path(api, '/health/stream', {
+    GET: operation({
+      summary: 'Watch how all destinations are, and how many calls come in',
+      description:
+        'Server-sent events `health` (as `GET /api/health`) and `ingest` (as `GET /api/ingest`), at once and then whenever one has changed, every 2 s at most; `unavailable` for one of which nothing can be said now.',
+      answers: { 200: STREAM },
+      refuses: ['too_many_watchers'],
+      handle: async (asked) => ((await isLoaded()) ? streamed(asked, broadcast) : loading),
+    }),
+  })
+  path(api, '/destinations/:id/health', {
+    GET: operation({
+      summary: 'How a destination is',
+      description:
+        'The last hour by the minute, the last minute, and each webhook with its breaker and its last error.',
+      answers: { 200: { description: 'Its health.', body: healthShape } },
+      refuses: ['not_found'],
+      async handle({ params: { id } }) {
+        const destination = destinations.get(id)
+        if (!destination) return answerTo({ code: 'not_found', what: `destination ${id}` })
+        if (!(await isLoaded())) return loading
+        return isFresh() ? { status: 200, body: shownHealth(health.of(destination)) } : unreachable
+      },
+    }),
+  })
+}
+
+const count = z.number().int().nonnegative()
+const duration = z.number().nullable().describe('ms, to within an eighth; null: no POST was made.')
+const durations = { p50: duration, p99: duration }
+const breaker = z.enum(BREAKER_STATES)
+const state = z.enum(WEBHOOK_STATES)
+
+const minuteShape = z.strictObject({
+  at: timeShape,
+  delivered: count.describe(
+    'POSTs answered with 2xx. Rejected, retry, refused and deferred are counts of POSTs as well.',
+  ),
+  rejected: count.describe('POSTs answered with 3xx or 4xx.'),
+  retry: count,
+  refused: count,
+  deferred: count,
+  dead: count.describe('Deliveries that were given up.'),
+  ...durations,
+})
+
+const nowFields = {
+  delivered: count.describe('A minute, as all of these.'),
+  rejected: count,
+  retry: count,
+  refused: count,
+  deferred: count,
+  dead: count,
+  ...durations,
+}
+
+const errorShape = z.strictObject({
+  code: z.string().nullable(),
+  status: z.number().nullable(),
+  at: timeShape,
+  response: z.string().nullable(),
+})
+
+export const healthShape = z
+  .strictObject({
+    minutes: z.array(minuteShape).describe('The last sixty; the last one is that of now.'),
+    now: z.strictObject(nowFields),
+    endpoints: z.array(
+      z.strictObject({
+        urlIndex: z.number(),
+        state: state.describe(
+          '`rejecting`: the last answer was 3xx or 4xx; `failing`: the breaker is open, or the last POST got no answer or a 5xx; `paused`: the destination is off; `idle`: nothing was sent in the last 15 minutes.',
+        ),
+        breaker,
+        since: timeShape.describe('When it has opened or closed, as far as that was seen.'),
+        lastError: errorShape.nullable(),
+        lastDeliveredAt: timeShape,
+      }),
+    ),
+  })
+  .meta({ id: 'Health' })
+
+export const overviewShape = z.strictObject({
+  items: z.array(
+    z.strictObject({
+      destinationId: z.string(),
+      ...nowFields,
+      breaker: breaker.describe('The worst among its webhooks.'),
+      state: state.describe('The worst among its webhooks.'),
+      rejectedStatus: z
+        .number()
+        .nullable()
+        .describe('Last status of a webhook that rejects; null when none rejects.'),
+    }),
+  ),
+})
+
+export function shownHealth({ minutes, now, endpoints }: DestinationHealth): z.infer<typeof healthShape> {
+  return {
+    minutes: minutes.map(({ at, ...figures }) => ({ at: isoTime(at), ...figures })),
+    now,
+    endpoints: endpoints.map(shownEndpoint),
+  }
+}
+
+/** Of all destinations that there are. */
+export const shownOverview = (
+  destinations: ReadonlyMap<string, Destination>,
+  { lately }: Pick<Health, 'lately'>,
+): z.infer<typeof overviewShape> => ({
+  items: [...destinations.values()].map((destination) => {
+    return { destinationId: destination.id, ...lately(destination) }
+  }),
+})
+
+function shownEndpoint({ since, lastError, lastDeliveredAt, ...rest }: EndpointHealth) {
+  return {
+    ...rest,
+    since: since === null ? null : isoTime(since),
+    lastError: lastError && {
+      code: lastError.code,
+      status: lastError.status,
+      at: isoTime(lastError.startedAt),
+      response: lastError.response,
+    },
+    lastDeliveredAt: lastDeliveredAt === null ? null : isoTime(lastDeliveredAt),
+  }
+}

@@ -1,0 +1,66 @@
+import type { Offsets } from '../../../kafka/admin/offsets.ts'
+import { poll } from '../../../kafka/admin/poll.ts'
+import { type Loading, STALE_MS } from '../newest.ts'
+import { createHistory, createHour, type Moment, readPast } from './history.ts'
+import { type End, type LagItem, look, type Reading } from './look.ts'
+
+/** `at`: when it was so, in ms since 1970. `ends`: of each topic that a group reads. */
+export type Report = { at: number; items: readonly LagItem[]; ends: readonly End[] }
+
+export type Lag = Loading & {
+  /** What the last look has shown; undefined before the first, and when the last one is too old. */
+  latest(): Report | undefined
+  /** What the looks of the last hour have shown, oldest first. */
+  hour(): readonly Moment[]
+  close(): Promise<void>
+}
+
+export type LagOptions = {
+  open: () => Promise<Offsets>
+  /** Asked at each look. */
+  readings: (topics: readonly string[]) => readonly Reading[]
+  onFailed: (error: unknown) => void
+  /** From the beginning of one look to that of the next; a look that takes longer is waited for. */
+  everyMs?: number
+  /** How many looks in a row say what state a partition is in. */
+  looks?: number
+  /** When Kafka has not answered for so long, nothing is told any more. */
+  staleMs?: number
+}
+
+export const EVERY_MS = 2_000
+/** Twenty seconds: longer than a restart takes, or an attempt by the default settings. */
+export const LOOKS = 10
+
+/** Looks at all consumer groups from outside, so that one whose consumers are dead shows as well. One look at a time. */
+export function followLag(options: LagOptions): Lag {
+  const { open, readings, onFailed, everyMs = EVERY_MS, looks = LOOKS, staleMs = STALE_MS } = options
+  const history = createHistory(looks)
+  const hour = createHour()
+  const { promise: loaded, resolve: onLoaded } = Promise.withResolvers<void>()
+  let report: Report | undefined
+  let lookedAt = Number.NEGATIVE_INFINITY
+
+  const latest = () => (performance.now() - lookedAt < staleMs ? report : undefined)
+
+  async function lookOnce(offsets: Offsets): Promise<void> {
+    const read = readings(await offsets.topics())
+    for (const reading of read)
+      if (!reading.ranges && !history.knows(reading.topic))
+        history.begin(reading.topic, await readPast(offsets, reading, Date.now()))
+    const seen = await look(offsets, read, Date.now)
+    report = { at: seen.at, items: history.add(seen), ends: seen.ends }
+    hour.add(report)
+    lookedAt = performance.now()
+    onLoaded()
+  }
+
+  const { close } = poll({ open, look: lookOnce, onFailed, everyMs })
+  return {
+    loaded,
+    isLoaded: () => report !== undefined,
+    latest,
+    hour: hour.all,
+    close,
+  }
+}

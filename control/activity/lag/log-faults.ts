@@ -1,0 +1,139 @@
+import { z } from 'zod'
+import { LOG_FAULTS, type Loss } from '../../../kafka/admin/lost-records.ts'
+import type { Connection } from '../../../kafka/client.ts'
+import { openTail } from '../../../kafka/tables/tail.ts'
+import { DELIVERIES, DUE, EVENTS, isRung } from '../../../schemas/topics.ts'
+import { isoTime, timeShape } from '../../api/operation.ts'
+
+export const faultShape = z
+  .strictObject({
+    at: timeShape,
+    topic: z.string(),
+    partition: z.number(),
+    cause: z
+      .string()
+      .describe(
+        '`removed`: records were deleted before they were read; `truncated`: Kafka has lost the end of the log; `recreated`: the topic was deleted and created again.',
+      ),
+    from: z.number().describe('The first offset that is gone, or that holds another record now.'),
+    lost: z.number().describe('How many offsets the log had there, as far as it is known.'),
+    unread: z.number().describe('How many of them some consumer group had not read.'),
+    readTo: timeShape.describe(
+      'When the last record was written that a group had read before; null: not known.',
+    ),
+    seenBy: z.array(z.string()).describe('Consumer groups, `producer`, or who else has noticed it.'),
+  })
+  .meta({ id: 'LogFault' })
+
+export type LogFaultItem = z.infer<typeof faultShape>
+
+export type LogFaults = {
+  /** Of the last seven days, newest first; a hundred at most. */
+  all(): LogFaultItem[]
+  close(): Promise<void>
+}
+
+const KEPT_MS = 7 * 24 * 3_600_000
+const MOST = 100
+/** Several readers notice the same within so long. */
+const SAME_MS = 10 * 60_000
+
+type Held = Loss & { seenByAll: string[] }
+
+/** Adds what one reader has noticed to what is known. @returns newest first. */
+export function withLoss(known: readonly Held[], loss: Loss): Held[] {
+  const isSame = (held: Held) =>
+    held.topic === loss.topic && held.partition === loss.partition && Math.abs(held.at - loss.at) < SAME_MS
+  const same = known.find(
+    (held) => isSame(held) && held.cause === loss.cause && goneFrom(held) === goneFrom(loss),
+  )
+  if (!same)
+    return [{ ...loss, seenByAll: [loss.seenBy] }, ...known].toSorted((a, b) => b.at - a.at).slice(0, MOST)
+  const merged: Held = {
+    ...same,
+    lost: Math.max(same.lost, loss.lost),
+    unread: Math.max(same.unread, loss.unread),
+    readTo: same.readTo ?? loss.readTo,
+    seenByAll: [...new Set([...same.seenByAll, loss.seenBy])],
+  }
+  return known.map((held) => (held === same ? merged : held))
+}
+
+const goneFrom = ({ cause, offset, to }: Loss) => (cause === 'removed' ? offset : to)
+
+/**
+ * What may explain that a call is not found, or that its delivery does not go on. Times in ms since 1970.
+ * @param since calls from then on were asked for.
+ * @param openSince when the oldest call came in that has an open delivery; undefined: none has.
+ */
+export function explaining(
+  faults: readonly LogFaultItem[],
+  {
+    since = 0,
+    openSince = Number.POSITIVE_INFINITY,
+  }: { since?: number | undefined; openSince?: number | undefined },
+): LogFaultItem[] {
+  const from = (topic: string) => {
+    if (topic === EVENTS) return since
+    return topic === DELIVERIES || topic === DUE || isRung(topic) ? openSince : Number.POSITIVE_INFINITY
+  }
+  return faults.filter(({ topic, at }) => Date.parse(at ?? '') >= from(topic))
+}
+
+/** Follows topic `log-faults`. */
+export async function followFaults(options: {
+  connection: Connection
+  onFatal: (error: Error) => void
+  now: () => number
+}): Promise<LogFaults> {
+  const { connection, onFatal, now } = options
+  let held: Held[] = []
+  const tail = await openTail({
+    connection,
+    topics: [LOG_FAULTS],
+    last: () => 1_000,
+    onRecord({ value }) {
+      const loss = lossOf(value)
+      if (loss) held = withLoss(held, loss)
+      else connection.log.warn({ topic: LOG_FAULTS }, 'a record of a fault cannot be read; it is skipped')
+    },
+    onFatal,
+  })
+  return {
+    all: () => held.filter(({ at }) => now() - at < KEPT_MS).map(shown),
+    close: tail.close,
+  }
+}
+
+const lossShape = z.object({
+  at: z.number(),
+  topic: z.string(),
+  partition: z.number(),
+  cause: z.enum(['removed', 'truncated', 'recreated']),
+  seenBy: z.string(),
+  offset: z.number(),
+  to: z.number(),
+  lost: z.number(),
+  unread: z.number(),
+  readTo: z.number().optional(),
+})
+
+function lossOf(value: Buffer | null): Loss | undefined {
+  try {
+    return lossShape.parse(JSON.parse(String(value)))
+  } catch {
+    return undefined
+  }
+}
+
+const shown = (held: Held): LogFaultItem => ({
+  at: isoTime(held.at),
+  topic: held.topic,
+  partition: held.partition,
+  cause: held.cause,
+  from: goneFrom(held),
+  lost: held.lost,
+  unread: held.unread,
+  readTo: held.readTo === undefined ? null : isoTime(held.readTo),
+  seenBy: held.seenByAll,
+})

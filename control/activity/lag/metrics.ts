@@ -1,0 +1,143 @@
+import { Gauge } from 'prom-client'
+import { openOffsets } from '../../../kafka/admin/offsets.ts'
+import { poll } from '../../../kafka/admin/poll.ts'
+import { openRetentions } from '../../../kafka/admin/topics.ts'
+import type { Context } from '../../../lifecycle.ts'
+import { registry } from '../../../process/metrics.ts'
+import type { Tasks } from '../../tasks/follow.ts'
+import { followLag, type Lag, LOOKS } from './follow.ts'
+import { type End, type LagItem, readings } from './look.ts'
+
+type Parts = Pick<Context, 'config' | 'connection' | 'closing'> & { tasks: Pick<Tasks, 'replays'> }
+
+/** Begins to look at the consumer groups, and to tell of them in the metrics. */
+export function openLag({ config, connection, closing, tasks }: Parts): Lag {
+  // one attempt may keep an offset where it is for so long, while another waits behind it
+  const patienceMs = 2 * config.delivery.responseTimeoutMs
+  const lag = followLag({
+    open: () => openOffsets(connection),
+    readings: (topics) => readings(topics, tasks.replays.values()),
+    onFailed: (err) =>
+      connection.failures.add({ kind: 'lag', text: 'the consumer groups cannot be looked at', err }),
+    looks: Math.max(LOOKS, Math.ceil(patienceMs / EVERY_MS)),
+  })
+  closing.adopt(lag, (open) => open.close())
+  watchLag(lag)
+  return lag
+}
+
+const place = ['topic', 'partition'] as const
+const where = ['consumergroup', ...place] as const
+
+/**
+ * Those that begin with `kafka_` have the names and labels of kafka_exporter (https://github.com/danielqsj/kafka_exporter), so that boards
+ * made for it show them; `kafka_consumergroup_lag_seconds` it does not have. Of what is gone no series remains.
+ */
+export function watchLag({ latest }: Pick<Lag, 'latest'>): void {
+  const items = () => latest()?.items ?? []
+  const ends = () => latest()?.ends ?? []
+  const ofGroups = (name: string, help: string, told: (item: LagItem) => number | null) =>
+    gauge(name, help, where, () => items().map((item) => [whereOf(item), told(item)]))
+  const ofTopics = (name: string, help: string, told: (end: End) => number) =>
+    gauge(name, help, place, () => ends().map((end) => [placeOf(end), told(end)]))
+
+  ofGroups(
+    'kafka_consumergroup_lag',
+    'Offsets from the committed one to the end, by consumer group, topic and partition.',
+    ({ lag }) => lag,
+  )
+  ofGroups(
+    'kafka_consumergroup_lag_seconds',
+    'How long the oldest record that is not settled waits; in rungs of the ladder, how long it is past due. None where it is not known.',
+    ({ lagSeconds }) => lagSeconds,
+  )
+  ofGroups(
+    'kafka_consumergroup_current_offset',
+    'The committed offset, by consumer group, topic and partition. None where nothing is committed.',
+    ({ committed }) => committed,
+  )
+  ofTopics(
+    'kafka_topic_partition_current_offset',
+    'The offset behind the last record, of topics that a consumer group of Sluice reads.',
+    ({ end }) => end,
+  )
+  ofTopics(
+    'kafka_topic_partition_oldest_offset',
+    'The offset of the first record that there still is, of topics that a consumer group of Sluice reads.',
+    ({ low }) => low,
+  )
+  gauge(
+    'kafka_topic_partitions',
+    'How many partitions a topic has that a consumer group of Sluice reads.',
+    ['topic'],
+    () => [...Map.groupBy(ends(), ({ topic }) => topic)].map(([topic, { length }]) => [{ topic }, length]),
+  )
+  gauge(
+    'sluice_control_lag_status',
+    '1 for the state that a partition of a consumer group is in: ok, warn, stall, stop or rewind.',
+    [...where, 'status'],
+    () => items().map((item) => [{ ...whereOf(item), status: item.status }, 1]),
+  )
+}
+
+const placeOf = ({ topic, partition }: Pick<End, 'topic' | 'partition'>) => ({
+  topic,
+  partition: String(partition),
+})
+const whereOf = (item: LagItem) => ({ consumergroup: item.group, ...placeOf(item) })
+
+/** @param told asked at each scrape: labels with their value, null for none. */
+function gauge<L extends string>(
+  name: string,
+  help: string,
+  labelNames: readonly L[],
+  told: () => [Record<L, string>, number | null][],
+): void {
+  new Gauge({
+    name,
+    help,
+    labelNames,
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [labels, value] of told()) if (value !== null) this.set(labels, value)
+    },
+  })
+}
+
+/** It changes when somebody changes it. */
+const EVERY_MS = 10_000
+
+/** Tells in the metrics how long Kafka keeps what consumer groups read: who is behind for longer loses records. */
+export function watchRetention({
+  connection,
+  closing,
+  lag,
+}: Pick<Context, 'connection' | 'closing'> & { lag: Pick<Lag, 'latest'> }): void {
+  let kept: ReadonlyMap<string, number> = new Map()
+  const polling = poll({
+    open: () => openRetentions(connection),
+    async look(retentions) {
+      const topics = new Set(lag.latest()?.ends.map(({ topic }) => topic))
+      if (topics.size > 0) kept = await retentions.read([...topics])
+    },
+    onFailed: (err) =>
+      connection.failures.add({
+        kind: 'retention',
+        text: 'how long topics are kept cannot be looked at',
+        err,
+      }),
+    everyMs: EVERY_MS,
+  })
+  closing.defer(() => polling.close())
+  new Gauge({
+    name: 'sluice_topic_retention_seconds',
+    help: 'How long Kafka keeps the records of a topic that a consumer group of Sluice reads (retention.ms).',
+    labelNames: ['topic'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [topic, ms] of kept) this.set({ topic }, ms / 1_000)
+    },
+  })
+}

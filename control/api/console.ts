@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { isIPv6 } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import fastifyStatic from '@fastify/static'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { notFound } from './errors.ts'
+import { send } from './serve.ts'
+
+export type ConsoleParts = {
+  ingest: IngestAt
+  /** Where the built console is, unless told the one of this checkout. */
+  built?: string
+}
+
+const BUILT = fileURLToPath(new URL('../../console/dist', import.meta.url))
+/** In the page, where each answer has values of its own. console/index.html, console/vite.config.ts. */
+const NONCE = '__SLUICE_NONCE__'
+const INGEST = '__SLUICE_INGEST__'
+/** Never the console's, though a browser asks for them as for a page. */
+const OTHERS = /^\/(api|docs|assets|livez|readyz|metrics)(\/|$)/
+
+/** The console's files, and its page wherever it has a view: all that a browser wants as a page, and nobody else has. */
+export function consoleRoutes(app: FastifyInstance, { ingest, built = BUILT }: ConsoleParts): void {
+  // their names change with their content
+  app.register(fastifyStatic, {
+    root: `${built}/assets`,
+    prefix: '/assets/',
+    immutable: true,
+    maxAge: '365d',
+    preCompressed: true,
+    index: false,
+    suppressWarning: true,
+    setHeaders: (reply) => {
+      reply.headers(HARDENED)
+    },
+  })
+
+  async function page(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const file = await readFile(`${built}/index.html`, 'utf8').catch(() => undefined)
+    if (file === undefined) return reply.code(503).type('text/plain; charset=utf-8').send(NOT_BUILT)
+    const nonce = randomBytes(16).toString('base64url')
+    const address = ingestAddress(ingest, request.hostname)
+    return reply
+      .type('text/html; charset=utf-8')
+      .headers({
+        ...HARDENED,
+        'content-security-policy': policy({ nonce, asks: new URL(address).origin }),
+        'cache-control': 'no-cache',
+      })
+      .send(file.replaceAll(NONCE, nonce).replaceAll(INGEST, address))
+  }
+
+  app.get('/', page)
+  app.get('/licenses', async (_, reply) => {
+    const text = await readFile(`${built}/licenses.md`, 'utf8').catch(() => undefined)
+    if (text === undefined) return send(reply, notFound)
+    return reply
+      .type('text/plain; charset=utf-8')
+      .headers({ ...HARDENED, 'cache-control': 'no-cache' })
+      .send(text)
+  })
+  app.setNotFoundHandler((request, reply) => (isPage(request) ? page(request, reply) : send(reply, notFound)))
+}
+
+const NOT_BUILT =
+  'The console has not been built: run "npm run console" in the folder of Sluice. The API is at /api, and described at /docs.\n'
+
+const isPage = ({ method, url, headers }: FastifyRequest): boolean =>
+  (method === 'GET' || method === 'HEAD') &&
+  (headers.accept?.includes('text/html') ?? false) &&
+  !OTHERS.test(new URL(url, 'http://console').pathname)
+
+/** Of a page that runs only its own scripts, and asks only where it came from, and `asks`. @param nonce of its inline styles. */
+export const policy = ({ nonce, asks }: { nonce: string; asks: string }): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    "font-src 'self'",
+    `connect-src 'self' ${asks}`,
+    "manifest-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+
+/** For each file of it. */
+export const HARDENED = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+} as const
+
+export type IngestAt = {
+  /** As the settings say; without it ingest is taken to be on the host that the console is on. */
+  url: string | undefined
+  port: number
+}
+
+/**
+ * The origin and path under which clients reach ingest, without a slash at its end.
+ * @param hostname as the browser named it (`Host`, without the port); it goes into a header, so that what is no name gives localhost.
+ */
+export function ingestAddress({ url, port }: IngestAt, hostname: string): string {
+  if (url !== undefined) return url.replace(/\/+$/, '')
+  const bare = hostname.replace(/^\[|\]$/g, '')
+  if (isIPv6(bare)) return `http://[${bare}]:${port}`
+  return `http://${/^[\w.-]{1,253}$/.test(bare) ? bare : 'localhost'}:${port}`
+}

@@ -1,0 +1,132 @@
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { isDeeper } from '../../http/requests.ts'
+import type { Logger } from '../../process/log.ts'
+import type { Code } from '../../settings/codes.ts'
+import { isObject, pointer } from '../../settings/faults.ts'
+import { type Answer, invalid, problem } from './answer.ts'
+import { send } from './serve.ts'
+
+export const notFound = problem({
+  code: 'not_found',
+  message: 'There is nothing at this path: /docs says what there is',
+})
+
+/** Fastify's refusals before a handler runs, in our words. */
+const KNOWN: Record<string, Answer> = {
+  FST_ERR_CTP_INVALID_JSON_BODY: problem({
+    code: 'invalid_json',
+    message: 'Send a body that is valid JSON',
+  }),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: problem({
+    code: 'unsupported_media_type',
+    message: 'Send JSON with Content-Type: application/json',
+  }),
+  FST_ERR_BAD_URL: problem({
+    code: 'invalid_path',
+    message: 'Send a path that is percent-encoded UTF-8',
+  }),
+  FST_ERR_MAX_PARAM_LENGTH: notFound,
+}
+
+const tooLarge = (limit = 0) =>
+  problem({ code: 'body_too_large', message: `A body has at most ${limit / 1024} KB here` })
+
+const internal = problem({ code: 'internal', message: 'A fault of Sluice: its log says more' })
+
+type AnswerError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply
+
+export function errorAnswerer(log: Pick<Logger, 'error'>): AnswerError {
+  return (error, { method, routeOptions }, reply) => {
+    if (error instanceof UnfitBody) return send(reply, error.answer)
+    const { code, status, message } = facts(error)
+    const known = code === 'FST_ERR_CTP_BODY_TOO_LARGE' ? tooLarge(routeOptions.bodyLimit) : KNOWN[code]
+    if (known) return send(reply, known)
+    if (status < 500) return send(reply, problem({ code: 'bad_request', message }))
+    log.error({ err: error, method, route: routeOptions.url }, 'a request failed')
+    return send(reply, internal)
+  }
+}
+
+function facts(error: unknown): { code: string; status: number; message: string } {
+  const found = { code: '', status: 500, message: '' }
+  if (!(error instanceof Error)) return found
+  if ('code' in error) found.code = String(error.code)
+  if ('statusCode' in error) found.status = Number(error.statusCode)
+  return { ...found, message: error.message }
+}
+
+const NOT_HTTP: Record<string, Code> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+}
+
+/** Who does not read the answer keeps the connection no longer. */
+const LINGER_MS = 1_000
+
+/** What cannot be read as HTTP never gets to Fastify; Node asks that it be answered on the socket. */
+export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return
+  const code = NOT_HTTP[error.code ?? ''] ?? 'bad_request'
+  const { status, body } = problem({ code, message: 'Not a request that can be read' })
+  const text = JSON.stringify(body)
+  const head = [
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(text)}`,
+    'Connection: close',
+  ]
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('\r\n')}\r\n\r\n${text}`)
+  setTimeout(() => socket.destroy(), LINGER_MS).unref()
+}
+
+/** A body that is JSON and goes beyond what any of ours needs. */
+export class UnfitBody extends Error {
+  readonly answer: Answer
+
+  constructor(answer: Answer) {
+    super('a body is refused')
+    this.answer = answer
+  }
+}
+
+const MOST_LEVELS = 32
+/** In one object. What is given for each of many is an array, or an upload. */
+const MOST_MEMBERS = 1_000
+
+const tooDeep = problem({ code: 'too_deep', message: `A body is nested at most ${MOST_LEVELS} levels deep` })
+
+/** Bodies of other types are refused, but for those that a route reads itself. */
+export function takeOnlyJson(app: FastifyInstance): void {
+  const parse = app.getDefaultJsonParser('error', 'error')
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    // many clients name the type with every request, a DELETE without a body too
+    if (body.length === 0) return done(null, undefined)
+    // what recurses over it later would exhaust the stack
+    if (isDeeper(body, MOST_LEVELS)) return done(new UnfitBody(tooDeep))
+    parse(request, body.toString(), (error, value) => {
+      const crowded = error ? undefined : crowdedIn(value, [])
+      if (crowded === undefined) done(error, value)
+      else {
+        const message = `has too many members: at most ${MOST_MEMBERS.toLocaleString('en-US')}`
+        done(new UnfitBody(invalid([{ pointer: pointer(crowded), code: 'too_many', message }])))
+      }
+    })
+  })
+}
+
+/** @returns where an object has more members than any needs. */
+function crowdedIn(
+  value: unknown,
+  path: readonly (string | number)[],
+): readonly (string | number)[] | undefined {
+  if (!Array.isArray(value) && !isObject(value)) return undefined
+  const members = Object.entries(value)
+  if (!Array.isArray(value) && members.length > MOST_MEMBERS) return path
+  for (const [name, member] of members) {
+    const found = typeof member === 'object' ? crowdedIn(member, [...path, name]) : undefined
+    if (found) return found
+  }
+  return undefined
+}

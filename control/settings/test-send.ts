@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { recorded } from '../../delivery/outcome.ts'
+import type { Poster } from '../../delivery/post.ts'
+import { withoutSecrets } from '../../delivery/redact-response.ts'
+import { type Posting, type Request, request } from '../../delivery/request.ts'
+import type { Logger } from '../../process/log.ts'
+import { faultsOf } from '../../settings/faults.ts'
+import type { Facts } from '../../settings/resource.ts'
+import { type Destination, EVENT_TYPES } from '../../settings/settings.ts'
+import { attemptShape } from '../activity/attempts.ts'
+import { type Answer, answerTo, invalid, problem } from '../api/answer.ts'
+import { audit } from '../api/audit.ts'
+import { type Asked, json, operation } from '../api/operation.ts'
+import { path } from '../api/serve.ts'
+import { sample } from './sample.ts'
+
+/** Of this process: a test is for a look, not for load. */
+export const MOST_AT_ONCE = 10
+
+/** What came of one POST, in the words of topic `attempts`; `url` as it is in the settings. */
+export const resultShape = z
+  .strictObject({ url: z.string() })
+  .extend(
+    attemptShape.pick({ outcome: true, status: true, durationMs: true, code: true, response: true }).shape,
+  )
+  .meta({ id: 'TestResult' })
+
+export type TestSendParts = {
+  settings: Pick<Facts, 'destinations'>
+  /** As the deliverer has it, with its time limit, its guard and its roots. It is closed here. */
+  openPoster: () => Poster
+  log: Pick<Logger, 'info'>
+}
+
+const bodyShape = z
+  .strictObject({ type: z.enum(EVENT_TYPES).default('track') })
+  .prefault({})
+  .meta({ id: 'TestSend' })
+const answerShape = z.strictObject({ results: z.array(resultShape) })
+
+const tooMany = problem(
+  { code: 'too_many_tests', message: `${MOST_AT_ONCE} test sends are under way: try again in a moment` },
+  { 'retry-after': '1' },
+)
+
+/** `/destinations/:id/test`: posts a sample to each URL now, also of a destination that is off. Nothing is kept or tried again. */
+export function testSendRoute(api: FastifyInstance, { settings, openPoster, log }: TestSendParts): void {
+  const testSends = createTestSends(openPoster)
+  // whoever waits for a test is answered before the server waits for its connections
+  api.addHook('preClose', async () => testSends.close())
+
+  async function test({ params: { id }, body, caller }: Asked): Promise<Answer> {
+    const destination = settings.destinations.get(id)
+    if (!destination) return answerTo({ code: 'not_found', what: `destination ${id}` })
+    const asked = bodyShape.safeParse(body, { reportInput: true })
+    if (!asked.success) return invalid(faultsOf(asked.error))
+    const { type } = asked.data
+    const now = Date.now()
+    const posting = sample(type, { destinationId: id, uuid: randomUUID(), now })
+    const results = await testSends.begin({ destination, posting, now })
+    if (!results) return tooMany
+    const outcomes = results.map(({ outcome, code }) => code ?? outcome)
+    audit(log, caller, { what: 'test', outcome: 'sent', id, type, outcomes })
+    return { status: 200, body: { results } }
+  }
+
+  path(api, '/destinations/:id/test', {
+    POST: operation({
+      summary: 'Post a sample to each URL of a destination now',
+      description: 'As a delivery would, also while it is off. Nothing is tried again or kept.',
+      body: json(bodyShape, false),
+      answers: {
+        200: { description: 'What came of each, in the order of the webhooks.', body: answerShape },
+      },
+      refuses: ['not_found', 'too_many_tests'],
+      handle: test,
+    }),
+  })
+}
+
+export type Result = z.infer<typeof resultShape>
+
+/** `now`: ms since 1970. */
+export type PostToAll = { destination: Destination; posting: Posting; now: number }
+
+/** As the deliverer's first attempt, but to every URL whatever the others say. @returns in the order of the webhooks. Never rejects. */
+export function postToAll(
+  poster: Pick<Poster, 'post'>,
+  { destination, posting, now }: PostToAll,
+): Promise<Result[]> {
+  const requests = destination.webhooks.map((_, urlIndex) =>
+    request(posting, { destination, urlIndex, attempt: 1, now }),
+  )
+  return Promise.all(
+    requests.map(async (each) => {
+      const result = await post(poster, each)
+      return { ...result, response: withoutSecrets(result.response, destination) }
+    }),
+  )
+}
+
+function post(poster: Pick<Poster, 'post'>, request: Request): Promise<Result> {
+  return new Promise((resolve) => {
+    let heard: Omit<Result, 'response'> | undefined
+    poster.post(request, {
+      heard(of, durationMs) {
+        const { outcome, status, code } = recorded(of)
+        heard = { url: request.url, outcome, status, durationMs, code }
+      },
+      ended: (response) => heard && resolve({ ...heard, response }),
+    })
+  })
+}
+
+export type TestSends = {
+  /** Resolves within the time limit of a POST, and never rejects. Undefined: too many are under way. */
+  begin(asked: PostToAll): Promise<Result[]> | undefined
+  /** Ends those under way, as `aborted`; none begins any more. */
+  close(): Promise<void>
+}
+
+/**
+ * Each with connections of its own, closed behind it: a test says what is so now, which one that was kept from before, or its
+ * TLS session, would not know.
+ */
+export function createTestSends(openPoster: () => Poster): TestSends {
+  const underWay = new Set<Poster>()
+  let closed = false
+
+  async function send(asked: PostToAll): Promise<Result[]> {
+    const poster = openPoster()
+    underWay.add(poster)
+    try {
+      return await postToAll(poster, asked)
+    } finally {
+      underWay.delete(poster)
+      await poster.close()
+    }
+  }
+
+  return {
+    begin: (asked) => (closed || underWay.size >= MOST_AT_ONCE ? undefined : send(asked)),
+    async close() {
+      closed = true
+      await Promise.all([...underWay].map((poster) => poster.close()))
+    },
+  }
+}

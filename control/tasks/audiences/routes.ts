@@ -1,0 +1,131 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { Sync } from '../../../schemas/task.ts'
+import type { Refusal } from '../../../settings/decide.ts'
+import { idShape } from '../../../settings/settings.ts'
+import { type Answer, answerTo, nextShape, type Page, pageShape } from '../../api/answer.ts'
+import { audit } from '../../api/audit.ts'
+import { type Asked, operation } from '../../api/operation.ts'
+import { path } from '../../api/serve.ts'
+import { unavailable } from '../../settings/outcome.ts'
+import { conditionally } from '../../settings/write.ts'
+import { taskRecord } from '../record.ts'
+import { type SyncRouteParts, shownSync, syncShape } from './sync.ts'
+import { type ComputationRouteParts, takeStreams, uploadOperations } from './upload-operations.ts'
+
+export type { ComputationRouteParts }
+
+/** `/audiences/:id/members`, `/traits/:id/values`: who and what they are now. `/syncs`: what has come of uploads. */
+export function computationRoutes(api: FastifyInstance, parts: ComputationRouteParts): void {
+  const ending = new AbortController()
+  api.addHook('preClose', async () => ending.abort())
+  const { members, values } = uploadOperations(parts, ending.signal)
+  api.register(async (streamed) => {
+    takeStreams(streamed)
+    path(streamed, '/audiences/:id/members', members)
+    path(streamed, '/traits/:id/values', values)
+  })
+  syncRoutes(api, parts)
+}
+
+const listShape = z.strictObject({
+  limit: pageShape.shape.limit,
+  cursor: idShape.optional().describe('`next` of the page before.'),
+  audienceId: idShape.optional().describe('Of this audience.'),
+  traitId: idShape.optional().describe('Of this trait.'),
+})
+
+const it = { description: 'The sync.', body: syncShape }
+
+/** `/syncs`: list, newest first. `/syncs/:id`: what has come of one, cancel. */
+export function syncRoutes(api: FastifyInstance, parts: SyncRouteParts): void {
+  const { syncs } = parts.tasks
+  path(api, '/syncs', {
+    GET: operation({
+      summary: 'List what has come of uploads',
+      query: listShape,
+      answers: {
+        200: {
+          description: 'A page, newest first.',
+          body: z.strictObject({ items: z.array(syncShape), next: nextShape }),
+        },
+      },
+      handle({ query }) {
+        const { items, next } = newest(syncs, query)
+        return { status: 200, body: { items: items.map(shownSync), next } }
+      },
+    }),
+  })
+  path(api, '/syncs/:id', {
+    GET: operation({
+      summary: 'What has come of an upload',
+      answers: { 200: it },
+      refuses: ['not_found'],
+      handle({ params: { id } }) {
+        const found = syncs.get(id)
+        if (!found) return answerTo({ code: 'not_found', what: `sync ${id}` })
+        return { status: 200, body: shownSync(found) }
+      },
+    }),
+    DELETE: operation({
+      summary: 'Cancel a sync',
+      description:
+        'Whom receivers have been told of they have been told of: the next upload is compared with that.',
+      answers: { 200: it },
+      refuses: ['not_found', 'sync_ended'],
+      handle: (request) => cancel(request, parts),
+    }),
+  })
+}
+
+type Listed = z.infer<typeof listShape>
+
+/** Those that are kept no longer are the oldest: behind one of them there is nothing. */
+function newest(syncs: ReadonlyMap<string, Sync>, { limit, cursor, ...of }: Listed): Page<Sync> {
+  const last = syncs.get(cursor ?? '')
+  if (cursor !== undefined && !last) return { items: [], next: null }
+  const found = [...syncs.values()]
+    .filter((sync) => isOf(sync, of) && (!last || inOrder(last, sync) < 0))
+    .toSorted(inOrder)
+  const items = found.slice(0, limit)
+  return { items, next: found.length > limit ? (items.at(-1)?.id ?? null) : null }
+}
+
+const isOf = ({ of }: Sync, { audienceId, traitId }: Pick<Listed, 'audienceId' | 'traitId'>) =>
+  (audienceId === undefined || (of.kind === 'audience' && of.id === audienceId)) &&
+  (traitId === undefined || (of.kind === 'trait' && of.id === traitId))
+
+/** Newest first. Of two of the same millisecond their ids say which is. */
+function inOrder(one: Sync, other: Sync): number {
+  const [left, right] = [placeOf(one), placeOf(other)]
+  return left < right ? 1 : left > right ? -1 : 0
+}
+
+const placeOf = ({ createdAt, id }: Sync) => `${createdAt} ${id}`
+
+async function cancel({ params: { id }, caller }: Asked, parts: SyncRouteParts): Promise<Answer> {
+  const { tasks, taskWriter: writer, log } = parts
+  const finishedAt = new Date().toISOString()
+  const decide = (): Sync | { refusal: Refusal } => {
+    const sync = tasks.syncs.get(id)
+    if (!sync) return { refusal: { code: 'not_found', what: `sync ${id}` } }
+    if (sync.state !== 'accepted') return ended(`sync ${id} is ${sync.state} already`)
+    if (sync.others === 'forgotten') return ended(`sync ${id} forgets the users of what was removed`)
+    return { ...sync, state: 'cancelled', finishedAt }
+  }
+  const outcome = await conditionally(
+    { tables: [tasks.table], writer, log },
+    { decide, records: (sync) => [taskRecord(sync)] },
+  )
+  if (outcome === 'unavailable') {
+    audit(log, caller, { what: 'sync', outcome, id })
+    return unavailable
+  }
+  if ('refusal' in outcome) return answerTo(outcome.refusal)
+  audit(log, caller, { what: 'sync', outcome: 'cancelled', id })
+  return { status: 200, body: shownSync(outcome) }
+}
+
+const ended = (message: string): { refusal: Refusal } => ({
+  refusal: { code: 'in_use', faults: [{ pointer: '', code: 'sync_ended', message }] },
+})

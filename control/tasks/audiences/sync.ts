@@ -1,0 +1,180 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
+import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
+import type { Logger } from '../../../process/log.ts'
+import { counts, type Sync, syncTask } from '../../../schemas/task.ts'
+import type { Refusal } from '../../../settings/decide.ts'
+import { type Answer, answerTo, problem } from '../../api/answer.ts'
+import { audit } from '../../api/audit.ts'
+import type { Caller } from '../../session/tokens.ts'
+import { unavailable } from '../../settings/outcome.ts'
+import { conditionally } from '../../settings/write.ts'
+import type { Tasks } from '../follow.ts'
+import { taskRecord } from '../record.ts'
+import { runningSync } from '../run.ts'
+import { UploadFault } from './lines.ts'
+import { type Changes, type UploadParts, UploadUnavailable, upload } from './upload.ts'
+
+/** It has counts when it is done. */
+export const syncShape = syncTask
+  .pick({ id: true, state: true, createdAt: true, finishedAt: true, lines: true, cause: true })
+  .extend({
+    audienceId: z.string().optional().describe('Of a sync of an audience.'),
+    traitId: z.string().optional().describe('Of a sync of a trait.'),
+    ...counts.partial().shape,
+  })
+  .strict()
+  .meta({ id: 'Sync' })
+
+export const shownSync = ({
+  kind: _,
+  others: __,
+  ranges: ___,
+  since: ____,
+  of,
+  counts,
+  ...rest
+}: Sync): z.infer<typeof syncShape> => ({
+  ...rest,
+  [`${of.kind}Id`]: of.id,
+  ...counts,
+})
+
+export type SyncRouteParts = UploadParts & {
+  tasks: Pick<Tasks, 'syncs' | 'undone' | 'table'>
+  taskWriter: Pick<FencedWriter, 'write'>
+  log: Logger
+}
+
+type Wanted = Pick<Sync, 'of' | 'others' | 'since'> & {
+  caller: Caller
+  changes: Changes
+  mayBeEmpty: boolean
+  /** How long to wait for what comes of it, in milliseconds. */
+  patienceMs: number
+  /** The process ends: whoever goes on with it cannot answer. */
+  ends: AbortSignal
+}
+
+const EVERY_MS = 20
+
+/** Takes an upload, has it compared, and answers with what has come of it. One at a time of each audience or trait. */
+export function syncer(parts: SyncRouteParts): (wanted: Wanted) => Promise<Answer> {
+  const uploading = new Set<string>()
+  return async (wanted) => {
+    const name = `${wanted.of.kind}/${wanted.of.id}`
+    const running = runningSync(wanted.of, parts.tasks)
+    if (running || uploading.has(name)) return answerTo(isRunning(wanted.of, running))
+    uploading.add(name)
+    try {
+      const accepted = await accept(wanted, parts)
+      return 'status' in accepted ? accepted : await answered(accepted, wanted, parts)
+    } finally {
+      uploading.delete(name)
+    }
+  }
+}
+
+async function accept(wanted: Wanted, parts: SyncRouteParts): Promise<Sync | Answer> {
+  const { caller, of, others, since } = wanted
+  const id = randomUUID()
+  const createdAt = new Date().toISOString()
+  const taken = await upload({ ...wanted, id }, parts).catch((error: unknown) => faultOf(error, parts))
+  if ('status' in taken) return taken
+  if (taken.lines === 0 && !wanted.mayBeEmpty) return empty
+  const sync: Sync = { kind: 'sync', id, createdAt, state: 'accepted', of, since, others, ...taken }
+  const { tasks, taskWriter: writer, log } = parts
+  const outcome = await conditionally(
+    { tables: [tasks.table], writer, log },
+    {
+      decide() {
+        const running = runningSync(of, tasks)
+        return running ? { refusal: isRunning(of, running) } : sync
+      },
+      records: (task) => [taskRecord(task)],
+    },
+  )
+  if (outcome !== 'unavailable' && 'refusal' in outcome) return answerTo(outcome.refusal)
+  const said = { what: of.kind, id: of.id, sync: id, lines: sync.lines }
+  audit(log, caller, { ...said, outcome: outcome === 'unavailable' ? outcome : 'uploaded' })
+  return outcome === 'unavailable' ? unavailable : outcome
+}
+
+async function answered(
+  { id }: Sync,
+  { patienceMs, ends }: Pick<Wanted, 'patienceMs' | 'ends'>,
+  { tasks }: SyncRouteParts,
+): Promise<Answer> {
+  const end = performance.now() + patienceMs
+  for (;;) {
+    const sync = tasks.syncs.get(id)
+    if (sync && sync.state !== 'accepted') return { status: 200, body: shownSync(sync) }
+    if (ends.aborted || performance.now() >= end)
+      return { status: 202, headers: { location: `/api/syncs/${id}` }, body: { id, state: 'accepted' } }
+    await sleep(EVERY_MS)
+  }
+}
+
+/** @param running undefined: it is not taken yet. */
+const isRunning = ({ kind, id }: Sync['of'], running: Sync | undefined): Refusal => ({
+  code: 'in_use',
+  faults: [
+    {
+      pointer: '',
+      code: 'sync_running',
+      message: running
+        ? `sync ${running.id} of ${kind} ${id} is under way: GET /api/syncs/${running.id} tells of it`
+        : `an upload for ${kind} ${id} is under way: try again when it is done`,
+    },
+  ],
+})
+
+const empty = problem({
+  code: 'empty_upload',
+  message:
+    'The upload names nobody, which would remove all members: send ?allowEmpty=true if that is what you want',
+})
+
+/** What is neither the client's fault nor Kafka's is thrown on. */
+function faultOf(error: unknown, { log }: Pick<SyncRouteParts, 'log'>): Answer {
+  if (error instanceof UploadUnavailable) {
+    log.warn({ err: error }, 'an upload cannot be taken')
+    return unavailable
+  }
+  if (error instanceof UploadFault) {
+    const { code, line, message } = error
+    return problem({ code, message: `Line ${line} ${message}. Nothing has been changed` })
+  }
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (code.startsWith('Z_')) return problem({ code: 'invalid_encoding', message: 'The body is no gzip' })
+  if (code === 'ECONNRESET')
+    return problem({ code: 'upload_broken', message: 'The upload broke off. Nothing has been changed' })
+  throw error
+}
+
+/**
+ * Has what is kept of the users of an audience or trait removed with it. Killed before that is written, they stay in the topic until
+ * one is made again under the same id; they count as nobody's.
+ */
+export function forgetter(
+  kind: Sync['of']['kind'],
+  { taskWriter, log }: Pick<SyncRouteParts, 'taskWriter' | 'log'>,
+): (id: string) => Promise<void> {
+  return async (id) => {
+    const createdAt = new Date().toISOString()
+    const task: Sync = {
+      kind: 'sync',
+      id: randomUUID(),
+      createdAt,
+      state: 'accepted',
+      of: { kind, id },
+      others: 'forgotten',
+      ranges: [],
+      lines: 0,
+    }
+    const written = await taskWriter.write(() => ({ records: [taskRecord(task)] }))
+    if ('unavailable' in written)
+      log.warn({ err: written.unavailable, kind, id }, 'the users of what was removed may still be kept')
+  }
+}

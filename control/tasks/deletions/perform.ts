@@ -1,0 +1,126 @@
+import type { Producer } from '../../../kafka/produce/produce.ts'
+import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
+import type { Codec } from '../../../schemas/codec.ts'
+import type { Event } from '../../../schemas/event.ts'
+import { eventRecord, NOTHING_SAID } from '../../../schemas/event-record.ts'
+import type { Deletion } from '../../../schemas/task.ts'
+import type { Facts } from '../../../settings/resource.ts'
+import type { ConfigKeys } from '../../../settings/seal.ts'
+import type { Suppression } from '../../../settings/settings.ts'
+import { hashedId, suppressionId } from '../../../settings/suppressed.ts'
+import { configRecord } from '../../settings/write.ts'
+import type { Owned } from '../run.ts'
+
+export type DeletionParts = Suppressing & {
+  producer: Pick<Producer, 'produce'>
+  encode: Codec<Event>['encode']
+}
+
+/** Events that are in memory at a time. */
+const AT_ONCE = 1_000
+
+/**
+ * Suppresses the users first, so that no call of theirs is taken behind the event that deletes them, but for those on their way.
+ * Then writes the events. @returns it as done, without the users' ids.
+ * @throws when Kafka refuses or does not answer.
+ */
+export async function performDeletion(
+  deletion: Deletion,
+  owned: Owned,
+  parts: DeletionParts,
+): Promise<Deletion | undefined> {
+  await suppressUsers(deletion, parts)
+  const events = deleteEvents(deletion)
+  for (let some = take(events); some.length > 0; some = take(events)) {
+    if (!owned()) return undefined
+    const outcome = await parts.producer.produce(some.map((event) => eventRecord(event, parts.encode)))
+    if (outcome !== 'acked')
+      throw new Error(`the events of deletion ${deletion.id} cannot be written: ${outcome}`)
+  }
+  return { ...deletion, state: 'done', userIds: [] }
+}
+
+function take(events: Iterator<Event>): Event[] {
+  const taken: Event[] = []
+  while (taken.length < AT_ONCE) {
+    const { value, done } = events.next()
+    if (done) break
+    taken.push(value)
+  }
+  return taken
+}
+
+export type Suppressing = {
+  settings: Pick<Facts, 'suppressions'>
+  writer: Pick<FencedWriter, 'write'>
+  keys: ConfigKeys
+}
+
+/** Of one transaction: other writes of settings wait for it. */
+const SUPPRESSED_AT_ONCE = 500
+/** Kafka takes 1 MB of them at once, and an id may be as long as a whole call. */
+const MOST_BYTES = 512 * 1024
+
+/** Puts the users of a deletion on the suppression list, but for those who are on it. @throws when Kafka does not answer. */
+export async function suppressUsers(
+  deletion: Deletion,
+  { settings, writer, keys }: Suppressing,
+): Promise<void> {
+  for (const some of batches(suppressionsOf(deletion))) {
+    const written = await writer.write(() => {
+      const missing = some.filter(({ id }) => !settings.suppressions.has(id))
+      if (missing.length === 0) return { refusal: 'all are there' }
+      return {
+        records: missing.map((record) => configRecord({ kind: 'suppression', id: record.id, record }, keys)),
+      }
+    })
+    if ('unavailable' in written) throw written.unavailable
+  }
+}
+
+function suppressionsOf({ suppressedFor, userIds, createdAt }: Deletion): Suppression[] {
+  return suppressedFor.flatMap((sourceId) =>
+    userIds.map((userId) => ({
+      id: suppressionId({ sourceId, userId }),
+      sourceId,
+      userId,
+      version: 1,
+      updatedAt: createdAt,
+    })),
+  )
+}
+
+function* batches(wanted: readonly Suppression[]): Generator<Suppression[]> {
+  let batch: Suppression[] = []
+  let bytes = 0
+  for (const each of wanted) {
+    const size = Buffer.byteLength(JSON.stringify(each))
+    if (batch.length === SUPPRESSED_AT_ONCE || (batch.length > 0 && bytes + size > MOST_BYTES)) {
+      yield batch
+      batch = []
+      bytes = 0
+    }
+    batch.push(each)
+    bytes += size
+  }
+  if (batch.length > 0) yield batch
+}
+
+/**
+ * One event for each user and affected source, with the same ids however often they are made: the router drops those that
+ * are there already when a deletion is performed anew after a crash.
+ */
+export function* deleteEvents({ id, userIds, sourceIds, createdAt }: Deletion): Generator<Event> {
+  const time = Date.parse(createdAt)
+  for (const sourceId of sourceIds)
+    for (const userId of userIds)
+      yield {
+        ...NOTHING_SAID,
+        messageId: hashedId([id, sourceId, userId]),
+        sourceId,
+        type: 'delete',
+        userId,
+        timestamp: time,
+        receivedAt: time,
+      }
+}

@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
+import type { Logger } from '../../../process/log.ts'
+import { type Deletion, deletionTask } from '../../../schemas/task.ts'
+import type { Settings } from '../../../settings/follow.ts'
+import type { Facts } from '../../../settings/resource.ts'
+import { type Answer, answerTo, page, pageOf, pageShape } from '../../api/answer.ts'
+import { audit } from '../../api/audit.ts'
+import { type Asked, json, operation } from '../../api/operation.ts'
+import { path } from '../../api/serve.ts'
+import { unavailable } from '../../settings/outcome.ts'
+import { conditionally } from '../../settings/write.ts'
+import type { Tasks } from '../follow.ts'
+import { taskRecord } from '../record.ts'
+import { decideDeletion, deletionShape } from './decide.ts'
+
+export type DeletionRouteParts = {
+  settings: Pick<Facts, 'sources' | 'destinations' | 'unreadable'> & {
+    table: Pick<Settings['table'], 'caughtUp'>
+  }
+  tasks: Pick<Tasks, 'deletions' | 'table'>
+  taskWriter: Pick<FencedWriter, 'write'>
+  log: Logger
+}
+
+const shownShape = deletionTask
+  .omit({ kind: true, userIds: true, suppressedFor: true })
+  .extend({ suppressed: z.boolean() })
+  .strict()
+  .meta({ id: 'Deletion' })
+
+/** `/deletions`: list, create. `/deletions/:id`: how far it is. */
+export function deletionRoutes(api: FastifyInstance, parts: DeletionRouteParts): void {
+  const { deletions } = parts.tasks
+  path(api, '/deletions', {
+    GET: operation({
+      summary: 'List deletions',
+      query: pageShape,
+      answers: { 200: { description: 'A page, in the order of ids.', body: pageOf(shownShape) } },
+      handle({ query }) {
+        const { items, next } = page(deletions.values(), query)
+        return { status: 200, body: { items: items.map(shown), next } }
+      },
+    }),
+    POST: operation({
+      summary: 'Have users deleted by all who got their data',
+      description: 'One event of type `delete` for each user and source that has a destination which is on.',
+      body: json(deletionShape),
+      answers: { 202: { description: 'Kafka has the request.', body: shownShape, headers: ['location'] } },
+      refuses: ['id_taken'],
+      handle: (request) => create(request, parts),
+    }),
+  })
+  path(api, '/deletions/:id', {
+    GET: operation({
+      summary: 'How far a deletion is',
+      answers: { 200: { description: 'The deletion, without the ids of its users.', body: shownShape } },
+      refuses: ['not_found'],
+      handle({ params: { id } }) {
+        const deletion = deletions.get(id)
+        if (!deletion) return answerTo({ code: 'not_found', what: `deletion ${id}` })
+        return { status: 200, body: shown(deletion) }
+      },
+    }),
+  })
+}
+
+/** Answers when the request is in Kafka; what follows from it is done in the background, also after a crash. */
+async function create({ body, caller }: Asked, parts: DeletionRouteParts): Promise<Answer> {
+  const { settings, tasks, taskWriter: writer, log } = parts
+  const made = { id: randomUUID(), now: new Date().toISOString() }
+  const outcome = await conditionally(
+    { tables: [settings.table, tasks.table], writer, log },
+    {
+      decide: () => decideDeletion({ body, facts: settings, deletions: tasks.deletions, made }),
+      records: ({ task }) => [taskRecord(task)],
+    },
+  )
+  if (outcome === 'unavailable') {
+    audit(log, caller, { what: 'deletion', outcome })
+    return unavailable
+  }
+  if ('refusal' in outcome) return answerTo(outcome.refusal)
+  const { id, users, deletes, sourceIds, suppressedFor } = outcome.task
+  const suppressed = suppressedFor.length > 0
+  audit(log, caller, { what: 'deletion', outcome: 'created', id, users, deletes, sourceIds, suppressed })
+  return { status: 202, headers: { location: `/api/deletions/${id}` }, body: shown(outcome.task) }
+}
+
+/** Without the users' ids: whoever asked for it has them, and nobody else needs them. */
+function shown({ kind: _, userIds: __, suppressedFor, ...rest }: Deletion): z.infer<typeof shownShape> {
+  return { ...rest, suppressed: suppressedFor.length > 0 }
+}

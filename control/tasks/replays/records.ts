@@ -1,0 +1,142 @@
+import { LRUCache } from 'lru-cache'
+import type { Pace } from '../../../deliverer/lane/pace.ts'
+import { deliveryKey, deliveryOf, UNTRIED, unmatched } from '../../../delivery/routing.ts'
+import type { Handler, Message, Taken } from '../../../kafka/consume/record.ts'
+import type { Produced } from '../../../kafka/produce/pending.ts'
+import type { Producer } from '../../../kafka/produce/produce.ts'
+import type { Range } from '../../../kafka/tables/ranges.ts'
+import type { Codec } from '../../../schemas/codec.ts'
+import type { Delivery } from '../../../schemas/delivery.ts'
+import type { Event } from '../../../schemas/event.ts'
+import type { Replay } from '../../../schemas/task.ts'
+import { DEAD, DUE, EVENTS } from '../../../schemas/topics.ts'
+import type { Settings } from '../../../settings/follow.ts'
+import type { Processed, Trace } from '../../../trace/trace.ts'
+
+/** A delivery that is made of a record, and its key. */
+export type Made = { delivery: Delivery; key: string }
+
+export type Counts = Pick<Replay, 'read' | 'replayed' | 'parked'>
+
+export type Replaying<T> = {
+  ranges: readonly Range[]
+  /** What is made of a record; undefined: nothing. */
+  make: (record: Pick<Taken<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'offset'>) => Made | undefined
+  pace: Pace
+  counts: Counts
+  producer: Pick<Producer, 'produce'>
+  encode: Codec<Delivery>['encode']
+  /** Begins the trace of a delivery that is made again; undefined while traces are off. */
+  traced?: ((of: Pick<Processed, 'partition' | 'offset' | 'headers'>, made: Delivery) => Trace) | undefined
+}
+
+/** Some at once, then a rest: each costs a fetch. */
+const REST_MS = 50
+const AGES_MS = 60_000
+
+/** Puts what is made of a range where retries are: first attempts have a lane of their own, and do not wait for them. */
+export function replayer<T>(replaying: Replaying<T>): Handler<T> {
+  const { ranges, make, pace, producer, encode, traced } = replaying
+  const ends = new Map(ranges.map(({ partition, to }) => [partition, to]))
+  return (record, message) => {
+    const { partition, offset } = record
+    const now = Date.now()
+    if (offset >= (ends.get(partition) ?? 0)) return { holdUntil: now + AGES_MS }
+    const made = make(record)
+    if (made && !pace.allows(now)) return { holdUntil: now + REST_MS }
+    if (!made) {
+      through(record, replaying)
+      return undefined
+    }
+    pace.begun()
+    const value = encode(made.delivery)
+    const trace = traced?.({ partition, offset, headers: message.headers }, made.delivery)
+    void producer.produce([{ topic: DUE, key: made.key, value }], { trace }).then((outcome) => {
+      trace?.end(outcome === 'acked' ? undefined : outcome)
+      conclude({ record, message, outcome }, replaying)
+    })
+    return undefined
+  }
+}
+
+function through<T>(record: Taken<T>, { counts }: Replaying<T>): void {
+  counts.read += 1
+  record.settle()
+}
+
+type Concluded<T> = { record: Taken<T>; message: Message; outcome: Produced }
+
+/** `unknown` comes only at the end of the process: whoever goes on makes it again. */
+function conclude<T>({ record, message, outcome }: Concluded<T>, replaying: Replaying<T>): void {
+  if (outcome === 'unknown') record.release()
+  else if (outcome === 'acked') {
+    replaying.counts.replayed += 1
+    through(record, replaying)
+  } else record.park(message, `it cannot be replayed: ${outcome}`)
+}
+
+type Facts = { settings: Pick<Settings, 'destinations' | 'suppressedUsers'> }
+type Read<T> = Pick<Taken<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'offset'>
+
+export const topicOf = ({ what }: Pick<Replay, 'what'>) => (what === 'dead' ? DEAD : EVENTS)
+
+/** Some 20 MB. */
+const MOST_REMEMBERED = 200_000
+
+/**
+ * The same delivery, untried (docs/replay.md); none when it is another destination's, or died of
+ * something else. What was given up more than once, replayed in between, is made once.
+ */
+export function makeOfDead(replay: Replay, { settings }: Facts) {
+  const isChosen = chosenBy(replay)
+  const firsts = new LRUCache<string, string>({ max: MOST_REMEMBERED })
+
+  /** A record is asked about again when it had to wait. */
+  function isFirst({ value: { deliveryId }, partition, offset }: Read<Delivery>): boolean {
+    const place = `${partition}/${offset}`
+    const first = firsts.get(deliveryId) ?? place
+    firsts.set(deliveryId, first)
+    return first === place
+  }
+
+  return (record: Read<Delivery>): Made | undefined => {
+    const { key, value: dead } = record
+    if (dead.destinationId !== replay.destinationId || !isChosen(record)) return undefined
+    // the key of deliveries is destinationId/userKey
+    if (isHidden({ ...dead, userId: key.slice(dead.destinationId.length + 1) }, settings)) return undefined
+    if (!isFirst(record)) return undefined
+    return { delivery: { ...dead, ...UNTRIED, routedAt: Date.now(), replay: true }, key }
+  }
+}
+
+/** One by one, or by time and reason. */
+function chosenBy(replay: Replay): (record: Read<Delivery>) => boolean {
+  const { places, reason } = replay
+  if (!places)
+    return ({ value, timestamp }) =>
+      isWithin(timestamp, replay) && (reason === undefined || value.deadReason === reason)
+  const chosen = new Set(places.map(({ partition, offset }) => `${partition}/${offset}`))
+  return ({ partition, offset }) => chosen.has(`${partition}/${offset}`)
+}
+
+/** As the router would make it for the destination as it is now; none when the destination does not get the event. */
+export const makeOfEvent =
+  (replay: Replay, { settings }: Facts) =>
+  ({ value: event, timestamp }: Read<Event>): Made | undefined => {
+    const destination = settings.destinations.get(replay.destinationId)
+    if (!destination?.sourceIds.includes(event.sourceId) || !isWithin(timestamp, replay)) return undefined
+    if (isHidden(event, settings)) return undefined
+    if (unmatched(event, destination)) return undefined
+    const delivery = deliveryOf(event, destination.id, Date.now())
+    return { delivery: { ...delivery, replay: true }, key: deliveryKey(destination.id, event) }
+  }
+
+/** Times of a topic's records need not ascend: the offsets of a time say only where it begins. */
+const isWithin = (timestamp: number, { from, to }: Replay) =>
+  timestamp >= Date.parse(from) && timestamp < Date.parse(to)
+
+/** Of who has been suppressed since nothing is told, but that the user is to be deleted. */
+const isHidden = (
+  { type, sourceId, userId }: { type: string; sourceId: string; userId: string | null },
+  settings: Facts['settings'],
+) => type !== 'delete' && (settings.suppressedUsers(sourceId)?.has(userId ?? '') ?? false)

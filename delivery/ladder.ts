@@ -1,0 +1,120 @@
+import type { Delivery } from '../schemas/delivery.ts'
+import type { Rung } from '../schemas/topics.ts'
+import { type Outcome, recorded } from './outcome.ts'
+import { settledWith, type Target } from './targets.ts'
+
+/** One POST of a round, ended. Times in milliseconds. */
+export type Posted = {
+  urlIndex: number
+  url: string
+  startedAt: number
+  durationMs: number
+  outcome: Outcome
+  response: string | null
+}
+
+/** What a delivery becomes after a round: done, or another record. `missed`: webhooks that never got an attempt. */
+export type Next =
+  | { kind: 'done'; missed?: readonly Target[] }
+  | { kind: 'retry' | 'defer'; rung: Rung; dueAt: number; delivery: Delivery }
+  | { kind: 'dead'; reason: DeadReason; delivery: Delivery }
+
+export type Ladder = { ladder: readonly Rung[]; windowMs: number }
+
+/**
+ * If a URL delivered, the delivery is done. If all rejected or refused, it is dead at once (docs/receivers.md).
+ * Otherwise it goes to the next rung, as long as there is one that ends within the window. The window begins with the
+ * first attempt. A receiver's Retry-After moves the delivery further up: to the first rung that is as long, or else to
+ * the longest that ends within the window. Attempts are counted as usual.
+ * @param posted the POSTs of the round. None of them is still under way unless one was delivered.
+ */
+export function next(
+  delivery: Delivery,
+  posted: readonly Posted[],
+  now: number,
+  { ladder, windowMs }: Ladder,
+): Next {
+  if (posted.some(({ outcome }) => outcome.outcome === 'delivered')) return { kind: 'done' }
+  const startedAt = posted[0]?.startedAt ?? now
+  const tried = afterRound(delivery, posted, delivery.firstAttemptAt ?? startedAt)
+  const dead = (reason: DeadReason): Next => ({
+    kind: 'dead',
+    reason,
+    delivery: { ...tried, deadReason: reason, deadAt: now },
+  })
+  if (posted.every(isFinal))
+    return dead(tried.history.some(({ outcome }) => outcome === 'rejected') ? 'rejected' : 'refused')
+  // the attempt's own rung and those behind it
+  const ahead = ladder.slice(tried.attempt - 1)
+  if (ahead.length === 0) return dead('attempts_exhausted')
+  const leftMs = windowStart(tried, now) + windowMs - now
+  const rung = rungFor(ahead, { askedMs: askedMs(posted), leftMs })
+  if (!rung) return dead('window_expired')
+  return { kind: 'retry', rung, dueAt: now + rung.delayMs, delivery: tried }
+}
+
+/**
+ * When the window of a delivery begins, in ms since 1970: with its first attempt. A clock that was behind may have put that before the
+ * delivery was even made; by the right one its window would be over at once.
+ */
+export const windowStart = (
+  { firstAttemptAt, routedAt }: Pick<Delivery, 'firstAttemptAt' | 'routedAt'>,
+  now: number,
+): number => Math.max(firstAttemptAt ?? now, Math.min(routedAt, now))
+
+/** The first that waits as long as asked, of those that are over in time; the longest when none does. */
+function rungFor(ahead: readonly Rung[], by: { askedMs: number; leftMs: number }): Rung | undefined {
+  const inTime = ahead.filter(({ delayMs }) => delayMs <= by.leftMs)
+  const longest = Math.max(...inTime.map(({ delayMs }) => delayMs))
+  return inTime.find(({ delayMs }) => delayMs >= Math.min(by.askedMs, longest))
+}
+
+/** The longest delay in ms that a receiver of this round asked for; 0 when none did. */
+const askedMs = (posted: readonly Posted[]) =>
+  Math.max(0, ...posted.map(({ outcome }) => (outcome.outcome === 'retry' && outcome.retryAfterMs) || 0))
+
+/** The POST failed and is retried on the next rung. */
+export const isRetry = ({ outcome }: Posted) => outcome.outcome === 'retry'
+
+/** Trying this URL again would not help. */
+export const isFinal = ({ outcome }: Posted) =>
+  outcome.outcome === 'refused' || outcome.outcome === 'rejected'
+
+/** Settles URLs that rejected or refused the event. The attempt is not over for the others, which had no room. */
+export function withoutFinal(delivery: Delivery, posted: readonly Posted[]): Delivery {
+  const final = posted.filter(isFinal)
+  if (final.length === 0) return delivery
+  return {
+    ...delivery,
+    ...settledWith(delivery, final),
+    history: [...delivery.history, ...pastOf(final, delivery.attempt + 1)],
+  }
+}
+
+const pastOf = (posted: readonly Posted[], attempt: number) =>
+  posted.map(({ urlIndex, startedAt, durationMs, outcome }) => ({
+    attempt,
+    urlIndex,
+    startedAt,
+    durationMs,
+    ...recorded(outcome),
+  }))
+
+function afterRound(delivery: Delivery, posted: readonly Posted[], firstAttemptAt: number): Delivery {
+  const attempt = delivery.attempt + 1
+  return {
+    ...delivery,
+    ...settledWith(delivery, posted.filter(isFinal)),
+    firstAttemptAt,
+    attempt,
+    deferrals: 0,
+    history: [...delivery.history, ...pastOf(posted, attempt)],
+  }
+}
+
+/**
+ * Why a delivery was given up: the header `reason` and the field `deadReason` of records in `deliveries.dead`. Replays
+ * select by it.
+ */
+export const DEAD_REASONS = ['window_expired', 'attempts_exhausted', 'rejected', 'refused'] as const
+export type DeadReason = (typeof DEAD_REASONS)[number]

@@ -1,0 +1,170 @@
+import type { LookupFunction, Socket } from 'node:net'
+import { createSecureContext } from 'node:tls'
+import { LRUCache } from 'lru-cache'
+import { buildConnector, Client, type Dispatcher } from 'undici'
+import { createConnections, IDLE_MS } from './connections.ts'
+import { Exchange, type Listener } from './exchange.ts'
+import { classifyError, classifyResponse, codeOf } from './outcome.ts'
+import type { Request } from './request.ts'
+
+export type Poster = {
+  /** Never throws; the listener is told of its end within the time limit, whatever the receiver does. */
+  post(request: Request, listener: Listener): void
+  close(): Promise<void>
+}
+
+export type PosterOptions = {
+  /** Spans name look-up, connect, TLS and headers. */
+  limitMs: number
+  /** The guard over what may be dialled: names by `lookup`, to which literals do not come. */
+  egress: { lookup: LookupFunction; vetUrl(url: URL): void }
+  /** PEM certificates of the roots to trust; Node's own when absent. */
+  ca?: string[] | undefined
+}
+
+/** Where a URL leads, once its literal address is vetted. */
+type Place = { origin: string; path: string }
+
+/**
+ * Of the limit, for a connection to one of a name's addresses while others follow: two can be tried. Node would go on after 250 ms,
+ * and never come back to the first: a connection may take as long on its way around the world, and a second when a packet is lost.
+ */
+const PER_ADDRESS = 2 / 5
+const MAX_PLACES = 20_000
+const TIDY_MS = 5_000
+/** How much one exchange reads from the socket: 1xx responses, 16 KB of headers, 16 KB of body, and their framing. */
+const MAX_WIRE_BYTES = 64 * 1024
+const now = () => performance.now()
+
+/** TLS session tickets of one connection; servers send about two. They do not pass through our `read`. */
+const MAX_TICKETS = 16
+
+/** One connection and its current exchange. The client connects with the first POST. */
+class Connection {
+  idleSince = 0
+  readonly #client: Client
+  #exchange: Exchange | undefined
+  /** How much was read from the socket for this exchange. */
+  #bytes = 0
+
+  constructor(origin: string, connect: buildConnector.connector) {
+    this.#client = new Client(origin, {
+      connect: (options, callback) =>
+        connect(options, (...result) => {
+          if (result[1]) this.#connected(result[1])
+          callback(...result)
+        }),
+      pipelining: 1,
+      // a receiver may offer to keep connections for very long
+      keepAliveMaxTimeout: IDLE_MS,
+      maxHeaderSize: 16 * 1024,
+      // the exchange has limits of its own
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
+  }
+
+  dispatch(request: Dispatcher.DispatchOptions, exchange: Exchange): void {
+    this.#exchange = exchange
+    this.#bytes = 0
+    this.#client.dispatch(request, exchange)
+  }
+
+  /** Drops the reference to the exchange, and so to the event. */
+  free(): void {
+    this.#exchange = undefined
+  }
+
+  destroy(): Promise<void> {
+    return this.#client.destroy()
+  }
+
+  #connected(socket: Socket): void {
+    this.#exchange?.connected()
+    let tickets = 0
+    socket.on('session', () => {
+      tickets += 1
+      if (tickets > MAX_TICKETS) this.#cut(socket)
+    })
+    const read = socket.read.bind(socket)
+    socket.read = (size?: number) => {
+      if (this.#bytes < MAX_WIRE_BYTES) return this.#bounded(read(size))
+      this.#cut(socket)
+      return null
+    }
+  }
+
+  #cut(socket: Socket): void {
+    this.#exchange?.overflow()
+    socket.destroy()
+  }
+
+  /** Cuts off what is beyond the limit, so that it is not parsed. */
+  #bounded(chunk: Buffer | null): Buffer | null {
+    if (!chunk) return null
+    const left = MAX_WIRE_BYTES - this.#bytes
+    this.#bytes += chunk.length
+    return chunk.length > left ? chunk.subarray(0, left) : chunk
+  }
+}
+
+/** POSTs over kept connections; no redirects, no proxies. */
+export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
+  const connect = buildConnector({
+    lookup: egress.lookup,
+    timeout: limitMs,
+    autoSelectFamilyAttemptTimeout: Math.max(10, Math.round(limitMs * PER_ADDRESS)),
+    // said here, as a variable in the environment could switch the check off
+    rejectUnauthorized: true,
+    // made once: it holds all roots
+    secureContext: createSecureContext(ca && { ca }),
+    maxCachedSessions: 1_000,
+  })
+  const places = new LRUCache<string, Place>({ max: MAX_PLACES })
+  const connections = createConnections((origin) => new Connection(origin, connect), now)
+  const tidy = setInterval(() => connections.tidy(now()), TIDY_MS).unref()
+
+  /** What is refused is vetted each time. @throws ForbiddenAddress, or when it is no URL. */
+  function placeOf(url: string): Place {
+    const known = places.get(url)
+    if (known) return known
+    const parsed = new URL(url)
+    egress.vetUrl(parsed)
+    const place = { origin: parsed.origin, path: parsed.pathname + parsed.search }
+    places.set(url, place)
+    return place
+  }
+
+  function begin({ origin, path }: Place, { webhook, headers, body, retryOn }: Request, listener: Listener) {
+    const connection = connections.take(webhook, origin)
+    const exchange = new Exchange({
+      limitMs,
+      listener,
+      classify: (head) => classifyResponse(head, { retryOn, now: Date.now() }),
+      release(reusable) {
+        connection.free()
+        if (reusable) connections.release(webhook, connection)
+        else connections.drop(connection)
+      },
+    })
+    connection.dispatch({ path, method: 'POST', headers, body }, exchange)
+  }
+
+  return {
+    post(request, listener) {
+      let place: Place
+      try {
+        place = placeOf(request.url)
+      } catch (error) {
+        listener.heard(classifyError(codeOf(error)), 0, false)
+        listener.ended(null)
+        return
+      }
+      begin(place, request, listener)
+    },
+    async close() {
+      clearInterval(tidy)
+      await connections.close()
+    },
+  }
+}

@@ -1,0 +1,169 @@
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import type { Delivery } from '../schemas/delivery.ts'
+import type { Destination } from '../settings/settings.ts'
+import { webhookKey } from './targets.ts'
+
+/** One POST as it goes out: header names as they are sent. `retryOn`: statuses below 500 that are retried as well. */
+export type Request = {
+  /** Key of the webhook: see `Target`. */
+  webhook: string
+  urlIndex: number
+  url: string
+  headers: Record<string, string>
+  body: string
+  retryOn: readonly number[]
+}
+
+/** What goes out of a delivery. */
+export type Posting = Pick<Delivery, 'deliveryId' | 'messageId' | 'body' | 'replay'>
+
+/** `attempt`: number of this attempt, from 1. `now`: ms since 1970. */
+export type RequestOf = { destination: Destination; urlIndex: number; attempt: number; now: number }
+
+const REPLAY = new Set(['x-replay'])
+const PREVIOUS = new Set(['x-signature-previous'])
+
+/** @returns the POST for one webhook; our headers win over configured ones. @throws RangeError when there is no such webhook. */
+export function request(posting: Posting, { destination, urlIndex, attempt, now }: RequestOf): Request {
+  const settings = prepared(destination)
+  const webhook = settings.webhooks[urlIndex]
+  if (!webhook) throw new RangeError(`destination ${destination.id} has no webhook ${urlIndex}`)
+  const { deliveryId, messageId, body, replay } = posting
+  const older = olderKeys(settings, now)
+  let configured = webhook.headers
+  if (replay) configured = without(configured, REPLAY)
+  if (older) configured = without(configured, PREVIOUS)
+  const headers: Record<string, string> = {
+    ...configured,
+    'X-Delivery-Id': deliveryId,
+    'X-Message-Id': headerSafe(messageId),
+    'X-Attempt': String(attempt),
+  }
+  if (replay) headers['X-Replay'] = 'true'
+  sign(headers, posting, { settings, older, now })
+  return {
+    webhook: webhook.key,
+    urlIndex,
+    url: webhook.url,
+    headers,
+    body,
+    retryOn: settings.retryOn,
+  }
+}
+
+/** While a rotation lasts the previous secret signs too, so that a receiver may change its own at any moment of it. */
+const olderKeys = ({ keys, previous }: Prepared, now: number): SecretKeys | undefined =>
+  keys && previous && now < previous.until ? previous.keys : undefined
+
+function sign(
+  headers: Record<string, string>,
+  { deliveryId, body }: Posting,
+  { settings, older, now }: { settings: Prepared; older: SecretKeys | undefined; now: number },
+): void {
+  const { keys, standardWebhooks } = settings
+  if (!keys) return
+  headers['X-Signature'] = signature(body, keys.plain)
+  if (older) headers['X-Signature-Previous'] = signature(body, older.plain)
+  if (!standardWebhooks) return
+  const message = { id: deliveryId, timestamp: Math.floor(now / 1_000), body }
+  headers['webhook-id'] = deliveryId
+  headers['webhook-timestamp'] = String(message.timestamp)
+  const current = standardSignature(message, keys.standard)
+  headers['webhook-signature'] = older ? `${current} ${standardSignature(message, older.standard)}` : current
+}
+
+/** Client-made ids may hold what a header cannot: percent-encoded then. */
+function headerSafe(id: string): string {
+  return /^[\x20-\x7e]+$/.test(id) && id === id.trim() ? id : encodeURIComponent(id.toWellFormed())
+}
+
+const USER_AGENT = 'Sluice/1.0'
+
+/** What of a destination's POSTs depends on its settings alone. */
+export type Prepared = {
+  /** By urlIndex. `key`: see `Target`. `headers`: the same in every POST, the configured ones included. */
+  webhooks: readonly { key: string; url: string; headers: Readonly<Record<string, string>> }[]
+  /** Undefined without a shared secret: nothing is signed. */
+  keys: SecretKeys | undefined
+  /** The secret before a rotation; `until`: ms since 1970. */
+  previous: { keys: SecretKeys; until: number } | undefined
+  standardWebhooks: boolean
+  retryOn: readonly number[]
+}
+
+const NONE: readonly number[] = []
+
+// a destination that changes is another object
+const known = new WeakMap<Destination, Prepared>()
+
+/** Made at the first POST after a change: at thousands of POSTs a second the rest must not cost anything. */
+export function prepared(destination: Destination): Prepared {
+  const found = known.get(destination)
+  if (found) return found
+  const made = prepare(destination)
+  known.set(destination, made)
+  return made
+}
+
+function prepare(destination: Destination): Prepared {
+  const { webhooks, sharedSecret, previousSecret, previousSecretExpiresAt, retryOn } = destination
+  const standardWebhooks = sharedSecret !== undefined && destination.standardWebhooks === true
+  const taken = ownNames(destination)
+  return {
+    webhooks: webhooks.map(({ url, headers }, urlIndex) => ({
+      key: webhookKey(destination.id, urlIndex, url),
+      url,
+      headers: { 'User-Agent': USER_AGENT, 'Content-Type': 'application/json', ...without(headers, taken) },
+    })),
+    keys: sharedSecret === undefined ? undefined : secretKeys(sharedSecret),
+    previous:
+      previousSecret === undefined || previousSecretExpiresAt === undefined
+        ? undefined
+        : { keys: secretKeys(previousSecret), until: Date.parse(previousSecretExpiresAt) },
+    standardWebhooks,
+    retryOn: retryOn ?? NONE,
+  }
+}
+
+/**
+ * Names that we set on each of this destination's POSTs, in lower case. Of a configured header with such a name ours goes out;
+ * those that are on some POSTs only take its place there (request.ts).
+ */
+function ownNames({ sharedSecret, standardWebhooks }: Destination): Set<string> {
+  const names = ['user-agent', 'content-type', 'x-delivery-id', 'x-message-id', 'x-attempt']
+  if (sharedSecret !== undefined) {
+    names.push('x-signature')
+    if (standardWebhooks) names.push('webhook-id', 'webhook-timestamp', 'webhook-signature')
+  }
+  return new Set(names)
+}
+
+/** @param names in lower case. */
+export const without = (headers: Readonly<Record<string, string>>, names: ReadonlySet<string>) =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !names.has(name.toLowerCase())))
+
+/** The keys of one secret. `plain`: its UTF-8 bytes. `standard`: the same, unless the secret is written as base64 (see `standardKey`). */
+export type SecretKeys = { plain: KeyObject; standard: KeyObject }
+
+export const secretKeys = (secret: string): SecretKeys => ({
+  plain: createSecretKey(Buffer.from(secret)),
+  standard: createSecretKey(standardKey(secret)),
+})
+
+/** Standard Webhooks writes a secret as `whsec_` and its bytes in base64. What is not base64 there is refused on saving; here it never throws. */
+function standardKey(secret: string): Buffer {
+  return secret.startsWith('whsec_')
+    ? Buffer.from(secret.slice('whsec_'.length), 'base64')
+    : Buffer.from(secret)
+}
+
+/** Lower-case hex HMAC-SHA1 of the body's UTF-8 bytes, keyed by the secret in UTF-8 (docs/receivers.md). */
+export const signature = (body: string, secret: string | KeyObject) =>
+  createHmac('sha1', secret).update(body).digest('hex')
+
+/** `timestamp`: of this attempt, seconds since 1970. */
+export type StandardMessage = { id: string; timestamp: number; body: string }
+
+/** Standard Webhooks' symmetric signature: `v1,` and HMAC-SHA256 in base64 of id, timestamp and body, joined by dots. */
+export const standardSignature = ({ id, timestamp, body }: StandardMessage, key: KeyObject) =>
+  `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`

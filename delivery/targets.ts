@@ -1,0 +1,74 @@
+import type { Delivery } from '../schemas/delivery.ts'
+import type { Destination } from '../settings/settings.ts'
+
+/**
+ * A webhook to post to. `webhook`: its key, unique for each URL of each destination. `origin`: the host, which other webhooks
+ * may share; empty when the URL is invalid.
+ */
+export type Target = { urlIndex: number; url: string; webhook: string; origin: string }
+
+/** What to do with a delivery now, by the settings as they are now: a corrected URL works for what waits in the ladder. */
+export type Plan =
+  | { kind: 'post'; targets: readonly Target[] }
+  | { kind: 'cancelled'; code: 'destination_deleted' | 'destination_disabled' }
+  | { kind: 'refused' }
+  | { kind: 'unreadable' }
+
+type Settled = Pick<Delivery, 'refusedUrls' | 'refusedIndexes'>
+
+/** One POST to each webhook that is not settled. `refused`: none is left. `unreadable`: nobody knows where it is to go. */
+export function plan(settled: Settled, destination: Destination | 'unreadable' | undefined): Plan {
+  if (destination === 'unreadable') return { kind: 'unreadable' }
+  if (!destination) return { kind: 'cancelled', code: 'destination_deleted' }
+  if (!destination.enabled) return { kind: 'cancelled', code: 'destination_disabled' }
+  const all = targetsOf(destination)
+  const targets =
+    settled.refusedUrls.length === 0 ? all : all.filter((target) => !isSettled(target, settled, destination))
+  return targets.length > 0 ? { kind: 'post', targets } : { kind: 'refused' }
+}
+
+/** Compares URLs, as positions shift when settings change; and positions where several webhooks have the same URL. */
+function isSettled(
+  { url, urlIndex }: Target,
+  { refusedUrls, refusedIndexes }: Settled,
+  { webhooks }: Destination,
+): boolean {
+  return refusedUrls.some((refused, nth) => {
+    const index = refusedIndexes[nth] ?? UNKNOWN
+    return refused === url && (index === urlIndex || webhooks[index]?.url !== url)
+  })
+}
+
+const UNKNOWN = -1
+
+/** The settled webhooks of a delivery, with these added. */
+export function settledWith(
+  { refusedUrls, refusedIndexes }: Settled,
+  webhooks: readonly { url: string; urlIndex: number }[],
+): Settled {
+  const indexes = refusedUrls.map((_, nth) => refusedIndexes[nth] ?? UNKNOWN)
+  return {
+    refusedUrls: [...refusedUrls, ...webhooks.map(({ url }) => url)],
+    refusedIndexes: [...indexes, ...webhooks.map(({ urlIndex }) => urlIndex)],
+  }
+}
+
+export const webhookKey = (destinationId: string, urlIndex: number, url: string) =>
+  `${destinationId} ${urlIndex} ${url}`
+
+/** By settings: they are made anew when they change. */
+const known = new WeakMap<Destination, readonly Target[]>()
+
+/** In the order of its webhooks. */
+export function targetsOf(destination: Destination): readonly Target[] {
+  const before = known.get(destination)
+  if (before) return before
+  const targets = destination.webhooks.map(({ url }, urlIndex) => ({
+    urlIndex,
+    url,
+    webhook: webhookKey(destination.id, urlIndex, url),
+    origin: URL.parse(url)?.origin ?? '',
+  }))
+  known.set(destination, targets)
+  return targets
+}

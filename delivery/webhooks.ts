@@ -1,0 +1,169 @@
+import { LRUCache } from 'lru-cache'
+import { afterPost, afterProbe, type Breaker, type Ended, HEALTHY, opened, permit } from './breaker.ts'
+import type { Target } from './targets.ts'
+
+/**
+ * What the webhooks of one URL origin share: whether the host can be reached at all. Its breaker counts only failures
+ * before a request is sent: DNS lookup, connect and TLS. `webhooks`: how many of them are remembered; the host is
+ * forgotten with the last one. `open`: how many of their breakers are open.
+ */
+export type HostState = { readonly origin: string; breaker: Breaker; webhooks: number; open: number }
+
+/** One URL of one destination: the unit of isolation. All lanes of this process share it (docs/decisions/009). */
+export type WebhookState = {
+  /** See `Target`. */
+  readonly key: string
+  readonly host: HostState
+  breaker: Breaker
+  /** How many milliseconds its answers take. The last ones count most. */
+  answerMs: number
+  /** Deliveries that this process has deferred, minus answers since: about how many are ahead of the next one. */
+  behind: number
+  /** When it last answered. */
+  answeredAt: number
+  /** When its breaker opened, or it was last probed. */
+  probedAt: number
+  /** When the last delivery for it came. */
+  usedAt: number
+}
+
+export type WebhookTarget = Pick<Target, 'webhook' | 'origin'>
+
+/** The breaker of `webhook` has opened or closed; without `webhook`, the breaker of the host. */
+export type BreakerChange = { host: HostState; webhook?: WebhookState; breaker: Breaker }
+
+export type Webhooks = {
+  of(target: WebhookTarget, now: number): WebhookState
+  /** A delivery for these was deferred for the first time. */
+  deferred(targets: Iterable<WebhookTarget>, now: number): void
+  /** A POST has ended. `sent`: the request was sent; if not, a failure is the host's. */
+  heard(webhook: WebhookState, ended: Ended, by: { sent: boolean; now: number }): void
+  /** What may go to it now. A probe is for the host if that is in trouble, and for the webhook otherwise. */
+  permit(webhook: WebhookState, now: number): ReturnType<typeof permit>
+  /** Opens the webhook's breaker, because its host has no room for failing webhooks. */
+  open(webhook: WebhookState, now: number): void
+  /** A probe begins. */
+  probed(webhook: WebhookState, now: number): void
+  /** A new connection to the host was made: it can be reached. */
+  connected(host: HostState, now: number): void
+  onChange(listener: (change: BreakerChange) => void): void
+  /** Forgets what has not been used for long. May be called at any time; does the work once a minute. */
+  forget(now: number): void
+  count(): Record<'webhooks' | 'hosts', { closed: number; open: number }>
+}
+
+/** A forgotten webhook counts as healthy when it is used again; one in trouble then gets some POSTs. */
+export const KEPT_MS = 15 * 60_000
+const FORGETS_EVERY_MS = 60_000
+/**
+ * How many webhooks are remembered at once; the least recently used are forgotten first. A webhook takes 1.3 KB with
+ * its lines in both lanes, and 2.5 KB more if it has a host of its own.
+ */
+const MOST = 50_000
+/** An open webhook waits this long for each open webhook of its host before it is probed: 33 probes a second. */
+const PROBE_SPACING_MS = 30
+const LATELY_MS = 60_000
+
+export const hasAnsweredLately = ({ answeredAt }: Pick<WebhookState, 'answeredAt'>, now: number) =>
+  now - answeredAt <= LATELY_MS
+
+export function createWebhooks(): Webhooks {
+  const hosts = new Map<string, HostState>()
+  const webhooks = new LRUCache<string, WebhookState>({
+    max: MOST,
+    dispose({ host, breaker }) {
+      host.webhooks -= 1
+      if (breaker.open) host.open -= 1
+      if (host.webhooks === 0) hosts.delete(host.origin)
+    },
+  })
+  const listeners: ((change: BreakerChange) => void)[] = []
+  let forgotAt = 0
+
+  function hostOf(origin: string): HostState {
+    const known = hosts.get(origin)
+    if (known) return known
+    const made: HostState = { origin, breaker: HEALTHY, webhooks: 0, open: 0 }
+    hosts.set(origin, made)
+    return made
+  }
+
+  function of({ webhook: key, origin }: WebhookTarget, now: number): WebhookState {
+    const known = webhooks.get(key)
+    if (known) {
+      known.usedAt = now
+      return known
+    }
+    const host = hostOf(origin)
+    host.webhooks += 1
+    const made: WebhookState = {
+      key,
+      host,
+      breaker: HEALTHY,
+      answerMs: 0,
+      behind: 0,
+      answeredAt: Number.NEGATIVE_INFINITY,
+      probedAt: now,
+      usedAt: now,
+    }
+    webhooks.set(key, made)
+    return made
+  }
+
+  const hear = (of: HostState | WebhookState, ended: Ended, now: number) =>
+    change(of, afterPost(of.breaker, ended, now), now)
+
+  function change(of: HostState | WebhookState, breaker: Breaker, now: number): void {
+    const before = of.breaker
+    of.breaker = breaker
+    if (before.open === breaker.open) return
+    const change = 'key' in of ? { host: of.host, webhook: of } : { host: of }
+    // a webhook that was forgotten in the meantime is not counted
+    if ('key' in of && webhooks.peek(of.key) === of) {
+      of.host.open += breaker.open ? 1 : -1
+      of.probedAt = now
+    }
+    for (const listener of listeners) listener({ ...change, breaker: of.breaker })
+  }
+
+  return {
+    of,
+    deferred(targets, now) {
+      for (const target of targets) of(target, now).behind += 1
+    },
+    heard(webhook, ended, { sent, now }) {
+      if (ended === 'answered') webhook.answeredAt = now
+      if (sent || ended === 'answered') hear(webhook, ended, now)
+      // without a sent request, 'answered' is a refusal of ours, which says nothing about the host
+      if (sent === (ended === 'answered')) hear(webhook.host, ended, now)
+    },
+    connected: (host, now) => hear(host, 'answered', now),
+    permit(webhook, now) {
+      const { host, breaker, probedAt } = webhook
+      if (host.breaker.open) return permit(host.breaker, now)
+      const isSpaced = breaker.open && !hasAnsweredLately(webhook, now)
+      if (isSpaced && now < probedAt + host.open * PROBE_SPACING_MS) return 'nothing'
+      return permit(breaker, now)
+    },
+    open: (webhook, now) => change(webhook, opened(webhook.breaker, now), now),
+    probed(webhook, now) {
+      const { host } = webhook
+      if (host.breaker.open) host.breaker = afterProbe(host.breaker, now)
+      else webhook.breaker = afterProbe(webhook.breaker, now)
+      webhook.probedAt = now
+    },
+    onChange: (listener) => void listeners.push(listener),
+    forget(now) {
+      if (now - forgotAt < FORGETS_EVERY_MS) return
+      forgotAt = now
+      for (const [key, { usedAt }] of webhooks) if (now - usedAt > KEPT_MS) webhooks.delete(key)
+    },
+    count: () => ({ webhooks: countOpen(webhooks.values()), hosts: countOpen(hosts.values()) }),
+  }
+}
+
+function countOpen(states: Iterable<{ breaker: Breaker }>): { closed: number; open: number } {
+  const count = { closed: 0, open: 0 }
+  for (const { breaker } of states) count[breaker.open ? 'open' : 'closed'] += 1
+  return count
+}

@@ -1,0 +1,211 @@
+import type { Server } from 'node:http'
+import { promisify } from 'node:util'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { Answer, Code } from './answer.ts'
+import { CALL_TYPES, type CallType } from './call/accept.ts'
+import type { SaidType } from './call/batch.ts'
+import type { RouteType } from './call/sender.ts'
+import type { Hold } from './http/body.ts'
+
+/** What is still to be known of a request when its records are under way. */
+export type Upshot = {
+  answer: Answer
+  /** Undefined when its write key belongs to none. */
+  sourceId: string | undefined
+  /** The types of its calls, by what has become of them. */
+  accepted: readonly CallType[]
+  rejected: readonly { type: SaidType; code: Code }[]
+  suppressed: readonly SaidType[]
+}
+
+/** What ingest tells operators. On the way of a call it only adds up numbers; labels are made when Prometheus asks. */
+export type Meter = Tally &
+  DoorMeter & {
+    /** A request has come in. */
+    began(): void
+    /** It has been answered, after `seconds`. */
+    ended(type: RouteType, seconds: number): void
+  }
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+export function createMeter(register: Registry): Meter {
+  const [calls, batches] = requestTimes(register)
+  let inFlight = 0
+  gauge(register, ['sluice_ingest_requests_in_flight', 'Requests that are not answered yet.'], () => inFlight)
+  return {
+    ...createTally(register),
+    ...createDoorMeter(register),
+    began() {
+      inFlight += 1
+    },
+    ended(type, seconds) {
+      inFlight -= 1
+      if (type === 'batch') batches.observe(seconds)
+      else calls.observe(seconds)
+    },
+  }
+}
+
+function requestTimes(register: Registry) {
+  const request = new Histogram({
+    name: 'sluice_ingest_request_seconds',
+    help: 'From a request read in full to its answer.',
+    labelNames: ['route'],
+    buckets: SECONDS,
+    registers: [register],
+  })
+  return [request.labels('call'), request.labels('batch')] as const
+}
+
+/** What operators see of the door itself, whoever comes through it. */
+export type DoorMeter = {
+  /** An answer goes out. */
+  answered(code: Code | 'ok'): void
+  /** A connection is refused: too many are open. */
+  refusedConnection(): void
+  watchConnections(server: Pick<Server, 'getConnections'>): void
+  watchHold(hold: Pick<Hold, 'bytes'>): void
+}
+
+export function createDoorMeter(register: Registry): DoorMeter {
+  const refused = new Counter({
+    name: 'sluice_ingest_connections_refused_total',
+    help: 'Connections closed because too many were open.',
+    registers: [register],
+  })
+  return {
+    answered: countAnswers(register),
+    refusedConnection: () => refused.inc(),
+    watchConnections(server) {
+      const connections = promisify(server.getConnections.bind(server))
+      gauge(register, ['sluice_ingest_connections', 'Open connections.'], connections)
+    },
+    watchHold({ bytes }) {
+      const help = 'Bytes of memory that requests hold which are being read or wait for Kafka.'
+      gauge(register, ['sluice_ingest_held_bytes', help], bytes)
+    },
+  }
+}
+
+function countAnswers(register: Registry): DoorMeter['answered'] {
+  const answers = new Map<string, number>()
+  new Counter({
+    name: 'sluice_ingest_requests_total',
+    help: 'Requests by the code of their answer, ok among them; without probes and preflights.',
+    labelNames: ['code'],
+    registers: [register],
+    collect() {
+      this.reset()
+      for (const [code, count] of answers) this.inc({ code }, count)
+    },
+  })
+  return (code) => answers.set(code, (answers.get(code) ?? 0) + 1)
+}
+
+/** A gauge that is read when Prometheus asks. */
+export function gauge(
+  register: Registry,
+  [name, help]: [string, string],
+  value: () => number | Promise<number>,
+): void {
+  new Gauge({
+    name,
+    help,
+    registers: [register],
+    async collect() {
+      this.set(await value())
+    },
+  })
+}
+
+export type Tally = {
+  /** What a request has come to; `code` is that of its answer, and counts for all of it when it is not `ok`. */
+  count(type: RouteType, upshot: Upshot, code: Answer['code']): void
+  /** A request is refused before it is read. */
+  refused(type: RouteType | 'unknown', code: Code): void
+  /** So many rejected calls are not in topic `events.rejected`. */
+  unlogged(calls: number): void
+}
+
+type ByType = Record<CallType, number>
+/** `source` is empty when the write key belongs to none. */
+type Labels = { source: string; type: string; code?: Code }
+/** By their labels as one text. */
+type Sums = Map<string, { labels: Labels; count: number }>
+
+export function createTally(register: Registry): Tally {
+  const accepted = new Map<string, ByType>()
+  const rejected: Sums = new Map()
+  const suppressed: Sums = new Map()
+  countAccepted(register, accepted)
+  countSums(register, rejected, {
+    name: 'sluice_ingest_calls_rejected_total',
+    help: 'Calls, and requests refused as a whole, by the code of their answer.',
+    labelNames: ['source', 'type', 'code'],
+  })
+  countSums(register, suppressed, {
+    name: 'sluice_ingest_calls_suppressed_total',
+    help: 'Calls answered with success and dropped: their user is on the suppression list.',
+    labelNames: ['source', 'type'],
+  })
+  const unlogged = new Counter({
+    name: 'sluice_ingest_rejected_unlogged_total',
+    help: 'Rejected calls that are not in topic events.rejected, because Kafka takes no writes of it.',
+    registers: [register],
+  })
+  const reject = (labels: Required<Labels>) => add(rejected, labels)
+
+  function accept(source: string, types: readonly CallType[]): void {
+    const byType = accepted.get(source) ?? { identify: 0, track: 0, page: 0, screen: 0, group: 0, alias: 0 }
+    accepted.set(source, byType)
+    for (const type of types) byType[type] += 1
+  }
+
+  return {
+    count(type, { sourceId: source = '', ...upshot }, code) {
+      if (code !== 'ok') reject({ source, type, code })
+      else {
+        accept(source, upshot.accepted)
+        for (const { type: its, code: why } of upshot.rejected) reject({ source, type: its, code: why })
+        for (const its of upshot.suppressed) add(suppressed, { source, type: its })
+      }
+    },
+    refused: (type, code) => reject({ source: '', type, code }),
+    unlogged: (calls) => unlogged.inc(calls),
+  }
+}
+
+function add(sums: Sums, labels: Labels): void {
+  const key = `${labels.source} ${labels.type} ${labels.code}`
+  const known = sums.get(key)
+  if (known) known.count += 1
+  else sums.set(key, { labels, count: 1 })
+}
+
+function countAccepted(register: Registry, accepted: ReadonlyMap<string, ByType>): void {
+  new Counter({
+    name: 'sluice_ingest_calls_accepted_total',
+    help: 'Calls answered with success: they are in topic events.',
+    labelNames: ['source', 'type'],
+    registers: [register],
+    collect() {
+      this.reset()
+      for (const [source, byType] of accepted)
+        for (const type of CALL_TYPES) if (byType[type] > 0) this.inc({ source, type }, byType[type])
+    },
+  })
+}
+
+type Said = { name: string; help: string; labelNames: (keyof Labels)[] }
+
+function countSums(register: Registry, sums: Sums, said: Said): void {
+  new Counter({
+    ...said,
+    registers: [register],
+    collect() {
+      this.reset()
+      for (const { labels, count } of sums.values()) this.inc(labels, count)
+    },
+  })
+}

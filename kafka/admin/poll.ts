@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CLOSE_MS, within } from '../client.ts'
+
+export type Poll = Closable
+
+type Closable = { close(): Promise<void> }
+
+export type PollOptions<T extends Closable> = {
+  open: () => Promise<T>
+  look: (reader: T) => Promise<void>
+  onFailed: (error: unknown) => void
+  /** From the beginning of one look to that of the next; a look that takes longer is waited for. */
+  everyMs: number
+}
+
+/** Looks at Kafka again and again, one look at a time. */
+export function poll<T extends Closable>({ open, look, onFailed, everyMs }: PollOptions<T>): Poll {
+  const closing = new AbortController()
+  let reader: T | undefined
+
+  async function lookOnce(): Promise<void> {
+    reader ??= await open()
+    await look(reader)
+  }
+
+  /** The client holds on to what has changed meanwhile, who leads a partition or which topics there are: the next look has a new one. */
+  async function failed(error: unknown): Promise<void> {
+    if (!closing.signal.aborted) onFailed(error)
+    await reader?.close()
+    reader = undefined
+  }
+
+  async function run(): Promise<void> {
+    while (!closing.signal.aborted) {
+      const begun = performance.now()
+      await lookOnce().catch(failed)
+      const left = everyMs - (performance.now() - begun)
+      await sleep(Math.max(0, left), undefined, closing).catch(() => undefined)
+    }
+  }
+
+  const running = run()
+  return {
+    async close() {
+      closing.abort()
+      await within(CLOSE_MS, running)
+      await reader?.close()
+    },
+  }
+}

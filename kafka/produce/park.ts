@@ -1,0 +1,35 @@
+import type { KafkaMessage } from 'kafkajs'
+import type { Produced } from './pending.ts'
+import type { OutRecord, Producer } from './produce.ts'
+
+/** Records that could not be handled, byte for byte as they were; headers say where from and why. */
+export const PARKED = 'parked'
+
+/** Keeps records in topic `parked`; one that is too large for it is kept without its value, whose size a header then says. */
+export async function park(producer: Pick<Producer, 'produce'>, record: OutRecord): Promise<Produced> {
+  const outcome = await producer.produce([record])
+  if (outcome !== 'too_large' && outcome !== 'refused') return outcome
+  const bytes = record.value === null ? 0 : Buffer.byteLength(record.value)
+  return producer.produce([
+    { ...record, value: null, headers: { ...record.headers, 'parked-value-bytes': String(bytes) } },
+  ])
+}
+
+/** A record that cannot be handled, as it goes to topic `parked`: key, value and headers as they were, and where from. */
+export function parked(from: {
+  topic: string
+  partition: number
+  offset: number
+  message: KafkaMessage
+  reason: string
+}): OutRecord {
+  const { topic, partition, offset, message, reason } = from
+  const headers = {
+    ...message.headers,
+    'parked-topic': topic,
+    'parked-partition': String(partition),
+    'parked-offset': String(offset),
+    'parked-reason': reason.slice(0, 1_024),
+  }
+  return { topic: PARKED, key: message.key ?? `${topic}/${partition}`, value: message.value, headers }
+}

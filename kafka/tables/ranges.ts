@@ -1,0 +1,112 @@
+import type { Admin } from 'kafkajs'
+import type { Connection } from '../client.ts'
+
+/** Offsets of one partition: from the first to the one behind the last. */
+export type Range = { partition: number; from: number; to: number }
+
+/** Of each partition: the first offset that there still is, and the one behind its last record. */
+export type BoundsOf = Map<number, { low: number; high: number }>
+
+/** @param named the topic, with its prefix. Rejects when Kafka does not answer. */
+export async function boundsOf(admin: Pick<Admin, 'fetchTopicOffsets'>, named: string): Promise<BoundsOf> {
+  const found = await admin.fetchTopicOffsets(named)
+  return new Map(
+    found.map(({ partition, low, high }) => [partition, { low: Number(low), high: Number(high) }]),
+  )
+}
+
+/** @returns where the records of a topic from one time to before another are; times in milliseconds since 1970. Parts that are empty are left out. */
+export async function rangesByTime(
+  { kafka, named }: Connection,
+  { topic, from, to }: { topic: string; from: number; to: number },
+): Promise<Range[]> {
+  const admin = kafka.admin()
+  await admin.connect()
+  try {
+    const [begins, ends] = await Promise.all([
+      admin.fetchTopicOffsetsByTimestamp(named(topic), from),
+      admin.fetchTopicOffsetsByTimestamp(named(topic), to),
+    ])
+    const toOf = new Map(ends.map(({ partition, offset }) => [partition, Number(offset)]))
+    return begins
+      .map(({ partition, offset }) => ({ partition, from: Number(offset), to: toOf.get(partition) ?? 0 }))
+      .filter((range) => range.from < range.to)
+  } finally {
+    await admin.disconnect()
+  }
+}
+
+/** A group that reads ranges of a topic. It must have no members when its offsets are written. */
+export type RangeGroup = {
+  /** Commits the beginning of each range where it has committed nothing yet. */
+  begin(): Promise<void>
+  /** Whether it has committed all of its ranges, or what it has not there is not any more. */
+  isThrough(): Promise<boolean>
+  /** Whether the topic goes as far as the ranges do: one that was made anew may not. */
+  isThere(): Promise<boolean>
+  /** Removes the group; without offsets the broker forgets it by itself as well. */
+  remove(): Promise<void>
+  close(): Promise<void>
+}
+
+export async function openRangeGroup(
+  { kafka, named, log }: Connection,
+  { group, topic, ranges }: { group: string; topic: string; ranges: readonly Range[] },
+): Promise<RangeGroup> {
+  const admin = kafka.admin()
+  const groupId = named(group)
+  await admin.connect()
+  async function committed(): Promise<Map<number, number>> {
+    const [found] = await admin.fetchOffsets({ groupId, topics: [named(topic)] })
+    return new Map(found?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
+  }
+
+  const bounds = () => boundsOf(admin, named(topic))
+
+  return {
+    async begin() {
+      const at = await committed()
+      const fresh = ranges.filter(({ partition }) => (at.get(partition) ?? -1) < 0)
+      if (fresh.length > 0) await commitBeginnings(kafka, { groupId, topic: named(topic), ranges: fresh })
+    },
+    async isThrough() {
+      const at = await committed()
+      const left = ranges.filter(({ partition, to }) => (at.get(partition) ?? -1) < to)
+      if (left.length === 0) return true
+      const all = await bounds()
+      return left.every(({ partition, to }) => (all.get(partition)?.low ?? 0) >= to)
+    },
+    async isThere() {
+      const all = await bounds()
+      return ranges.every(({ partition, to }) => (all.get(partition)?.high ?? -1) >= to)
+    },
+    async remove() {
+      await admin
+        .deleteGroups([groupId])
+        .catch((err) => log.debug({ err, groupId }, 'the group of a replay is not deleted'))
+    },
+    close: () => admin.disconnect(),
+  }
+}
+
+type Beginnings = { groupId: string; topic: string; ranges: readonly Range[] }
+
+/** By a member that reads nothing; kafkajs's own `setOffsets` waits five seconds for a fetch first. */
+async function commitBeginnings(
+  kafka: Connection['kafka'],
+  { groupId, topic, ranges }: Beginnings,
+): Promise<void> {
+  const consumer = kafka.consumer({ groupId, allowAutoTopicCreation: false, maxWaitTimeInMs: 50 })
+  const joined = new Promise<void>((resolve) => consumer.on(consumer.events.GROUP_JOIN, () => resolve()))
+  await consumer.connect()
+  try {
+    await consumer.subscribe({ topics: [topic] })
+    await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: async () => undefined })
+    await joined
+    await consumer.commitOffsets(
+      ranges.map(({ partition, from }) => ({ topic, partition, offset: String(from) })),
+    )
+  } finally {
+    await consumer.disconnect()
+  }
+}

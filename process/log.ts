@@ -1,0 +1,32 @@
+import { type Logger, pino } from 'pino'
+import pretty from 'pino-pretty'
+
+export type { Logger }
+
+/** Of an error only what says what happened: clients hang their options on theirs, passwords and tokens among them. */
+function plainError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  const { name: type, message, stack, cause } = error
+  const code = 'code' in error ? error.code : undefined
+  return { type, message, code, stack, ...(cause !== undefined && { cause: plainError(cause) }) }
+}
+
+/**
+ * JSON lines on stdout, pretty on a terminal. Field names are the same in every process: `sourceId`, `destinationId`,
+ * `deliveryId`, `messageId`, `topic`, `partition`, `offset`, `code`. Secrets are never fields.
+ */
+export function createLog(options: { role: string; level: string }): Logger {
+  const base = { process: options.role }
+  const destination = process.stdout.isTTY
+    ? pretty({ ignore: 'pid,hostname', singleLine: true, sync: true })
+    : pino.destination({ sync: false })
+  return pino(
+    {
+      level: options.level,
+      base,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: plainError },
+    },
+    destination,
+  )
+}

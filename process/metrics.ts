@@ -1,0 +1,64 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import pack from '../package.json' with { type: 'json' }
+
+/** Names begin with `sluice_`; units are base units, as Prometheus has them: seconds, bytes. */
+export const registry = new Registry()
+collectDefaultMetrics({ register: registry })
+
+/** Which Sluice a process is, and on which Node. */
+export function tellBuild(role: string): void {
+  new Gauge({
+    name: 'sluice_build_info',
+    help: '1, with the process and the versions of Sluice and of Node.',
+    labelNames: ['role', 'version', 'node'],
+    registers: [registry],
+  }).set({ role, version: pack.version, node: process.version }, 1)
+}
+
+export type Probe = {
+  /** Why this process should get no work now; undefined when it may. */
+  notReady(): string | undefined
+}
+
+/** `/livez`: the process runs. `/readyz`: 503 with the reason while it should get no work. `/metrics`: Prometheus. */
+export async function answerOps(
+  path: string,
+  probe: Probe,
+): Promise<{ status: number; type: string; body: string }> {
+  if (path === '/livez') return { status: 200, type: 'text/plain', body: 'ok\n' }
+  if (path === '/metrics') return { status: 200, type: registry.contentType, body: await registry.metrics() }
+  if (path !== '/readyz')
+    return { status: 404, type: 'text/plain', body: 'here are /livez, /readyz and /metrics\n' }
+  const reason = probe.notReady()
+  return { status: reason ? 503 : 200, type: 'text/plain', body: `${reason ?? 'ok'}\n` }
+}
+
+/** The door for operators of a process that serves nothing else. @returns the port that it listens on. */
+export async function serveOps(options: {
+  host: string
+  port: number
+  probe: Probe
+}): Promise<{ port: number; close(): Promise<void> }> {
+  const server = createServer((request, response) => {
+    const [path = '/'] = (request.url ?? '/').split('?')
+    answerOps(path, options.probe).then(
+      ({ status, type, body }) => response.writeHead(status, { 'content-type': type }).end(body),
+      () => response.writeHead(500).end(),
+    )
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(options.port, options.host, resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

@@ -1,0 +1,56 @@
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+
+/** The text of the file that a setting names. @throws ConfigError naming the setting when it cannot be read. */
+export function readPem(setting: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new ConfigError([
+      `${setting}: ${file} cannot be read: ${error instanceof Error ? error.message : error}`,
+    ])
+  }
+}
+
+/** The same of a file of certificates. @throws ConfigError also when it holds none, or a broken one. */
+export function readCertificates(setting: string, file: string): string {
+  const pem = readPem(setting, file)
+  const fault = faultOf(pem)
+  if (fault) throw new ConfigError([`${setting}: ${file} ${fault}`])
+  return pem
+}
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
+
+/** What is wrong with it: of one that is broken TLS would take what comes before it, and say nothing. */
+function faultOf(pem: string): string | undefined {
+  const found = pem.match(CERTIFICATE) ?? []
+  if (found.length === 0) return 'holds no certificate in PEM (-----BEGIN CERTIFICATE-----)'
+  const broken = found.findIndex((certificate) => !isCertificate(certificate))
+  return broken < 0 ? undefined : `holds a broken certificate: number ${broken + 1} of ${found.length}`
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).subject !== undefined
+  } catch {
+    return false
+  }
+}
+
+/** Node's words for a certificate that goes back to no trusted root. */
+export const isUntrusted = (message: string): boolean =>
+  /self-signed certificate|unable to (get|verify)|certificate signature failure/.test(message)
+
+/** Faults of the settings, one line each, all of them. A process that gets one exits with code 2. */
+export class ConfigError extends Error {
+  override name = 'ConfigError'
+  readonly code = 'config_invalid'
+  readonly faults: readonly string[]
+  constructor(faults: readonly string[]) {
+    super(
+      `${faults.length === 1 ? 'One setting is' : `${faults.length} settings are`} wrong:\n  ${faults.join('\n  ')}`,
+    )
+    this.faults = faults
+  }
+}

@@ -1,0 +1,53 @@
+import { type ConfigKeys, deriveKey, type Purpose } from './seal.ts'
+
+/** The processes of a system. */
+export const ROLES = ['ingest', 'router', 'deliverer', 'control'] as const
+export type Role = (typeof ROLES)[number]
+
+/** What each role needs of CONFIG_KEY: neither ingest nor the router can open destinations' secrets. */
+const NEEDS = {
+  ingest: ['records', 'sources'],
+  router: ['records'],
+  deliverer: ['records', 'destinations'],
+  control: ['records', 'sources', 'destinations', 'sessions'],
+} as const satisfies Record<Role, readonly Purpose[]>
+
+/** Those that can do with less than CONFIG_KEY itself. */
+export const DERIVED_ROLES = ['ingest', 'router', 'deliverer'] as const
+
+/** One of those in CONFIG_KEY: the key itself, or what is derived of it for one role, in the order of its needs. */
+export type ConfigKey = { whole: Buffer } | { role: Role; derived: readonly Buffer[] }
+
+const BYTES = 32
+
+/** @returns undefined for what is neither 32 bytes in base64 nor a role's keys as `derivedKeys` prints them. */
+export function parseConfigKey(text: string): ConfigKey | undefined {
+  const [name, ...parts] = text.split('.')
+  const role = DERIVED_ROLES.find((each) => each === name)
+  if (!role) {
+    const whole = Buffer.from(text, 'base64')
+    return whole.length === BYTES ? { whole } : undefined
+  }
+  const derived = parts.map((part) => Buffer.from(part, 'base64url'))
+  const fits = derived.length === NEEDS[role].length && derived.every((key) => key.length === BYTES)
+  return fits ? { role, derived } : undefined
+}
+
+/** What a role is given in place of CONFIG_KEY. */
+export function derivedKeys(role: (typeof DERIVED_ROLES)[number], configKey: Buffer): string {
+  return [role, ...NEEDS[role].map((purpose) => deriveKey(configKey, purpose).toString('base64url'))].join(
+    '.',
+  )
+}
+
+/** @param takesUnsigned whether settings of a version that did not sign them are taken (UNSIGNED_SETTINGS). */
+export function keysFor(role: Role, keys: readonly ConfigKey[], takesUnsigned: boolean): ConfigKeys {
+  const needs: readonly Purpose[] = NEEDS[role]
+  const of = (purpose: Purpose) =>
+    keys.map((key) =>
+      'whole' in key ? deriveKey(key.whole, purpose) : (key.derived[needs.indexOf(purpose)] as Buffer),
+    )
+  const { records = [], ...secrets } = Object.fromEntries(needs.map((purpose) => [purpose, of(purpose)]))
+  const before = keys.flatMap((key) => ('whole' in key ? key.whole : []))
+  return { ...secrets, records, before: takesUnsigned ? before : [], takesUnsigned }
+}

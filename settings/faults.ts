@@ -1,0 +1,87 @@
+import type { z } from 'zod'
+import type { FaultCode } from './codes.ts'
+
+/** One thing wrong with a request. `pointer`: RFC 6901, into the body or the query; `''` is the whole. */
+export type Fault = { pointer: string; code: FaultCode; message: string }
+
+type Issue = z.core.$ZodIssue
+type Place = { path: readonly PropertyKey[]; isName?: boolean }
+
+/** Every fault that a shape has found, in its order. Parse with `reportInput`: it tells what is missing from what is wrong. */
+export function faultsOf(error: z.ZodError): Fault[] {
+  return error.issues.flatMap((issue) => faultsOfIssue(issue, issue))
+}
+
+function faultsOfIssue(issue: Issue, place: Place): Fault[] {
+  const at = pointer(place.path)
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => {
+        const message = 'there is no such field: leave it out'
+        return { pointer: pointer([...place.path, key]), code: 'unknown_field', message }
+      })
+    case 'invalid_key':
+      // a member's name is at fault: what is wrong with it is told from the name, not from the record
+      return issue.issues.flatMap((inner) => faultsOfIssue(inner, { path: place.path, isName: true }))
+    case 'invalid_type':
+      return [{ pointer: at, ...wrongType(issue) }]
+    case 'invalid_value': {
+      const message = `use one of ${issue.values.map((value) => JSON.stringify(value)).join(', ')}`
+      return [{ pointer: at, code: 'invalid_value', message }]
+    }
+    default:
+      return [{ pointer: at, code: codeOf(issue, place), message: wordsOf(issue) }]
+  }
+}
+
+const ARTICLES: Record<string, string> = {
+  array: 'an array',
+  object: 'an object',
+  record: 'an object',
+  int: 'a whole number',
+}
+
+function wrongType({ expected, input }: Extract<Issue, { code: 'invalid_type' }>): Omit<Fault, 'pointer'> {
+  const wanted = ARTICLES[expected] ?? `a ${expected}`
+  if (input === undefined) return { code: 'required', message: `is required: give ${wanted}` }
+  return { code: 'invalid_type', message: `give ${wanted}` }
+}
+
+const TOO_BIG: Record<string, FaultCode> = { array: 'too_many', string: 'too_long' }
+const TOO_SMALL: Record<string, FaultCode> = { array: 'too_few', string: 'too_short' }
+
+/** Codes are promised to clients. A rule of ours that a shape states in words gets its code from where it stands. */
+function codeOf(issue: Issue, { path, isName }: Place): FaultCode {
+  const [parent, last] = [path.at(-2), path.at(-1)]
+  if (issue.code === 'too_big') return TOO_BIG[issue.origin] ?? issue.code
+  if (issue.code === 'too_small') return TOO_SMALL[issue.origin] ?? issue.code
+  if (isName && parent === 'headers')
+    return issue.code === 'custom' ? 'reserved_header' : 'invalid_header_name'
+  if (parent === 'headers') return 'invalid_header_value'
+  if (issue.code === 'invalid_format') return issue.code
+  if (last === 'url') return 'invalid_url'
+  if (last === 'headers') return issue.message.startsWith('at most') ? 'too_many' : 'duplicate_header'
+  return 'invalid_value'
+}
+
+const UNITS: Record<string, string> = { array: ' entries', string: ' characters' }
+
+/** A rule's own words, where its shape has some. */
+function wordsOf(issue: Issue): string {
+  if (!/^Too (big|small)/.test(issue.message)) return issue.message
+  if (issue.code === 'too_big') return `at most ${issue.maximum}${UNITS[issue.origin] ?? ''}`
+  if (issue.code !== 'too_small') return issue.message
+  return `${issue.inclusive ? 'at least' : 'more than'} ${issue.minimum}${UNITS[issue.origin] ?? ''}`
+}
+
+/** A JSON pointer (RFC 6901); the empty path is the whole document. */
+export function pointer(path: readonly PropertyKey[]): string {
+  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+}
+
+/** A JSON object of which no more is known yet. */
+export type Members = Record<string, unknown>
+
+export function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,98 @@
+import { type Fault, isObject, type Members, pointer } from './faults.ts'
+import { mapSecrets } from './seal.ts'
+
+/** Who asks: `admin` may do everything, `view` may only read. */
+export type Who = 'admin' | 'view'
+
+/** Stands in answers where a secret is; sent back in a PUT it means: as it was. */
+export const MASK = '***'
+
+/**
+ * A record as it may leave the process: without its secrets, but for write keys, which an admin sees. Of webhooks' URLs the view token gets scheme
+ * and host.
+ */
+export function mask<T extends object>(record: T, who: Who): T {
+  const masked: T & { webhooks?: unknown } = mapSecrets(record, () => MASK)
+  if (who === 'admin') return 'writeKey' in record ? { ...masked, writeKey: record.writeKey } : masked
+  if (Array.isArray(masked.webhooks))
+    for (const webhook of masked.webhooks) webhook.url = maskUrl(webhook.url)
+  return masked
+}
+
+/** Tokens stand in URLs: in a query, and for some receivers in the path. Behind the host there is a mask for all of it. */
+export function maskUrl(url: string): string {
+  const parsed = URL.parse(url)
+  if (!parsed || parsed.href === `${parsed.origin}/`) return url
+  return `${parsed.origin}/${MASK}`
+}
+
+export type Kept = { body: unknown; faults: Fault[] }
+
+/**
+ * The body of a request with each mask replaced by the secret it stands for: that of the record it replaces; a header's
+ * is found by its webhook's URL and its own name. A masked URL is that of a webhook on the same host. Where there is none, that is a fault and the field is left out.
+ * The body is as the client sent it: nothing is known of its shape yet.
+ */
+export function keepMasked(body: unknown, old: object | undefined): Kept {
+  const faults: Fault[] = []
+  if (!isObject(body)) return { body, faults }
+  const copy = structuredClone(body)
+  const fields = old && isObject(old) ? old : {}
+  for (const name of ['writeKey', 'sharedSecret', 'previousSecret'])
+    put(copy, { name, kept: fields[name], path: [name], faults })
+  webhooksOf(copy).forEach((webhook, index) => {
+    if (!isObject(webhook)) return
+    keepUrl(webhook, { old: webhooksOf(fields), index, faults })
+    if (!isObject(webhook.headers)) return
+    for (const name of Object.keys(webhook.headers)) {
+      const kept = oldHeader(webhooksOf(fields), { url: webhook.url, name, index })
+      put(webhook.headers, { name, kept, path: ['webhooks', index, 'headers', name], faults })
+    }
+  })
+  return { body: copy, faults }
+}
+
+type Place = { name: string; kept: unknown; path: PropertyKey[]; faults: Fault[] }
+
+function put(owner: Members, { name, kept, path, faults }: Place): void {
+  if (owner[name] !== MASK) return
+  if (kept !== undefined) {
+    owner[name] = kept
+    return
+  }
+  delete owner[name]
+  const message = `"${MASK}" keeps the old value, and there is none: give the value itself, or leave it out`
+  faults.push({ pointer: pointer(path), code: 'nothing_to_keep', message })
+}
+
+/** The one at the same place comes first. */
+function keepUrl(
+  webhook: Members,
+  { old, index, faults }: { old: readonly unknown[]; index: number; faults: Fault[] },
+): void {
+  const { url } = webhook
+  if (typeof url !== 'string' || !url.endsWith(`/${MASK}`)) return
+  const isMeant = (one: unknown) => isObject(one) && typeof one.url === 'string' && maskUrl(one.url) === url
+  const kept = [old[index], ...old].find(isMeant)
+  webhook.url = MASK
+  put(webhook, {
+    name: 'url',
+    kept: isObject(kept) ? kept.url : undefined,
+    path: ['webhooks', index, 'url'],
+    faults,
+  })
+}
+
+/** Of several webhooks with one URL, the one at the same place comes first. */
+function oldHeader(old: readonly unknown[], wanted: { url: unknown; name: string; index: number }): unknown {
+  for (const webhook of [old[wanted.index], ...old]) {
+    if (!isObject(webhook) || webhook.url !== wanted.url || !isObject(webhook.headers)) continue
+    const found = Object.entries(webhook.headers).find(
+      ([name]) => name.toLowerCase() === wanted.name.toLowerCase(),
+    )
+    if (found) return found[1]
+  }
+  return undefined
+}
+
+const webhooksOf = ({ webhooks }: Members): unknown[] => (Array.isArray(webhooks) ? webhooks : [])
