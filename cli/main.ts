@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { text } from 'node:stream/consumers'
-import { outputTo } from './world.ts'
 import { run } from './run.ts'
+import { outputTo } from './world.ts'
 
 const out = outputTo(process.stdout)
 const err = outputTo(process.stderr)

@@ -1,5 +1,4 @@
-import { CommanderError, Command } from 'commander'
-import { CliFault, type ExitCode, type World } from './world.ts'
+import { Command, CommanderError } from 'commander'
 import { addApply, addDiff } from './commands/apply.ts'
 import { addAttempts } from './commands/attempts.ts'
 import { type Adding, addHelp } from './commands/command.ts'
@@ -12,6 +11,7 @@ import { addReplay } from './commands/replay.ts'
 import { addSend } from './commands/send.ts'
 import { addTail } from './commands/tail.ts'
 import { addTest } from './commands/test.ts'
+import { CliFault, type ExitCode, type World } from './world.ts'
 
 /** Runs one command; never throws what its user can put right. @param args without node and the program's file. */
 export async function run(args: readonly string[], world: World): Promise<ExitCode> {

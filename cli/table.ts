@@ -1,8 +1,8 @@
-import ms, { type StringValue } from 'ms'
-import { CliFault } from './world.ts'
 import { InvalidArgumentError } from 'commander'
+import ms, { type StringValue } from 'ms'
 import { z } from 'zod'
-import { type Ask, type Query, asked } from './api/ask.ts'
+import { type Ask, asked, type Query } from './api/ask.ts'
+import { CliFault } from './world.ts'
 
 /** Rows under their heads, as wide as what is in them; the last column is never cut. Nothing for no rows. */
 export function table(heads: readonly string[], rows: readonly (readonly unknown[])[]): string[] {

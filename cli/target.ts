@@ -1,7 +1,7 @@
-import { CliFault, type Env } from './world.ts'
 import { readFile } from 'node:fs/promises'
 import { dataFolder } from '../local/data-folder.ts'
 import { findRunning } from '../local/running.ts'
+import { CliFault, type Env } from './world.ts'
 
 /** Where a running system is reached, and with what. URLs without a slash at their end. */
 export type Target = {

@@ -1,7 +1,7 @@
 import got, { RequestError } from 'got'
-import { CliFault } from '../world.ts'
-import type { Target } from '../target.ts'
 import { z } from 'zod'
+import type { Target } from '../target.ts'
+import { CliFault } from '../world.ts'
 
 export type Query = Readonly<Record<string, string | number | undefined>>
 

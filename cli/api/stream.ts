@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import got, { RequestError } from 'got'
 import type { Target } from '../target.ts'
-import { unreachable, refused } from './ask.ts'
+import { refused, unreachable } from './ask.ts'
 import { sseParser, type Told } from './sse.ts'
 
 /**

@@ -1,14 +1,14 @@
 import type { Command } from 'commander'
 import { MASK } from '../../settings/masked.ts'
-import { CliFault, type Output, type ExitCode } from '../world.ts'
-import { faulty, apply } from '../settings/apply.ts'
+import { apply, faulty } from '../settings/apply.ts'
 import { type Declaration, declare } from '../settings/declare.ts'
-import { type Change, type Ref, nameOf } from '../settings/form.ts'
-import { type Planned, planNow } from '../settings/plan-now.ts'
 import { readFiles } from '../settings/files.ts'
+import { type Change, nameOf, type Ref } from '../settings/form.ts'
+import { planAsJson, type Step, showPlan } from '../settings/plan.ts'
+import { type Planned, planNow } from '../settings/plan-now.ts'
 import { hide, isFilledIn } from '../settings/variables.ts'
-import { type Doing, type Adding, doing } from './command.ts'
-import { planAsJson, showPlan, type Step } from '../settings/plan.ts'
+import { CliFault, type ExitCode, type Output } from '../world.ts'
+import { type Adding, type Doing, doing } from './command.ts'
 
 /** What `diff` and `apply` have in common. */
 export type Drafting = { prune?: true }

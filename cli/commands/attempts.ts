@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { pages, wholeNumber, plain, table, timeOf } from '../table.ts'
+import { pages, plain, table, timeOf, wholeNumber } from '../table.ts'
 import type { ExitCode } from '../world.ts'
 import { type Adding, type Doing, doing } from './command.ts'
 

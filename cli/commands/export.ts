@@ -1,11 +1,11 @@
 import { dirname, join } from 'node:path'
+import { DERIVED_ROLES, derivedKeys, parseConfigKey } from '../../settings/config-key.ts'
 import { asYaml, type Exported, exported, quoted, SCHEMA_FILE } from '../settings/export.ts'
+import { type NewFile, writeNew } from '../settings/files.ts'
 import { COLLECTIONS, jsonSchema } from '../settings/form.ts'
 import { readState } from '../settings/state.ts'
-import { type NewFile, writeNew } from '../settings/files.ts'
-import { type ExitCode, CliFault } from '../world.ts'
+import { CliFault, type ExitCode } from '../world.ts'
 import { type Adding, type Doing, doing } from './command.ts'
-import { DERIVED_ROLES, derivedKeys, parseConfigKey } from '../../settings/config-key.ts'
 
 type Options = { output?: string; writeKeys?: true; force?: true; json?: true }
 

@@ -1,9 +1,9 @@
 import got from 'got'
 import { z } from 'zod'
-import { unreachable, asked } from '../api/ask.ts'
+import { asked, unreachable } from '../api/ask.ts'
+import { timeOf } from '../table.ts'
 import { CliFault, type ExitCode } from '../world.ts'
 import { type Adding, type Doing, doing } from './command.ts'
-import { timeOf } from '../table.ts'
 
 type Options = CallOptions & { writeKey?: string; source?: string; ingestUrl?: string; json?: true }
 

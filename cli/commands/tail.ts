@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Told } from '../api/sse.ts'
 import { listen } from '../api/stream.ts'
-import { CliFault, type ExitCode } from '../world.ts'
 import { once, toldLine } from '../live-line.ts'
+import { CliFault, type ExitCode } from '../world.ts'
 import { type Adding, type Doing, doing } from './command.ts'
 
 type Options = { source?: string; json?: true }

@@ -2,8 +2,8 @@ import { faultsOf, isObject, type Members } from '../../settings/faults.ts'
 import { idShape } from '../../settings/settings.ts'
 import type { Fault } from '../api/ask.ts'
 import type { Env } from '../world.ts'
-import { COLLECTIONS, type Collection, nameOf, type Ref, recordShapes } from './form.ts'
 import { type File, type Parsed, parse } from './files.ts'
+import { COLLECTIONS, type Collection, nameOf, type Ref, recordShapes } from './form.ts'
 import { inOrder, type Place, type PlacedFault, partsOf } from './place.ts'
 
 /** A record as a file has it. */

@@ -1,15 +1,15 @@
 import { Document } from 'yaml'
-import { isObject, type Members } from '../../settings/faults.ts'
-import { MASK } from '../../settings/masked.ts'
-import type { Stamp, Replaceable } from '../../settings/resource.ts'
-import { COLLECTIONS, type Collection } from './form.ts'
-import { type State, factsOf } from './state.ts'
-import { literally } from './variables.ts'
 import { audiences, traits } from '../../settings/computations.ts'
 import { create, type Decided, remove, replace } from '../../settings/decide.ts'
 import { destinations } from '../../settings/destinations.ts'
+import { isObject, type Members } from '../../settings/faults.ts'
+import { MASK } from '../../settings/masked.ts'
+import type { Replaceable, Stamp } from '../../settings/resource.ts'
 import { sources } from '../../settings/sources.ts'
 import type { Fault } from '../api/ask.ts'
+import { COLLECTIONS, type Collection } from './form.ts'
+import { factsOf, type State } from './state.ts'
+import { literally } from './variables.ts'
 
 /** What is the server's to say. */
 const STAMPS: ReadonlySet<string> = new Set(['version', 'updatedAt', 'key', 'createdAt', 'lastSyncAt'])

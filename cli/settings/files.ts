@@ -1,7 +1,7 @@
-import { readdir, readFile, stat, access, mkdir, writeFile } from 'node:fs/promises'
-import { join, dirname } from 'node:path'
-import { CliFault, type World, type Env } from '../world.ts'
+import { access, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { type Alias, type Document, LineCounter, parseAllDocuments, visit } from 'yaml'
+import { CliFault, type Env, type World } from '../world.ts'
 import { offsetOf, type Place, type PlacedFault, placeAt } from './place.ts'
 import { substitute } from './variables.ts'
 

@@ -1,9 +1,9 @@
-import { z } from 'zod'
-import { MASK } from '../../settings/masked.ts'
-import { computationShape, destinationShape, idShape, sourceShape } from '../../settings/settings.ts'
 import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
 import { isObject } from '../../settings/faults.ts'
+import { MASK } from '../../settings/masked.ts'
 import { mapSecrets } from '../../settings/seal.ts'
+import { computationShape, destinationShape, idShape, sourceShape } from '../../settings/settings.ts'
 
 /**
  * The one form of settings in files: lists of records under these keys, each record as the API takes it and with its id. In the

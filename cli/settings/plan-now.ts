@@ -1,3 +1,5 @@
+import { isObject, type Members, pointer } from '../../settings/faults.ts'
+import { MASK, maskUrl } from '../../settings/masked.ts'
 import type { Ask } from '../api/ask.ts'
 import { CliFault } from '../world.ts'
 import type { Declaration, Declared } from './declare.ts'
@@ -6,8 +8,6 @@ import { nameOf, type Ref } from './form.ts'
 import { type PlacedFault, partsOf } from './place.ts'
 import { type Plan, type PlanOptions, plan } from './plan.ts'
 import { copyOf, readState, type State } from './state.ts'
-import { isObject, type Members, pointer } from '../../settings/faults.ts'
-import { MASK, maskUrl } from '../../settings/masked.ts'
 
 export type Planned = Plan & {
   /** Secrets of the files, as fields, that are taken for those stored because the token may not have them compared. */

@@ -1,14 +1,14 @@
 import type { Members } from '../../settings/faults.ts'
 import type { Fault } from '../api/ask.ts'
-import type { Declaration, Declared } from './declare.ts'
-import { type Change, difference, COLLECTIONS, type Collection, nameOf, type Ref } from './form.ts'
-import type { Trials } from './dry-run.ts'
-import { inOrder, type PlacedFault } from './place.ts'
-import { rules, type Written } from './export.ts'
-import { copyOf, type State } from './state.ts'
-import type { Output, Style } from '../world.ts'
 import { plain } from '../table.ts'
+import type { Output, Style } from '../world.ts'
+import type { Declaration, Declared } from './declare.ts'
+import type { Trials } from './dry-run.ts'
+import { rules, type Written } from './export.ts'
+import { type Change, COLLECTIONS, type Collection, difference, nameOf, type Ref } from './form.ts'
+import { inOrder, type PlacedFault } from './place.ts'
 import type { Planned } from './plan-now.ts'
+import { copyOf, type State } from './state.ts'
 
 /** One request to the API; `version` is the one that was read. */
 export type Step = Ref & { changes: readonly Change[] } & (

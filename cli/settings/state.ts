@@ -1,6 +1,13 @@
 import { z } from 'zod'
 import type { Facts } from '../../settings/resource.ts'
-import { type Computation, type Destination, type Source, storedComputation, storedDestination, storedSource } from '../../settings/settings.ts'
+import {
+  type Computation,
+  type Destination,
+  type Source,
+  storedComputation,
+  storedDestination,
+  storedSource,
+} from '../../settings/settings.ts'
 import { type Ask, asked } from '../api/ask.ts'
 import type { Collection } from './form.ts'
 
