@@ -27,12 +27,15 @@ LABEL org.opencontainers.image.title="Sluice" \
       org.opencontainers.image.revision="$REVISION"
 WORKDIR /sluice
 COPY --from=packages /sluice/node_modules node_modules
-COPY LICENSE package.json config.ts lifecycle.ts process/log.ts process/metrics.ts process/pem.ts ./
+COPY LICENSE package.json config.ts lifecycle.ts ./
+COPY process process
 COPY schemas schemas
 COPY trace trace
 COPY kafka kafka
 COPY egress egress
 COPY http http
+COPY settings settings
+COPY delivery delivery
 COPY ingest ingest
 COPY router router
 COPY deliverer deliverer
