@@ -1,8 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
-import { compressed } from './generate/compressed.ts'
-import { LICENSES, licenses } from './generate/licenses.ts'
+import { compressed, LICENSES, licenses } from './generate/build-plugins.ts'
 
 /** `npm run console`: console/dist, which control serves (control/api/console.ts). */
 export default defineConfig({

@@ -1,12 +1,11 @@
-import { Button, Center, Loader, Stack } from '@mantine/core'
+import { Alert, Button, Center, Loader, Stack, Text } from '@mantine/core'
+import { Component, type ReactNode } from 'react'
 import { useLocation } from 'wouter'
 import { useSession } from './api/session.ts'
-import { Boundary } from './parts/boundary.tsx'
-import { Refusal } from './parts/refusal.tsx'
 import { Shell } from './shell/shell.tsx'
-import { SignIn } from './views/sign-in/sign-in.tsx'
-import { SignInAgain } from './views/sign-in/sign-in-again.tsx'
-import { Views } from './views/views.tsx'
+import { Refusal } from './ui/error-alert.tsx'
+import { Routes } from './views/routes.tsx'
+import { SignIn, SignInAgain } from './views/sign-in.tsx'
 
 export function App() {
   const session = useSession()
@@ -15,7 +14,7 @@ export function App() {
     return (
       <Shell key={session.data.who} session={session.data}>
         <Boundary path={path}>
-          <Views />
+          <Routes />
         </Boundary>
         <SignInAgain opened={session.data.isOver} />
       </Shell>
@@ -35,4 +34,35 @@ export function App() {
       )}
     </Center>
   )
+}
+
+type BoundaryParts = { path: string; children: ReactNode }
+
+/** What a view cannot do takes no other part of the page with it. Another path is tried anew. */
+class Boundary extends Component<BoundaryParts, { error: unknown }> {
+  override state: { error: unknown } = { error: undefined }
+
+  static getDerivedStateFromError(error: unknown) {
+    return { error }
+  }
+
+  override componentDidUpdate({ path }: BoundaryParts): void {
+    if (path !== this.props.path && this.state.error !== undefined) this.setState({ error: undefined })
+  }
+
+  override render(): ReactNode {
+    const { error } = this.state
+    if (error === undefined) return this.props.children
+    return (
+      <Alert color="red" role="alert" title="This page cannot be shown" maw={720}>
+        <Text size="sm" mb="xs">
+          Sluice may have been updated since the page was loaded: load it anew. If that does not help, this is
+          a fault of the console: {error instanceof Error ? error.message : String(error)}
+        </Text>
+        <Button size="xs" variant="default" onClick={() => window.location.reload()}>
+          Load anew
+        </Button>
+      </Alert>
+    )
+  }
 }

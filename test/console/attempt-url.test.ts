@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { urlOf } from '../../console/src/parts/attempt-url.ts'
+import { urlOf } from '../../console/src/ui/attempts/attempt-url.ts'
 
 const known = { urls: ['https://a.example/', 'https://b.example/'], since: '2026-01-02T00:00:00.000Z' }
 const at = (startedAt: string | null, urlIndex: number | null = 1) => urlOf({ urlIndex, startedAt }, known)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type FoundEvent, isOpen, queryOf, refreshed, searchIn } from '../../console/src/api/search.ts'
+import { type FoundEvent, isOpen, queryOf, refreshed, searchIn } from '../../console/src/api/events.ts'
 import { eventsShape } from '../../control/activity/events/wanted.ts'
 
 const event = (

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Attempt, Call } from '../../console/src/api/live.ts'
-import type { Row } from '../../console/src/views/live/rows.ts'
-import { firstOf } from '../../console/src/views/set-up/first.ts'
+import type { Row } from '../../console/src/views/live/feed.ts'
+import { firstOf } from '../../console/src/views/set-up/first-call.ts'
 
 const at = (minute: number) => `2026-01-02T03:0${minute}:00.000Z`
 const onSince = at(5)

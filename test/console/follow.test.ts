@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { follow, type StreamState } from '../../console/src/api/follow.ts'
+import { follow, type StreamState } from '../../console/src/api/stream/follow.ts'
 import { until } from '../helpers/until.ts'
 
 /** A server whose answers come in this order, the last one again and again; and who follows it. */

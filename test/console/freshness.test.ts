@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
+import { Refused, unreachable } from '../../console/src/api/errors.ts'
 import type { DestinationNow } from '../../console/src/api/health.ts'
-import { type Heard, heard, NOTHING } from '../../console/src/api/heard.ts'
-import { Refused, unreachable } from '../../console/src/api/problem.ts'
-import { whyOld } from '../../console/src/parts/freshness.ts'
-import { healthOf } from '../../console/src/views/overview/words.ts'
+import { type Heard, heard, NOTHING, whyOld } from '../../console/src/api/stream/freshness.ts'
+import { healthOf } from '../../console/src/views/overview/destination-state.ts'
 
 type Told = { health: number; ingest: number }
 const message = (name: string, data: unknown, at = '2026-01-02T03:04:05.000Z') => ({ name, data, at })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { groupsOf, type LagItem, worstOf } from '../../console/src/views/lag/group.ts'
-import { pastOf, series, withLook } from '../../console/src/views/lag/past.ts'
+import { groupsOf, type LagItem, worstOf } from '../../console/src/views/lag/consumer-groups.ts'
+import { pastOf, series, withLook } from '../../console/src/views/lag/history.ts'
 
 const item = (fields: Partial<LagItem>): LagItem => ({
   group: 'router',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { goOnWith, isLeftOff, nextStep, STEPS } from '../../console/src/views/set-up/left-off.ts'
+import { goOnWith, isLeftOff, nextStep, STEPS } from '../../console/src/views/destinations/set-up-progress.ts'
 
 test('one that is off as it was made was never on: its set-up goes on', () => {
   expect(isLeftOff({ enabled: false, version: 1 })).toBe(true)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Attempt, Call } from '../../console/src/api/live.ts'
-import { type Live, NOTHING, after as next, type Told, upshots } from '../../console/src/views/live/rows.ts'
+import { type Live, NOTHING, after as next, type Told, upshots } from '../../console/src/views/live/feed.ts'
 
 const call = (messageId: string, second: number): Call => ({
   messageId,

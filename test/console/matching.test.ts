@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest'
-import { changedNames } from '../../console/src/parts/changed-names.ts'
-import { matching } from '../../console/src/parts/matching.ts'
-import { mayLoadAnew } from '../../console/src/parts/once.ts'
-import { typedTime } from '../../console/src/parts/time.ts'
-import { perSecondOf } from '../../console/src/views/dead/per-second.ts'
-import { spanOf } from '../../console/src/views/destinations/span.ts'
+import { mayReload } from '../../console/src/reload.ts'
+import { changedNames } from '../../console/src/ui/form/changed-fields.ts'
+import { matching } from '../../console/src/ui/layout/list-filter.ts'
+import { perSecondOf, spanOf } from '../../console/src/views/replays/requests.ts'
+import { typedTime } from '../../console/src/wording/format.ts'
 
 test('a list is filtered by words, in whatever case and order', () => {
   const names = ['Shop of Anna', 'iOS app', 'Blog']
@@ -50,5 +49,5 @@ test('a span is the last hours, or what was typed, up to now where no end was', 
 })
 
 test('a page is loaded anew by itself once a minute at most', () => {
-  expect([mayLoadAnew(0, 100_000), mayLoadAnew(50_000, 100_000)]).toEqual([true, false])
+  expect([mayReload(0, 100_000), mayReload(50_000, 100_000)]).toEqual([true, false])
 })

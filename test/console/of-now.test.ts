@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ofNow } from '../../console/src/views/destinations/health/of-now.ts'
+import { ofNow } from '../../console/src/views/destinations/health/webhook-health.ts'
 
 const at = (minute: number) => `2026-01-02T03:0${minute}:00.000Z`
 const error = (minute: number) => ({ code: 'http_5xx', status: 503, at: at(minute), response: null })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { DeadLetter } from '../../console/src/api/dead.ts'
-import { filterIn } from '../../console/src/views/dead/filter.ts'
-import { newReplayId, ofFilter, ofLetters, possible } from '../../console/src/views/dead/wanted.ts'
+import type { DeadLetter } from '../../console/src/api/dead-letters.ts'
+import { filterIn } from '../../console/src/views/dead-letters/filter.ts'
+import { newReplayId, ofFilter, ofLetters, possible } from '../../console/src/views/replays/requests.ts'
 import { replayShape } from '../../control/tasks/replays/decide.ts'
 
 const letter = (deliveryId: string, destinationId = 'crm'): DeadLetter => ({

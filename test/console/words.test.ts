@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { isKnown, saidOf } from '../../console/src/parts/words/codes.ts'
-import { outcomeOf } from '../../console/src/parts/words/outcomes.ts'
+import { isKnown, saidOf } from '../../console/src/wording/error-codes.ts'
+import { outcomeOf } from '../../console/src/wording/states.ts'
 import { OUTCOMES } from '../../control/activity/attempts.ts'
 import { errorCodes } from '../../delivery/outcome.ts'
 

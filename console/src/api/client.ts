@@ -1,5 +1,5 @@
 import createClient from 'openapi-fetch'
-import { type Refused, refusal, unanswered, unreachable } from './problem.ts'
+import { type Refused, refusal, unanswered, unreachable } from './errors.ts'
 import type { components, paths } from './schema.ts'
 
 export type Shapes = components['schemas']

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { ASKED_HERE, allOf, answered, api, carriedOut, type Shapes } from './client.ts'
-import { refusal, unanswered } from './problem.ts'
-import { listEvery, queries } from './queries.ts'
+import { refusal, unanswered } from './errors.ts'
+import { listEvery, queries } from './query-client.ts'
 
 /** An audience or a computed trait: the API has both in one shape. */
 export type Computation = Shapes['Audience']

@@ -1,6 +1,6 @@
 import { queryOptions, useMutation, useQuery } from '@tanstack/react-query'
 import { allOf, answered, api, carriedOut, type Shapes } from './client.ts'
-import { listEvery, queries } from './queries.ts'
+import { listEvery, queries } from './query-client.ts'
 
 export type Destination = Shapes['Destination']
 export type NewDestination = Shapes['NewDestination']

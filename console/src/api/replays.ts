@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { answered, api, carriedOut, type Shapes } from './client.ts'
-import { Refused } from './problem.ts'
-import { queries } from './queries.ts'
+import { Refused } from './errors.ts'
+import { queries } from './query-client.ts'
 
 export type Replay = Shapes['Replay']
 export type NewReplay = Shapes['NewReplay']

@@ -1,8 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { answered, api, carriedOut } from './client.ts'
-import { Refused } from './problem.ts'
-import { forget, queries, SESSION } from './queries.ts'
-import { ended, type Session } from './session-state.ts'
+import { Refused } from './errors.ts'
+import { ended, forget, queries, SESSION, type Session } from './query-client.ts'
 
 const known = () => queries.getQueryData<Session | null>(SESSION)
 

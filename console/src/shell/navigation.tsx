@@ -1,6 +1,6 @@
 import { Anchor, NavLink, Stack, Text } from '@mantine/core'
 import { Link, useLocation } from 'wouter'
-import { Icon, type IconName } from '../parts/icon.tsx'
+import { Icon, type IconName } from '../ui/layout/icon.tsx'
 
 type Place = { to: string; label: string; icon: IconName }
 

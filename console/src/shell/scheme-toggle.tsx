@@ -1,5 +1,5 @@
 import { ActionIcon, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
-import { Icon } from '../parts/icon.tsx'
+import { Icon } from '../ui/layout/icon.tsx'
 
 /** Until it is used the page goes by the system's setting. */
 export function SchemeToggle() {

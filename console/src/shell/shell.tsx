@@ -1,10 +1,11 @@
-import { AppShell, Badge, Box, Burger, Group, Text } from '@mantine/core'
+import { ActionIcon, AppShell, Badge, Box, Burger, Group, Modal, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { Link, useLocation } from 'wouter'
-import type { Session } from '../api/session-state.ts'
-import { Account } from './account.tsx'
-import { Logo } from './logo.tsx'
+import type { Session } from '../api/query-client.ts'
+import { useSignOut } from '../api/session.ts'
+import { Refusal } from '../ui/error-alert.tsx'
+import { Icon, Logo } from '../ui/layout/icon.tsx'
 import { Navigation } from './navigation.tsx'
 import { SchemeToggle } from './scheme-toggle.tsx'
 import { Warnings } from './warnings.tsx'
@@ -84,4 +85,31 @@ function useFocusOnMove(onMove: () => void) {
     window.scrollTo(0, 0)
   })
   return main
+}
+
+export function Account() {
+  const signOut = useSignOut()
+  return (
+    <>
+      <ActionIcon
+        variant="default"
+        size="lg"
+        onClick={() => signOut.mutate()}
+        loading={signOut.isPending}
+        aria-label="Sign out"
+        title="Sign out"
+      >
+        <Icon of="out" />
+      </ActionIcon>
+      <Modal
+        opened={signOut.isError}
+        onClose={signOut.reset}
+        title="You may still be signed in"
+        closeButtonProps={{ 'aria-label': 'Close' }}
+        centered
+      >
+        <Refusal error={signOut.error} />
+      </Modal>
+    </>
+  )
 }

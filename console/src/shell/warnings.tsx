@@ -1,9 +1,9 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { useRemoveUnreadable, useWarnings, type Warning } from '../api/warnings.ts'
-import { Confirm } from '../parts/confirm.tsx'
-import { ForAdmin } from '../parts/may-write.tsx'
-import { When } from '../parts/when.tsx'
+import { useRemoveUnreadable, useWarnings, type Warning } from '../api/health.ts'
+import { ForAdmin } from '../ui/for-admin.tsx'
+import { Confirm } from '../ui/form/confirm.tsx'
+import { When } from '../ui/values/when.tsx'
 
 /** What needs somebody now, above every view; nothing in ordinary times. */
 export function Warnings() {

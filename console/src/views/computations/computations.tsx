@@ -1,22 +1,22 @@
 import { Button, Code, Group, Table, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useRef } from 'react'
-import { type Computation, type Kind, useComputations } from '../../api/computations.ts'
-import { Empty } from '../../parts/empty.tsx'
-import { Icon } from '../../parts/icon.tsx'
-import { Loaded } from '../../parts/loaded.tsx'
-import { ForAdmin } from '../../parts/may-write.tsx'
-import { SourceName } from '../../parts/names.tsx'
-import { Page } from '../../parts/page.tsx'
-import { Shortened } from '../../parts/shortened.tsx'
-import { When } from '../../parts/when.tsx'
+import { type Computation, type Kind, useComputations, useRemoveComputation } from '../../api/computations.ts'
+import { ForAdmin } from '../../ui/for-admin.tsx'
+import { Confirm } from '../../ui/form/confirm.tsx'
+import { Empty } from '../../ui/layout/empty.tsx'
+import { Shortened } from '../../ui/layout/filtered-list.tsx'
+import { Icon } from '../../ui/layout/icon.tsx'
+import { Loaded } from '../../ui/layout/loaded.tsx'
+import { Page } from '../../ui/layout/page.tsx'
+import { SourceName } from '../../ui/values/names.tsx'
+import { When } from '../../ui/values/when.tsx'
+import { WORDS } from './labels.ts'
 import { NewComputation } from './new-computation.tsx'
-import { RemoveComputation } from './remove-computation.tsx'
 import { Upload } from './upload.tsx'
-import { WORDS } from './words.ts'
 
 /** Audiences, or computed traits. */
-export function Computations({ kind }: { kind: Kind }) {
+export default function Computations({ kind }: { kind: Kind }) {
   const query = useComputations(kind)
   const [opened, { open, close }] = useDisclosure()
   const place = useRef<HTMLDivElement>(null)
@@ -101,5 +101,40 @@ function List({ kind, all, onRemoved }: ListParts) {
         </Table.ScrollContainer>
       )}
     </Shortened>
+  )
+}
+
+type RemoveParts = { kind: Kind; computation: Computation; onRemoved: () => void }
+
+function RemoveComputation({ kind, computation: { id, name }, onRemoved }: RemoveParts) {
+  const [opened, { open, close }] = useDisclosure()
+  const remove = useRemoveComputation(kind, id)
+  function confirmed() {
+    // the row is gone by then, and what it would be told with it
+    remove.mutateAsync().then(
+      () => onRemoved(),
+      () => undefined, // it stands in the dialogue
+    )
+  }
+  return (
+    <>
+      <Button size="compact-sm" variant="subtle" color="red" onClick={open} aria-label={`Delete ${name}`}>
+        Delete
+      </Button>
+      <Confirm
+        opened={opened}
+        onClose={close}
+        title={`Delete ${name}?`}
+        action={`Delete ${name}`}
+        danger
+        onConfirm={confirmed}
+        loading={remove.isPending}
+        error={remove.error}
+      >
+        <Text size="sm">
+          What is kept of its users goes with it. No calls are sent about that: receivers keep what they have.
+        </Text>
+      </Confirm>
+    </>
   )
 }

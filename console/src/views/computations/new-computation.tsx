@@ -1,11 +1,11 @@
 import { Button, Group, Modal, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { type Kind, useCreateComputation } from '../../api/computations.ts'
-import { faultAt } from '../../api/problem.ts'
+import { faultAt } from '../../api/errors.ts'
 import { useSources } from '../../api/sources.ts'
-import { Loaded } from '../../parts/loaded.tsx'
-import { Refusal } from '../../parts/refusal.tsx'
-import { WORDS } from './words.ts'
+import { Refusal } from '../../ui/error-alert.tsx'
+import { Loaded } from '../../ui/layout/loaded.tsx'
+import { WORDS } from './labels.ts'
 
 const SHOWN = ['/name', '/sourceId']
 

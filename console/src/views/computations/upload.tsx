@@ -1,12 +1,22 @@
-import { Button, Checkbox, Group, Modal, Progress, Stack, Text, Textarea } from '@mantine/core'
+import {
+  Alert,
+  Button,
+  Checkbox,
+  FileButton,
+  Group,
+  Modal,
+  Progress,
+  Stack,
+  Text,
+  Textarea,
+} from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { useState } from 'react'
-import { type Computation, type Kind, useUpload } from '../../api/computations.ts'
-import { Refused } from '../../api/problem.ts'
-import { Refusal } from '../../parts/refusal.tsx'
-import { ChooseFile } from './choose-file.tsx'
-import { Done } from './done.tsx'
-import { WORDS } from './words.ts'
+import { useRef, useState } from 'react'
+import { type Computation, type Kind, type Sync, useUpload } from '../../api/computations.ts'
+import { Refused } from '../../api/errors.ts'
+import { Refusal } from '../../ui/error-alert.tsx'
+import { whole } from '../../wording/format.ts'
+import { WORDS } from './labels.ts'
 
 type UploadParts = { kind: Kind; computation: Computation }
 
@@ -96,3 +106,66 @@ const titleOf = (error: unknown) =>
   error instanceof Refused && error.status >= 400 && error.status < 500
     ? 'Nothing was changed'
     : 'It is not known whether anything was changed'
+
+type FileParts = { file: File | null; onChange: (file: File | null) => void }
+
+export function ChooseFile({ file, onChange }: FileParts) {
+  const reset = useRef<() => void>(null)
+  return (
+    <Group>
+      <FileButton onChange={onChange} resetRef={reset} accept="text/plain,text/csv,.ndjson,.txt,.jsonl">
+        {(props) => (
+          <Button {...props} variant="default" size="xs">
+            Choose a file instead
+          </Button>
+        )}
+      </FileButton>
+      {file && (
+        <Group gap={6}>
+          <Text size="sm" className="in-flow">
+            {file.name} ({whole(Math.ceil(file.size / 1024))} KB)
+          </Text>
+          <Button
+            size="compact-xs"
+            variant="subtle"
+            onClick={() => {
+              // the same file may be chosen again
+              reset.current?.()
+              onChange(null)
+            }}
+          >
+            Remove
+          </Button>
+        </Group>
+      )}
+    </Group>
+  )
+}
+
+/** What came of an upload. */
+export function Done({
+  sync: { state, lines, changed, removed, unchanged, suppressed, cause },
+}: {
+  sync: Sync
+}) {
+  if (state === 'failed' || state === 'cancelled')
+    return (
+      <Alert color="red" title={state === 'failed' ? 'It failed' : 'It was cancelled'}>
+        {cause?.message ??
+          'Calls about some users may have been sent by then; the next upload sends those about the others.'}
+      </Alert>
+    )
+  if (state !== 'done')
+    return (
+      <Alert color="blue" title="Taken">
+        It goes on by itself; “Last sync” says when it is over.
+      </Alert>
+    )
+  return (
+    <Alert color="green" title={`Compared ${whole(lines)} users with the last upload`}>
+      Identify calls were sent about {whole(changed ?? 0)} users who are new or changed, and{' '}
+      {whole(removed ?? 0)} who are gone. {whole(unchanged ?? 0)} are as they were
+      {suppressed ? `; nothing is sent about ${whole(suppressed)}, who are suppressed` : ''}.
+    </Alert>
+  )
+}

@@ -1,9 +1,9 @@
 import { Alert, Stack, Switch, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { type Destination, useReplaceDestination } from '../../api/destinations.ts'
-import { isConflict } from '../../api/problem.ts'
-import { Confirm } from '../../parts/confirm.tsx'
-import { Refusal } from '../../parts/refusal.tsx'
+import { isConflict } from '../../api/errors.ts'
+import { Refusal } from '../../ui/error-alert.tsx'
+import { Confirm } from '../../ui/form/confirm.tsx'
 
 type OnOffParts = {
   destination: Destination

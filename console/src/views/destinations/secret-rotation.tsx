@@ -1,12 +1,12 @@
 import { Alert, Checkbox, NativeSelect, Text } from '@mantine/core'
 import { useState } from 'react'
 import { type Destination, useReplaceDestination } from '../../api/destinations.ts'
-import { faultAt } from '../../api/problem.ts'
-import { type Edited, Editing } from '../../parts/editing.tsx'
-import { Form } from '../../parts/form.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { FOR, HOUR_MS } from '../../parts/spans.ts'
-import { When } from '../../parts/when.tsx'
+import { faultAt } from '../../api/errors.ts'
+import { type Edited, Editing } from '../../ui/form/editing.tsx'
+import { Form } from '../../ui/form/form.tsx'
+import { Panel } from '../../ui/layout/page.tsx'
+import { When } from '../../ui/values/when.tsx'
+import { FOR, HOUR_MS } from '../../wording/format.ts'
 import { SecretField } from '../webhooks/secret-field.tsx'
 
 const OVERLAPS = [...FOR, { value: '0', label: 'no longer: it ends now' }]

@@ -1,17 +1,20 @@
-import { Checkbox, Group, TextInput } from '@mantine/core'
+import { Checkbox, Group, Radio, Stack, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { type Destination, type EventType, useReplaceDestination } from '../../api/destinations.ts'
-import { faultAt, faulty, type Refused } from '../../api/problem.ts'
+import {
+  type Destination,
+  EVENT_TYPES,
+  type EventType,
+  useReplaceDestination,
+} from '../../api/destinations.ts'
+import { faultAt, faulty, type Refused } from '../../api/errors.ts'
 import { useSources } from '../../api/sources.ts'
-import type { Edited } from '../../parts/editing.tsx'
-import { Form } from '../../parts/form.tsx'
-import { Loaded } from '../../parts/loaded.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { ChooseSources } from '../webhooks/choose-sources.tsx'
+import type { Edited } from '../../ui/form/editing.tsx'
+import { Form } from '../../ui/form/form.tsx'
+import { Loaded } from '../../ui/layout/loaded.tsx'
+import { Panel } from '../../ui/layout/page.tsx'
+import { ChooseSources } from '../sources/choose-sources.tsx'
 import { draftFaults, draftOf, isWebhookPointer, type WebhookDraft, webhooksOf } from '../webhooks/draft.ts'
 import { WebhooksEditor } from '../webhooks/webhooks-editor.tsx'
-import { EventTypes } from './event-types.tsx'
-import { RETRIED, type Retried } from './retried.ts'
 
 export function SettingsForm({ base, onSaved, form }: Edited<Destination>) {
   const [name, setName] = useState(base.name)
@@ -88,3 +91,48 @@ export function SettingsForm({ base, onSaved, form }: Edited<Destination>) {
 
 const isShown = (pointer: string) =>
   isWebhookPointer(pointer) || ['/name', '/sourceIds', '/eventTypes'].includes(pointer)
+
+/** @param chosen undefined: all types, also such as there may be later. */
+export function EventTypes({
+  chosen,
+  onChange,
+  error,
+}: {
+  chosen: EventType[] | undefined
+  onChange: (types: EventType[] | undefined) => void
+  error: string | undefined
+}) {
+  return (
+    <Stack gap="xs">
+      <Radio.Group
+        label="Events"
+        value={chosen ? 'some' : 'all'}
+        onChange={(which) => onChange(which === 'all' ? undefined : [...EVENT_TYPES])}
+      >
+        <Group mt={6}>
+          <Radio value="all" label="All types" />
+          <Radio value="some" label="These types only" />
+        </Group>
+      </Radio.Group>
+      {chosen && (
+        <Checkbox.Group
+          aria-label="Types of events"
+          value={chosen}
+          onChange={(types) => onChange(EVENT_TYPES.filter((type) => types.includes(type)))}
+          error={error}
+        >
+          <Group>
+            {EVENT_TYPES.map((type) => (
+              <Checkbox key={type} value={type} label={type} />
+            ))}
+          </Group>
+        </Checkbox.Group>
+      )}
+    </Stack>
+  )
+}
+
+/** Statuses below 500 that a destination may have tried again. */
+export const RETRIED = [408, 425, 429] as const
+
+export type Retried = (typeof RETRIED)[number]

@@ -1,18 +1,20 @@
 import { Group, Loader, SimpleGrid, Stack, Text } from '@mantine/core'
-import { Figure } from '../../parts/figure.tsx'
-import { rate, whole } from '../../parts/number.ts'
-import { Page } from '../../parts/page.tsx'
-import { StreamAlert } from '../../parts/stream-alert.tsx'
-import { StreamMark } from '../../parts/stream-mark.tsx'
-import { duration } from '../../parts/time.ts'
-import { When } from '../../parts/when.tsx'
-import { groupsOf, worstOf } from './group.ts'
-import { Groups } from './groups.tsx'
-import { IngestChart } from './ingest-chart.tsx'
-import { LagChart } from './lag-chart.tsx'
+import { useQuery } from '@tanstack/react-query'
+import { useMemo, useReducer } from 'react'
+import { answered, api } from '../../api/client.ts'
+import type { Intake } from '../../api/health.ts'
+import { type Freshness, type Heard, heard, type Message, NOTHING } from '../../api/stream/freshness.ts'
+import { useStream } from '../../api/stream/use-stream.ts'
+import { Page } from '../../ui/layout/page.tsx'
+import { StreamAlert, StreamMark } from '../../ui/stream-status.tsx'
+import { Figure } from '../../ui/values/figure.tsx'
+import { When } from '../../ui/values/when.tsx'
+import { duration, rate, whole } from '../../wording/format.ts'
+import { IngestChart, LagChart } from './charts.tsx'
+import { groupsOf, statusOf, worstOf } from './consumer-groups.ts'
+import { Groups } from './group-list.tsx'
+import { type Look, type Past, pastOf, withLook } from './history.ts'
 import { LogFaults } from './log-faults.tsx'
-import { statusOf } from './status.ts'
-import { useLag } from './use-lag.ts'
 
 /** For who is on call: is everything being worked on, and how far behind is it? */
 export default function Lag() {
@@ -61,4 +63,29 @@ export default function Lag() {
       )}
     </Page>
   )
+}
+
+type Told = Heard<{ lag: Look; ingest: Intake }> & { past: readonly Past[] }
+
+const after = (before: Told, message: Message): Told => ({
+  ...heard(before, message),
+  // as the API describes the same at GET /api/lag
+  past: message.name === 'lag' ? withLook(before.past, message.data as Look) : before.past,
+})
+
+/** How far each group is behind and what comes in, as it goes on. `past`: since an hour before the page was opened. */
+export function useLag(): Told & { freshness: Freshness } {
+  const [told, tell] = useReducer(after, { ...NOTHING, past: [] })
+  const state = useStream('/api/lag/stream', (name, data) =>
+    tell({ name, data, at: new Date().toISOString() }),
+  )
+  const hour = useQuery({
+    queryKey: ['lag', 'hour'],
+    queryFn: () => answered(api.GET('/api/lag/hour')),
+    // what comes then is told
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+  })
+  const past = useMemo(() => pastOf(hour.data?.items ?? [], told.past), [hour.data, told.past])
+  return { ...told, past, freshness: { state, isAway: told.away.includes('lag'), toldAt: told.toldAt } }
 }

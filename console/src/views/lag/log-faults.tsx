@@ -2,8 +2,8 @@ import { Alert, List } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { answered, api } from '../../api/client.ts'
 import type { components } from '../../api/schema.ts'
-import { whole } from '../../parts/number.ts'
-import { When } from '../../parts/when.tsx'
+import { When } from '../../ui/values/when.tsx'
+import { whole } from '../../wording/format.ts'
 
 type Fault = components['schemas']['LogFault']
 

@@ -1,12 +1,14 @@
-import { Box, Collapse, Group, Text, UnstyledButton } from '@mantine/core'
+import { Anchor, Box, Collapse, Group, Stack, Text, UnstyledButton } from '@mantine/core'
 import { memo, useId } from 'react'
-import { State } from '../../parts/badge.tsx'
-import { Icon } from '../../parts/icon.tsx'
-import { useDestinationNames } from '../../parts/names.tsx'
-import { When } from '../../parts/when.tsx'
-import { outcomeOf } from '../../parts/words/outcomes.ts'
-import { CallDetails } from './call-details.tsx'
-import { type Row, upshots } from './rows.ts'
+import { Link } from 'wouter'
+import { AttemptTable } from '../../ui/attempts/attempt-table.tsx'
+import { Icon } from '../../ui/layout/icon.tsx'
+import { Json } from '../../ui/values/code.tsx'
+import { useDestinationNames } from '../../ui/values/names.tsx'
+import { State } from '../../ui/values/state-badge.tsx'
+import { When } from '../../ui/values/when.tsx'
+import { outcomeOf } from '../../wording/states.ts'
+import { type Row, upshots } from './feed.ts'
 
 type RowParts = { row: Row; isOpened: boolean; onToggle: (id: string) => void }
 
@@ -78,5 +80,42 @@ function Head({ row }: { row: Row }) {
         </Group>
       ))}
     </>
+  )
+}
+
+export function CallDetails({ row }: { row: Row }) {
+  if (row.kind === 'rejected') {
+    const { code, message, raw, truncated } = row.rejected
+    return (
+      <Stack gap="xs">
+        <Text size="sm">
+          <b>{code}</b>: {message}
+        </Text>
+        <Json value={raw} label="What was sent" />
+        {truncated && (
+          <Text size="xs" c="dimmed">
+            Only its beginning is shown.
+          </Text>
+        )}
+      </Stack>
+    )
+  }
+  const { call, attempts } = row
+  return (
+    <Stack gap="xs">
+      {attempts.length > 0 ? (
+        <AttemptTable attempts={attempts} withDestination />
+      ) : (
+        <Text size="sm" c="dimmed">
+          No destination has been sent it so far. If that stays so, see why:
+        </Text>
+      )}
+      <Group>
+        <Anchor component={Link} to={`/deliveries?messageId=${encodeURIComponent(call.messageId)}`} size="sm">
+          Where is this event?
+        </Anchor>
+      </Group>
+      <Json value={call} label="The call" />
+    </Stack>
   )
 }

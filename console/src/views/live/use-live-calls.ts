@@ -1,8 +1,8 @@
 import { useCallback, useReducer, useRef } from 'react'
-import type { StreamState } from '../../api/follow.ts'
 import { liveUrl } from '../../api/live.ts'
-import { useStream } from '../../api/stream.ts'
-import { after, type Live, NOTHING, type Told } from './rows.ts'
+import type { StreamState } from '../../api/stream/follow.ts'
+import { useStream } from '../../api/stream/use-stream.ts'
+import { after, type Live, NOTHING, type Told } from './feed.ts'
 
 /** The last calls of a source, and those that come. */
 export function useLiveCalls(sourceId: string): Live & {

@@ -1,9 +1,9 @@
 import { Button, Paper, Text, ThemeIcon, Timeline, Title } from '@mantine/core'
 import { Link } from 'wouter'
 import type { Destination } from '../../api/destinations.ts'
-import { Icon } from '../../parts/icon.tsx'
-import { ForAdmin } from '../../parts/may-write.tsx'
-import { goOnWith, setUpOf } from '../set-up/left-off.ts'
+import { ForAdmin } from '../../ui/for-admin.tsx'
+import { Icon } from '../../ui/layout/icon.tsx'
+import { goOnWith, setUpOf } from '../destinations/set-up-progress.ts'
 
 type StepsParts = {
   hasSource: boolean

@@ -1,6 +1,5 @@
 import type { Destination, NewDestination } from '../../api/destinations.ts'
-import { draftOf, MASK, newWebhook, type WebhookDraft, webhooksOf } from '../webhooks/draft.ts'
-import { hostOf } from '../webhooks/host.ts'
+import { draftOf, hostOf, MASK, newWebhook, type WebhookDraft, webhooksOf } from '../webhooks/draft.ts'
 
 /** What has been typed. `name` undefined: nobody has given one. `hasSecret`: one is stored, which nobody is shown; an empty one keeps it. */
 export type Draft = {

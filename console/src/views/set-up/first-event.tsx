@@ -4,13 +4,12 @@ import { Link } from 'wouter'
 import type { Destination } from '../../api/destinations.ts'
 import type { Attempt, Call } from '../../api/live.ts'
 import type { Source } from '../../api/sources.ts'
-import { Outcome } from '../../parts/attempt-table.tsx'
-import { StreamAlert } from '../../parts/stream-alert.tsx'
-import { StreamMark } from '../../parts/stream-mark.tsx'
-import { duration } from '../../parts/time.ts'
+import { Outcome } from '../../ui/attempts/attempt-table.tsx'
+import { StreamAlert, StreamMark } from '../../ui/stream-status.tsx'
+import { duration } from '../../wording/format.ts'
 import { useLiveCalls } from '../live/use-live-calls.ts'
 import { Connect } from '../sources/connect.tsx'
-import { firstOf } from './first.ts'
+import { firstOf } from './first-call.ts'
 
 /** What to send it with, and the first event as it arrives. */
 export function FirstEvent({ source, destination }: { source: Source; destination: Destination }) {

@@ -1,18 +1,17 @@
-import { Stepper } from '@mantine/core'
-import { type Destination, useDestination } from '../../api/destinations.ts'
+import { Alert, Anchor, Paper, Stepper, Text } from '@mantine/core'
+import { type ReactNode, useEffect, useRef } from 'react'
+import { Link } from 'wouter'
+import { type Destination, useDestination, useDestinations } from '../../api/destinations.ts'
 import { useMayWrite } from '../../api/session.ts'
-import { Empty } from '../../parts/empty.tsx'
-import { Loaded } from '../../parts/loaded.tsx'
-import { Page } from '../../parts/page.tsx'
-import { STEPS } from './left-off.ts'
-import { SecretStep } from './secret-step.tsx'
+import { Empty } from '../../ui/layout/empty.tsx'
+import { Loaded } from '../../ui/layout/loaded.tsx'
+import { Page } from '../../ui/layout/page.tsx'
+import { counted } from '../../wording/format.ts'
+import { goOnWith, isLeftOff, STEPS, setUpOf } from '../destinations/set-up-progress.ts'
 import { SourcesStep } from './sources-step.tsx'
-import { Step } from './step.tsx'
-import { TestStep } from './test-step.tsx'
-import { TurnOnStep } from './turn-on-step.tsx'
-import { Unfinished } from './unfinished.tsx'
+import { TestStep, TurnOnStep } from './test-and-turn-on-steps.tsx'
 import { useSetUp } from './use-set-up.ts'
-import { WebhooksStep } from './webhooks-step.tsx'
+import { SecretStep, WebhooksStep } from './webhooks-and-secret-steps.tsx'
 
 /**
  * From the catalog to the first event: sources, URLs and headers, secret, test, on. @param id of a
@@ -89,5 +88,69 @@ function Steps({ left }: { left?: Destination }) {
         </Stepper.Step>
       </Stepper>
     </>
+  )
+}
+
+type StepParts = { title: string; hasMoved: boolean; children: ReactNode }
+
+/**
+ * A step takes the focus when it comes, so that it is said, and the keyboard goes on from its beginning. @param hasMoved false: it
+ * came with the page, which says so itself.
+ */
+export function Step({ title, hasMoved, children }: StepParts) {
+  const place = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (hasMoved) place.current?.focus({ preventScroll: true })
+  }, [hasMoved])
+  return (
+    <Paper
+      withBorder
+      p="lg"
+      mt="sm"
+      ref={place}
+      tabIndex={-1}
+      role="group"
+      aria-label={`Step: ${title}`}
+      style={{ outline: 'none' }}
+    >
+      {children}
+    </Paper>
+  )
+}
+
+const MOST = 3
+
+/** Those whose set-up was left before its end, the last one first: to go on with, in place of one more. */
+export function Unfinished() {
+  const all = (useDestinations().data ?? [])
+    .filter(isLeftOff)
+    .toSorted((one, other) => (one.updatedAt < other.updatedAt ? 1 : -1))
+  if (all.length === 0) return null
+  return (
+    <Alert
+      color="blue"
+      mb="md"
+      maw={820}
+      title={`${counted(all.length, 'destination was', 'destinations were')} never turned on`}
+    >
+      {all.slice(0, MOST).map((destination) => (
+        <Text key={destination.id} size="sm" className="in-flow">
+          {destination.name}:{' '}
+          <Anchor
+            component={Link}
+            to={setUpOf(destination)}
+            size="sm"
+            aria-label={`${goOnWith(destination)}: ${destination.name}`}
+          >
+            {goOnWith(destination)}
+          </Anchor>
+        </Text>
+      ))}
+      {all.length > MOST && (
+        <Anchor component={Link} to="/destinations" size="sm">
+          and {counted(all.length - MOST, 'other')}
+        </Anchor>
+      )}
+    </Alert>
   )
 }

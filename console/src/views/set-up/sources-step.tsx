@@ -1,12 +1,12 @@
 import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
-import { faultAt } from '../../api/problem.ts'
+import { faultAt } from '../../api/errors.ts'
 import { useCreateSource, useSources } from '../../api/sources.ts'
-import { Loaded } from '../../parts/loaded.tsx'
-import { Refusal } from '../../parts/refusal.tsx'
+import { Refusal } from '../../ui/error-alert.tsx'
+import { Loaded } from '../../ui/layout/loaded.tsx'
+import { STEPS } from '../destinations/set-up-progress.ts'
+import { ChooseSources } from '../sources/choose-sources.tsx'
 import { type Kind, KindField } from '../sources/kind-field.tsx'
-import { ChooseSources } from '../webhooks/choose-sources.tsx'
-import { STEPS } from './left-off.ts'
 import type { SetUp } from './use-set-up.ts'
 
 export function SourcesStep({ setUp: { draft, change, goTo, error } }: { setUp: SetUp }) {

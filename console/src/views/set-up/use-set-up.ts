@@ -5,11 +5,11 @@ import {
   useDestination,
   useReplaceDestination,
 } from '../../api/destinations.ts'
-import { faulty, Refused } from '../../api/problem.ts'
-import { useUnsaved } from '../../parts/unsaved.ts'
+import { faulty, Refused } from '../../api/errors.ts'
+import { useUnsaved } from '../../ui/form/unsaved.ts'
+import { nextStep, STEPS } from '../destinations/set-up-progress.ts'
 import { draftFaults, isWebhookPointer } from '../webhooks/draft.ts'
 import { type Draft, emptyDraft, givenBy, isSame, storedDraft } from './draft.ts'
-import { nextStep, STEPS } from './left-off.ts'
 
 /** The destination as it is being set up. */
 export type SetUp = ReturnType<typeof useSetUp>

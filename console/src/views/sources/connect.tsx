@@ -1,11 +1,11 @@
-import { Code, Group, Tabs, Text } from '@mantine/core'
-import { ingestAddress } from '../../api/ingest-address.ts'
+import { Button, Code, Group, Stack, Tabs, Text } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
 import { useMayWrite } from '../../api/session.ts'
-import type { Source } from '../../api/sources.ts'
-import { Copy } from '../../parts/copy.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { Snippet } from '../../parts/snippet.tsx'
-import { SampleCall } from './sample-call.tsx'
+import { ingestAddress, type Source, sendSampleCall } from '../../api/sources.ts'
+import { Refusal } from '../../ui/error-alert.tsx'
+import { Panel } from '../../ui/layout/page.tsx'
+import { Snippet } from '../../ui/values/code.tsx'
+import { Copy } from '../../ui/values/copy.tsx'
 import { snippets } from './snippets.ts'
 
 /** The write key, what to paste to send a call, and a call from here. Write keys are told to the admin alone. */
@@ -56,5 +56,23 @@ export function Connect({
         ))}
       </Tabs>
     </Panel>
+  )
+}
+
+/** Sends a track call from this page, for a first look. */
+export function SampleCall({ writeKey }: { writeKey: string }) {
+  const sending = useMutation({ mutationFn: () => sendSampleCall(writeKey) })
+  return (
+    <Stack gap={4} align="flex-end">
+      <Button variant="default" size="xs" onClick={() => sending.mutate()} loading={sending.isPending}>
+        Send a test call
+      </Button>
+      {sending.isSuccess && (
+        <Text size="xs" c="dimmed" role="status">
+          Accepted: “Test Event” of test-user
+        </Text>
+      )}
+      <Refusal error={sending.error} title="It was not accepted" />
+    </Stack>
   )
 }

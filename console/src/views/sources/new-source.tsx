@@ -1,9 +1,9 @@
 import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { useLocation } from 'wouter'
-import { faultAt } from '../../api/problem.ts'
+import { faultAt } from '../../api/errors.ts'
 import { useCreateSource } from '../../api/sources.ts'
-import { Refusal } from '../../parts/refusal.tsx'
+import { Refusal } from '../../ui/error-alert.tsx'
 import { type Kind, KindField } from './kind-field.tsx'
 
 const SHOWN = ['/name']

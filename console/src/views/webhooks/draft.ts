@@ -1,5 +1,5 @@
 import type { Destination } from '../../api/destinations.ts'
-import type { Fault } from '../../api/problem.ts'
+import type { Fault } from '../../api/errors.ts'
 
 /**
  * A header as it is typed. `stored`: there is a value, which nobody is shown, of a header of this URL and this name; where both
@@ -102,3 +102,6 @@ export const headerPointer = (webhook: number, { name }: Pick<HeaderDraft, 'name
   `/webhooks/${webhook}/headers/${name.trim().replaceAll('~', '~0').replaceAll('/', '~1')}`
 
 export const isWebhookPointer = (pointer: string): boolean => pointer.startsWith('/webhooks')
+
+/** What is behind the host may hold a secret, and is long. */
+export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url)

@@ -1,6 +1,6 @@
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
-import { Copy } from '../../parts/copy.tsx'
-import { Icon } from '../../parts/icon.tsx'
+import { Icon } from '../../ui/layout/icon.tsx'
+import { Copy } from '../../ui/values/copy.tsx'
 
 const BYTES = 24
 

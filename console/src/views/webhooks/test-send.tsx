@@ -7,9 +7,9 @@ import {
   type TestResult,
   useTestSend,
 } from '../../api/destinations.ts'
-import { Outcome } from '../../parts/attempt-table.tsx'
-import { Refusal } from '../../parts/refusal.tsx'
-import { duration } from '../../parts/time.ts'
+import { Outcome } from '../../ui/attempts/attempt-table.tsx'
+import { Refusal } from '../../ui/error-alert.tsx'
+import { duration } from '../../wording/format.ts'
 
 /** Posts a sample to each URL now, and says what came of each. */
 export function TestSend({ destination: { id, webhooks } }: { destination: Destination }) {

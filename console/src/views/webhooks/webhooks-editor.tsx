@@ -1,7 +1,7 @@
 import { Alert, Button, Stack } from '@mantine/core'
 import { useRef, useState } from 'react'
-import { faultAt } from '../../api/problem.ts'
-import { Icon } from '../../parts/icon.tsx'
+import { faultAt } from '../../api/errors.ts'
+import { Icon } from '../../ui/layout/icon.tsx'
 import { MOST_URLS, newWebhook, type WebhookDraft } from './draft.ts'
 import { WebhookFields } from './webhook-fields.tsx'
 
