@@ -6,7 +6,7 @@ import type { Plugin } from 'vite'
 
 const { BROTLI_PARAM_QUALITY, BROTLI_MAX_QUALITY } = constants
 
-/** Beside each asset it in brotli (`.br`) and gzip (`.gz`), compressed once and as small as can be. */
+/** Writes a brotli (`.br`) and a gzip (`.gz`) version of each asset, at the highest compression. */
 export function compressed(): Plugin {
   return {
     name: 'sluice-compressed',
@@ -29,10 +29,10 @@ async function compress(file: string): Promise<void> {
 
 export const LICENSES = 'licenses.md'
 
-/** Of packages that carry no license file, the text from their repository: `<name>.txt`. */
-const GIVEN = new URL('../licenses/', import.meta.url)
+/** License texts (`<name>.txt`) of packages that ship without a license file. */
+const TEXTS = new URL('../licenses/', import.meta.url)
 
-/** Completes what Vite writes (`build.license`). The build fails when the text of a bundled package's license is missing. */
+/** Completes the list that Vite writes (`build.license`). Fails the build if a license text is missing. */
 export function licenses(): Plugin {
   return {
     name: 'sluice-licenses',
@@ -47,13 +47,13 @@ export function licenses(): Plugin {
 }
 
 async function withText(section: string): Promise<string> {
-  const [heading = '', ...text] = section.trimEnd().split('\n')
-  if (text.some((line) => line !== '')) return section
+  const [heading = '', ...lines] = section.trimEnd().split('\n')
+  if (lines.some((line) => line !== '')) return section
   const name = heading.split(' ')[1] ?? ''
-  const given = await readFile(new URL(`${name}.txt`, GIVEN), 'utf8').catch(() => {
+  const text = await readFile(new URL(`${name}.txt`, TEXTS), 'utf8').catch(() => {
     throw new Error(
-      `${name} is bundled and has no license file: write its license to console/licenses/${name}.txt`,
+      `${name} is bundled but has no license file. Add its license as console/licenses/${name}.txt`,
     )
   })
-  return `${heading}\n\n${given}\n`
+  return `${heading}\n\n${text}\n`
 }

@@ -3,7 +3,7 @@ import { Component, type ReactNode } from 'react'
 import { useLocation } from 'wouter'
 import { useSession } from './api/session.ts'
 import { Shell } from './shell/shell.tsx'
-import { Refusal } from './ui/error-alert.tsx'
+import { ErrorAlert } from './ui/error-alert.tsx'
 import { Routes } from './views/routes.tsx'
 import { SignIn, SignInAgain } from './views/sign-in.tsx'
 
@@ -24,7 +24,7 @@ export function App() {
     <Center mih="100vh" p="md">
       {session.error ? (
         <Stack align="center">
-          <Refusal error={session.error} />
+          <ErrorAlert error={session.error} />
           <Button variant="default" onClick={() => void session.refetch()} loading={session.isFetching}>
             Try again
           </Button>
@@ -36,17 +36,17 @@ export function App() {
   )
 }
 
-type BoundaryParts = { path: string; children: ReactNode }
+type BoundaryProps = { path: string; children: ReactNode }
 
-/** What a view cannot do takes no other part of the page with it. Another path is tried anew. */
-class Boundary extends Component<BoundaryParts, { error: unknown }> {
+/** Keeps the rest of the page working when a view fails. Another path is tried again. */
+class Boundary extends Component<BoundaryProps, { error: unknown }> {
   override state: { error: unknown } = { error: undefined }
 
   static getDerivedStateFromError(error: unknown) {
     return { error }
   }
 
-  override componentDidUpdate({ path }: BoundaryParts): void {
+  override componentDidUpdate({ path }: BoundaryProps): void {
     if (path !== this.props.path && this.state.error !== undefined) this.setState({ error: undefined })
   }
 
@@ -54,13 +54,13 @@ class Boundary extends Component<BoundaryParts, { error: unknown }> {
     const { error } = this.state
     if (error === undefined) return this.props.children
     return (
-      <Alert color="red" role="alert" title="This page cannot be shown" maw={720}>
+      <Alert color="red" role="alert" title="This page could not be loaded" maw={720}>
         <Text size="sm" mb="xs">
-          Sluice may have been updated since the page was loaded: load it anew. If that does not help, this is
-          a fault of the console: {error instanceof Error ? error.message : String(error)}
+          Sluice may have been updated since you opened this page. Reload it. If that does not help, report a
+          bug: {error instanceof Error ? error.message : String(error)}
         </Text>
         <Button size="xs" variant="default" onClick={() => window.location.reload()}>
-          Load anew
+          Reload
         </Button>
       </Alert>
     )

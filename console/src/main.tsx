@@ -7,11 +7,11 @@ import { setNonce } from 'get-nonce'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { Router } from 'wouter'
-import { queries } from './api/query-client.ts'
+import { queryClient } from './api/query-client.ts'
 import { App } from './app.tsx'
 import { reloadOnce } from './reload.ts'
 import { theme, variables } from './theme/theme.ts'
-import { goIfSaved } from './ui/form/unsaved.ts'
+import { confirmLeave } from './ui/form/unsaved.ts'
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''
 // for the styles that the modal's scroll lock injects
@@ -30,8 +30,8 @@ createRoot(root).render(
       defaultColorScheme="auto"
       getStyleNonce={() => nonce}
     >
-      <QueryClientProvider client={queries}>
-        <Router aroundNav={goIfSaved}>
+      <QueryClientProvider client={queryClient}>
+        <Router aroundNav={confirmLeave}>
           <App />
         </Router>
       </QueryClientProvider>

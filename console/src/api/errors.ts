@@ -3,14 +3,14 @@ import type { components } from './schema.ts'
 export type Problem = components['schemas']['Problem']
 export type Fault = components['schemas']['Fault']
 
-/** What the API refused, in its own words; or that it cannot be reached. */
-export class Refused extends Error {
-  override name = 'Refused'
+/** An error answer of the API, or the lack of an answer. */
+export class ApiError extends Error {
+  override name = 'ApiError'
   readonly code: string
   readonly status: number
   readonly faults: readonly Fault[]
 
-  /** @param status 0: there was no answer. */
+  /** @param status 0 if there was no answer. */
   constructor(
     { code, message, errors }: { code: string; message: string; errors: readonly Fault[] },
     status: number,
@@ -22,32 +22,32 @@ export class Refused extends Error {
   }
 }
 
-const noAnswer = (message: string) => new Refused({ code: 'unreachable', message, errors: [] }, 0)
+const noAnswer = (message: string) => new ApiError({ code: 'unreachable', message, errors: [] }, 0)
 
-/** To a question. */
+/** For requests that change nothing. */
 export const unreachable = () =>
-  noAnswer('Sluice does not answer. Is its control process running, and this computer online?')
+  noAnswer('Sluice is not responding. Check that its control process is running and that you are online.')
 
-/** To a change, which may have been made all the same. */
+/** For changes, which may have been made. */
 export const unanswered = () =>
-  noAnswer('Sluice did not answer: it is not known whether this was done. Look, and try again.')
+  noAnswer('Sluice did not respond, so the change may or may not have been made. Check, then try again.')
 
 export const isConflict = (error: unknown): boolean =>
-  error instanceof Refused && error.code === 'version_mismatch'
+  error instanceof ApiError && error.code === 'version_mismatch'
 
-/** What is wrong with some fields, as the API would say it. */
-export const faulty = (errors: readonly Fault[]) =>
-  new Refused({ code: 'validation_failed', message: 'Something in the form is not right yet', errors }, 400)
+/** Faults that the console finds itself, in the form in which the API reports them. */
+export const validationError = (errors: readonly Fault[]) =>
+  new ApiError({ code: 'validation_failed', message: 'Some fields need attention', errors }, 400)
 
-/** What is wrong at one place of a form: a JSON pointer, as `/webhooks/0/url`. */
-export const faultAt = (error: unknown, pointer: string): string | undefined =>
-  error instanceof Refused ? error.faults.find((fault) => fault.pointer === pointer)?.message : undefined
+/** The fault of one field. @param pointer a JSON pointer, such as `/webhooks/0/url`. */
+export const fieldError = (error: unknown, pointer: string): string | undefined =>
+  error instanceof ApiError ? error.faults.find((fault) => fault.pointer === pointer)?.message : undefined
 
-/** @param body of an answer that is no success, whatever has answered. */
-export function refusal(body: unknown, status: number): Refused {
-  if (isProblem(body)) return new Refused(body, status)
-  const message = `Something between here and Sluice answered ${status}: try again in a moment.`
-  return new Refused({ code: 'unknown', message, errors: [] }, status)
+/** @param body of an unsuccessful answer, which may come from a proxy. */
+export function toApiError(body: unknown, status: number): ApiError {
+  if (isProblem(body)) return new ApiError(body, status)
+  const message = `A proxy between your browser and Sluice answered ${status}. Try again in a moment.`
+  return new ApiError({ code: 'unknown', message, errors: [] }, status)
 }
 
 const isProblem = (body: unknown): body is Problem =>

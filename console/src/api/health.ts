@@ -1,32 +1,32 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { answered, api, carriedOut, type Shapes } from './client.ts'
-import { queries } from './query-client.ts'
+import { api, resultOf, resultOfChange, type Schemas } from './client.ts'
+import { queryClient } from './query-client.ts'
 import type { paths } from './schema.ts'
-import { useBroadcast } from './stream/use-stream.ts'
+import { useLatest } from './stream/use-stream.ts'
 
-export type Health = Shapes['Health']
-export type Intake = Shapes['Ingest']
+export type Health = Schemas['Health']
+export type Intake = Schemas['Ingest']
 export type Overview = paths['/api/health']['get']['responses'][200]['content']['application/json']
 export type DestinationNow = Overview['items'][number]
 
 export const useHealth = (id: string) =>
   useQuery({
     queryKey: ['destinations', id, 'health'],
-    queryFn: () => answered(api.GET('/api/destinations/{id}/health', { params: { path: { id } } })),
+    queryFn: () => resultOf(api.GET('/api/destinations/{id}/health', { params: { path: { id } } })),
     refetchInterval: 3_000,
   })
 
-/** All destinations, and what comes in, as it goes on: as the API describes the same at GET /api/health and GET /api/ingest. */
-export const useOverview = () => useBroadcast<{ health: Overview; ingest: Intake }>('/api/health/stream')
+/** Live figures of all destinations and of ingest, in the shapes of GET /api/health and GET /api/ingest. */
+export const useOverview = () => useLatest<{ health: Overview; ingest: Intake }>('/api/health/stream')
 
-export type Warning = Shapes['Warning']
+export type Warning = Schemas['Warning']
 type Kind = NonNullable<Warning['kind']>
 
-/** What needs somebody now. */
+/** Problems that need an operator. */
 export const useWarnings = () =>
   useQuery({
     queryKey: ['warnings'],
-    queryFn: () => answered(api.GET('/api/warnings')),
+    queryFn: () => resultOf(api.GET('/api/warnings')),
     refetchInterval: 10_000,
   })
 
@@ -38,9 +38,9 @@ const PATHS = {
   trait: '/api/traits/{id}',
 } as const
 
-/** A setting whose record cannot be read: nobody knows its version. */
-export const useRemoveUnreadable = (kind: Kind, id: string) =>
+/** Deletes a setting whose record cannot be read, without a version: it has none. */
+export const useDeleteUnreadableSetting = (kind: Kind, id: string) =>
   useMutation({
-    mutationFn: () => carriedOut(api.DELETE(PATHS[kind], { params: { path: { id } } })),
-    onSuccess: () => queries.invalidateQueries(),
+    mutationFn: () => resultOfChange(api.DELETE(PATHS[kind], { params: { path: { id } } })),
+    onSuccess: () => queryClient.invalidateQueries(),
   })

@@ -1,57 +1,60 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
-import { isConflict, Refused } from './errors.ts'
+import { ApiError, isConflict } from './errors.ts'
 
-export const SESSION = ['session'] as const
+/** Who has signed in. `isOver`: the session has ended, and the page keeps its contents until the next sign-in. */
+export type Session = { who: 'admin' | 'view'; isOver: boolean }
 
-const isOther = ({ queryKey: [what] }: { queryKey: readonly unknown[] }) => what !== SESSION[0]
+export const SESSION_KEY = ['session'] as const
 
-/** Whose session has ended sees that at once, wherever it was noticed; what no view shows any more is forgotten. */
-export function notice(error: unknown): void {
-  if (!(error instanceof Refused) || error.status !== 401) return
-  queries.setQueryData<Session | null>(SESSION, ended)
-  queries.removeQueries({ type: 'inactive', predicate: isOther })
+/** A session once the server no longer knows it. Null if there was none. */
+export const endedSession = (before: Session | null | undefined): Session | null =>
+  before ? { ...before, isOver: true } : null
+
+const isNotSession = ({ queryKey: [first] }: { queryKey: readonly unknown[] }) => first !== SESSION_KEY[0]
+
+/** Marks the session as ended on any 401, and drops cached data that no view shows. */
+export function handleSessionEnd(error: unknown): void {
+  if (!(error instanceof ApiError) || error.status !== 401) return
+  queryClient.setQueryData<Session | null>(SESSION_KEY, endedSession)
+  queryClient.removeQueries({ type: 'inactive', predicate: isNotSession })
 }
 
-/** Nothing of it is there for whoever signs in next. */
-export function forget(): void {
-  queries.removeQueries({ predicate: isOther })
-  queries.getMutationCache().clear()
+/** Drops all cached data, so that the next user sees none of it. */
+export function clearCache(): void {
+  queryClient.removeQueries({ predicate: isNotSession })
+  queryClient.getMutationCache().clear()
 }
 
-/** What somebody else has changed is read anew, before that is told: what is then shown, and tried again, is as it is now. */
-async function noticeOfChange(error: unknown): Promise<void> {
-  notice(error)
-  if (isConflict(error)) await queries.invalidateQueries({ predicate: isOther })
+/** On a version conflict, reads everything again before the error is shown: the form then offers the current record. */
+async function handleMutationError(error: unknown): Promise<void> {
+  handleSessionEnd(error)
+  if (isConflict(error)) await queryClient.invalidateQueries({ predicate: isNotSession })
 }
 
-const isWorthAnother = (error: unknown) =>
-  error instanceof Refused && (error.status === 0 || error.status === 503)
+const isRetryable = (error: unknown) =>
+  error instanceof ApiError && (error.status === 0 || error.status === 503)
 
-/** Whether a browser takes itself for online says nothing of control, which may be on the same machine. */
+/** Control may run on the same machine, so the browser's online status does not matter. */
 const networkMode = 'always'
 
-export const queries: QueryClient = new QueryClient({
-  queryCache: new QueryCache({ onError: notice }),
-  mutationCache: new MutationCache({ onError: noticeOfChange }),
+export const queryClient: QueryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: handleSessionEnd }),
+  mutationCache: new MutationCache({ onError: handleMutationError }),
   defaultOptions: {
     queries: {
       networkMode,
       staleTime: 2_000,
-      retry: (times, error) => times < 3 && isWorthAnother(error),
+      retry: (times, error) => times < 3 && isRetryable(error),
       refetchOnWindowFocus: true,
     },
-    // what was not done when it was asked for is not done later by itself
+    // a failed change must not happen later without the user
     mutations: { networkMode, retry: false },
   },
 })
 
-/** How often a list is read anew: what others change shows by itself. @returns ms */
-export const listEvery = ({ state }: { state: { data?: readonly unknown[] | undefined } }): number =>
-  (state.data?.length ?? 0) > 1_000 ? 60_000 : 10_000
-
-/** Who has signed in. `isOver`: the session has ended; what was on the page stays until somebody signs in again. */
-export type Session = { who: 'admin' | 'view'; isOver: boolean }
-
-/** What a session is once the server does not know it any more. Null: nobody was signed in. */
-export const ended = (before: Session | null | undefined): Session | null =>
-  before ? { ...before, isOver: true } : null
+/** Refetch interval of a list in ms, so that changes by others appear. */
+export const listRefetchInterval = ({
+  state,
+}: {
+  state: { data?: readonly unknown[] | undefined }
+}): number => ((state.data?.length ?? 0) > 1_000 ? 60_000 : 10_000)

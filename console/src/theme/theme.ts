@@ -1,6 +1,6 @@
 import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core'
 
-/** The brand's colour, from light to dark. */
+/** The brand colour, from light to dark. */
 const water: MantineColorsTuple = [
   '#e6f8fa',
   '#d3edf0',
@@ -14,7 +14,7 @@ const water: MantineColorsTuple = [
   '#064f59',
 ]
 
-/** Fonts are the system's: nothing is loaded for them. */
+/** System fonts, so that none are downloaded. */
 export const theme = createTheme({
   colors: { water },
   primaryColor: 'water',
@@ -29,7 +29,7 @@ export const theme = createTheme({
 
 const COLORS = ['water', 'green', 'red', 'yellow', 'orange', 'blue', 'gray', 'grape']
 
-/** Text that the library leaves paler than WCAG AA wants (4.5 : 1) on white, on a panel and on a light badge. */
+/** Darkens the library's pale text to WCAG AA (4.5 : 1) on white, on panels and on light badges. */
 export const variables: CSSVariablesResolver = ({ colors }) => {
   const shade = (color: string, index: number) => colors[color]?.[index] ?? ''
   const text = (index: number) =>

@@ -1,29 +1,29 @@
 import { Alert, List, Text } from '@mantine/core'
-import { type Fault, Refused } from '../api/errors.ts'
+import { ApiError, type Fault } from '../api/errors.ts'
 
-type RefusalParts = {
+type ErrorAlertProps = {
   error: unknown
-  /** Faults that stand at their fields already, by their pointers. */
+  /** Whether the form already shows the fault of this pointer at its field. */
   shown?: (pointer: string) => boolean
   title?: string
 }
 
-/** What the server says is wrong, and what to do. */
-export function Refusal({ error, shown = () => false, title }: RefusalParts) {
+/** An error, with the faults that no field shows. */
+export function ErrorAlert({ error, shown = () => false, title }: ErrorAlertProps) {
   if (!error) return null
-  const { message, faults } = wordsOf(error)
-  const left = faults.filter(({ pointer }) => !shown(pointer))
-  const isAllShown = faults.length > 0 && left.length === 0
+  const { message, faults } = detailsOf(error)
+  const remaining = faults.filter(({ pointer }) => !shown(pointer))
+  const isAllShown = faults.length > 0 && remaining.length === 0
   return (
-    <Alert color="red" role="alert" title={isAllShown ? undefined : (title ?? 'That did not work')}>
+    <Alert color="red" role="alert" title={isAllShown ? undefined : (title ?? 'Something went wrong')}>
       <Text size="sm">
-        {isAllShown ? 'Something in the form is not right yet: each field says what.' : message}
+        {isAllShown ? 'Some fields need attention. See the messages below each field.' : message}
       </Text>
-      {left.length > 0 && (
+      {remaining.length > 0 && (
         <List size="sm" mt={4}>
-          {left.map((fault) => (
+          {remaining.map((fault) => (
             <List.Item key={fault.pointer + fault.code}>
-              {fault.pointer && <b>{placeOf(fault.pointer)}: </b>}
+              {fault.pointer && <b>{fieldLabel(fault.pointer)}: </b>}
               {fault.message}
             </List.Item>
           ))}
@@ -33,15 +33,15 @@ export function Refusal({ error, shown = () => false, title }: RefusalParts) {
   )
 }
 
-/** `/webhooks/0/url` as a person counts. */
-const placeOf = (pointer: string) =>
+/** `/webhooks/0/url` becomes `webhooks 1 url`. */
+const fieldLabel = (pointer: string) =>
   pointer
     .slice(1)
     .split('/')
     .map((part) => (/^\d+$/.test(part) ? Number(part) + 1 : part.replaceAll('~1', '/').replaceAll('~0', '~')))
     .join(' ')
 
-function wordsOf(error: unknown): { message: string; faults: readonly Fault[] } {
-  if (error instanceof Refused) return error
+function detailsOf(error: unknown): { message: string; faults: readonly Fault[] } {
+  if (error instanceof ApiError) return error
   return { message: error instanceof Error ? error.message : String(error), faults: [] }
 }

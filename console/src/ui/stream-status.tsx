@@ -1,34 +1,38 @@
 import { Alert, Badge } from '@mantine/core'
-import { type Freshness, whyOld } from '../api/stream/freshness.ts'
-import { When } from './values/when.tsx'
+import { type Freshness, whyStale } from '../api/stream/freshness.ts'
+import { Timestamp } from './values/time.tsx'
 
-/** That what is shown is not of now, and why; nothing for as long as a break is short. */
+/** Says why live data is out of date. Shows nothing during a short break. */
 export function StreamAlert({ freshness }: { freshness: Freshness }) {
-  const why = whyOld(freshness)
+  const why = whyStale(freshness)
   if (!why) return null
   return (
     <Alert color="red" role="alert" title={why.title}>
-      {why.says}{' '}
-      {freshness.toldAt !== undefined && (
+      {why.explanation}{' '}
+      {freshness.updatedAt !== undefined && (
         <>
-          What is shown is of <When at={freshness.toldAt} short />.
+          Showing data from <Timestamp at={freshness.updatedAt} short />.
         </>
       )}
     </Alert>
   )
 }
 
-const SHOWN = {
+const STATES = {
   connecting: { color: 'gray', label: 'Connecting' },
   open: { color: 'green', label: 'Live' },
-  lost: { color: 'yellow', label: 'Connecting again' },
+  lost: { color: 'yellow', label: 'Reconnecting' },
 } as const
 
-const OLD = { color: 'red', label: 'Not up to date' } as const
+const OUTDATED = { color: 'red', label: 'Outdated' } as const
 
-/** Whether what is shown goes on by itself. */
-export function StreamMark({ freshness: { state, isAway } }: { freshness: Omit<Freshness, 'toldAt'> }) {
-  const { color, label } = state.is === 'open' && isAway ? OLD : SHOWN[state.is]
+/** Whether a view updates live. */
+export function StreamBadge({
+  freshness: { state, isUnavailable },
+}: {
+  freshness: Omit<Freshness, 'updatedAt'>
+}) {
+  const { color, label } = state.is === 'open' && isUnavailable ? OUTDATED : STATES[state.is]
   return (
     <Badge variant="dot" color={color} tt="none" fw={500} role="status" miw="max-content">
       {label}

@@ -4,15 +4,12 @@ import { useDestinations } from '../api/destinations.ts'
 import { ForAdmin } from '../ui/for-admin.tsx'
 import { Icon } from '../ui/layout/icon.tsx'
 import { Page } from '../ui/layout/page.tsx'
-import { counted } from '../wording/format.ts'
+import { formatInteger } from '../wording/format.ts'
 
 export default function Catalog() {
   const count = useDestinations().data?.length ?? 0
   return (
-    <Page
-      title="Catalog"
-      lead="Where events can go. Choose a destination, and connect the sources that it should hear of."
-    >
+    <Page title="Catalog" lead="Choose where to send events, then connect your sources.">
       <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
         <Card withBorder padding="lg">
           <Group justify="space-between" mb="xs" wrap="nowrap">
@@ -24,16 +21,16 @@ export default function Catalog() {
             </Group>
             {count > 0 && (
               <Badge variant="light" tt="none" radius="sm">
-                {counted(count, 'set up', 'set up')}
+                {`${formatInteger(count)} set up`}
               </Badge>
             )}
           </Group>
           <Text size="sm" c="dimmed" mb="md">
-            Each event as a signed HTTP POST with a JSON body to your own URLs, within milliseconds. What
-            fails is tried again for four hours.
+            Sends each event to your URLs as a signed HTTP POST with a JSON body, within milliseconds. Failed
+            requests are retried for four hours.
           </Text>
           <Text size="xs" c="dimmed" mb="md">
-            Takes identify, track, page, screen, group and alias calls from any source.
+            Accepts identify, track, page, screen, group and alias calls from any source.
           </Text>
           <ForAdmin>
             <Button component={Link} to="/catalog/webhooks" fullWidth mt="auto">
@@ -46,7 +43,7 @@ export default function Catalog() {
   )
 }
 
-export function WebhookMark() {
+function WebhookMark() {
   return (
     <ThemeIcon variant="light" size={40}>
       <Icon of="destinations" size={24} />

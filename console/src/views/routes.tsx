@@ -53,9 +53,9 @@ export function Routes() {
 
 function NotFound() {
   return (
-    <Page title="Nothing here">
-      <Empty icon="search" title="There is no such page" action={{ label: 'Go to the overview', to: '/' }}>
-        The address may be mistyped, or what it led to has been deleted.
+    <Page title="Page not found">
+      <Empty icon="search" title="This page does not exist" action={{ label: 'Go to overview', to: '/' }}>
+        Check the address. The resource may also have been deleted.
       </Empty>
     </Page>
   )

@@ -3,12 +3,12 @@ import { useDocumentTitle } from '@mantine/hooks'
 import { type FormEvent, useEffect, useState } from 'react'
 import { useSignIn } from '../api/session.ts'
 import { SchemeToggle } from '../shell/scheme-toggle.tsx'
-import { Refusal } from '../ui/error-alert.tsx'
+import { ErrorAlert } from '../ui/error-alert.tsx'
 import { Logo } from '../ui/layout/icon.tsx'
 
 export function SignIn() {
   useDocumentTitle('Sign in - Sluice')
-  // what had the focus is gone with it
+  // the form that had the focus is gone
   useEffect(() => () => document.getElementById('main')?.focus({ preventScroll: true }), [])
   return (
     <Box component="main">
@@ -32,7 +32,7 @@ export function SignIn() {
   )
 }
 
-/** The session has ended: over the page, which nobody sees meanwhile, so that what was typed there is not lost. */
+/** Covers the page after the session has ended, and keeps what was typed there. */
 export function SignInAgain({ opened }: { opened: boolean }) {
   return (
     <Modal
@@ -44,14 +44,14 @@ export function SignInAgain({ opened }: { opened: boolean }) {
       overlayProps={{ backgroundOpacity: 1, color: 'var(--mantine-color-body)' }}
     >
       <Stack>
-        <Text size="sm">Sign in again: what you have typed is still there.</Text>
+        <Text size="sm">Sign in again. Your unsaved changes are still here.</Text>
         <TokenForm />
       </Stack>
     </Modal>
   )
 }
 
-export function TokenForm() {
+function TokenForm() {
   const [token, setToken] = useState('')
   const signIn = useSignIn()
   function submit(event: FormEvent) {
@@ -63,22 +63,22 @@ export function TokenForm() {
       <Stack>
         <PasswordInput
           label="Control token"
-          description="npm start prints it as “token”; who runs Sluice elsewhere has it as CONTROL_TOKEN, or CONTROL_VIEW_TOKEN to look only."
+          description="npm start prints it as “token”. In other setups it is CONTROL_TOKEN, or CONTROL_VIEW_TOKEN for read-only access."
           value={token}
           onChange={(event) => setToken(event.currentTarget.value)}
           autoComplete="current-password"
-          visibilityToggleButtonProps={{ 'aria-label': 'Show the token' }}
+          visibilityToggleButtonProps={{ 'aria-label': 'Show token' }}
           required
           withAsterisk={false}
           autoFocus
           data-autofocus
         />
-        <Refusal error={signIn.error} title="You are not signed in" />
+        <ErrorAlert error={signIn.error} title="Sign-in failed" />
         <Button type="submit" loading={signIn.isPending} disabled={token.trim() === ''}>
           Sign in
         </Button>
         <Text size="xs" c="dimmed">
-          The token is not kept in this browser: it gets a session of 12 hours for it.
+          The token is not stored in this browser. Your session lasts 12 hours.
         </Text>
       </Stack>
     </form>

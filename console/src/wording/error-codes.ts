@@ -1,163 +1,168 @@
-/** What came of a POST, as its receiver's people would say it: README "What came of a POST". */
-type Said = {
-  /** In one sentence. */
-  says: string
+/** What an attempt's error code means to the people who run the receiver: docs/receivers.md lists the codes. */
+type ErrorText = {
+  /** What happened, in one sentence. */
+  meaning: string
   /** What to do about it. */
-  todo: string
+  advice: string
 }
 
-const NAMES: Said = {
-  says: 'The name in the URL has no address.',
-  todo: 'Check the host of the URL; it is to be written in full.',
+const UNRESOLVED: ErrorText = {
+  meaning: 'The host name in the URL has no address.',
+  advice: 'Check the host in the URL. It must be fully qualified.',
 }
-const NAME_SERVER: Said = {
-  says: 'The name server does not answer, or not with an address.',
-  todo: 'Check the name servers of that domain.',
+const NAME_SERVER: ErrorText = {
+  meaning: 'The name servers did not answer, or answered without an address.',
+  advice: 'Check the name servers of the domain.',
 }
-const BROKEN: Said = {
-  says: 'The connection broke before an answer came.',
-  todo: 'Is the receiver up? Look at proxies before it, and at their time limits.',
+const BROKEN: ErrorText = {
+  meaning: 'The connection broke before an answer arrived.',
+  advice: 'Check that the receiver is up, and check the proxies in front of it and their timeouts.',
 }
-const NO_WAY: Said = {
-  says: 'No way leads to that address.',
-  todo: 'Check the network and firewall of the receiver.',
+const UNREACHABLE: ErrorText = {
+  meaning: 'No network route leads to the address.',
+  advice: 'Check the network and firewall of the receiver.',
 }
-const OURS: Said = {
-  says: 'Sluice itself could not open a connection: it lacks files, ports or memory, or may not connect.',
-  todo: 'Tell whoever runs Sluice: nothing is wrong at the receiver.',
+const LOCAL: ErrorText = {
+  meaning:
+    'Sluice could not open a connection: it has run out of files, ports or memory, or is not allowed to connect.',
+  advice: 'Contact your Sluice operator. The receiver is not at fault.',
 }
-const ASKED_TO_WAIT: Said = {
-  says: 'The receiver asks for fewer requests, or later ones.',
-  todo: 'Nothing, if it was a burst. It is retried only if the destination has this status under "Also try again on".',
-}
-
-const REJECTED: Said = {
-  says: 'The receiver did not accept the request.',
-  todo: 'Check the URL, its headers and the receiver, then replay any dead letters.',
-}
-const REDIRECTS: Said = {
-  says: 'The receiver redirects to another address. Redirects are not followed.',
-  todo: 'Change the URL to the new address, then replay any dead letters.',
+const SLOW_DOWN: ErrorText = {
+  meaning: 'The receiver asked for fewer requests, or for later ones.',
+  advice:
+    'Nothing, if it was a burst. The delivery is retried only if the destination lists this status under “Also retry on”.',
 }
 
-const TABLE: Record<string, Said> = {
+const REJECTED: ErrorText = {
+  meaning: 'The receiver did not accept the request.',
+  advice: 'Check the URL, its headers and the receiver, then replay any dead letters.',
+}
+const REDIRECT: ErrorText = {
+  meaning: 'The receiver redirects to another address. Sluice does not follow redirects.',
+  advice: 'Change the URL to the new address, then replay any dead letters.',
+}
+
+const TEXTS: Record<string, ErrorText> = {
   http_5xx: {
-    says: 'The receiver answered that it has failed (a status of 500 or more).',
-    todo: "Look into the receiver's own log at that time.",
+    meaning: 'The receiver reported an error (status 5xx).',
+    advice: 'Check the receiver’s log for that time.',
   },
-  http_408: ASKED_TO_WAIT,
-  http_425: ASKED_TO_WAIT,
-  http_429: ASKED_TO_WAIT,
+  http_408: SLOW_DOWN,
+  http_425: SLOW_DOWN,
+  http_429: SLOW_DOWN,
   http_401: {
-    says: 'The receiver does not accept the credentials.',
-    todo: 'Check the token in the headers and the secret, then replay any dead letters.',
+    meaning: 'The receiver did not accept the credentials.',
+    advice: 'Check the token in the headers and the secret, then replay any dead letters.',
   },
   http_403: {
-    says: 'The receiver does not allow this request.',
-    todo: "Check the token in the headers and the receiver's rules, then replay any dead letters.",
+    meaning: 'The receiver does not allow this request.',
+    advice: 'Check the token in the headers and the receiver’s rules, then replay any dead letters.',
   },
   http_404: {
-    says: 'The receiver does not know this path.',
-    todo: 'Check the path of the URL, then replay any dead letters.',
+    meaning: 'The receiver does not know this path.',
+    advice: 'Check the path of the URL, then replay any dead letters.',
   },
   timeout: {
-    says: 'No answer within the time limit (5 seconds unless set otherwise).',
-    todo: 'Answer first and work afterwards. A firewall that drops packets looks the same.',
+    meaning: 'The receiver did not answer within the timeout (5 seconds by default).',
+    advice: 'Answer first and do the work afterwards. A firewall that drops packets has the same effect.',
   },
   ECONNREFUSED: {
-    says: 'Nobody listens at that address and port.',
-    todo: 'Is the receiver up, and is the port in the URL right?',
+    meaning: 'Nothing listens at that address and port.',
+    advice: 'Check that the receiver is up and that the port in the URL is right.',
   },
   ECONNRESET: BROKEN,
   EPIPE: BROKEN,
   connection_closed: {
-    says: 'The receiver closed the connection without an answer.',
-    todo: 'Look at proxies before the receiver; http:// on a port of TLS looks so too.',
+    meaning: 'The receiver closed the connection without an answer.',
+    advice: 'Check the proxies in front of the receiver. An http:// URL to a TLS port has the same effect.',
   },
-  EHOSTUNREACH: NO_WAY,
-  ENETUNREACH: NO_WAY,
+  EHOSTUNREACH: UNREACHABLE,
+  ENETUNREACH: UNREACHABLE,
   protocol_error: {
-    says: 'What answered does not speak HTTP as it should.',
-    todo: 'Does the URL lead to a web server?',
+    meaning: 'The answer is not valid HTTP.',
+    advice: 'Check that the URL leads to a web server.',
   },
   tls_handshake: {
-    says: 'No encrypted connection could be made.',
-    todo: 'https:// on a port without TLS? Versions before TLS 1.2 are not spoken.',
+    meaning: 'The TLS handshake failed.',
+    advice:
+      'Check that the port speaks TLS 1.2 or later. An https:// URL to a plain HTTP port fails as well.',
   },
-  ENOTFOUND: NAMES,
-  ENODATA: NAMES,
+  ENOTFOUND: UNRESOLVED,
+  ENODATA: UNRESOLVED,
   dns_timeout: NAME_SERVER,
   ESERVFAIL: NAME_SERVER,
   EREFUSED: NAME_SERVER,
-  EMFILE: OURS,
-  ENFILE: OURS,
-  ENOBUFS: OURS,
-  ENOMEM: OURS,
-  EADDRNOTAVAIL: OURS,
-  EACCES: OURS,
-  EPERM: OURS,
-  aborted: { says: 'It was ended from our side.', todo: 'Nothing: it is tried again.' },
+  EMFILE: LOCAL,
+  ENFILE: LOCAL,
+  ENOBUFS: LOCAL,
+  ENOMEM: LOCAL,
+  EADDRNOTAVAIL: LOCAL,
+  EACCES: LOCAL,
+  EPERM: LOCAL,
+  aborted: { meaning: 'Sluice ended the request.', advice: 'Nothing: the delivery is retried.' },
   unknown_error: {
-    says: 'It failed in a way that is not known.',
-    todo: 'When it stays so, report it as a fault.',
+    meaning: 'The request failed for an unknown reason.',
+    advice: 'If it keeps failing, report a bug.',
   },
   tls_self_signed: {
-    says: 'The certificate is self-signed, and so not trusted. No request was sent.',
-    todo: 'Install a certificate of a public authority, or ask whoever runs Sluice to trust its root.',
+    meaning: 'The certificate is self-signed, so it is not trusted. No request was sent.',
+    advice: 'Install a certificate from a public authority, or ask your Sluice operator to trust its root.',
   },
   tls_untrusted: {
-    says: 'The certificate is of no trusted authority. No request was sent.',
-    todo: 'Check that the whole chain is installed, or ask whoever runs Sluice to trust its root.',
+    meaning: 'The certificate is not from a trusted authority. No request was sent.',
+    advice: 'Check that the full chain is installed, or ask your Sluice operator to trust its root.',
   },
-  tls_expired: { says: 'The certificate has expired. No request was sent.', todo: 'Renew the certificate.' },
+  tls_expired: {
+    meaning: 'The certificate has expired. No request was sent.',
+    advice: 'Renew the certificate.',
+  },
   tls_not_yet_valid: {
-    says: 'The certificate is not valid yet. No request was sent.',
-    todo: "Check the certificate's dates, and the clocks.",
+    meaning: 'The certificate is not valid yet. No request was sent.',
+    advice: 'Check the dates of the certificate, and the clocks.',
   },
   tls_wrong_host: {
-    says: 'The certificate is for another host. No request was sent.',
-    todo: 'Use the host that the certificate names, or get one for this host.',
+    meaning: 'The certificate is for another host. No request was sent.',
+    advice: 'Use the host that the certificate names, or get a certificate for this host.',
   },
   tls_revoked: {
-    says: 'The certificate has been revoked. No request was sent.',
-    todo: 'Replace the certificate.',
+    meaning: 'The certificate has been revoked. No request was sent.',
+    advice: 'Replace the certificate.',
   },
   address_forbidden: {
-    says: 'The URL leads to an address that is not public. No request was sent.',
-    todo: 'Use a public address, or ask whoever runs Sluice to allow this one.',
+    meaning: 'The URL leads to an address that is not public. No request was sent.',
+    advice: 'Use a public address, or ask your Sluice operator to allow this one.',
   },
   invalid_request: {
-    says: 'The request cannot be made at all.',
-    todo: "Check the destination's URL and headers.",
+    meaning: 'The request cannot be made.',
+    advice: 'Check the URL and headers of the destination.',
   },
   breaker_open: {
-    says: 'Put off: the endpoint has failed several times in a row, and is only probed now and then.',
-    todo: 'Nothing: it goes on as soon as the endpoint answers.',
+    meaning: 'Deferred: the webhook has failed several times in a row and is only probed occasionally.',
+    advice: 'Nothing: deliveries continue as soon as the webhook answers.',
   },
   queue_full: {
-    says: 'Put off: more is waiting for the endpoint than it can take soon.',
-    todo: 'A faster receiver; nothing, if it was a burst.',
+    meaning: 'Deferred: more deliveries are waiting than the webhook can take soon.',
+    advice: 'Nothing, if it was a burst. Otherwise the receiver must answer faster.',
   },
   destination_deleted: {
-    says: 'The destination was deleted meanwhile.',
-    todo: 'Nothing: it is not tried again.',
+    meaning: 'The destination was deleted.',
+    advice: 'Nothing: the delivery is not retried.',
   },
   destination_disabled: {
-    says: 'The destination was turned off meanwhile.',
-    todo: 'Turn it on, and replay what came in, if it is wanted.',
+    meaning: 'The destination was turned off.',
+    advice: 'Turn it on. To send the missed events, replay them.',
   },
 }
 
-/** @param code of an attempt, from delivery/outcome.ts; those that are not here are the system's own names. */
-export const saidOf = (code: string): Said =>
-  TABLE[code] ??
-  (/^http_3\d\d$/.test(code)
-    ? REDIRECTS
-    : /^http_4\d\d$/.test(code)
-      ? REJECTED
-      : {
-          says: `The connection failed (${code}).`,
-          todo: 'Is the receiver up, and can it be reached from here?',
-        })
+/** @param code of an attempt, from delivery/outcome.ts. Codes without an own text are names of system errors. */
+export function errorText(code: string): ErrorText {
+  if (TEXTS[code]) return TEXTS[code]
+  if (/^http_3\d\d$/.test(code)) return REDIRECT
+  if (/^http_4\d\d$/.test(code)) return REJECTED
+  return {
+    meaning: `The connection failed (${code}).`,
+    advice: 'Check that the receiver is up and reachable from Sluice.',
+  }
+}
 
-export const isKnown = (code: string): boolean => code in TABLE
+export const hasErrorText = (code: string): boolean => code in TEXTS

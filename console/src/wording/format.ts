@@ -3,16 +3,16 @@ const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'short' })
 const AGO = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' })
 
-/** In the zone of who looks. */
+/** In the local zone. */
 export const localTime = (iso: string): string => LOCAL.format(new Date(iso))
 
-/** With the day only where it is not today. */
+/** Without the date if it is today. */
 export function shortTime(iso: string, now = new Date()): string {
   const time = new Date(iso)
   return DAY.format(time) === DAY.format(now) ? CLOCK.format(time) : LOCAL.format(time)
 }
 
-/** As `2026-01-02 03:04:05.678 UTC`. */
+/** `2026-01-02 03:04:05.678 UTC` */
 export const utcTime = (iso: string): string =>
   `${new Date(iso).toISOString().replace('T', ' ').replace('Z', '')} UTC`
 
@@ -31,15 +31,15 @@ export function fromNow(iso: string, now: number): string {
 }
 
 /** "12 ms", "1.4 s", "3 min". */
-export function duration(ms: number): string {
+export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`
   if (ms < 60_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`
   if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`
   return `${(ms / 3_600_000).toFixed(1)} h`
 }
 
-/** As a field of type `datetime-local` has it: in the zone of who looks, to the minute. */
-export function typedTime(iso: string): string {
+/** The value of a `datetime-local` field: in the local zone, to the minute. */
+export function toLocalInput(iso: string): string {
   const time = new Date(iso)
   if (Number.isNaN(time.getTime())) return ''
   return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
@@ -48,33 +48,33 @@ export function typedTime(iso: string): string {
 const WHOLE = new Intl.NumberFormat(undefined)
 const RATE = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 })
 
-export const whole = (count: number): string => WHOLE.format(count)
+export const formatInteger = (count: number): string => WHOLE.format(count)
 
-/** Of things a second or a minute. */
-export const rate = (value: number): string => RATE.format(value)
+/** With at most one decimal. */
+export const formatRate = (value: number): string => RATE.format(value)
 
 /** "1 URL", "2 URLs". */
-export const counted = (count: number, one: string, more = `${one}s`): string =>
-  `${whole(count)} ${count === 1 ? one : more}`
+export const pluralize = (count: number, one: string, more = `${one}s`): string =>
+  `${formatInteger(count)} ${count === 1 ? one : more}`
 
 export const HOUR_MS = 3_600_000
 
 type Choice = { value: string; label: string }
 
-const LENGTHS = [
-  { hours: 1, length: 'an hour', last: 'the last hour' },
-  { hours: 24, length: 'a day', last: 'the last day' },
-  { hours: 168, length: '7 days', last: 'the last 7 days' },
+const PERIODS = [
+  { hours: 1, length: '1 hour', last: 'Last hour' },
+  { hours: 24, length: '1 day', last: 'Last day' },
+  { hours: 168, length: '7 days', last: 'Last 7 days' },
 ]
 
-/** Spans of time to choose from, by their hours. */
-export const LAST: readonly Choice[] = LENGTHS.map(({ hours, last }) => ({
+/** Choices of a period; each value is a number of hours. */
+export const LAST_PERIODS: readonly Choice[] = PERIODS.map(({ hours, last }) => ({
   value: String(hours),
   label: last,
 }))
-export const FOR: readonly Choice[] = LENGTHS.map(({ hours, length }) => ({
+export const FOR_PERIODS: readonly Choice[] = PERIODS.map(({ hours, length }) => ({
   value: String(hours),
-  label: `for ${length}`,
+  label: `For ${length}`,
 }))
 
 /** @param now ms since 1970. @returns ISO 8601 */

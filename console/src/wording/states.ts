@@ -1,90 +1,148 @@
 import type { MantineColor } from '@mantine/core'
 
-type Shown = { label: string; color: MantineColor }
+/** How a state is shown everywhere in the console. */
+export type Label = { label: string; color: MantineColor; explanation: string }
 
-/** Outcomes of one attempt; what follows is said by the state of its delivery. */
-const OUTCOMES: Record<string, Shown> = {
-  delivered: { label: 'Delivered', color: 'green' },
+/** States of a call at ingest. */
+export const CALL_STATES = {
+  accepted: { label: 'Accepted', color: 'blue' },
   rejected: { label: 'Rejected', color: 'red' },
-  retry: { label: 'Failed', color: 'yellow' },
-  refused: { label: 'Refused', color: 'red' },
-  deferred: { label: 'Put off', color: 'gray' },
-  cancelled: { label: 'Cancelled', color: 'gray' },
-}
+} as const
 
-/** What is to become of a delivery, or has. */
-const STATES: Record<string, Shown> = {
-  waiting: { label: 'Waiting', color: 'blue' },
-  retrying: { label: 'Retrying', color: 'yellow' },
-  delivered: { label: 'Delivered', color: 'green' },
-  dead: { label: 'Given up', color: 'red' },
-  cancelled: { label: 'Cancelled', color: 'gray' },
-  unknown: { label: 'Not known any more', color: 'gray' },
-}
+export type DeliveryState =
+  | 'waiting'
+  | 'delivered'
+  | 'rejected'
+  | 'retrying'
+  | 'deferred'
+  | 'dead'
+  | 'cancelled'
+  | 'unknown'
 
-const BREAKERS: Record<string, Shown & { says: string }> = {
-  closed: { label: 'Healthy', color: 'green', says: 'It answers: everything is sent at once.' },
-  'half-open': {
-    label: 'Being probed',
-    color: 'yellow',
-    says: 'It failed; a request is tried now and then.',
+export const DELIVERY_STATES: Record<DeliveryState, Label> = {
+  waiting: { label: 'Waiting', color: 'blue', explanation: 'No attempt has been made yet.' },
+  delivered: { label: 'Delivered', color: 'green', explanation: 'A webhook answered 2xx.' },
+  rejected: {
+    label: 'Rejected',
+    color: 'red',
+    explanation: 'The receiver answered 3xx or 4xx. Rejected deliveries are not retried.',
   },
-  open: {
+  retrying: {
+    label: 'Retrying',
+    color: 'yellow',
+    explanation: 'An attempt failed. The next one follows the retry schedule.',
+  },
+  deferred: {
+    label: 'Deferred',
+    color: 'gray',
+    explanation: 'The webhook cannot take it now. The delivery waits without using an attempt.',
+  },
+  dead: { label: 'Dead', color: 'red', explanation: 'All attempts failed. Replay it from the dead letters.' },
+  cancelled: {
+    label: 'Cancelled',
+    color: 'gray',
+    explanation: 'The destination was turned off or deleted before the event was delivered.',
+  },
+  unknown: {
+    label: 'Unknown',
+    color: 'gray',
+    explanation: 'The event is older than the attempts that Sluice still has.',
+  },
+}
+
+/** The states that the API reports, refined: it has `dead` for rejected deliveries and `retrying` for deferred ones. */
+export function deliveryStateOf({
+  state,
+  nextAttemptAt,
+  deadReason,
+}: {
+  state: Exclude<DeliveryState, 'rejected' | 'deferred'>
+  nextAttemptAt: string | null
+  deadReason: string | undefined
+}): DeliveryState {
+  if (state === 'dead' && deadReason === 'rejected') return 'rejected'
+  // the API knows no time for a deferred delivery: the deliverer decides when to continue
+  if (state === 'retrying' && nextAttemptAt === null) return 'deferred'
+  return state
+}
+
+/** Outcomes of one attempt, by the API's names. */
+const ATTEMPT_OUTCOMES: Record<string, Label> = {
+  delivered: { ...DELIVERY_STATES.delivered, explanation: 'The webhook answered 2xx.' },
+  rejected: { ...DELIVERY_STATES.rejected, explanation: 'The webhook answered 3xx or 4xx.' },
+  retry: {
+    label: 'Failed',
+    color: 'yellow',
+    explanation: 'The webhook gave no answer or a 5xx. The delivery is retried until the schedule ends.',
+  },
+  refused: {
+    label: 'Refused',
+    color: 'red',
+    explanation: 'The request was not sent: the certificate, address or URL is not acceptable.',
+  },
+  deferred: DELIVERY_STATES.deferred,
+  cancelled: DELIVERY_STATES.cancelled,
+}
+
+export type WebhookState = 'healthy' | 'rejecting' | 'failing' | 'paused' | 'idle'
+
+/** States of a webhook; a destination has the worst state of its webhooks. */
+export const WEBHOOK_STATES: Record<WebhookState, Label> = {
+  healthy: { label: 'Healthy', color: 'green', explanation: 'The last request was delivered.' },
+  rejecting: {
+    label: 'Rejecting',
+    color: 'red',
+    explanation:
+      'The webhook answers 3xx or 4xx. These events are not retried. If no other webhook accepts an event, you can replay it from the dead letters.',
+  },
+  failing: {
     label: 'Failing',
     color: 'red',
-    says: 'It failed several times in a row: what comes is put off, and it is probed every few seconds.',
+    explanation:
+      'The last request got no answer or a 5xx. After several failures in a row, deliveries are deferred and the webhook is probed every few seconds.',
   },
-  unknown: { label: 'Nothing sent lately', color: 'gray', says: 'No request has gone there of late.' },
+  paused: { label: 'Paused', color: 'gray', explanation: 'The destination is off. Nothing is sent to it.' },
+  idle: { label: 'Idle', color: 'gray', explanation: 'Nothing has been sent recently.' },
 }
 
-/** Of a breaker that is closed still, though the last request has failed. */
-export const FAILED_LAST: Shown & { says: string } = {
-  label: 'Failed last',
-  color: 'yellow',
-  says: 'The last request to it has failed. What comes is still sent at once.',
-}
-
-/** For a delivery that was given up because the receiver rejected it. @param status of its last answer. */
-export const rejectedOf = (status: number | null | undefined): Shown => ({
-  label: status == null ? 'Rejected' : `Rejected: ${status}`,
-  color: 'red',
-})
-
-/** For a webhook that answers with 3xx or 4xx. @param status of its last answer. */
-export const rejectingOf = (status: number | null): Shown & { says: string } => ({
-  label: status === null ? 'Rejecting' : `Rejecting: ${status}`,
-  color: 'red',
-  says: 'It answers 3xx or 4xx. These events are not retried. If no other URL takes an event, you can replay it from the dead letters.',
-})
-
-const REASONS: Record<string, { label: string; says: string }> = {
+/** Why a delivery became a dead letter, by the API's names. */
+const DEAD_REASONS: Record<string, Omit<Label, 'color'>> = {
   attempts_exhausted: {
     label: 'All attempts failed',
-    says: 'The last attempt of the retry plan has failed.',
+    explanation: 'The last attempt of the retry schedule failed.',
   },
   window_expired: {
-    label: 'Too late to retry',
-    says: 'The next attempt would have come after the retry window (4 hours unless set otherwise).',
+    label: 'Retry window expired',
+    explanation: 'The next attempt would have come after the retry window (4 hours by default).',
   },
   rejected: {
     label: 'Rejected by the receiver',
-    says: 'The receiver answered 3xx or 4xx, which is not retried. Correct the URL, token or receiver, then replay.',
+    explanation:
+      'The receiver answered 3xx or 4xx, which is not retried. Fix the URL, token or receiver, then replay.',
   },
   refused: {
-    label: 'Refused for good',
-    says: 'Certificate, address or URL are not acceptable: trying again would not help.',
+    label: 'Refused',
+    explanation: 'The certificate, address or URL is not acceptable, so a retry would not help.',
   },
 }
 
-export const outcomeOf = (outcome: string): Shown => OUTCOMES[outcome] ?? { label: outcome, color: 'gray' }
-/** Of a dead letter that was sent again. */
-export const afterwardsOf = (outcome: string): Shown =>
-  outcome === 'delivered'
-    ? { label: 'Replayed: delivered', color: 'green' }
-    : outcome === 'rejected'
-      ? { label: 'Replayed: rejected again', color: 'red' }
-      : { label: 'Replayed: not delivered yet', color: 'yellow' }
+/** The latest attempt to replay a dead letter, by its outcome. */
+const REPLAY_OUTCOMES: Record<string, Omit<Label, 'explanation'>> = {
+  delivered: { label: 'Replayed: delivered', color: 'green' },
+  rejected: { label: 'Replayed: rejected', color: 'red' },
+}
 
-export const stateOf = (state: string): Shown => STATES[state] ?? { label: state, color: 'gray' }
-export const breakerOf = (state: string) => BREAKERS[state] ?? { label: state, color: 'gray', says: '' }
-export const reasonOf = (reason: string) => REASONS[reason] ?? { label: reason, says: '' }
+export const outcomeLabel = (outcome: string): Label =>
+  ATTEMPT_OUTCOMES[outcome] ?? { label: outcome, color: 'gray', explanation: '' }
+
+export const deadReasonLabel = (reason: string): Label => ({
+  color: 'red',
+  ...(DEAD_REASONS[reason] ?? { label: reason, explanation: '' }),
+})
+
+export const replayOutcomeLabel = (outcome: string) =>
+  REPLAY_OUTCOMES[outcome] ?? { label: 'Replayed: not delivered yet', color: 'yellow' }
+
+/** Appends the status of the last answer: "Rejected: 404". */
+export const withStatus = (label: Label, status: number | null | undefined): Label =>
+  status == null ? label : { ...label, label: `${label.label}: ${status}` }

@@ -1,74 +1,73 @@
 import { sseParser, type Told } from '../../../../cli/api/sse.ts'
-import { type Refused, refusal, unreachable } from '../errors.ts'
+import { type ApiError, toApiError, unreachable } from '../errors.ts'
 
-/** `times` it was tried in vain, one after the other: the next try comes by itself. */
+/** `failures`: failed attempts to connect in a row. The next attempt is automatic. */
 export type StreamState =
   | { is: 'connecting' }
   | { is: 'open' }
-  | { is: 'lost'; error: Refused; times: number }
+  | { is: 'lost'; error: ApiError; failures: number }
 
-export type Following = {
+export type FollowOptions = {
   url: string
-  /** Ends it. */
   signal: AbortSignal
-  onTold: (told: Told) => void
+  onEvent: (event: Told) => void
   onState: (state: StreamState) => void
-  /** What sends nothing for so long, not even that it is still there, is broken. */
+  /** A stream that sends nothing for so long, not even a comment, counts as broken. */
   silenceMs?: number
-  againMs?: number
+  reconnectMs?: number
 }
 
-/** Control says every 15 s that it is there. */
+/** Control sends a comment every 15 s. */
 const SILENCE_MS = 40_000
-const AGAIN_MS = 2_000
-/** What was refused is not asked for as often; but 503, as control is just starting. */
-const REFUSED_MS = 10_000
-/** 0: there was no answer. */
-const SOON = [0, 503]
+const RECONNECT_MS = 2_000
+/** After an error answer the client waits longer, except after 503: control may be starting. */
+const ERROR_MS = 10_000
+/** 0: no answer. */
+const RECONNECT_STATUSES = [0, 503]
 
 /**
- * Server-sent events, come what may: after a break it is begun again. By fetch, as the browser's own EventSource keeps to itself
- * why a stream was refused, and that one that is silent is dead.
+ * Follows a stream of server-sent events and reconnects after every break. Uses fetch because EventSource reports neither why a
+ * stream was refused nor that a silent one is broken.
  */
-export async function follow({ onState, ...asked }: Following): Promise<void> {
-  const { signal, againMs = AGAIN_MS } = asked
-  let times = 0
+export async function follow({ onState, ...options }: FollowOptions): Promise<void> {
+  const { signal, reconnectMs = RECONNECT_MS } = options
+  let failures = 0
   onState({ is: 'connecting' })
   while (!signal.aborted) {
-    const error = await listen(asked, () => {
-      times = 0
+    const error = await listen(options, () => {
+      failures = 0
       onState({ is: 'open' })
     })
     if (signal.aborted) return
-    times += 1
-    onState({ is: 'lost', error, times })
-    await pause(SOON.includes(error.status) ? againMs : REFUSED_MS, signal)
+    failures += 1
+    onState({ is: 'lost', error, failures })
+    await pause(RECONNECT_STATUSES.includes(error.status) ? reconnectMs : ERROR_MS, signal)
   }
 }
 
-/** @returns why it has ended. */
+/** @returns why the stream ended. */
 async function listen(
-  { url, signal, onTold, silenceMs = SILENCE_MS }: Omit<Following, 'onState'>,
+  { url, signal, onEvent, silenceMs = SILENCE_MS }: Omit<FollowOptions, 'onState'>,
   onOpen: () => void,
-): Promise<Refused> {
-  const ending = new AbortController()
-  const end = () => ending.abort()
+): Promise<ApiError> {
+  const controller = new AbortController()
+  const end = () => controller.abort()
   signal.addEventListener('abort', end)
   let silence = setTimeout(end, silenceMs)
   try {
-    const response = await fetch(url, { signal: ending.signal })
+    const response = await fetch(url, { signal: controller.signal })
     if (!response.ok || !response.body)
-      return refusal(await response.json().catch(() => undefined), response.status)
+      return toApiError(await response.json().catch(() => undefined), response.status)
     onOpen()
     const parse = sseParser()
-    const pieces = response.body.pipeThrough(new TextDecoderStream()).getReader()
-    for (let piece = await pieces.read(); !piece.done; piece = await pieces.read()) {
+    const chunks = response.body.pipeThrough(new TextDecoderStream()).getReader()
+    for (let chunk = await chunks.read(); !chunk.done; chunk = await chunks.read()) {
       clearTimeout(silence)
       silence = setTimeout(end, silenceMs)
-      parse(piece.value).forEach(onTold)
+      parse(chunk.value).forEach(onEvent)
     }
   } catch {
-    // it broke, was silent for too long, or nobody wants it any more
+    // it broke, was silent for too long, or was aborted
   } finally {
     clearTimeout(silence)
     signal.removeEventListener('abort', end)

@@ -1,34 +1,56 @@
 import type { StreamState } from './follow.ts'
 
-/** What a stream has told of each of its things last. `away`: those of which nothing can be said now. */
-export type Heard<T> = { told: Partial<T>; away: readonly string[]; toldAt: string | undefined }
-
-/** `at`: when it came, in ISO 8601. */
-export type Message = { name: string; data: unknown; at: string }
-
-/** Whether what is shown is of now. `toldAt`: ISO 8601, when anything was told last. */
-export type Freshness = { state: StreamState; isAway: boolean; toldAt: string | undefined }
-
-export const NOTHING = { told: {}, away: [], toldAt: undefined }
-
-export function heard<T>({ told, away, toldAt }: Heard<T>, { name, data, at }: Message): Heard<T> {
-  // docs/health.md
-  if (name === 'unavailable') {
-    const { event } = data as { event: string }
-    return { told, toldAt, away: away.includes(event) ? away : [...away, event] }
-  }
-  // a message has the name of what it tells
-  return { told: { ...told, [name]: data }, away: away.filter((one) => one !== name), toldAt: at }
+/**
+ * The latest value of each event of a stream. `unavailable`: events without a current value, because Kafka does not
+ * answer (docs/health.md). `updatedAt`: ISO 8601, when any value arrived last.
+ */
+export type Latest<T> = {
+  values: Partial<T>
+  unavailable: readonly string[]
+  updatedAt: string | undefined
 }
 
-/** Why what is shown is not of now. @returns undefined: it is, or will be in a moment. */
-export function whyOld({ state, isAway }: Freshness): { title: string; says: string } | undefined {
-  if (state.is === 'lost' && (state.times > 1 || state.error.status !== 0))
-    return { title: 'This goes on no more', says: `${state.error.message} It is tried again by itself.` }
-  if (isAway)
+/** `at`: ISO 8601, when it arrived. */
+export type StreamEvent = { name: string; data: unknown; at: string }
+
+export const NO_VALUES = { values: {}, unavailable: [], updatedAt: undefined }
+
+export function receive<T>(
+  { values, unavailable, updatedAt }: Latest<T>,
+  { name, data, at }: StreamEvent,
+): Latest<T> {
+  if (name === 'unavailable') {
+    const { event } = data as { event: string }
     return {
-      title: 'Kafka has not answered for a while',
-      says: 'Nobody knows how things are: look at Kafka, and at control’s log.',
+      values,
+      updatedAt,
+      unavailable: unavailable.includes(event) ? unavailable : [...unavailable, event],
+    }
+  }
+  return {
+    values: { ...values, [name]: data },
+    unavailable: unavailable.filter((one) => one !== name),
+    updatedAt: at,
+  }
+}
+
+/** Whether a view shows current data. */
+export type Freshness = { state: StreamState; isUnavailable: boolean; updatedAt: string | undefined }
+
+/** Why the data is out of date. @returns undefined if it is current, or the stream broke only a moment ago. */
+export function whyStale({
+  state,
+  isUnavailable,
+}: Freshness): { title: string; explanation: string } | undefined {
+  if (state.is === 'lost' && (state.failures > 1 || state.error.status !== 0))
+    return {
+      title: 'Live updates have stopped',
+      explanation: `${state.error.message} Reconnecting automatically.`,
+    }
+  if (isUnavailable)
+    return {
+      title: 'Kafka is not responding',
+      explanation: 'The current state is unknown. Check Kafka and the log of the control process.',
     }
   return undefined
 }

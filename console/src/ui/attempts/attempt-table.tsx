@@ -1,10 +1,10 @@
 import { Table, Text } from '@mantine/core'
-import { saidOf } from '../../wording/error-codes.ts'
-import { duration } from '../../wording/format.ts'
-import { outcomeOf } from '../../wording/states.ts'
+import { errorText } from '../../wording/error-codes.ts'
+import { formatDuration } from '../../wording/format.ts'
+import { outcomeLabel } from '../../wording/states.ts'
 import { DestinationName } from '../values/names.tsx'
-import { State } from '../values/state-badge.tsx'
-import { When } from '../values/when.tsx'
+import { StateBadge } from '../values/state-badge.tsx'
+import { Timestamp } from '../values/time.tsx'
 import { type Urls, urlOf } from './attempt-url.ts'
 
 export type ShownAttempt = {
@@ -19,7 +19,7 @@ export type ShownAttempt = {
   response?: string | null
 }
 
-/** Each POST, with what came of it in words. */
+/** Attempts with their results. */
 export function AttemptTable({
   attempts,
   withDestination = false,
@@ -36,10 +36,10 @@ export function AttemptTable({
           <Table.Tr>
             {withDestination && <Table.Th>Destination</Table.Th>}
             <Table.Th>Attempt</Table.Th>
-            <Table.Th miw={72}>URL</Table.Th>
-            <Table.Th>When</Table.Th>
-            <Table.Th>Took</Table.Th>
-            <Table.Th>What came of it</Table.Th>
+            <Table.Th miw={72}>Webhook</Table.Th>
+            <Table.Th>Time</Table.Th>
+            <Table.Th>Duration</Table.Th>
+            <Table.Th>Result</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -55,10 +55,12 @@ export function AttemptTable({
               <Table.Td>{each.attempt}</Table.Td>
               <Table.Td className="in-flow">{urlOf(each, urls)}</Table.Td>
               <Table.Td>
-                <When at={each.startedAt} short />
+                <Timestamp at={each.startedAt} short />
               </Table.Td>
               <Table.Td className="time">
-                {each.outcome === 'deferred' || each.outcome === 'cancelled' ? '' : duration(each.durationMs)}
+                {each.outcome === 'deferred' || each.outcome === 'cancelled'
+                  ? ''
+                  : formatDuration(each.durationMs)}
               </Table.Td>
               <Table.Td>
                 <Outcome attempt={each} />
@@ -78,7 +80,7 @@ export function Outcome({
 }) {
   return (
     <>
-      <State {...outcomeOf(outcome)} />
+      <StateBadge {...outcomeLabel(outcome)} />
       {status !== null && (
         <Text span size="sm" ml={8}>
           status {status}
@@ -86,9 +88,9 @@ export function Outcome({
       )}
       {code !== null && (
         <Text size="sm">
-          {saidOf(code).says}{' '}
+          {errorText(code).meaning}{' '}
           <Text span c="dimmed" size="sm">
-            {saidOf(code).todo} ({code})
+            {errorText(code).advice} ({code})
           </Text>
         </Text>
       )}

@@ -1,7 +1,7 @@
-/** The URLs of a destination's webhooks, in their order; what they were before `since` (ISO 8601) nobody knows. */
+/** The URLs of a destination's webhooks, in order. `since`: ISO 8601; earlier URLs are unknown. */
 export type Urls = { urls: readonly string[]; since: string }
 
-/** Where an attempt went, of whose webhook only the position is kept. */
+/** The URL of an attempt, which stores only the position of its webhook. */
 export function urlOf(
   { urlIndex, startedAt }: { urlIndex: number | null; startedAt: string | null },
   known?: Urls,
@@ -9,6 +9,6 @@ export function urlOf(
   if (urlIndex === null) return ''
   const number = `URL ${urlIndex + 1}`
   if (!known) return number
-  if (startedAt !== null && startedAt < known.since) return `${number} (settings have changed since)`
+  if (startedAt !== null && startedAt < known.since) return `${number} (settings changed since)`
   return known.urls[urlIndex] ?? number
 }

@@ -3,20 +3,20 @@ import { useDisclosure, useElementSize } from '@mantine/hooks'
 import { useEffect, useEffectEvent, useRef } from 'react'
 import uPlot from 'uplot'
 import { localTime } from '../../wording/format.ts'
-import { type ChartParts, dataOf, type Line, optionsOf } from './plot.ts'
+import { type ChartProps, dataOf, type Line, optionsOf } from './plot.ts'
 
-/** Lines over time, and the same as a table. */
-export function Chart(parts: ChartParts) {
+/** Lines over time, or the same values as a table. */
+export function Chart(props: ChartProps) {
   const [isTable, { toggle }] = useDisclosure()
   return (
     <div>
-      {isTable ? <ChartTable {...parts} /> : <ChartLines {...parts} />}
+      {isTable ? <ChartTable {...props} /> : <ChartLines {...props} />}
       <Group justify="flex-end" mt={4}>
         <Button
           variant="subtle"
           size="compact-xs"
           onClick={toggle}
-          aria-label={`${parts.label}: ${isTable ? 'show the chart' : 'show as table'}`}
+          aria-label={`${props.label}: ${isTable ? 'show the chart' : 'show as table'}`}
         >
           {isTable ? 'Show chart' : 'Show as table'}
         </Button>
@@ -30,15 +30,15 @@ const COLORS = {
   dark: { grid: '#373b40', text: '#a9b1b8', shade: 4 },
 } as const
 
-/** The lines of a chart, drawn anew when they are others or the place is; else told what is new. */
-export function ChartLines({ label, times, lines, format }: ChartParts) {
+/** Redraws the plot when its lines, width or colours change. New values only update it. */
+function ChartLines({ label, times, lines, format }: ChartProps) {
   const { ref, width } = useElementSize()
-  const place = useRef<HTMLDivElement>(null)
+  const container = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(undefined)
   const { colors } = useMantineTheme()
   const scheme = useComputedColorScheme('light')
-  // what is drawn: a list is another one each time
-  const drawn = JSON.stringify(lines.map(({ label: name, color }) => [name, color]))
+  // by value, because the list is a new object on every render
+  const lineKeys = JSON.stringify(lines.map(({ label: name, color }) => [name, color]))
 
   const draw = useEffectEvent((at: HTMLDivElement) => {
     const { grid, text, shade } = COLORS[scheme]
@@ -47,36 +47,36 @@ export function ChartLines({ label, times, lines, format }: ChartParts) {
     return new uPlot(optionsOf({ width, grid, text, labels, strokes, format }), dataOf(times, lines), at)
   })
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what draw reads, and is not to be drawn anew for each value
+  // biome-ignore lint/correctness/useExhaustiveDependencies: lineKeys and scheme stand for what draw reads; new values must not redraw
   useEffect(() => {
-    if (!place.current || width === 0) return
-    const made = draw(place.current)
-    plot.current = made
-    return () => made.destroy()
-  }, [width, scheme, drawn, format])
+    if (!container.current || width === 0) return
+    const created = draw(container.current)
+    plot.current = created
+    return () => created.destroy()
+  }, [width, scheme, lineKeys, format])
 
   useEffect(() => plot.current?.setData(dataOf(times, lines)), [times, lines])
 
   return (
-    <div ref={ref} role="img" aria-label={`${label}. ${inWords(lines, format)}`} className="chart">
-      <div ref={place} />
+    <div ref={ref} role="img" aria-label={`${label}. ${summary(lines, format)}`} className="chart">
+      <div ref={container} />
     </div>
   )
 }
 
-const inWords = (lines: readonly Line[], format: (value: number) => string): string =>
+const summary = (lines: readonly Line[], format: (value: number) => string): string =>
   lines
     .map(({ label, values }) => {
       const known = values.filter((value) => value !== null)
       const last = known.at(-1)
       return last === undefined
-        ? `${label}: none`
-        : `${label}: now ${format(last)}, at most ${format(Math.max(...known))}`
+        ? `${label}: no data`
+        : `${label}: now ${format(last)}, max ${format(Math.max(...known))}`
     })
     .join('; ')
 
-/** What a chart shows, for who would rather read it: newest first. */
-export function ChartTable({ label, times, lines, format }: ChartParts) {
+/** Newest first. */
+function ChartTable({ label, times, lines, format }: ChartProps) {
   return (
     <Table.ScrollContainer minWidth={320} mah={320} scrollAreaProps={{ 'aria-label': label }}>
       <Table fz="xs" aria-label={label} stickyHeader>

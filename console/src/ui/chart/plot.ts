@@ -1,5 +1,5 @@
 import type uPlot from 'uplot'
-import { whole } from '../../wording/format.ts'
+import { formatInteger } from '../../wording/format.ts'
 
 export type Line = {
   label: string
@@ -7,13 +7,12 @@ export type Line = {
   values: readonly (number | null)[]
 }
 
-export type ChartParts = {
-  /** What is shown, for who does not see it. */
+export type ChartProps = {
+  /** For screen readers. */
   label: string
-  /** ISO 8601, ascending; each line has a value for each. */
+  /** ISO 8601, ascending. Each line has one value per time. */
   times: readonly string[]
   lines: readonly Line[]
-  /** A value in its unit. */
   format: (value: number) => string
 }
 
@@ -22,8 +21,8 @@ const BY_MINUTE = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: 
 const BY_SECOND = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 const HEIGHT = 200
 
-/** How a chart looks; `strokes` by line. */
-export type Look = {
+/** `strokes`: one colour per line. */
+export type PlotStyle = {
   width: number
   grid: string
   text: string
@@ -32,9 +31,9 @@ export type Look = {
   format: (value: number) => string
 }
 
-export function optionsOf({ width, grid, text, labels, strokes, format }: Look): uPlot.Options {
-  // of what is counted there are no halves
-  const isCounted = format === whole
+export function optionsOf({ width, grid, text, labels, strokes, format }: PlotStyle): uPlot.Options {
+  // counts have no fractions, so ticks between integers get no label
+  const isCounted = format === formatInteger
   const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 } }
   const inUnit = (tick: number) => (isCounted && !Number.isInteger(tick) ? '' : format(tick))
   return {
@@ -42,9 +41,9 @@ export function optionsOf({ width, grid, text, labels, strokes, format }: Look):
     height: HEIGHT,
     legend: { live: true },
     cursor: { drag: { x: false, y: false } },
-    scales: { x: { range: spanned }, y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
+    scales: { x: { range: timeRange }, y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
     axes: [
-      { ...axis, values: clocked },
+      { ...axis, values: timeLabels },
       { ...axis, size: 64, values: (_, ticks) => ticks.map(inUnit) },
     ],
     series: [
@@ -53,7 +52,7 @@ export function optionsOf({ width, grid, text, labels, strokes, format }: Look):
         label,
         stroke: strokes[index] ?? 'gray',
         width: 2,
-        points: { show: true, size: 6, filter: alone },
+        points: { show: true, size: 6, filter: isolated },
         value: (_: uPlot, value: number | null) => (value === null ? '' : format(value)),
       })),
     ],
@@ -66,18 +65,17 @@ export const dataOf = (times: readonly string[], lines: readonly Line[]): uPlot.
   ...lines.map(({ values }) => [...values]),
 ]
 
-/** At least a minute: of one value alone no span can be seen. */
-const spanned: uPlot.Range.Function = (_, min, max) => [Math.min(min, max - MINUTE_S), max]
+/** At least a minute, so that a single value has a visible range. */
+const timeRange: uPlot.Range.Function = (_, min, max) => [Math.min(min, max - MINUTE_S), max]
 
-/** A value with none beside it makes no line. */
-function alone({ data }: uPlot, series: number): number[] {
+/** Marks values without neighbours: they would be invisible, as a line needs two. */
+function isolated({ data }: uPlot, series: number): number[] {
   const values = data[series] ?? []
-  const isThere = (index: number) => values[index] !== null && values[index] !== undefined
-  return [...values.keys()].filter((index) => isThere(index) && !isThere(index - 1) && !isThere(index + 1))
+  const hasValue = (index: number) => values[index] !== null && values[index] !== undefined
+  return [...values.keys()].filter((index) => hasValue(index) && !hasValue(index - 1) && !hasValue(index + 1))
 }
 
-/** As clocks are written where it is read. */
-function clocked({ scales: { x } }: uPlot, ticks: readonly number[]): string[] {
+function timeLabels({ scales: { x } }: uPlot, ticks: readonly number[]): string[] {
   const isShort = (x?.max ?? 0) - (x?.min ?? 0) < 5 * MINUTE_S
   return ticks.map((at) => (isShort ? BY_SECOND : BY_MINUTE).format(at * 1_000))
 }

@@ -1,13 +1,13 @@
 import { Button, Group, Modal, Stack } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { Refusal } from '../error-alert.tsx'
+import { ErrorAlert } from '../error-alert.tsx'
 
-type ConfirmParts = {
+type ConfirmProps = {
   opened: boolean
   onClose: () => void
   title: string
   children: ReactNode
-  /** What the button does, as a verb with its object: "Delete CRM". */
+  /** Label of the button: a verb with its object, such as "Delete CRM". */
   action: string
   danger?: boolean
   onConfirm: () => void
@@ -16,10 +16,10 @@ type ConfirmParts = {
   error: unknown
 }
 
-/** Asks before something that cannot be taken back. */
-export function Confirm(parts: ConfirmParts) {
-  const { opened, onClose, title, children, action, danger = false, onConfirm, loading, error } = parts
-  const { disabled = false } = parts
+/** A dialog that asks before an irreversible action. */
+export function Confirm(props: ConfirmProps) {
+  const { opened, onClose, title, children, action, danger = false, onConfirm, loading, error } = props
+  const { disabled = false } = props
   return (
     <Modal
       opened={opened}
@@ -30,7 +30,7 @@ export function Confirm(parts: ConfirmParts) {
     >
       <Stack>
         {children}
-        <Refusal error={error} />
+        <ErrorAlert error={error} />
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose} data-autofocus>
             Cancel

@@ -4,22 +4,22 @@ import { useLocation } from 'wouter'
 import { Panel } from '../layout/page.tsx'
 import { Confirm } from './confirm.tsx'
 
-type RemoveParts = {
+type DeleteProps = {
   what: 'source' | 'destination'
   name: string
-  /** What comes of it. */
+  /** The effect. */
   lead: string
-  /** What cannot be taken back. */
-  lost: string
-  remove: {
-    mutate(none: undefined, told: { onSuccess: () => void }): void
+  /** Asked for confirmation: what is lost. */
+  warning: string
+  mutation: {
+    mutate(none: undefined, options: { onSuccess: () => void }): void
     isPending: boolean
     error: unknown
   }
 }
 
-/** Deletes what the page is of, and goes back to the list of its kind. */
-export function RemovePanel({ what, name, lead, lost, remove }: RemoveParts) {
+/** Deletes the resource of a page, then goes back to the list. */
+export function DeletePanel({ what, name, lead, warning, mutation }: DeleteProps) {
   const [opened, { open, close }] = useDisclosure()
   const [, go] = useLocation()
   return (
@@ -38,11 +38,11 @@ export function RemovePanel({ what, name, lead, lost, remove }: RemoveParts) {
         title={`Delete ${name}?`}
         action={`Delete ${name}`}
         danger
-        onConfirm={() => remove.mutate(undefined, { onSuccess: () => go(`/${what}s`) })}
-        loading={remove.isPending}
-        error={remove.error}
+        onConfirm={() => mutation.mutate(undefined, { onSuccess: () => go(`/${what}s`) })}
+        loading={mutation.isPending}
+        error={mutation.error}
       >
-        <Text size="sm">{lost}</Text>
+        <Text size="sm">{warning}</Text>
       </Confirm>
     </Panel>
   )

@@ -1,41 +1,39 @@
 import { Alert, Button, Group, Text } from '@mantine/core'
-import { changedNames } from './changed-fields.ts'
+import { changedFields } from './changed-fields.ts'
 
-type ChangedParts = {
-  /** As it was when the change was begun, and as it is now: the same while that is being read. */
+type ConflictProps = {
+  /** The record that the user edited, and the current one. Both are the same until the current one is loaded. */
   before: { version: number }
   latest: { version: number }
-  /** Undefined: it is shown elsewhere. */
   onShow?: () => void
-  /** Undefined: there is nothing typed that could be kept. */
   onKeep?: () => void
 }
 
-/** Somebody else has saved the same record since it was read: nothing of theirs is overwritten unasked. */
-export function ChangedMeanwhile({ before, latest, onShow, onKeep }: ChangedParts) {
-  const names = changedNames(before, latest)
-  const isRead = latest.version !== before.version
+/** Another user has saved the same record. Nothing is overwritten until this user decides. */
+export function EditConflict({ before, latest, onShow, onKeep }: ConflictProps) {
+  const names = changedFields(before, latest)
+  const isLoaded = latest.version !== before.version
   return (
-    <Alert color="yellow" role="alert" title="Somebody else has changed this meanwhile">
+    <Alert color="yellow" role="alert" title="Someone else changed this">
       <Text size="sm" mb="xs">
         Your change was not saved, so that theirs is not lost.{' '}
-        {names.length > 0 && `They have changed: ${names.join(', ')}.`}
+        {names.length > 0 && `They changed: ${names.join(', ')}.`}
       </Text>
       <Group gap="xs">
         {onShow && (
-          <Button size="xs" variant="default" onClick={onShow} disabled={!isRead}>
-            Show what it is now
+          <Button size="xs" variant="default" onClick={onShow} disabled={!isLoaded}>
+            Discard mine and show theirs
           </Button>
         )}
         {onKeep && (
-          <Button size="xs" variant="default" onClick={onKeep} disabled={!isRead}>
+          <Button size="xs" variant="default" onClick={onKeep} disabled={!isLoaded}>
             Keep mine
           </Button>
         )}
       </Group>
       {onKeep && (
         <Text size="xs" mt={6}>
-          “Keep mine” leaves what you have typed as it is: “Save” then replaces theirs in this form.
+          “Keep mine” keeps what you typed. “Save” then overwrites their values in this form.
         </Text>
       )}
     </Alert>

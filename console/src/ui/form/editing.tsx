@@ -3,42 +3,42 @@ import { useUnsaved } from './unsaved.ts'
 
 type Versioned = { version: number }
 
-/** How far the editing of a record is: what its form has to know of it. */
+/** The state of an edit, for the form. */
 export type FormState = {
-  opened: Pick<Opened<Versioned>, 'base' | 'latest' | 'keepMine'>
+  edit: Pick<EditBase<Versioned>, 'base' | 'latest' | 'keepMine'>
   isSaved: boolean
-  /** Something was used, or changed. */
+  /** The user clicked or typed something. */
   onTouch: () => void
   onChange: () => void
-  /** Shows the record as it is now. */
+  /** Discards the edit and shows the current record. */
   onShow: () => void
 }
 
-/** What the form of a record is given: it begins with `base`, and saves over that. */
+/** Props of a form: it starts with `base`, and saving replaces that version. */
 export type Edited<T> = { base: T; onSaved: (saved: T) => void; form: FormState }
 
-type EditingParts<T> = { latest: T; children: (edited: Edited<T>, key: number) => ReactNode }
+type EditingProps<T> = { latest: T; children: (edited: Edited<T>, key: number) => ReactNode }
 
-/** The form of a record, begun anew when it shows another version. */
-export function Editing<T extends Versioned>({ latest, children }: EditingParts<T>) {
-  const opened = useOpened(latest)
+/** Keys the form of a record, so that it starts over when it shows another version. */
+export function Editing<T extends Versioned>({ latest, children }: EditingProps<T>) {
+  const edit = useEditBase(latest)
   const [isSaved, setSaved] = useState(false)
   const [isChanged, setChanged] = useState(false)
   useUnsaved(isChanged)
 
-  function show(record: T, isOwn: boolean): void {
-    opened.show(record)
-    setSaved(isOwn)
+  function show(record: T, isSavedHere: boolean): void {
+    edit.show(record)
+    setSaved(isSavedHere)
     setChanged(false)
   }
 
   function touch(): void {
-    opened.touch()
+    edit.touch()
     setSaved(false)
   }
 
   const form: FormState = {
-    opened,
+    edit,
     isSaved,
     onTouch: touch,
     onChange() {
@@ -47,46 +47,46 @@ export function Editing<T extends Versioned>({ latest, children }: EditingParts<
     },
     onShow: () => show(latest, false),
   }
-  return <>{children({ base: opened.base, onSaved: (saved) => show(saved, true), form }, opened.key)}</>
+  return <>{children({ base: edit.base, onSaved: (saved) => show(saved, true), form }, edit.key)}</>
 }
 
-/** Of a form: the record that a change is made on, as far as it is known by now. */
-export type Opened<T> = {
-  /** What is saved over. */
+/** The record that an edit is based on. */
+export type EditBase<T> = {
+  /** The version that saving replaces. */
   base: T
   latest: T
-  /** Of the form: with another one it begins anew. */
+  /** React key of the form: a new key starts the form over. */
   key: number
   touch(): void
-  /** Shows a record as it is, and forgets what was typed. */
+  /** Discards the edit and shows a record. */
   show(record: T): void
-  /** What was typed is now a change on the latest. */
+  /** Bases the edit on the latest version. */
   keepMine(): void
 }
 
-type OpenedState<T> = { base: T; openedAt: number; isTouched: boolean }
+type EditState<T> = { base: T; startVersion: number; isTouched: boolean }
 
 /**
- * A record as it was when its form was opened: once somebody has begun to change the form (`touch`), what is saved elsewhere
- * changes nothing under their hands.
+ * Follows the latest version of a record until the user touches its form. From then on, changes by others do not affect
+ * the form.
  */
-export function useOpened<T extends Versioned>(latest: T): Opened<T> {
-  const [state, setState] = useState<OpenedState<T>>({
+export function useEditBase<T extends Versioned>(latest: T): EditBase<T> {
+  const [state, setState] = useState<EditState<T>>({
     base: latest,
-    openedAt: latest.version,
+    startVersion: latest.version,
     isTouched: false,
   })
-  const isHeld = state.isTouched || state.base.version > latest.version
-  const base = isHeld ? state.base : latest
-  const key = isHeld ? state.openedAt : latest.version
+  const isPinned = state.isTouched || state.base.version > latest.version
+  const base = isPinned ? state.base : latest
+  const key = isPinned ? state.startVersion : latest.version
   return {
     base,
     latest,
     key,
     touch() {
-      if (!state.isTouched) setState({ base, openedAt: key, isTouched: true })
+      if (!state.isTouched) setState({ base, startVersion: key, isTouched: true })
     },
-    show: (record) => setState({ base: record, openedAt: record.version, isTouched: false }),
-    keepMine: () => setState({ base: latest, openedAt: key, isTouched: true }),
+    show: (record) => setState({ base: record, startVersion: record.version, isTouched: false }),
+    keepMine: () => setState({ base: latest, startVersion: key, isTouched: true }),
   }
 }

@@ -1,16 +1,16 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import type { FormEvent, ReactNode } from 'react'
 import { isConflict } from '../../api/errors.ts'
-import { Refusal } from '../error-alert.tsx'
-import { ChangedMeanwhile } from './edit-conflict.tsx'
+import { ErrorAlert } from '../error-alert.tsx'
+import { EditConflict } from './edit-conflict.tsx'
 import type { FormState } from './editing.tsx'
 
-type FormParts = FormState & {
+type FormProps = FormState & {
   onSubmit: () => void
   saving: { error: unknown; isPending: boolean; reset: () => void }
-  /** Found before the server was asked. */
+  /** A fault that the form found itself, before any request. */
   error?: unknown
-  /** Whether what is wrong stands at its field, by its pointer. */
+  /** Whether a field shows the fault of this pointer. */
   shown: (pointer: string) => boolean
   action?: string
   done?: string
@@ -18,42 +18,42 @@ type FormParts = FormState & {
   children: ReactNode
 }
 
-/** Fields, what is wrong with them, and the button that saves them. */
-export function Form(parts: FormParts) {
-  const { opened, onTouch, onChange, onShow, isSaved, onSubmit, saving, shown, children } = parts
-  const { action = 'Save', done = 'Saved', disabled = false } = parts
-  const error = parts.error ?? saving.error
+/** The fields of a record, errors and conflicts, and the save button. */
+export function Form(props: FormProps) {
+  const { edit, onTouch, onChange, onShow, isSaved, onSubmit, saving, shown, children } = props
+  const { action: label = 'Save', done = 'Saved', disabled = false } = props
+  const error = props.error ?? saving.error
   function submit(event: FormEvent) {
     event.preventDefault()
     onSubmit()
   }
-  function settle(how: () => void) {
+  function resolve(action: () => void) {
     saving.reset()
-    how()
+    action()
   }
   return (
     <form onSubmit={submit} onChangeCapture={onChange} onClickCapture={onTouch}>
       <Stack maw={820}>
         {children}
         {isConflict(error) ? (
-          <ChangedMeanwhile
-            before={opened.base}
-            latest={opened.latest}
-            onShow={() => settle(onShow)}
-            onKeep={() => settle(opened.keepMine)}
+          <EditConflict
+            before={edit.base}
+            latest={edit.latest}
+            onShow={() => resolve(onShow)}
+            onKeep={() => resolve(edit.keepMine)}
           />
         ) : (
-          <Refusal error={error} shown={shown} />
+          <ErrorAlert error={error} shown={shown} />
         )}
         <Group>
           <Button
             type="submit"
             loading={saving.isPending}
             disabled={disabled}
-            // begun anew after it was saved, the form has lost the focus
+            // after saving, the form starts over and has lost the focus
             autoFocus={isSaved}
           >
-            {action}
+            {label}
           </Button>
           <Text size="sm" role="status">
             {isSaved && !saving.isPending && !error && done}

@@ -3,7 +3,7 @@ import type { RouterProps } from 'wouter'
 
 let unsaved = 0
 
-/** While it is so, leaving the page or the view is asked about. */
+/** While `isUnsaved`, leaving the page or the view asks for confirmation. */
 export function useUnsaved(isUnsaved: boolean): void {
   useEffect(() => {
     if (!isUnsaved) return
@@ -17,8 +17,7 @@ export function useUnsaved(isUnsaved: boolean): void {
   }, [isUnsaved])
 }
 
-/** Goes to another view, unless what is typed is to be kept. */
-export const goIfSaved: NonNullable<RouterProps['aroundNav']> = (go, to, options) => {
-  if (unsaved === 0 || window.confirm('What you have typed here is not saved. Leave it all the same?'))
-    go(to, options)
+/** Asks before it leaves a view with unsaved changes. */
+export const confirmLeave: NonNullable<RouterProps['aroundNav']> = (go, to, options) => {
+  if (unsaved === 0 || window.confirm('You have unsaved changes. Leave without saving?')) go(to, options)
 }

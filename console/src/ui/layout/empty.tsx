@@ -3,15 +3,15 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { Icon, type IconName } from './icon.tsx'
 
-type EmptyParts = {
+type EmptyProps = {
   icon: IconName
   title: string
-  /** What to do next. */
+  /** Says what to do next. */
   children: ReactNode
   action?: { label: string; to: string }
 }
 
-export function Empty({ icon, title, children, action }: EmptyParts) {
+export function Empty({ icon, title, children, action }: EmptyProps) {
   return (
     <EmptyState
       py="xl"

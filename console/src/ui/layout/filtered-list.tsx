@@ -1,50 +1,50 @@
 import { Button, Group, Text, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
-import { whole } from '../../wording/format.ts'
-import { FEW, matching, STEP } from './list-filter.ts'
+import { formatInteger } from '../../wording/format.ts'
+import { filterByWords, MIN_FOR_FILTER, PAGE_SIZE } from './list-filter.ts'
 
-type ShortenedParts<T> = {
+type FilteredListProps<T> = {
   all: readonly T[]
-  /** What the filter is compared with. */
+  /** The text that the filter searches. */
   textOf: (item: T) => string
-  /** What there are, as "sources". */
+  /** Plural name of the items, such as "sources". */
   what: string
   children: (shown: readonly T[]) => ReactNode
 }
 
-/** A long list: a hundred of it, more where they are wanted, and a field to find one. */
-export function Shortened<T>({ all, textOf, what, children }: ShortenedParts<T>) {
+/** A list that shows a hundred items at a time, with a filter when it is long. */
+export function FilteredList<T>({ all, textOf, what, children }: FilteredListProps<T>) {
   const [text, setText] = useState('')
-  const [most, setMost] = useState(STEP)
-  const found = matching(all, text, textOf)
+  const [limit, setLimit] = useState(PAGE_SIZE)
+  const found = filterByWords(all, text, textOf)
   return (
     <>
-      {all.length > FEW && (
+      {all.length > MIN_FOR_FILTER && (
         <TextInput
           size="xs"
           maw={320}
           mb="xs"
           type="search"
           aria-label={`Filter ${what}`}
-          placeholder={`Filter ${whole(all.length)} ${what}`}
+          placeholder={`Filter ${formatInteger(all.length)} ${what}`}
           value={text}
           onChange={(event) => setText(event.currentTarget.value)}
         />
       )}
-      {children(found.slice(0, most))}
-      {found.length > most && (
+      {children(found.slice(0, limit))}
+      {found.length > limit && (
         <Group gap="sm" mt="xs">
           <Text size="sm" c="dimmed">
-            {whole(most)} of {whole(found.length)} {what}
+            {formatInteger(limit)} of {formatInteger(found.length)} {what}
           </Text>
-          <Button size="compact-sm" variant="default" onClick={() => setMost(most + STEP)}>
+          <Button size="compact-sm" variant="default" onClick={() => setLimit(limit + PAGE_SIZE)}>
             Show more
           </Button>
         </Group>
       )}
       {found.length === 0 && all.length > 0 && (
         <Text size="sm" c="dimmed">
-          None of the {whole(all.length)} {what} has “{text}”.
+          None of the {formatInteger(all.length)} {what} match “{text}”.
         </Text>
       )}
     </>

@@ -23,7 +23,7 @@ const STROKES = {
 
 export type IconName = keyof typeof STROKES
 
-/** Beside a text that says the same: readers of the screen pass it over. */
+/** Hidden from screen readers: the text beside it says the same. */
 export function Icon({ of, size = 18 }: { of: IconName; size?: number }) {
   return (
     <svg

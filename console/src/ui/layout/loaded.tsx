@@ -1,8 +1,8 @@
 import { Alert, Button, Group, Skeleton, Stack } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { Refused } from '../../api/errors.ts'
-import { Refusal } from '../error-alert.tsx'
-import { When } from '../values/when.tsx'
+import { ApiError } from '../../api/errors.ts'
+import { ErrorAlert } from '../error-alert.tsx'
+import { Timestamp } from '../values/time.tsx'
 
 type Query<T> = {
   data: T | undefined
@@ -13,21 +13,21 @@ type Query<T> = {
   refetch: () => unknown
 }
 
-/** What has been read, or that it is being read, or why it cannot be. */
+/** Shows data once it is loaded, a placeholder before, and errors. */
 export function Loaded<T>({ query, children }: { query: Query<T>; children: (data: T) => ReactNode }) {
   const { data, error } = query
-  if (data !== undefined && !isGone(error))
+  if (data !== undefined && !isDeleted(error))
     return (
       <>
-        {error && <Old error={error} at={new Date(query.dataUpdatedAt).toISOString()} />}
+        {error && <Outdated error={error} at={new Date(query.dataUpdatedAt).toISOString()} />}
         {children(data)}
       </>
     )
   if (error)
     return (
       <Stack align="flex-start">
-        <Refusal error={error} title="This cannot be shown now" />
-        {!isGone(error) && (
+        <ErrorAlert error={error} title="Loading failed" />
+        {!isDeleted(error) && (
           <Button variant="default" onClick={() => query.refetch()} loading={query.isFetching}>
             Try again
           </Button>
@@ -44,13 +44,13 @@ export function Loaded<T>({ query, children }: { query: Query<T>; children: (dat
   )
 }
 
-/** What was read before is of a record that there is no more. */
-const isGone = (error: Error | null) => error instanceof Refused && error.status === 404
+/** The cached data belongs to a record that no longer exists. */
+const isDeleted = (error: Error | null) => error instanceof ApiError && error.status === 404
 
-function Old({ error, at }: { error: Error; at: string }) {
+function Outdated({ error, at }: { error: Error; at: string }) {
   return (
-    <Alert color="red" role="alert" mb="md" title="This cannot be read now">
-      {error.message} What is shown is of <When at={at} short />.
+    <Alert color="red" role="alert" mb="md" title="Refresh failed">
+      {error.message} Showing data from <Timestamp at={at} short />.
     </Alert>
   )
 }

@@ -3,26 +3,26 @@ import { useDocumentTitle } from '@mantine/hooks'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 
-type PageParts = {
+type PageProps = {
   title: string
-  /** What the view is for, in one sentence. */
+  /** One sentence on the purpose of the view. */
   lead?: ReactNode
-  /** Above the title: where this belongs. */
-  under?: { title: string; to: string }
+  /** Breadcrumb above the title. */
+  parent?: { title: string; to: string }
   beside?: ReactNode
   actions?: ReactNode
   children: ReactNode
 }
 
-export function Page({ title, lead, under, beside, actions, children }: PageParts) {
+export function Page({ title, lead, parent, beside, actions, children }: PageProps) {
   useDocumentTitle(`${title} - Sluice`)
   return (
     <Stack gap="lg" maw={1240} mx="auto">
       <Box>
-        {under && (
+        {parent && (
           <Breadcrumbs mb={4} fz="sm" style={{ flexWrap: 'wrap' }}>
-            <Anchor component={Link} to={under.to} size="sm">
-              {under.title}
+            <Anchor component={Link} to={parent.to} size="sm">
+              {parent.title}
             </Anchor>
             <Text size="sm" c="dimmed" aria-current="page" className="wraps">
               {title}
@@ -49,7 +49,7 @@ export function Page({ title, lead, under, beside, actions, children }: PagePart
   )
 }
 
-/** A part of a view under a heading of its own. */
+/** A section of a view with a heading. */
 export function Panel({
   title,
   lead,

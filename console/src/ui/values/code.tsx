@@ -1,7 +1,7 @@
 import { Box, Code, Group } from '@mantine/core'
 import { Copy } from './copy.tsx'
 
-/** JSON as a person reads it. A text that is none is shown as it is. */
+/** Indented JSON. Text that is not JSON is shown unchanged. */
 export function Json({ value, label }: { value: unknown; label: string }) {
   return (
     <Code
@@ -26,7 +26,7 @@ function indented(text: string): string {
   }
 }
 
-/** Code that can be copied as it is. */
+/** Code with a copy button. */
 export function Snippet({ code, what }: { code: string; what: string }) {
   return (
     <Box>

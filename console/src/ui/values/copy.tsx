@@ -2,23 +2,23 @@ import { Button } from '@mantine/core'
 import { useState } from 'react'
 import { Icon } from '../layout/icon.tsx'
 
-type State = 'idle' | 'copied' | 'failed'
+type CopyState = 'idle' | 'copied' | 'failed'
 
-const SHOWN = {
+const STATES = {
   idle: { label: 'Copy', color: 'gray', icon: 'copy' },
   copied: { label: 'Copied', color: 'green', icon: 'check' },
-  failed: { label: 'Not copied: select it', color: 'red', icon: 'cross' },
+  failed: { label: 'Copy failed', color: 'red', icon: 'cross' },
 } as const
 
-const SHOWN_MS = 2_000
+const RESET_MS = 2_000
 
-/** Copies a text, and says whether it did. @param what for screen readers: which of the texts on the page. */
+/** @param what names the text for screen readers, such as "write key of Shop". */
 export function Copy({ text, what }: { text: string; what: string }) {
-  const [state, setState] = useState<State>('idle')
-  const { label, color, icon } = SHOWN[state]
+  const [state, setState] = useState<CopyState>('idle')
+  const { label, color, icon } = STATES[state]
   async function copy() {
     setState((await copyText(text)) ? 'copied' : 'failed')
-    setTimeout(() => setState('idle'), SHOWN_MS)
+    setTimeout(() => setState('idle'), RESET_MS)
   }
   return (
     <Button
@@ -34,8 +34,8 @@ export function Copy({ text, what }: { text: string; what: string }) {
   )
 }
 
-/** Into the clipboard, which pages without https have by the old way alone. @returns whether it is there. */
-export async function copyText(text: string): Promise<boolean> {
+/** Falls back to the old copy command, because pages without https have no clipboard API. @returns whether it worked. */
+async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
     return true

@@ -1,7 +1,7 @@
 import { Paper, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 
-/** One number under its name. */
+/** One number with its name. */
 export function Figure({
   label,
   children,

@@ -1,7 +1,15 @@
 import { Badge, Tooltip } from '@mantine/core'
 
-/** A state in a word; what it means where the pointer or the focus rests. */
-export function State({ label, color, says }: { label: string; color: string; says?: string | undefined }) {
+/** A state in one word, with its explanation as a tooltip. Leave the explanation out inside buttons: it takes the focus. */
+export function StateBadge({
+  label,
+  color,
+  explanation,
+}: {
+  label: string
+  color: string
+  explanation?: string | undefined
+}) {
   const badge = (
     <Badge
       color={color}
@@ -10,20 +18,26 @@ export function State({ label, color, says }: { label: string; color: string; sa
       fw={600}
       radius="sm"
       miw="max-content"
-      {...(says && { tabIndex: 0 })}
+      {...(explanation && { tabIndex: 0 })}
     >
       {label}
     </Badge>
   )
-  if (!says) return badge
+  if (!explanation) return badge
   return (
-    <Tooltip label={says} multiline maw={320} withArrow events={{ hover: true, focus: true, touch: true }}>
+    <Tooltip
+      label={explanation}
+      multiline
+      maw={320}
+      withArrow
+      events={{ hover: true, focus: true, touch: true }}
+    >
       {badge}
     </Tooltip>
   )
 }
 
-/** Of sources and destinations. */
-export function OnOffState({ enabled }: { enabled: boolean }) {
-  return enabled ? <State label="On" color="green" /> : <State label="Off" color="gray" />
+/** Whether a source or destination is enabled. */
+export function OnOffBadge({ enabled }: { enabled: boolean }) {
+  return enabled ? <StateBadge label="On" color="green" /> : <StateBadge label="Off" color="gray" />
 }

@@ -1,17 +1,17 @@
 import { Button, Code, Group, Table, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useRef } from 'react'
-import { type Computation, type Kind, useComputations, useRemoveComputation } from '../../api/computations.ts'
+import { type Computation, type Kind, useComputations, useDeleteComputation } from '../../api/computations.ts'
 import { ForAdmin } from '../../ui/for-admin.tsx'
 import { Confirm } from '../../ui/form/confirm.tsx'
 import { Empty } from '../../ui/layout/empty.tsx'
-import { Shortened } from '../../ui/layout/filtered-list.tsx'
+import { FilteredList } from '../../ui/layout/filtered-list.tsx'
 import { Icon } from '../../ui/layout/icon.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
 import { Page } from '../../ui/layout/page.tsx'
 import { SourceName } from '../../ui/values/names.tsx'
-import { When } from '../../ui/values/when.tsx'
-import { WORDS } from './labels.ts'
+import { Timestamp } from '../../ui/values/time.tsx'
+import { LABELS } from './labels.ts'
 import { NewComputation } from './new-computation.tsx'
 import { Upload } from './upload.tsx'
 
@@ -19,8 +19,8 @@ import { Upload } from './upload.tsx'
 export default function Computations({ kind }: { kind: Kind }) {
   const query = useComputations(kind)
   const [opened, { open, close }] = useDisclosure()
-  const place = useRef<HTMLDivElement>(null)
-  const { title, one, lead, empty } = WORDS[kind]
+  const container = useRef<HTMLDivElement>(null)
+  const { title, singular, lead, empty } = LABELS[kind]
   return (
     <Page
       title={title}
@@ -28,22 +28,22 @@ export default function Computations({ kind }: { kind: Kind }) {
       actions={
         <ForAdmin>
           <Button leftSection={<Icon of="plus" size={16} />} onClick={open}>
-            New {one}
+            New {singular}
           </Button>
         </ForAdmin>
       }
     >
       <NewComputation kind={kind} opened={opened} onClose={close} />
-      <div ref={place} tabIndex={-1} style={{ outline: 'none' }}>
+      <div ref={container} tabIndex={-1} style={{ outline: 'none' }}>
         <Loaded query={query}>
           {(all) =>
             all.length === 0 ? (
-              <Empty icon={kind} title={`No ${one} yet`}>
+              <Empty icon={kind} title={`No ${kind} yet`}>
                 {empty}
               </Empty>
             ) : (
-              // the row that had the focus is gone with what it was of
-              <List kind={kind} all={all} onRemoved={() => place.current?.focus()} />
+              // the deleted row had the focus
+              <List kind={kind} all={all} onRemoved={() => container.current?.focus()} />
             )
           }
         </Loaded>
@@ -52,22 +52,22 @@ export default function Computations({ kind }: { kind: Kind }) {
   )
 }
 
-type ListParts = { kind: Kind; all: readonly Computation[]; onRemoved: () => void }
+type ListProps = { kind: Kind; all: readonly Computation[]; onRemoved: () => void }
 
-function List({ kind, all, onRemoved }: ListParts) {
+function List({ kind, all, onRemoved }: ListProps) {
   return (
-    <Shortened all={all} what={kind} textOf={({ name, key, sourceId }) => `${name} ${key} ${sourceId}`}>
+    <FilteredList all={all} what={kind} textOf={({ name, key, sourceId }) => `${name} ${key} ${sourceId}`}>
       {(shown) => (
-        <Table.ScrollContainer minWidth={640} scrollAreaProps={{ 'aria-label': WORDS[kind].title }}>
+        <Table.ScrollContainer minWidth={640} scrollAreaProps={{ 'aria-label': LABELS[kind].title }}>
           <Table verticalSpacing="sm">
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>Name</Table.Th>
-                <Table.Th>As receivers see it</Table.Th>
+                <Table.Th>Key</Table.Th>
                 <Table.Th>Source</Table.Th>
                 <Table.Th>Last sync</Table.Th>
                 <ForAdmin>
-                  <Table.Th>Change</Table.Th>
+                  <Table.Th>Actions</Table.Th>
                 </ForAdmin>
               </Table.Tr>
             </Table.Thead>
@@ -84,13 +84,13 @@ function List({ kind, all, onRemoved }: ListParts) {
                     <SourceName id={computation.sourceId} />
                   </Table.Td>
                   <Table.Td>
-                    <When at={computation.lastSyncAt} />
+                    <Timestamp at={computation.lastSyncAt} />
                   </Table.Td>
                   <ForAdmin>
                     <Table.Td>
                       <Group gap="xs" wrap="nowrap">
                         <Upload kind={kind} computation={computation} />
-                        <RemoveComputation kind={kind} computation={computation} onRemoved={onRemoved} />
+                        <DeleteComputation kind={kind} computation={computation} onRemoved={onRemoved} />
                       </Group>
                     </Table.Td>
                   </ForAdmin>
@@ -100,20 +100,20 @@ function List({ kind, all, onRemoved }: ListParts) {
           </Table>
         </Table.ScrollContainer>
       )}
-    </Shortened>
+    </FilteredList>
   )
 }
 
-type RemoveParts = { kind: Kind; computation: Computation; onRemoved: () => void }
+type RemoveProps = { kind: Kind; computation: Computation; onRemoved: () => void }
 
-function RemoveComputation({ kind, computation: { id, name }, onRemoved }: RemoveParts) {
+function DeleteComputation({ kind, computation: { id, name }, onRemoved }: RemoveProps) {
   const [opened, { open, close }] = useDisclosure()
-  const remove = useRemoveComputation(kind, id)
+  const remove = useDeleteComputation(kind, id)
   function confirmed() {
-    // the row is gone by then, and what it would be told with it
+    // a promise, because mutate callbacks do not run after the row has been unmounted
     remove.mutateAsync().then(
       () => onRemoved(),
-      () => undefined, // it stands in the dialogue
+      () => undefined, // the dialog shows the error
     )
   }
   return (
@@ -132,7 +132,8 @@ function RemoveComputation({ kind, computation: { id, name }, onRemoved }: Remov
         error={remove.error}
       >
         <Text size="sm">
-          What is kept of its users goes with it. No calls are sent about that: receivers keep what they have.
+          The stored state of its users is deleted as well. Sluice sends no calls about this, so receivers
+          keep the data they have.
         </Text>
       </Confirm>
     </>

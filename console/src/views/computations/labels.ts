@@ -1,8 +1,8 @@
 import type { Kind } from '../../api/computations.ts'
 
-type Words = {
+type Labels = {
   title: string
-  one: string
+  singular: string
   lead: string
   empty: string
   example: string
@@ -10,26 +10,26 @@ type Words = {
   format: string
 }
 
-export const WORDS: Record<Kind, Words> = {
+export const LABELS: Record<Kind, Labels> = {
   audiences: {
     title: 'Audiences',
-    one: 'audience',
-    lead: 'Who is in a group of users. Receivers get an identify call when somebody joins or leaves.',
+    singular: 'audience',
+    lead: 'Groups of users. Receivers get an identify call when a user joins or leaves.',
     empty:
-      'Name one, and upload who is in it: an identify call is sent about each member, and later only about who joined or left.',
+      'Create an audience and upload its members. Sluice sends an identify call for each member, and later only for users who joined or left.',
     example: 'High Value Users',
     upload: 'Upload members',
-    format: 'All members as they are now, one user id a line. Who is not named has left.',
+    format: 'The complete list of members, one user ID per line. Users who are not listed have left.',
   },
   traits: {
     title: 'Traits',
-    one: 'trait',
-    lead: 'A computed value of each user. Receivers get an identify call when it changes.',
+    singular: 'trait',
+    lead: 'Computed values of users. Receivers get an identify call when a value changes.',
     empty:
-      'Name one, and upload its values: an identify call is sent for each, and later only for those that changed.',
+      'Create a trait and upload its values. Sluice sends an identify call for each value, and later only for changed ones.',
     example: 'Lifetime Value',
     upload: 'Upload values',
     format:
-      'One line for each user, like {"userId": "u1", "value": 42}. Who is not named keeps theirs; null takes one away.',
+      'One line per user, such as {"userId": "u1", "value": 42}. Users who are not listed keep their value. null removes it.',
   },
 }

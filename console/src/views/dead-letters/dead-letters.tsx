@@ -1,48 +1,48 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { type DeadCount, type DeadFilter, useDead } from '../../api/dead-letters.ts'
+import { type DeadCount, type DeadFilter, useDeadLetters } from '../../api/dead-letters.ts'
 import { Empty } from '../../ui/layout/empty.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
 import { Page } from '../../ui/layout/page.tsx'
 import { useDestinationNames } from '../../ui/values/names.tsx'
-import { counted, whole } from '../../wording/format.ts'
-import { reasonOf } from '../../wording/states.ts'
-import { Replays } from '../replays/replay-list.tsx'
+import { formatInteger } from '../../wording/format.ts'
+import { deadReasonLabel } from '../../wording/states.ts'
+import { ReplayList } from '../replays/replay-list.tsx'
 import { isFiltered, REASONS, useFilter } from './filter.ts'
-import { Filters } from './filter-form.tsx'
-import { Letters } from './letter-table.tsx'
+import { FilterForm } from './filter-form.tsx'
+import { LetterTable } from './letter-table.tsx'
 
-/** What was given up, why, and how it is sent again. */
-export default function Dead() {
+/** Deliveries that ended without success, and their replays. */
+export default function DeadLetters() {
   const [filter, setFilter] = useFilter()
-  const query = useDead(filter)
-  const isAny = isFiltered(filter) || (query.data?.pages[0]?.counts.length ?? 0) > 0
+  const query = useDeadLetters(filter)
+  const hasAny = isFiltered(filter) || (query.data?.pages[0]?.counts.length ?? 0) > 0
   return (
     <Page
       title="Dead letters"
-      lead="Deliveries that were given up. They are kept for 14 days, each with its body and every attempt, and can be sent again."
+      lead="Deliveries that ended without success. Sluice keeps each one for 14 days with its body and attempts, so that you can replay it."
     >
-      <Replays />
-      {isAny && <Filters filter={filter} onFilter={setFilter} />}
+      <ReplayList />
+      {hasAny && <FilterForm filter={filter} onFilter={setFilter} />}
       <Loaded query={query}>
         {({ pages }) => {
           const [first] = pages
-          if (!first || !isAny)
+          if (!first || !hasAny)
             return (
-              <Empty icon="check" title="Nothing has been given up">
-                Every delivery arrived, or is still being tried. What is given up later shows here, with the
-                reason.
+              <Empty icon="check" title="No dead letters">
+                Every delivery succeeded or is still in progress. Deliveries that end without success appear
+                here with the reason.
               </Empty>
             )
           const { counts, partial: isPartial } = first
           return (
             <Stack>
               <Counts counts={counts} isPartial={isPartial} filter={filter} onFilter={setFilter} />
-              <Letters
+              <LetterTable
                 key={JSON.stringify(filter)}
                 letters={pages.flatMap(({ items }) => items)}
                 filter={filter}
-                there={{ counts, isPartial }}
+                totals={{ counts, isPartial }}
                 query={query}
               />
             </Stack>
@@ -53,24 +53,24 @@ export default function Dead() {
   )
 }
 
-type CountsParts = {
+type CountsProps = {
   counts: readonly DeadCount[]
   isPartial: boolean
   filter: DeadFilter
   onFilter: (filter: DeadFilter) => void
 }
 
-const FEW = 12
+const MAX_COUNTS = 12
 
-/** How many there are of each destination and reason, the most first; one chosen shows those alone. */
-export function Counts({ counts, isPartial, filter, onFilter }: CountsParts) {
+/** Counts by destination and reason, the highest first. Choosing one filters by it. */
+function Counts({ counts, isPartial, filter, onFilter }: CountsProps) {
   const nameOf = useDestinationNames()
-  const [isAll, { toggle }] = useDisclosure()
+  const [showsAll, { toggle }] = useDisclosure()
   return (
     <div>
       <Group gap="xs">
-        {counts.slice(0, isAll ? counts.length : FEW).map(({ destinationId, reason, count }) => {
-          const isChosen = filter.destinationId === destinationId && filter.reason === reason
+        {counts.slice(0, showsAll ? counts.length : MAX_COUNTS).map(({ destinationId, reason, count }) => {
+          const isSelected = filter.destinationId === destinationId && filter.reason === reason
           const known = REASONS.find((one) => one === reason)
           return (
             <Button
@@ -80,25 +80,26 @@ export function Counts({ counts, isPartial, filter, onFilter }: CountsParts) {
               mih={30}
               py={4}
               styles={{ label: { whiteSpace: 'normal', lineHeight: 1.3 } }}
-              variant={isChosen ? 'filled' : 'default'}
-              aria-pressed={isChosen}
-              onClick={() => onFilter(isChosen ? {} : { destinationId, ...(known && { reason: known }) })}
+              variant={isSelected ? 'filled' : 'default'}
+              aria-pressed={isSelected}
+              onClick={() => onFilter(isSelected ? {} : { destinationId, ...(known && { reason: known }) })}
             >
               <span>
-                <b>{whole(count)}</b>&nbsp;{nameOf(destinationId)}: {reasonOf(reason).label.toLowerCase()}
+                <b>{formatInteger(count)}</b>&nbsp;{nameOf(destinationId)}:{' '}
+                {deadReasonLabel(reason).label.toLowerCase()}
               </span>
             </Button>
           )
         })}
-        {counts.length > FEW && (
-          <Button variant="subtle" size="compact-sm" onClick={toggle} aria-expanded={isAll}>
-            {isAll ? 'Show fewer' : counted(counts.length - FEW, 'more', 'more')}
+        {counts.length > MAX_COUNTS && (
+          <Button variant="subtle" size="compact-sm" onClick={toggle} aria-expanded={showsAll}>
+            {showsAll ? 'Show fewer' : `${formatInteger(counts.length - MAX_COUNTS)} more`}
           </Button>
         )}
       </Group>
       {isPartial && (
         <Text size="sm" c="dimmed" mt={4}>
-          Of the last 100,000: there are more.
+          Counts cover the newest 100,000 dead letters. There are more.
         </Text>
       )}
     </div>

@@ -1,17 +1,17 @@
 import { Button, Group, NativeSelect, TextInput } from '@mantine/core'
 import type { DeadFilter } from '../../api/dead-letters.ts'
 import { useDestinations } from '../../api/destinations.ts'
-import { LAST } from '../../wording/format.ts'
-import { reasonOf } from '../../wording/states.ts'
+import { LAST_PERIODS } from '../../wording/format.ts'
+import { deadReasonLabel } from '../../wording/states.ts'
 import { isFiltered, REASONS } from './filter.ts'
 
-type FilterParts = { filter: DeadFilter; onFilter: (filter: DeadFilter) => void }
+type FilterProps = { filter: DeadFilter; onFilter: (filter: DeadFilter) => void }
 
-export function Filters({ filter, onFilter }: FilterParts) {
+export function FilterForm({ filter, onFilter }: FilterProps) {
   const destinations = useDestinations().data ?? []
   const { destinationId, reason, hours, messageId } = filter
   const isKnown = destinationId === undefined || destinations.some(({ id }) => id === destinationId)
-  /** Undefined: whatever it is. */
+  /** Undefined removes a filter. */
   function change(changed: { [name in keyof DeadFilter]: DeadFilter[name] | undefined }) {
     const given = Object.entries({ ...filter, ...changed }).filter(([, value]) => value !== undefined)
     onFilter(Object.fromEntries(given))
@@ -23,7 +23,7 @@ export function Filters({ filter, onFilter }: FilterParts) {
         value={destinationId ?? ''}
         onChange={(event) => change({ destinationId: event.currentTarget.value || undefined })}
         data={[
-          { value: '', label: 'all' },
+          { value: '', label: 'All' },
           ...destinations.map(({ id, name }) => ({ value: id, label: name })),
           ...(isKnown ? [] : [{ value: destinationId, label: destinationId }]),
         ]}
@@ -34,23 +34,23 @@ export function Filters({ filter, onFilter }: FilterParts) {
         value={reason ?? ''}
         onChange={(event) => change({ reason: REASONS.find((one) => one === event.currentTarget.value) })}
         data={[
-          { value: '', label: 'all' },
-          ...REASONS.map((one) => ({ value: one, label: reasonOf(one).label })),
+          { value: '', label: 'All' },
+          ...REASONS.map((one) => ({ value: one, label: deadReasonLabel(one).label })),
         ]}
       />
       <NativeSelect
-        label="Given up in"
+        label="Period"
         value={String(hours ?? '')}
         onChange={(event) => change({ hours: Number(event.currentTarget.value) || undefined })}
-        data={[{ value: '', label: 'any time' }, ...LAST]}
+        data={[{ value: '', label: 'Any time' }, ...LAST_PERIODS]}
       />
       <TextInput
-        label="Message id"
+        label="Message ID"
         defaultValue={messageId ?? ''}
         key={messageId ?? ''}
         onBlur={(event) => {
-          const given = event.currentTarget.value.trim()
-          if (given !== (messageId ?? '')) change({ messageId: given || undefined })
+          const typed = event.currentTarget.value.trim()
+          if (typed !== (messageId ?? '')) change({ messageId: typed || undefined })
         }}
         onKeyDown={(event) => event.key === 'Enter' && event.currentTarget.blur()}
       />

@@ -6,16 +6,16 @@ import { useMayWrite } from '../../api/session.ts'
 import { AttemptTable } from '../../ui/attempts/attempt-table.tsx'
 import { Json } from '../../ui/values/code.tsx'
 import { DestinationName } from '../../ui/values/names.tsx'
-import { State } from '../../ui/values/state-badge.tsx'
-import { When } from '../../ui/values/when.tsx'
-import { saidOf } from '../../wording/error-codes.ts'
-import { afterwardsOf, reasonOf } from '../../wording/states.ts'
+import { StateBadge } from '../../ui/values/state-badge.tsx'
+import { Timestamp } from '../../ui/values/time.tsx'
+import { errorText } from '../../wording/error-codes.ts'
+import { deadReasonLabel, replayOutcomeLabel } from '../../wording/states.ts'
 import { ReplayButton } from '../replays/replay-dead-letters.tsx'
-import { ofLetters } from '../replays/requests.ts'
+import { requestsForLetters } from '../replays/requests.ts'
 
-type RowParts = { letter: DeadLetter; isChosen: boolean; onChoose: (isChosen: boolean) => void }
+type RowProps = { letter: DeadLetter; isSelected: boolean; onSelect: (isSelected: boolean) => void }
 
-export function LetterRow({ letter, isChosen, onChoose }: RowParts) {
+export function LetterRow({ letter, isSelected, onSelect }: RowProps) {
   const [opened, { toggle }] = useDisclosure()
   const mayWrite = useMayWrite()
   const { messageId, destinationId, reason, deadAt, attempts, afterwards } = letter
@@ -27,27 +27,27 @@ export function LetterRow({ letter, isChosen, onChoose }: RowParts) {
           <Table.Td>
             <Checkbox
               aria-label={`Select ${messageId}`}
-              checked={isChosen}
-              onChange={(event) => onChoose(event.currentTarget.checked)}
+              checked={isSelected}
+              onChange={(event) => onSelect(event.currentTarget.checked)}
             />
           </Table.Td>
         )}
         <Table.Td>
-          <When at={deadAt} short />
+          <Timestamp at={deadAt} short />
         </Table.Td>
         <Table.Td className="in-flow">
           <DestinationName id={destinationId} />
         </Table.Td>
         <Table.Td>
           <Stack gap={4} align="flex-start">
-            <State label={reasonOf(reason).label} color="red" says={reasonOf(reason).says} />
-            {afterwards && <State {...afterwardsOf(afterwards.outcome)} />}
+            <StateBadge {...deadReasonLabel(reason)} />
+            {afterwards && <StateBadge {...replayOutcomeLabel(afterwards.outcome)} />}
           </Stack>
         </Table.Td>
         <Table.Td>
           <Text size="sm">
-            {code === null ? 'no attempt was made' : saidOf(code).says}
-            {status !== null && ` It answered ${status}.`}
+            {code === null ? 'No attempt was made.' : errorText(code).meaning}
+            {status !== null && ` Status ${status}.`}
           </Text>
         </Table.Td>
         <Table.Td>
@@ -57,15 +57,15 @@ export function LetterRow({ letter, isChosen, onChoose }: RowParts) {
               variant="default"
               onClick={toggle}
               aria-expanded={opened}
-              aria-label={`${opened ? 'Less' : 'Details'} of ${messageId}`}
+              aria-label={`${opened ? 'Hide details' : 'Details'} of ${messageId}`}
             >
-              {opened ? 'Less' : 'Details'}
+              {opened ? 'Hide' : 'Details'}
             </Button>
             {mayWrite && (
               <ReplayButton
                 label="Replay"
                 name={`Replay ${messageId}`}
-                wanted={() => ofLetters([letter])}
+                requests={() => requestsForLetters([letter])}
                 what="this dead letter"
               />
             )}
@@ -83,7 +83,7 @@ export function LetterRow({ letter, isChosen, onChoose }: RowParts) {
   )
 }
 
-export function LetterDetails({ letter }: { letter: DeadLetter }) {
+function LetterDetails({ letter }: { letter: DeadLetter }) {
   const { deliveryId, messageId, reason, attempts, body } = letter
   return (
     <Stack gap="xs" pb="sm">
@@ -92,15 +92,15 @@ export function LetterDetails({ letter }: { letter: DeadLetter }) {
         <Anchor component={Link} to={`/deliveries?messageId=${encodeURIComponent(messageId)}`} size="sm">
           {messageId}
         </Anchor>
-        . {reasonOf(reason).says}
+        . {deadReasonLabel(reason).explanation}
       </Text>
       {attempts.length > 0 && <AttemptTable attempts={attempts} />}
       {body === null ? (
         <Text size="sm" c="dimmed">
-          Its body is not kept any more.
+          The body is no longer stored.
         </Text>
       ) : (
-        <Json value={body} label="The body that was posted" />
+        <Json value={body} label="Request body" />
       )}
     </Stack>
   )

@@ -5,34 +5,34 @@ import type { DeadFilter, DeadLetter } from '../../api/dead-letters.ts'
 import { useDestinations } from '../../api/destinations.ts'
 import { useMayWrite } from '../../api/session.ts'
 import { Empty } from '../../ui/layout/empty.tsx'
-import { counted, whole } from '../../wording/format.ts'
+import { formatInteger, pluralize } from '../../wording/format.ts'
 import { ReplayButton } from '../replays/replay-dead-letters.tsx'
-import { ofFilter, ofLetters, type There } from '../replays/requests.ts'
+import { requestsForFilter, requestsForLetters, type Totals } from '../replays/requests.ts'
 import { LetterRow } from './letter-row.tsx'
 
-type LettersParts = {
+type LetterTableProps = {
   letters: readonly DeadLetter[]
   filter: DeadFilter
-  there: Omit<There, 'destinations'>
+  totals: Omit<Totals, 'destinations'>
   query: Parameters<typeof Older>[0]['query']
 }
 
-export function Letters({ letters, filter, there, query }: LettersParts) {
+export function LetterTable({ letters, filter, totals, query }: LetterTableProps) {
   const mayWrite = useMayWrite()
   const destinations = useDestinations().data
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
-  const selected = letters.filter(({ deliveryId }) => chosen.has(deliveryId))
-  const isAll = letters.length > 0 && selected.length === letters.length
-  function choose(id: string, isChosen: boolean) {
-    const next = new Set(chosen)
-    if (isChosen) next.add(id)
+  const [selectedIds, setSelectedIds] = useState<ReadonlySet<string>>(new Set())
+  const selected = letters.filter(({ deliveryId }) => selectedIds.has(deliveryId))
+  const areAllSelected = letters.length > 0 && selected.length === letters.length
+  function select(id: string, isSelected: boolean) {
+    const next = new Set(selectedIds)
+    if (isSelected) next.add(id)
     else next.delete(id)
-    setChosen(next)
+    setSelectedIds(next)
   }
   if (letters.length === 0)
     return (
-      <Empty icon="search" title="None of these">
-        Nothing that was given up fits the filter. “Clear” shows all.
+      <Empty icon="search" title="No matching dead letters">
+        No dead letter matches the filter. Choose “Clear” to see all.
       </Empty>
     )
   return (
@@ -40,16 +40,18 @@ export function Letters({ letters, filter, there, query }: LettersParts) {
       {mayWrite && (
         <Group gap="xs" mb="xs">
           <ReplayButton
-            label={selected.length > 0 ? `Replay ${whole(selected.length)} selected` : 'Replay selected'}
-            wanted={() => ofLetters(selected)}
-            what={counted(selected.length, 'dead letter')}
+            label={
+              selected.length > 0 ? `Replay ${formatInteger(selected.length)} selected` : 'Replay selected'
+            }
+            requests={() => requestsForLetters(selected)}
+            what={pluralize(selected.length, 'dead letter')}
             disabled={selected.length === 0}
-            onBegun={() => setChosen(new Set())}
+            onStarted={() => setSelectedIds(new Set())}
           />
           <ReplayButton
-            label="Replay all of this filter"
-            wanted={() => ofFilter(filter, { ...there, letters, destinations, now: Date.now() })}
-            what="every dead letter of this filter, also those that are not on this page,"
+            label="Replay all matching"
+            requests={() => requestsForFilter(filter, { ...totals, letters, destinations, now: Date.now() })}
+            what="all dead letters that match the filter, including those not on this page,"
           />
         </Group>
       )}
@@ -60,16 +62,18 @@ export function Letters({ letters, filter, there, query }: LettersParts) {
               {mayWrite && (
                 <Table.Th w={36}>
                   <Checkbox
-                    aria-label="Select all that are shown"
-                    checked={isAll}
-                    indeterminate={selected.length > 0 && !isAll}
+                    aria-label="Select all shown"
+                    checked={areAllSelected}
+                    indeterminate={selected.length > 0 && !areAllSelected}
                     onChange={() =>
-                      setChosen(isAll ? new Set() : new Set(letters.map(({ deliveryId }) => deliveryId)))
+                      setSelectedIds(
+                        areAllSelected ? new Set() : new Set(letters.map(({ deliveryId }) => deliveryId)),
+                      )
                     }
                   />
                 </Table.Th>
               )}
-              <Table.Th>Given up</Table.Th>
+              <Table.Th>Time</Table.Th>
               <Table.Th>Destination</Table.Th>
               <Table.Th>Reason</Table.Th>
               <Table.Th>Last error</Table.Th>
@@ -83,8 +87,8 @@ export function Letters({ letters, filter, there, query }: LettersParts) {
               <LetterRow
                 key={`${letter.deliveryId} ${letter.deadAt}`}
                 letter={letter}
-                isChosen={chosen.has(letter.deliveryId)}
-                onChoose={(isChosen) => choose(letter.deliveryId, isChosen)}
+                isSelected={selectedIds.has(letter.deliveryId)}
+                onSelect={(isSelected) => select(letter.deliveryId, isSelected)}
               />
             ))}
           </Table.Tbody>
@@ -95,7 +99,7 @@ export function Letters({ letters, filter, there, query }: LettersParts) {
   )
 }
 
-type OlderParts = {
+type OlderProps = {
   query: {
     data: { pages: readonly unknown[] } | undefined
     hasNextPage: boolean
@@ -104,24 +108,24 @@ type OlderParts = {
   }
 }
 
-/** Further back, page by page; meanwhile nothing that is newer comes in between. */
-export function Older({ query: { data, hasNextPage, isFetchingNextPage, fetchNextPage } }: OlderParts) {
-  const queries = useQueryClient()
+/** Loads older pages. New dead letters do not appear meanwhile. */
+function Older({ query: { data, hasNextPage, isFetchingNextPage, fetchNextPage } }: OlderProps) {
+  const queryClient = useQueryClient()
   const hasOlder = (data?.pages.length ?? 0) > 1
   return (
     <Group mt="sm" gap="sm">
       {hasNextPage && (
         <Button variant="default" onClick={() => fetchNextPage()} loading={isFetchingNextPage}>
-          Show older ones
+          Show older
         </Button>
       )}
       {hasOlder && (
         <>
-          <Button variant="default" onClick={() => void queries.resetQueries({ queryKey: ['dead'] })}>
-            Back to the newest
+          <Button variant="default" onClick={() => void queryClient.resetQueries({ queryKey: ['dead'] })}>
+            Back to newest
           </Button>
           <Text size="sm" c="dimmed">
-            While older ones are shown, what is given up now is not.
+            New dead letters do not appear while older ones are shown.
           </Text>
         </>
       )}

@@ -1,13 +1,13 @@
 import { Stack, Tabs } from '@mantine/core'
 import { useLocation } from 'wouter'
-import { type Destination, useDestination, useRemoveDestination } from '../../api/destinations.ts'
+import { type Destination, useDeleteDestination, useDestination } from '../../api/destinations.ts'
 import { useMayWrite } from '../../api/session.ts'
-import { RemovePanel } from '../../ui/form/delete-panel.tsx'
+import { DeletePanel } from '../../ui/form/delete-panel.tsx'
 import { Editing } from '../../ui/form/editing.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
 import { Page, Panel } from '../../ui/layout/page.tsx'
-import { OnOffState } from '../../ui/values/state-badge.tsx'
-import { ReplayPanel } from '../replays/replay-events.tsx'
+import { OnOffBadge } from '../../ui/values/state-badge.tsx'
+import { ReplayEvents } from '../replays/replay-events.tsx'
 import { TestSend } from '../webhooks/test-send.tsx'
 import { DestinationHealth } from './health/health.tsx'
 import { OnOff } from './on-off.tsx'
@@ -16,7 +16,7 @@ import { SettingsForm } from './settings-form.tsx'
 
 const TABS = ['health', 'settings', 'test', 'secret', 'replay']
 
-export default function OneDestination({ id, tab = 'health' }: { id: string; tab?: string | undefined }) {
+export default function DestinationPage({ id, tab = 'health' }: { id: string; tab?: string | undefined }) {
   const query = useDestination(id)
   const mayWrite = useMayWrite()
   const [, go] = useLocation()
@@ -25,8 +25,8 @@ export default function OneDestination({ id, tab = 'health' }: { id: string; tab
       {(destination) => (
         <Page
           title={destination.name}
-          under={{ title: 'Destinations', to: '/destinations' }}
-          actions={mayWrite ? <Switched destination={destination} /> : <OnOffState {...destination} />}
+          parent={{ title: 'Destinations', to: '/destinations' }}
+          actions={mayWrite ? <EnabledSwitch destination={destination} /> : <OnOffBadge {...destination} />}
         >
           <Tabs
             value={mayWrite && TABS.includes(tab) ? tab : 'health'}
@@ -57,7 +57,7 @@ export default function OneDestination({ id, tab = 'health' }: { id: string; tab
               <SecretRotation destination={destination} />
             </Tabs.Panel>
             <Tabs.Panel value="replay">
-              <ReplayPanel destination={destination} />
+              <ReplayEvents destination={destination} />
             </Tabs.Panel>
           </Tabs>
         </Page>
@@ -66,38 +66,39 @@ export default function OneDestination({ id, tab = 'health' }: { id: string; tab
   )
 }
 
-function Switched({ destination }: { destination: Destination }) {
+function EnabledSwitch({ destination }: { destination: Destination }) {
   const state = destination.enabled ? 'On' : 'Off'
   return (
-    <OnOff destination={destination} label={state} spoken={`${destination.name} is ${state.toLowerCase()}`} />
+    <OnOff
+      destination={destination}
+      label={state}
+      ariaLabel={`${destination.name} is ${state.toLowerCase()}`}
+    />
   )
 }
 
-export function DestinationSettings({ destination }: { destination: Destination }) {
+function DestinationSettings({ destination }: { destination: Destination }) {
   return (
     <Stack>
       <Editing latest={destination}>{(edited, key) => <SettingsForm key={key} {...edited} />}</Editing>
-      <RemoveDestination destination={destination} />
+      <DeleteDestination destination={destination} />
     </Stack>
   )
 }
 
-export const RemoveDestination = ({ destination: { id, name } }: { destination: Destination }) => (
-  <RemovePanel
+const DeleteDestination = ({ destination: { id, name } }: { destination: Destination }) => (
+  <DeletePanel
     what="destination"
     name={name}
-    lead="Nothing more is sent to it, and what waits for it is given up."
-    lost="Its URLs, headers and secret are gone then, and its dead letters cannot be replayed any more. This cannot be taken back."
-    remove={useRemoveDestination(id)}
+    lead="Stops all deliveries to it and cancels those that are waiting."
+    warning="Its URLs, headers and secret are deleted, and its dead letters can no longer be replayed. You cannot undo this."
+    mutation={useDeleteDestination(id)}
   />
 )
 
-export function TestPanel({ destination }: { destination: Destination }) {
+function TestPanel({ destination }: { destination: Destination }) {
   return (
-    <Panel
-      title="Test send"
-      lead="Posts a sample to each URL now, through the same code as a delivery, signature included."
-    >
+    <Panel title="Test send" lead="Sends a sample event to each URL, signed like a real delivery.">
       <TestSend destination={destination} />
     </Panel>
   )

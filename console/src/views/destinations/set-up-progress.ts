@@ -2,17 +2,17 @@ import type { Destination } from '../../api/destinations.ts'
 
 export const STEPS = { sources: 0, webhooks: 1, secret: 2, test: 3, on: 4 } as const
 
-/** Off, and nothing of it was changed since it was made: it was never on, so that its set-up was left before its end. */
-export const isLeftOff = ({ enabled, version }: Pick<Destination, 'enabled' | 'version'>): boolean =>
+/** Off and unchanged since it was created: it was never turned on, so its set-up is unfinished. */
+export const isSetUpUnfinished = ({ enabled, version }: Pick<Destination, 'enabled' | 'version'>): boolean =>
   !enabled && version === 1
 
-/** What leads on with one that is off; of one that was changed since it was made nobody can tell whether it was on before. */
-export const goOnWith = (destination: Pick<Destination, 'enabled' | 'version'>): string =>
-  isLeftOff(destination) ? 'Continue set-up' : 'Test and turn on'
+/** Label of the link to the set-up. A changed destination may have been on before, so its set-up may be finished. */
+export const setUpLinkLabel = (destination: Pick<Destination, 'enabled' | 'version'>): string =>
+  isSetUpUnfinished(destination) ? 'Continue setup' : 'Test and turn on'
 
-export const setUpOf = ({ id }: Pick<Destination, 'id'>): string => `/catalog/webhooks/${id}`
+export const setUpPath = ({ id }: Pick<Destination, 'id'>): string => `/catalog/webhooks/${id}`
 
-/** Where its set-up goes on. A URL it has, as it would not have been saved without, and whether it wants a secret was asked before. */
+/** The step at which set-up continues. A saved destination has a URL, and the secret step was before saving. */
 export function nextStep({ enabled, sourceIds }: Pick<Destination, 'enabled' | 'sourceIds'>): number {
   if (enabled) return STEPS.on
   return sourceIds.length === 0 ? STEPS.sources : STEPS.test

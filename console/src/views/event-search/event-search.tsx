@@ -1,49 +1,55 @@
 import { Button, Group, NativeSelect, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { useSearchParams } from 'wouter'
-import { BY, type By, type Search, searchAnew, searchIn } from '../../api/events.ts'
+import {
+  restartSearch,
+  SEARCH_FIELDS,
+  type Search,
+  type SearchField,
+  searchFromParams,
+} from '../../api/events.ts'
 import { useSources } from '../../api/sources.ts'
 import { Empty } from '../../ui/layout/empty.tsx'
 import { Icon } from '../../ui/layout/icon.tsx'
 import { Page } from '../../ui/layout/page.tsx'
-import { typedTime } from '../../wording/format.ts'
-import { Found } from './results.tsx'
+import { toLocalInput } from '../../wording/format.ts'
+import { SearchResults } from './results.tsx'
 
-export default function Deliveries() {
-  const [search, setSearch] = useSearched()
+export default function EventSearch() {
+  const [search, setSearch] = useSearch()
   const key = JSON.stringify(search)
   return (
     <Page
       title="Where is my event?"
-      lead="Whether a call was accepted, to which destinations it went and why not to others, and what came of each attempt."
+      lead="See whether a call was accepted, which destinations it was sent to, and the result of each attempt."
     >
       <SearchForm key={`form ${key}`} search={search} onSearch={setSearch} />
       {search ? (
-        <Found key={key} search={search} />
+        <SearchResults key={key} search={search} />
       ) : (
-        <Empty icon="search" title="Which event?">
-          The message id is in the call, and in the header X-Message-Id of each webhook; live calls and dead
-          letters lead here as well. With a user id you get that user’s events, newest first.
+        <Empty icon="search" title="Search for an event">
+          The message ID is in the call and in the X-Message-Id header of each request. Live calls and dead
+          letters link here as well. A user ID finds all events of that user, newest first.
         </Empty>
       )}
     </Page>
   )
 }
 
-const NAMES: Record<By, string> = {
-  messageId: 'Message id',
-  userId: 'User id',
-  anonymousId: 'Anonymous id',
-  deliveryId: 'Delivery id (X-Delivery-Id)',
+const NAMES: Record<SearchField, string> = {
+  messageId: 'Message ID',
+  userId: 'User ID',
+  anonymousId: 'Anonymous ID',
+  deliveryId: 'Delivery ID (X-Delivery-Id)',
 }
 
-type SearchParts = { search: Search | undefined; onSearch: (search: Search) => void }
+type SearchProps = { search: Search | undefined; onSearch: (search: Search) => void }
 
-export function SearchForm({ search, onSearch }: SearchParts) {
-  const [by, setBy] = useState<By>(search?.by ?? 'messageId')
+function SearchForm({ search, onSearch }: SearchProps) {
+  const [by, setBy] = useState<SearchField>(search?.by ?? 'messageId')
   const [value, setValue] = useState(search?.value ?? '')
   const [sourceId, setSourceId] = useState(search?.sourceId ?? '')
-  const [around, setAround] = useState(search?.around ? typedTime(search.around) : '')
+  const [around, setAround] = useState(search?.around ? toLocalInput(search.around) : '')
   const sources = useSources().data ?? []
   function submit(event: FormEvent) {
     event.preventDefault()
@@ -58,8 +64,10 @@ export function SearchForm({ search, onSearch }: SearchParts) {
           <NativeSelect
             label="Search by"
             value={by}
-            onChange={(event) => setBy(BY.find((one) => one === event.currentTarget.value) ?? 'messageId')}
-            data={BY.map((one) => ({ value: one, label: NAMES[one] }))}
+            onChange={(event) =>
+              setBy(SEARCH_FIELDS.find((one) => one === event.currentTarget.value) ?? 'messageId')
+            }
+            data={SEARCH_FIELDS.map((one) => ({ value: one, label: NAMES[one] }))}
           />
           <TextInput
             flex={1}
@@ -72,17 +80,17 @@ export function SearchForm({ search, onSearch }: SearchParts) {
             spellCheck={false}
           />
           <NativeSelect
-            label="From"
+            label="Source"
             value={sourceId}
             onChange={(event) => setSourceId(event.currentTarget.value)}
             data={[
-              { value: '', label: 'any source' },
+              { value: '', label: 'All sources' },
               ...sources.map(({ id, name }) => ({ value: id, label: name })),
             ]}
           />
           <TextInput
             type="datetime-local"
-            label="Came in around (if known)"
+            label="Received around (optional)"
             value={around}
             onChange={(event) => setAround(event.currentTarget.value)}
           />
@@ -95,13 +103,13 @@ export function SearchForm({ search, onSearch }: SearchParts) {
   )
 }
 
-/** What is searched for stands in the page's address: it can be sent to a colleague. */
-export function useSearched(): [Search | undefined, (search: Search) => void] {
+/** The search is part of the page's address, so that it can be shared as a link. */
+function useSearch(): [Search | undefined, (search: Search) => void] {
   const [params, setParams] = useSearchParams()
-  function search(wanted: Search): void {
-    const { by, value, ...where } = wanted
-    searchAnew(wanted)
+  function search(next: Search): void {
+    const { by, value, ...where } = next
+    restartSearch(next)
     setParams({ [by]: value, ...where })
   }
-  return [searchIn(params), search]
+  return [searchFromParams(params), search]
 }

@@ -3,16 +3,16 @@ import { useMemo, useState } from 'react'
 import type { Intake } from '../../api/health.ts'
 import { Chart } from '../../ui/chart/chart.tsx'
 import { Panel } from '../../ui/layout/page.tsx'
-import { duration, whole } from '../../wording/format.ts'
-import { type Past, series, type Unit } from './history.ts'
+import { formatDuration, formatInteger } from '../../wording/format.ts'
+import { type LagMoment, series, type Unit } from './history.ts'
 
-/** Each group, as far as it is known. */
-export function LagChart({ past }: { past: readonly Past[] }) {
+/** The lag of each group over time. */
+export function LagChart({ history }: { history: readonly LagMoment[] }) {
   const [unit, setUnit] = useState<Unit>('seconds')
-  const { times, lines } = useMemo(() => series(past, unit), [past, unit])
+  const { times, lines } = useMemo(() => series(history, unit), [history, unit])
   return (
     <Panel
-      title="The last hour"
+      title="Last hour"
       actions={
         <SegmentedControl
           size="xs"
@@ -28,23 +28,23 @@ export function LagChart({ past }: { past: readonly Past[] }) {
     >
       {times.length < 2 ? (
         <Text size="sm" c="dimmed" role="status">
-          The chart begins in a moment ...
+          Collecting data…
         </Text>
       ) : (
         <Chart
           label={unit === 'seconds' ? 'Seconds behind, by group' : 'Records behind, by group'}
           times={times}
           lines={lines}
-          format={unit === 'seconds' ? inSeconds : whole}
+          format={unit === 'seconds' ? formatSeconds : formatInteger}
         />
       )}
     </Panel>
   )
 }
 
-const inSeconds = (seconds: number) => duration(seconds * 1_000)
+const formatSeconds = (seconds: number) => formatDuration(seconds * 1_000)
 
-/** What came in in the last hour, by the minute: as far as it is in Kafka, which is all that control sees of ingest. */
+/** Calls that reached Kafka in the last hour, by minute. Control sees nothing else of ingest. */
 export function IngestChart({ ingest: { minutes } }: { ingest: Intake }) {
   const { times, lines } = useMemo(() => {
     const known = minutes.filter(({ at }) => at !== null)
@@ -52,18 +52,17 @@ export function IngestChart({ ingest: { minutes } }: { ingest: Intake }) {
       times: known.map(({ at }) => at ?? ''),
       lines: [
         { label: 'Accepted', color: 'water' as const, values: known.map(({ calls }) => calls) },
-        { label: 'Rejected and kept', color: 'red' as const, values: known.map(({ rejected }) => rejected) },
+        { label: 'Rejected', color: 'red' as const, values: known.map(({ rejected }) => rejected) },
       ],
     }
   }, [minutes])
   return (
-    <Panel title="Calls in, a minute">
-      <Chart label="Calls in a minute, of the last hour" times={times} lines={lines} format={whole} />
+    <Panel title="Calls/min">
+      <Chart label="Calls per minute, last hour" times={times} lines={lines} format={formatInteger} />
       <Text size="sm" c="dimmed" mt="xs">
-        Not counted here, as nothing is kept of them: requests answered with 401 (no source has the write
-        key), 413 (too large), 429 (over the source’s rate limit) and 503 (to be sent again). Each ingest
-        process counts its answers at <Code>/metrics</Code>: <Code>sluice_ingest_requests_total</Code>, by
-        code.
+        Requests that ingest does not store are not counted here: 401 (unknown write key), 413 (too large),
+        429 (over the rate limit of the source) and 503 (retry later). Each ingest process counts all answers
+        by code at <Code>/metrics</Code>: <Code>sluice_ingest_requests_total</Code>.
       </Text>
     </Panel>
   )

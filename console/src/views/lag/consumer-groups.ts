@@ -3,7 +3,7 @@ import type { components } from '../../api/schema.ts'
 export type LagItem = components['schemas']['Lag']
 type Status = LagItem['status']
 
-/** A topic that a group reads, all partitions together. */
+/** One topic that a group reads, with the sum of its partitions. */
 export type TopicLag = {
   topic: string
   records: number
@@ -24,17 +24,17 @@ const WORST_FIRST: readonly Status[] = ['stop', 'stall', 'rewind', 'warn', 'ok']
 
 export function groupsOf(items: readonly LagItem[]): GroupLag[] {
   return [...Map.groupBy(items, ({ group }) => group)]
-    .map(([group, its]) => {
-      const topics = [...Map.groupBy(its, ({ topic }) => topic)].map(
-        ([topic, partitions]): TopicLag => ({ topic, ...together(partitions), partitions }),
+    .map(([group, groupItems]) => {
+      const topics = [...Map.groupBy(groupItems, ({ topic }) => topic)].map(
+        ([topic, partitions]): TopicLag => ({ topic, ...combined(partitions), partitions }),
       )
-      return { group, ...together(its), topics }
+      return { group, ...combined(groupItems), topics }
     })
-    .sort((one, other) => place(one.group) - place(other.group) || (one.group < other.group ? -1 : 1))
+    .sort((one, other) => position(one.group) - position(other.group) || (one.group < other.group ? -1 : 1))
 }
 
-/** Records add up; of what waits, the longest; of states, the worst. */
-function together(items: readonly LagItem[]): Pick<GroupLag, 'records' | 'seconds' | 'status'> {
+/** The sum of the records, the longest lag and the worst status. */
+function combined(items: readonly LagItem[]): Pick<GroupLag, 'records' | 'seconds' | 'status'> {
   const seconds = items.flatMap(({ lagSeconds }) => lagSeconds ?? [])
   return {
     records: items.reduce((sum, { lag }) => sum + lag, 0),
@@ -48,45 +48,47 @@ const worst = (statuses: readonly Status[]) => WORST_FIRST.find((status) => stat
 export const worstOf = (groups: readonly GroupLag[]): Status | undefined =>
   worst(groups.map(({ status }) => status))
 
-/** In the order in which an event goes. */
+/** The order in which an event passes the groups. */
 const ORDER = ['router', 'deliverer', 'deliverer.due', 'deliverer.rungs', 'control.tasks']
-const place = (group: string) => (ORDER.includes(group) ? ORDER.indexOf(group) : ORDER.length)
+const position = (group: string) => (ORDER.includes(group) ? ORDER.indexOf(group) : ORDER.length)
 
-type Word = { label: string; color: string; says: string }
+type StatusLabel = { label: string; color: string; explanation: string }
 
-const STATUSES: Record<LagItem['status'], Word> = {
-  ok: { label: 'OK', color: 'green', says: 'It has nothing to do, or keeps up.' },
+const STATUSES: Record<LagItem['status'], StatusLabel> = {
+  ok: { label: 'OK', color: 'green', explanation: 'The group keeps up, or has nothing to do.' },
   warn: {
     label: 'Falling behind',
     color: 'yellow',
-    says: 'It works, but is behind by as much or more with each look: too slow, or an endpoint that is. More instances help with the first.',
+    explanation:
+      'The group makes progress, but its lag does not shrink. Either the process is too slow, and more instances help, or a webhook is.',
   },
   stall: {
     label: 'Stalled',
     color: 'red',
-    says: 'A consumer is there, but gets nowhere: look at that process’s log, and at Kafka and the registry.',
+    explanation:
+      'A consumer is connected but makes no progress. Check the log of the process, Kafka and the schema registry.',
   },
   stop: {
     label: 'Stopped',
     color: 'red',
-    says: 'Nobody works on it, and there is work: is the process up? See its log.',
+    explanation: 'There is work but no consumer. Check that the process is up, and check its log.',
   },
   rewind: {
-    label: 'Turned back',
+    label: 'Rewound',
     color: 'orange',
-    says: 'Its offset went back: somebody reset it. What is read again is delivered again.',
+    explanation: 'The offset moved back because someone reset it. The records are delivered again.',
   },
 }
 
-export const statusOf = (status: LagItem['status']): Word => STATUSES[status]
+export const statusLabel = (status: LagItem['status']): StatusLabel => STATUSES[status]
 
 const GROUPS: Record<string, string> = {
-  router: 'Accepted calls that are not yet deliveries',
-  deliverer: 'First attempts that are not over',
-  'deliverer.due': 'Retries and replayed deliveries that are not over',
-  'deliverer.rungs': 'The retry ladder: what waits for its time. Late is only what is past due',
-  'control.tasks': 'Deletions, uploads and replays under way',
+  router: 'Accepted calls that are not routed yet',
+  deliverer: 'First attempts in progress',
+  'deliverer.due': 'Retries and replayed deliveries in progress',
+  'deliverer.rungs': 'Deliveries that wait for their next attempt. The lag counts only overdue ones',
+  'control.tasks': 'Deletions, uploads and replays in progress',
 }
 
-export const groupOf = (group: string): string =>
-  GROUPS[group] ?? (group.startsWith('replay.') ? 'What a running replay has still to read' : '')
+export const groupDescription = (group: string): string =>
+  GROUPS[group] ?? (group.startsWith('replay.') ? 'Records that a running replay has yet to read' : '')

@@ -1,10 +1,10 @@
 import { Accordion, Group, Table, Text } from '@mantine/core'
-import { State } from '../../ui/values/state-badge.tsx'
-import { counted, duration, whole } from '../../wording/format.ts'
-import { type GroupLag, groupOf, statusOf } from './consumer-groups.ts'
+import { StateBadge } from '../../ui/values/state-badge.tsx'
+import { formatDuration, formatInteger, pluralize } from '../../wording/format.ts'
+import { type GroupLag, groupDescription, statusLabel } from './consumer-groups.ts'
 
-/** Each group; opened, its topics and partitions. */
-export function Groups({ groups }: { groups: readonly GroupLag[] }) {
+/** Consumer groups that expand to their topics and partitions. */
+export function GroupList({ groups }: { groups: readonly GroupLag[] }) {
   return (
     <Accordion variant="separated" multiple order={2}>
       {groups.map((group) => (
@@ -14,13 +14,13 @@ export function Groups({ groups }: { groups: readonly GroupLag[] }) {
               <div>
                 <Text fw={600}>{group.group}</Text>
                 <Text size="sm" c="dimmed">
-                  {groupOf(group.group)}
+                  {groupDescription(group.group)}
                 </Text>
               </div>
               <Group gap="md">
-                <Text size="sm">{counted(group.records, 'record')}</Text>
-                <Text size="sm">{waiting(group)}</Text>
-                <State label={statusOf(group.status).label} color={statusOf(group.status).color} />
+                <Text size="sm">{pluralize(group.records, 'record')}</Text>
+                <Text size="sm">{lagText(group)}</Text>
+                <StateBadge label={statusLabel(group.status).label} color={statusLabel(group.status).color} />
               </Group>
             </Group>
           </Accordion.Control>
@@ -33,9 +33,9 @@ export function Groups({ groups }: { groups: readonly GroupLag[] }) {
   )
 }
 
-const waiting = ({ group, seconds }: GroupLag) => {
+const lagText = ({ group, seconds }: GroupLag) => {
   if (seconds === null) return ''
-  return `${duration(seconds * 1_000)} ${group === 'deliverer.rungs' ? 'past due' : 'behind'}`
+  return `${formatDuration(seconds * 1_000)} ${group === 'deliverer.rungs' ? 'overdue' : 'behind'}`
 }
 
 function Topics({ group: { group, topics, status } }: { group: GroupLag }) {
@@ -43,7 +43,7 @@ function Topics({ group: { group, topics, status } }: { group: GroupLag }) {
     <>
       {status !== 'ok' && (
         <Text size="sm" mb="xs">
-          {statusOf(status).says}
+          {statusLabel(status).explanation}
         </Text>
       )}
       <Table.ScrollContainer minWidth={520} scrollAreaProps={{ 'aria-label': `Topics of ${group}` }}>
@@ -53,7 +53,7 @@ function Topics({ group: { group, topics, status } }: { group: GroupLag }) {
               <Table.Th>Topic</Table.Th>
               <Table.Th ta="right">Partition</Table.Th>
               <Table.Th ta="right">Records</Table.Th>
-              <Table.Th ta="right">{group === 'deliverer.rungs' ? 'Past due' : 'Behind'}</Table.Th>
+              <Table.Th ta="right">{group === 'deliverer.rungs' ? 'Overdue' : 'Behind'}</Table.Th>
               <Table.Th>State</Table.Th>
             </Table.Tr>
           </Table.Thead>
@@ -63,10 +63,12 @@ function Topics({ group: { group, topics, status } }: { group: GroupLag }) {
                 <Table.Tr key={`${topic} ${partition}`}>
                   <Table.Td>{topic}</Table.Td>
                   <Table.Td ta="right">{partition}</Table.Td>
-                  <Table.Td ta="right">{whole(lag)}</Table.Td>
-                  <Table.Td ta="right">{lagSeconds === null ? '–' : duration(lagSeconds * 1_000)}</Table.Td>
+                  <Table.Td ta="right">{formatInteger(lag)}</Table.Td>
+                  <Table.Td ta="right">
+                    {lagSeconds === null ? '–' : formatDuration(lagSeconds * 1_000)}
+                  </Table.Td>
                   <Table.Td>
-                    <State {...statusOf(state)} />
+                    <StateBadge {...statusLabel(state)} />
                   </Table.Td>
                 </Table.Tr>
               )),

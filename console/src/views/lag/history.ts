@@ -4,7 +4,7 @@ import { groupsOf, type LagItem } from './consumer-groups.ts'
 
 type Moment = paths['/api/lag/hour']['get']['responses'][200]['content']['application/json']['items'][number]
 /** `at`: ISO 8601. */
-export type Look = {
+export type LagSnapshot = {
   items: readonly LagItem[]
   faults: readonly components['schemas']['LogFault'][]
   at: string
@@ -12,25 +12,28 @@ export type Look = {
 
 export type Unit = 'seconds' | 'records'
 type Sums = Record<Unit, number | null>
-/** How far each group was behind. Of what is past nobody asks for partitions. */
-export type Past = { at: string; groups: ReadonlyMap<string, Sums> }
+/** The lag of each group at one time, without partitions. */
+export type LagMoment = { at: string; groups: ReadonlyMap<string, Sums> }
 
-/** 20 minutes of looks, one every 2 s. */
-const MOST = 600
+/** 20 minutes of snapshots, one every 2 s. */
+const MAX_MOMENTS = 600
 
-/** Oldest first. A stream that comes again may tell the last look again. */
-export function withLook(past: readonly Past[], { items, at }: Pick<Look, 'items' | 'at'>): readonly Past[] {
-  if (past.at(-1)?.at === at) return past
+/** Appends a snapshot. A stream that reconnects may repeat the last one. */
+export function withSnapshot(
+  history: readonly LagMoment[],
+  { items, at }: Pick<LagSnapshot, 'items' | 'at'>,
+): readonly LagMoment[] {
+  if (history.at(-1)?.at === at) return history
   const groups = new Map(
     groupsOf(items).map(({ group, seconds, records }): [string, Sums] => [group, { seconds, records }]),
   )
-  return [...past, { at, groups }].slice(-MOST)
+  return [...history, { at, groups }].slice(-MAX_MOMENTS)
 }
 
-/** What control tells of the last hour, and then what was told since. */
-export function pastOf(hour: readonly Moment[], told: readonly Past[]): readonly Past[] {
-  const [first] = told
-  const before = hour.flatMap(({ at, groups }): Past[] => {
+/** The last hour as recorded by control, followed by the live snapshots. */
+export function historyOf(hour: readonly Moment[], live: readonly LagMoment[]): readonly LagMoment[] {
+  const [first] = live
+  const before = hour.flatMap(({ at, groups }): LagMoment[] => {
     if (at === null || (first && at >= first.at)) return []
     const sums = groups.map(({ group, lag, lagSeconds }): [string, Sums] => [
       group,
@@ -38,20 +41,20 @@ export function pastOf(hour: readonly Moment[], told: readonly Past[]): readonly
     ])
     return [{ at, groups: new Map(sums) }]
   })
-  return [...before, ...told]
+  return [...before, ...live]
 }
 
 const COLORS = ['water', 'blue', 'orange', 'grape', 'gray', 'red'] as const
 
-/** A line for each group that there is now. */
-export function series(past: readonly Past[], unit: Unit): { times: string[]; lines: Line[] } {
-  const names = [...(past.at(-1)?.groups.keys() ?? [])]
+/** One line per group that currently exists. */
+export function series(history: readonly LagMoment[], unit: Unit): { times: string[]; lines: Line[] } {
+  const names = [...(history.at(-1)?.groups.keys() ?? [])]
   return {
-    times: past.map(({ at }) => at),
+    times: history.map(({ at }) => at),
     lines: names.map((label, index) => ({
       label,
       color: COLORS[index % COLORS.length] ?? 'gray',
-      values: past.map(({ groups }) => groups.get(label)?.[unit] ?? null),
+      values: history.map(({ groups }) => groups.get(label)?.[unit] ?? null),
     })),
   }
 }

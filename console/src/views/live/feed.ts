@@ -5,51 +5,50 @@ export type Row = { id: string; at: string } & (
   | { kind: 'rejected'; rejected: RejectedCall }
 )
 
-export type Told =
+export type FeedEvent =
   | { name: 'call'; data: Call; id: string }
   | { name: 'rejected'; data: RejectedCall; id: string }
   | { name: 'attempt'; data: Attempt; id: string }
   | { name: 'ready'; data: unknown; id: string }
   | { name: 'skipped'; data: Skipped; id: string }
 
-export type Live = {
+export type Feed = {
   /** Newest first. */
   rows: readonly Row[]
-  /** Those that somebody has opened: they stay, however much comes. */
+  /** Rows that the user has opened. They stay when the feed is full. */
   opened: ReadonlySet<string>
   isReady: boolean
   skipped: number
-  /** What came while it was paused; undefined: it goes on. */
-  waiting: readonly Told[] | undefined
+  /** Events received while paused. Undefined if the feed is not paused. */
+  waiting: readonly FeedEvent[] | undefined
 }
 
-export type Did =
-  | { did: 'told'; messages: readonly Told[] }
-  | { did: 'pause' }
-  | { did: 'toggle'; id: string }
+export type FeedAction =
+  | { type: 'events'; events: readonly FeedEvent[] }
+  | { type: 'pause' }
+  | { type: 'toggle'; id: string }
 
-export const NOTHING: Live = {
+export const EMPTY_FEED: Feed = {
   rows: [],
   opened: new Set(),
   isReady: false,
   skipped: 0,
   waiting: undefined,
 }
-const MOST = 200
-/** Of messages that wait: those of a source that is as busy as is shown, for some seconds. */
-const MOST_WAITING = 2_000
+const MAX_ROWS = 200
+const MAX_WAITING = 2_000
 
-export function after(live: Live, what: Did): Live {
-  switch (what.did) {
-    case 'told':
-      if (!live.waiting) return withMessages(live, what.messages)
-      return { ...live, waiting: [...live.waiting, ...what.messages].slice(-MOST_WAITING) }
+export function reduceFeed(feed: Feed, action: FeedAction): Feed {
+  switch (action.type) {
+    case 'events':
+      if (!feed.waiting) return withEvents(feed, action.events)
+      return { ...feed, waiting: [...feed.waiting, ...action.events].slice(-MAX_WAITING) }
     case 'pause':
-      return live.waiting
-        ? withMessages({ ...live, waiting: undefined }, live.waiting)
-        : { ...live, waiting: [] }
+      return feed.waiting
+        ? withEvents({ ...feed, waiting: undefined }, feed.waiting)
+        : { ...feed, waiting: [] }
     case 'toggle':
-      return { ...live, opened: toggled(live.opened, what.id) }
+      return { ...feed, opened: toggled(feed.opened, action.id) }
   }
 }
 
@@ -59,13 +58,13 @@ function toggled(ids: ReadonlySet<string>, id: string): ReadonlySet<string> {
   return next
 }
 
-/** A stream that comes again tells the last calls again, under the same ids. */
-function withMessages(live: Live, messages: readonly Told[]): Live {
-  const known = new Set(live.rows.map(({ id }) => id))
+/** A stream that reconnects repeats the latest calls with the same ids. */
+function withEvents(feed: Feed, events: readonly FeedEvent[]): Feed {
+  const known = new Set(feed.rows.map(({ id }) => id))
   const added: Row[] = []
   const attempts: Attempt[] = []
-  let { isReady, skipped } = live
-  for (const { name, data, id } of messages) {
+  let { isReady, skipped } = feed
+  for (const { name, data, id } of events) {
     if (name === 'ready') isReady = true
     else if (name === 'skipped') skipped += data.count
     else if (name === 'attempt') attempts.push(data)
@@ -78,35 +77,35 @@ function withMessages(live: Live, messages: readonly Told[]): Live {
       )
     }
   }
-  return { ...live, isReady, skipped, rows: withAttempts(withRows(live, added), attempts) }
+  return { ...feed, isReady, skipped, rows: withAttempts(withRows(feed, added), attempts) }
 }
 
-function withRows({ rows, opened }: Live, added: readonly Row[]): readonly Row[] {
+function withRows({ rows, opened }: Feed, added: readonly Row[]): readonly Row[] {
   if (added.length === 0) return rows
   return [...rows, ...added]
     .sort((one, other) => (one.at === other.at ? 0 : one.at < other.at ? 1 : -1))
-    .filter(({ id }, index) => index < MOST || opened.has(id))
+    .filter(({ id }, index) => index < MAX_ROWS || opened.has(id))
 }
 
 function withAttempts(rows: readonly Row[], attempts: readonly Attempt[]): readonly Row[] {
   if (attempts.length === 0) return rows
   const byMessage = Map.groupBy(attempts, ({ messageId }) => messageId)
   return rows.map((row) => {
-    const its = row.kind === 'call' ? byMessage.get(row.call.messageId) : undefined
-    return its && row.kind === 'call' ? { ...row, attempts: each(row.attempts, its) } : row
+    const added = row.kind === 'call' ? byMessage.get(row.call.messageId) : undefined
+    return added && row.kind === 'call' ? { ...row, attempts: merged(row.attempts, added) } : row
   })
 }
 
-/** Each once. */
-const each = (known: readonly Attempt[], more: readonly Attempt[]): Attempt[] => [
+/** Without duplicates. */
+const merged = (known: readonly Attempt[], more: readonly Attempt[]): Attempt[] => [
   ...new Map([...known, ...more].map((attempt) => [keyOf(attempt), attempt])).values(),
 ]
 
 const keyOf = ({ deliveryId, attempt, urlIndex, startedAt, outcome }: Attempt) =>
   [deliveryId, attempt, urlIndex, startedAt, outcome].join(' ')
 
-/** The last attempt of each destination; of several POSTs at once one that was delivered counts most. */
-export function upshots(attempts: readonly Attempt[]): Attempt[] {
+/** The latest attempt per destination. Of parallel attempts to several webhooks, a delivered one wins. */
+export function latestAttempts(attempts: readonly Attempt[]): Attempt[] {
   const last = new Map<string, Attempt>()
   for (const attempt of attempts) {
     const known = last.get(attempt.destinationId)

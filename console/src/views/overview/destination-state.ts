@@ -1,64 +1,50 @@
 import type { Destination } from '../../api/destinations.ts'
 import type { DestinationNow } from '../../api/health.ts'
+import { type Label, WEBHOOK_STATES, withStatus } from '../../wording/states.ts'
 
-/** How a destination is, in words; the heavier, the more it wants to be looked at. */
-export type HealthWord = { label: string; color: string; says?: string; weight: number }
+/** `weight`: rows with a higher one come first. */
+export type DestinationState = Label & { weight: number }
 
-/** @param now undefined: nothing has been told of it so far. */
-export function healthOf(
+/** The worst state of a destination's webhooks, with recent trouble. @param now undefined while it is loading. */
+export function destinationState(
   { enabled, sourceIds }: Pick<Destination, 'enabled' | 'sourceIds'>,
   now: DestinationNow | undefined,
-): HealthWord {
-  if (!enabled) return { label: 'Off', color: 'gray', weight: 0 }
-  if (now?.breaker === 'open' || (now?.breaker === 'half-open' && now.delivered === 0))
-    return {
-      label: 'Failing',
-      color: 'red',
-      says: 'A URL of it has failed several times in a row: what comes is put off, and it is probed.',
-      weight: 5,
-    }
+): DestinationState {
+  if (!enabled) return { ...WEBHOOK_STATES.paused, weight: 0 }
+  if (now?.state === 'failing') return { ...WEBHOOK_STATES.failing, weight: 5 }
   if (now?.state === 'rejecting')
-    return {
-      label: now.rejectedStatus === null ? 'Rejecting' : `Rejecting: ${now.rejectedStatus}`,
-      color: 'red',
-      says: 'One of its URLs answers 3xx or 4xx, which is not retried. Check its path and token.',
-      weight: 4,
-    }
-  if (now && now.dead > 0)
-    return {
-      label: 'Given up',
-      color: 'red',
-      says: 'Deliveries to it were given up in the last minute.',
-      weight: 4,
-    }
-  if (now && (now.retry > 0 || now.rejected > 0 || now.refused > 0 || now.breaker === 'half-open'))
-    return {
-      label: 'Failing at times',
-      color: 'yellow',
-      says: 'Some attempts failed or were rejected in the last minute.',
-      weight: 3,
-    }
+    return { ...withStatus(WEBHOOK_STATES.rejecting, now.rejectedStatus), weight: 4 }
+  const trouble = now && recentTrouble(now)
+  if (now && trouble) return { ...WEBHOOK_STATES[now.state], color: 'yellow', ...trouble }
   if (sourceIds.length === 0)
     return {
-      label: 'No source',
-      color: 'yellow',
-      says: 'It is connected to no source, and gets nothing.',
-      weight: 2,
+      ...{ ...WEBHOOK_STATES.idle, color: 'yellow' },
+      ...{ explanation: 'No source is connected, so nothing is sent.', weight: 2 },
     }
-  if (!now) return { label: 'Not known', color: 'gray', says: 'Nothing has been heard of it yet.', weight: 1 }
-  if (now.delivered > 0) return { label: 'Healthy', color: 'green', weight: 1 }
-  return { label: 'Quiet', color: 'blue', says: 'Nothing was sent to it in the last minute.', weight: 1 }
+  if (!now) return { label: 'Unknown', color: 'gray', explanation: 'No data yet.', weight: 1 }
+  return { ...WEBHOOK_STATES[now.state], weight: 1 }
 }
 
-export type HealthRow = { destination: Destination; now: DestinationNow | undefined; state: HealthWord }
+/** Failures of the last minute that are over: the last request was delivered. */
+function recentTrouble({ dead, retry, rejected, refused }: DestinationNow) {
+  if (dead > 0) return { explanation: 'Deliveries became dead letters in the last minute.', weight: 4 }
+  if (retry + rejected + refused > 0)
+    return { explanation: 'Some attempts failed or were rejected in the last minute.', weight: 3 }
+  return undefined
+}
 
-/** Those in trouble first. */
-export function rowsOf(destinations: readonly Destination[], health: readonly DestinationNow[]): HealthRow[] {
+export type HealthRow = { destination: Destination; now: DestinationNow | undefined; state: DestinationState }
+
+/** Sorted by weight: destinations in trouble first. */
+export function healthRows(
+  destinations: readonly Destination[],
+  health: readonly DestinationNow[],
+): HealthRow[] {
   const byId = new Map(health.map((now) => [now.destinationId, now]))
   return destinations
     .map((destination) => {
       const now = byId.get(destination.id)
-      return { destination, now, state: healthOf(destination, now) }
+      return { destination, now, state: destinationState(destination, now) }
     })
     .sort((one, other) => other.state.weight - one.state.weight)
 }

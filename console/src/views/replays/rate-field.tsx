@@ -1,15 +1,15 @@
 import { TextInput } from '@mantine/core'
-import { perSecondOf } from './requests.ts'
+import { parseRate } from './requests.ts'
 
-export function PerSecond({ value, onChange }: { value: string; onChange: (typed: string) => void }) {
+export function RateField({ value, onChange }: { value: string; onChange: (typed: string) => void }) {
   return (
     <TextInput
       type="number"
-      label="At most a second"
-      description="So that the receiver is not flooded."
+      label="Max. deliveries/s"
+      description="Protects the receiver from bursts."
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}
-      error={perSecondOf(value) === undefined && 'from 1 to 10,000'}
+      error={parseRate(value) === undefined && 'Enter a number from 1 to 10,000'}
       min={1}
       max={10_000}
       maw={220}

@@ -1,55 +1,55 @@
 import { Alert, Button, List, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useDestinations } from '../../api/destinations.ts'
-import { type NamedReplay, type NewReplay, useBeginReplays } from '../../api/replays.ts'
+import { type NewReplay, type ReplayRequest, type ReplayResult, useStartReplays } from '../../api/replays.ts'
 import { Confirm } from '../../ui/form/confirm.tsx'
 import { useDestinationNames } from '../../ui/values/names.tsx'
-import { counted } from '../../wording/format.ts'
-import { PerSecond } from './rate-field.tsx'
-import { type LeftOut, newReplayId, perSecondOf, possible } from './requests.ts'
+import { pluralize } from '../../wording/format.ts'
+import { RateField } from './rate-field.tsx'
+import { newReplayId, parseRate, type Skipped, startable } from './requests.ts'
 
-type ReplayParts = {
+type ButtonProps = {
   label: string
-  /** For screen readers, where several have the same label. */
+  /** For screen readers, where several buttons have the same label. */
   name?: string
-  /** Asked for when the button is used: of "the last hour" it is the one before that. */
-  wanted: () => readonly NewReplay[]
-  /** What is sent again, in words. */
+  /** Called on click, so that "Last hour" ends at that moment. */
+  requests: () => readonly NewReplay[]
+  /** Describes the dead letters in the dialog. */
   what: string
   disabled?: boolean
-  onBegun?: () => void
+  onStarted?: () => void
 }
 
-/** Asks, and begins a replay for each destination. */
-export function ReplayButton({ label, name, wanted, what, disabled = false, onBegun }: ReplayParts) {
+/** Asks for confirmation, then starts one replay per destination. */
+export function ReplayButton({ label, name, requests, what, disabled = false, onStarted }: ButtonProps) {
   const destinations = useDestinations().data
-  const [asked, setAsked] = useState<{ all: NamedReplay[]; leftOut: LeftOut[] }>()
-  const [isBegun, setBegun] = useState(false)
-  function ask() {
-    const { wanted: all, leftOut } = possible(wanted(), destinations)
-    // of one question, however often it is answered, comes one replay
-    setAsked({ all: all.map((one) => ({ ...one, id: newReplayId() })), leftOut })
+  const [dialog, setDialog] = useState<{ requests: ReplayRequest[]; skipped: Skipped[] }>()
+  const [isStarted, setStarted] = useState(false)
+  function open() {
+    const { requests: possible, skipped } = startable(requests(), destinations)
+    // the ids are fixed here, so that a second click in the dialog cannot start a second replay
+    setDialog({ requests: possible.map((one) => ({ ...one, id: newReplayId() })), skipped })
   }
   return (
     <>
       <Button
         size="compact-sm"
         variant="default"
-        onClick={ask}
+        onClick={open}
         disabled={disabled}
-        aria-label={name === undefined ? undefined : isBegun ? `${name} again: it has begun` : name}
+        aria-label={name === undefined ? undefined : isStarted ? `${name} again (already started)` : name}
       >
-        {isBegun ? 'Begun' : label}
+        {isStarted ? 'Started' : label}
       </Button>
-      {asked && (
+      {dialog && (
         <ReplayDialog
-          {...asked}
+          {...dialog}
           what={what}
-          onClose={() => setAsked(undefined)}
-          onBegun={() => {
-            setAsked(undefined)
-            setBegun(name !== undefined)
-            onBegun?.()
+          onClose={() => setDialog(undefined)}
+          onStarted={() => {
+            setDialog(undefined)
+            setStarted(name !== undefined)
+            onStarted?.()
           }}
         />
       )}
@@ -57,29 +57,28 @@ export function ReplayButton({ label, name, wanted, what, disabled = false, onBe
   )
 }
 
-type DialogParts = {
-  all: readonly NamedReplay[]
-  leftOut: readonly LeftOut[]
+type DialogProps = {
+  requests: readonly ReplayRequest[]
+  skipped: readonly Skipped[]
   what: string
   onClose: () => void
-  onBegun: () => void
+  onStarted: () => void
 }
 
-/** What would be sent to whom; and, of several, which could not be begun: those alone are tried again. */
-export function ReplayDialog({ all, leftOut, what, onClose, onBegun }: DialogParts) {
-  const nameOf = useDestinationNames()
-  const [typed, setTyped] = useState('500')
-  const begin = useBeginReplays()
-  const perSecond = perSecondOf(typed)
-  const failed = (begin.data ?? []).filter(({ error }) => error !== undefined)
-  const left = failed.length > 0 ? failed.map(({ wanted }) => wanted) : all
-  const names = [...new Set(all.map(({ destinationId }) => nameOf(destinationId)))]
-  const isOne = all.length === 1 && all[0]?.deliveryIds?.length === 1
+/** Confirms a replay. If some replays cannot be started, only those are tried again. */
+function ReplayDialog({ requests, skipped, what, onClose, onStarted }: DialogProps) {
+  const [rate, setRate] = useState('500')
+  const start = useStartReplays()
+  const perSecond = parseRate(rate)
+  const results = start.data ?? []
+  const failed = results.filter(({ error }) => error !== undefined)
+  const remaining = failed.length > 0 ? failed.map(({ request }) => request) : requests
+  const isSingle = requests.length === 1 && requests[0]?.deliveryIds?.length === 1
 
-  function confirmed() {
-    begin.mutate(
-      left.map((one) => ({ ...one, ...(perSecond !== undefined && { perSecond }) })),
-      { onSuccess: (begun) => begun.every(({ error }) => error === undefined) && onBegun() },
+  function confirm() {
+    start.mutate(
+      remaining.map((one) => ({ ...one, ...(perSecond !== undefined && { perSecond }) })),
+      { onSuccess: (started) => started.every(({ error }) => error === undefined) && onStarted() },
     )
   }
 
@@ -89,45 +88,64 @@ export function ReplayDialog({ all, leftOut, what, onClose, onBegun }: DialogPar
       onClose={onClose}
       title="Replay dead letters"
       action={failed.length > 0 ? 'Try these again' : 'Replay'}
-      onConfirm={confirmed}
-      loading={begin.isPending}
-      disabled={all.length === 0 || perSecond === undefined}
+      onConfirm={confirm}
+      loading={start.isPending}
+      disabled={requests.length === 0 || perSecond === undefined}
       error={null}
     >
-      {all.length > 0 && (
-        <Text size="sm">
-          Sends {what} again to {names.slice(0, 5).join(', ')}
-          {names.length > 5 && ` and ${counted(names.length - 5, 'other')}`}, with the same X-Delivery-Id as
-          before and X-Replay: true. They stay among the dead letters: replayed twice, they are sent twice.
-        </Text>
-      )}
-      {leftOut.length > 0 && (
-        <Alert color="yellow" title="Left out">
-          <List size="sm">
-            {leftOut.map(({ destinationId, why }) => (
-              <List.Item key={destinationId}>
-                {nameOf(destinationId)}: {why === 'off' ? 'it is off. Turn it on first' : 'it was deleted'}
-              </List.Item>
-            ))}
-          </List>
-        </Alert>
-      )}
-      {failed.length > 0 && (
-        <Alert
-          color="red"
-          role="alert"
-          title={failed.length < (begin.data?.length ?? 0) ? 'Not begun; the others are' : 'Not begun'}
-        >
-          <List size="sm">
-            {failed.map(({ wanted: { id, destinationId }, error }) => (
-              <List.Item key={id}>
-                {nameOf(destinationId)}: {error instanceof Error ? error.message : String(error)}
-              </List.Item>
-            ))}
-          </List>
-        </Alert>
-      )}
-      {!isOne && <PerSecond value={typed} onChange={setTyped} />}
+      {requests.length > 0 && <Summary requests={requests} what={what} />}
+      {skipped.length > 0 && <SkippedDestinations skipped={skipped} />}
+      {failed.length > 0 && <Failures failed={failed} isAll={failed.length === results.length} />}
+      {!isSingle && <RateField value={rate} onChange={setRate} />}
     </Confirm>
+  )
+}
+
+const MAX_NAMES = 5
+
+function Summary({ requests, what }: Pick<DialogProps, 'requests' | 'what'>) {
+  const nameOf = useDestinationNames()
+  const names = [...new Set(requests.map(({ destinationId }) => nameOf(destinationId)))]
+  const more = names.length - MAX_NAMES
+  return (
+    <Text size="sm">
+      Sends {what} again to {names.slice(0, MAX_NAMES).join(', ')}
+      {more > 0 && ` and ${pluralize(more, 'other')}`}, with the original X-Delivery-Id and X-Replay: true.
+      Replayed dead letters stay in this list. If you replay them twice, they are sent twice.
+    </Text>
+  )
+}
+
+function SkippedDestinations({ skipped }: Pick<DialogProps, 'skipped'>) {
+  const nameOf = useDestinationNames()
+  return (
+    <Alert color="yellow" title="Skipped">
+      <List size="sm">
+        {skipped.map(({ destinationId, why }) => (
+          <List.Item key={destinationId}>
+            {nameOf(destinationId)}: {why === 'off' ? 'it is off. Turn it on first' : 'it was deleted'}
+          </List.Item>
+        ))}
+      </List>
+    </Alert>
+  )
+}
+
+function Failures({ failed, isAll }: { failed: readonly ReplayResult[]; isAll: boolean }) {
+  const nameOf = useDestinationNames()
+  return (
+    <Alert
+      color="red"
+      role="alert"
+      title={isAll ? 'The replay was not started' : 'Some replays were not started'}
+    >
+      <List size="sm">
+        {failed.map(({ request: { id, destinationId }, error }) => (
+          <List.Item key={id}>
+            {nameOf(destinationId)}: {error instanceof Error ? error.message : String(error)}
+          </List.Item>
+        ))}
+      </List>
+    </Alert>
   )
 }

@@ -2,40 +2,40 @@ import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/co
 import { useDisclosure } from '@mantine/hooks'
 import { useState } from 'react'
 import type { Destination } from '../../api/destinations.ts'
-import { useBeginReplays } from '../../api/replays.ts'
+import { useStartReplays } from '../../api/replays.ts'
 import { Confirm } from '../../ui/form/confirm.tsx'
 import { Panel } from '../../ui/layout/page.tsx'
-import { When } from '../../ui/values/when.tsx'
-import { LAST } from '../../wording/format.ts'
-import { PerSecond } from './rate-field.tsx'
-import { Replays } from './replay-list.tsx'
-import { newReplayId, perSecondOf, spanOf } from './requests.ts'
+import { Timestamp } from '../../ui/values/time.tsx'
+import { LAST_PERIODS } from '../../wording/format.ts'
+import { RateField } from './rate-field.tsx'
+import { ReplayList } from './replay-list.tsx'
+import { newReplayId, parseRate, periodOf } from './requests.ts'
 
-/** What came in, sent to this destination as if it had been there: to fill a new one, or after it was off. */
-export function ReplayPanel({ destination: { id, name } }: { destination: Destination }) {
-  const [which, setWhich] = useState('1')
+/** Sends past events to one destination, for example to fill a new one. */
+export function ReplayEvents({ destination: { id, name } }: { destination: Destination }) {
+  const [choice, setChoice] = useState('1')
   const [typed, setTyped] = useState({ from: '', to: '' })
-  const [perSecond, setPerSecond] = useState('500')
-  const [asked, setAsked] = useState({ replayId: '', from: '', to: '' })
+  const [rate, setRate] = useState('500')
+  const [pending, setPending] = useState({ replayId: '', from: '', to: '' })
   const [opened, { open, close }] = useDisclosure()
-  const begin = useBeginReplays()
-  const span = spanOf(which, typed, Date.now())
-  const rate = perSecondOf(perSecond)
-  const failed = begin.data?.find(({ error }) => error !== undefined)
+  const start = useStartReplays()
+  const period = periodOf(choice, typed, Date.now())
+  const perSecond = parseRate(rate)
+  const failed = start.data?.find(({ error }) => error !== undefined)
 
   function ask() {
-    if (!span) return
-    // of one question, however often it is answered, comes one replay
-    setAsked({ replayId: newReplayId(), ...span })
-    begin.reset()
+    if (!period) return
+    // the id is fixed here, so that a second click in the dialog cannot start a second replay
+    setPending({ replayId: newReplayId(), ...period })
+    start.reset()
     open()
   }
 
-  function confirmed() {
-    const { replayId, from, to } = asked
-    const wanted = { id: replayId, destinationId: id, what: 'events' as const, from, to }
-    begin.mutate([{ ...wanted, ...(rate !== undefined && { perSecond: rate }) }], {
-      onSuccess: ([begun]) => begun?.error === undefined && close(),
+  function confirm() {
+    const { replayId, from, to } = pending
+    const request = { id: replayId, destinationId: id, what: 'events' as const, from, to }
+    start.mutate([{ ...request, ...(perSecond !== undefined && { perSecond }) }], {
+      onSuccess: ([started]) => started?.error === undefined && close(),
     })
   }
 
@@ -43,34 +43,19 @@ export function ReplayPanel({ destination: { id, name } }: { destination: Destin
     <Stack>
       <Panel
         title="Replay events"
-        lead={`Sends what came in from its sources to ${name} once more, as it is set now: to fill a new destination, or after it was off. What it has had already comes again, with the same X-Delivery-Id.`}
+        lead={`Sends past events from the connected sources to ${name}, using its current settings. Use it to fill a new destination, or after the destination was off. Events that were already delivered are sent again with the same X-Delivery-Id.`}
       >
         <Stack>
           <Group align="flex-start">
-            <NativeSelect
-              label="Events of"
-              value={which}
-              onChange={(event) => setWhich(event.currentTarget.value)}
-              data={[...LAST, { value: 'own', label: 'from ... to ...' }]}
-            />
-            {which === 'own' &&
-              (['from', 'to'] as const).map((end) => (
-                <TextInput
-                  key={end}
-                  type="datetime-local"
-                  label={end === 'from' ? 'From' : 'To'}
-                  value={typed[end]}
-                  onChange={(event) => setTyped({ ...typed, [end]: event.currentTarget.value })}
-                />
-              ))}
-            <PerSecond value={perSecond} onChange={setPerSecond} />
+            <PeriodFields choice={choice} onChoose={setChoice} typed={typed} onType={setTyped} />
+            <RateField value={rate} onChange={setRate} />
           </Group>
           <Group>
-            <Button onClick={ask} disabled={!span || rate === undefined}>
+            <Button onClick={ask} disabled={!period || perSecond === undefined}>
               Replay events
             </Button>
             <Text size="sm" role="status">
-              {begin.data && !failed && 'Begun: how far it is stands below.'}
+              {start.data && !failed && 'Started. See the progress below.'}
             </Text>
           </Group>
         </Stack>
@@ -80,17 +65,47 @@ export function ReplayPanel({ destination: { id, name } }: { destination: Destin
         onClose={close}
         title={`Replay events to ${name}?`}
         action="Replay"
-        onConfirm={confirmed}
-        loading={begin.isPending}
+        onConfirm={confirm}
+        loading={start.isPending}
         error={failed?.error}
       >
         <Text size="sm">
-          Everything from its sources that came in from <When at={asked.from || null} /> to{' '}
-          <When at={asked.to || null} /> is sent to {name}, at most {rate} a second; what it has had already,
-          too.
+          Sends all events from the connected sources between <Timestamp at={pending.from || null} /> and{' '}
+          <Timestamp at={pending.to || null} /> to {name}, at up to {perSecond} per second. This includes
+          events that were already delivered.
         </Text>
       </Confirm>
-      <Replays destinationId={id} />
+      <ReplayList destinationId={id} />
     </Stack>
+  )
+}
+
+type PeriodProps = {
+  choice: string
+  onChoose: (choice: string) => void
+  typed: { from: string; to: string }
+  onType: (typed: { from: string; to: string }) => void
+}
+
+function PeriodFields({ choice, onChoose, typed, onType }: PeriodProps) {
+  return (
+    <>
+      <NativeSelect
+        label="Period"
+        value={choice}
+        onChange={(event) => onChoose(event.currentTarget.value)}
+        data={[...LAST_PERIODS, { value: 'custom', label: 'Custom' }]}
+      />
+      {choice === 'custom' &&
+        (['from', 'to'] as const).map((end) => (
+          <TextInput
+            key={end}
+            type="datetime-local"
+            label={end === 'from' ? 'From' : 'To'}
+            value={typed[end]}
+            onChange={(event) => onType({ ...typed, [end]: event.currentTarget.value })}
+          />
+        ))}
+    </>
   )
 }

@@ -1,14 +1,14 @@
 import { Button, Group, Progress, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { type Replay, useCancelReplay, useReplays } from '../../api/replays.ts'
-import { Refusal } from '../../ui/error-alert.tsx'
+import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { ForAdmin } from '../../ui/for-admin.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
 import { Panel } from '../../ui/layout/page.tsx'
 import { useDestinationNames } from '../../ui/values/names.tsx'
-import { State } from '../../ui/values/state-badge.tsx'
-import { Since } from '../../ui/values/when.tsx'
-import { whole } from '../../wording/format.ts'
+import { StateBadge } from '../../ui/values/state-badge.tsx'
+import { RelativeTime } from '../../ui/values/time.tsx'
+import { formatInteger } from '../../wording/format.ts'
 
 const STATES = {
   running: { label: 'Running', color: 'blue' },
@@ -17,27 +17,27 @@ const STATES = {
   failed: { label: 'Failed', color: 'red' },
 } as const
 
-/** So many are seen above what the page is about. */
-const FEW = 3
+/** Shown at first, so that the list does not push the page content down. */
+const MAX_SHOWN = 3
 
-/** The last replays, and how far each is. @param destinationId undefined: to any destination. */
-export function Replays({ destinationId }: { destinationId?: string }) {
+/** The latest replays and their progress. @param destinationId undefined for all destinations. */
+export function ReplayList({ destinationId }: { destinationId?: string }) {
   const query = useReplays(destinationId)
-  const [isAll, { open }] = useDisclosure()
+  const [showsAll, { open }] = useDisclosure()
   if (query.data?.length === 0 && !query.error) return null
   return (
-    <Panel title="The last replays">
+    <Panel title="Recent replays">
       <Loaded query={query}>
         {(replays) => (
           <Stack gap="sm">
             {replays
-              .filter(({ state }, index) => isAll || index < FEW || state === 'running')
+              .filter(({ state }, index) => showsAll || index < MAX_SHOWN || state === 'running')
               .map((replay) => (
-                <OneReplay key={replay.id} replay={replay} />
+                <ReplayItem key={replay.id} replay={replay} />
               ))}
-            {!isAll && replays.length > FEW && (
+            {!showsAll && replays.length > MAX_SHOWN && (
               <Button size="compact-sm" variant="subtle" onClick={open} mr="auto">
-                Show the last {whole(replays.length)}
+                Show the latest {formatInteger(replays.length)}
               </Button>
             )}
           </Stack>
@@ -47,7 +47,7 @@ export function Replays({ destinationId }: { destinationId?: string }) {
   )
 }
 
-function OneReplay({ replay }: { replay: Replay }) {
+function ReplayItem({ replay }: { replay: Replay }) {
   const { id, destinationId, what, state, total, read, replayed, parked, createdAt, cause } = replay
   const cancel = useCancelReplay()
   const name = useDestinationNames()(destinationId)
@@ -55,14 +55,14 @@ function OneReplay({ replay }: { replay: Replay }) {
   return (
     <div>
       <Group gap="sm">
-        <State {...STATES[state]} />
+        <StateBadge {...STATES[state]} />
         <Text size="sm" className="in-flow">
-          {what === 'dead' ? 'Dead letters' : 'Events'} to <b>{name}</b>: {whole(replayed)} sent again,{' '}
-          {whole(read)} of {whole(total)} records read
-          {parked > 0 && `; ${whole(parked)} could not be read or sent, and lie in topic parked`}
+          {what === 'dead' ? 'Dead letters' : 'Events'} to <b>{name}</b>: {formatInteger(replayed)} sent,{' '}
+          {formatInteger(read)} of {formatInteger(total)} records read
+          {parked > 0 && `, ${formatInteger(parked)} parked because they could not be read or sent`}
         </Text>
         <Text size="xs" c="dimmed">
-          begun <Since at={createdAt} />
+          started <RelativeTime at={createdAt} />
         </Text>
         {state === 'running' && (
           <ForAdmin>
@@ -86,7 +86,7 @@ function OneReplay({ replay }: { replay: Replay }) {
           {cause.message}
         </Text>
       )}
-      <Refusal error={cancel.error} />
+      <ErrorAlert error={cancel.error} />
     </div>
   )
 }

@@ -1,22 +1,22 @@
 import type { Attempt, Call, RejectedCall } from '../../api/live.ts'
 import type { Row } from '../live/feed.ts'
 
-type First = {
+type FirstCall = {
   delivered: { call: Call; attempt: Attempt } | undefined
-  /** The last attempt at one that has not been delivered so far. */
-  tried: Attempt | undefined
+  /** The latest attempt for the newest call. */
+  attempted: Attempt | undefined
   rejected: RejectedCall | undefined
 }
 
-/** Clocks of machines are not quite the same. */
-const APART_MS = 5_000
+/** Clocks of machines differ. */
+const CLOCK_TOLERANCE_MS = 5_000
 
-/** What came of calls since the destination was turned on. @param rows newest first. @param at.onSince ISO 8601 */
-export function firstOf(
+/** The results of calls since the destination was turned on. @param rows newest first. */
+export function firstCallOf(
   rows: readonly Row[],
-  { destinationId, onSince }: { destinationId: string; onSince: string },
-): First {
-  const since = rows.filter(({ at }) => Date.parse(at) >= Date.parse(onSince) - APART_MS)
+  { destinationId, turnedOnAt }: { destinationId: string; turnedOnAt: string },
+): FirstCall {
+  const since = rows.filter(({ at }) => Date.parse(at) >= Date.parse(turnedOnAt) - CLOCK_TOLERANCE_MS)
   const found = since.flatMap((row) =>
     row.kind === 'call'
       ? row.attempts
@@ -27,7 +27,7 @@ export function firstOf(
   const [newest] = since
   return {
     delivered: found.find(({ attempt }) => attempt.outcome === 'delivered'),
-    tried: found.findLast(({ call }) => call === found[0]?.call)?.attempt,
+    attempted: found.findLast(({ call }) => call === found[0]?.call)?.attempt,
     rejected: newest?.kind === 'rejected' ? newest.rejected : undefined,
   }
 }

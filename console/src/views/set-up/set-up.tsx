@@ -6,48 +6,47 @@ import { useMayWrite } from '../../api/session.ts'
 import { Empty } from '../../ui/layout/empty.tsx'
 import { Loaded } from '../../ui/layout/loaded.tsx'
 import { Page } from '../../ui/layout/page.tsx'
-import { counted } from '../../wording/format.ts'
-import { goOnWith, isLeftOff, STEPS, setUpOf } from '../destinations/set-up-progress.ts'
+import { pluralize } from '../../wording/format.ts'
+import { isSetUpUnfinished, STEPS, setUpLinkLabel, setUpPath } from '../destinations/set-up-progress.ts'
 import { SourcesStep } from './sources-step.tsx'
 import { TestStep, TurnOnStep } from './test-and-turn-on-steps.tsx'
 import { useSetUp } from './use-set-up.ts'
 import { SecretStep, WebhooksStep } from './webhooks-and-secret-steps.tsx'
 
 /**
- * From the catalog to the first event: sources, URLs and headers, secret, test, on. @param id of a
- * destination whose set-up was left before its end.
+ * The steps from the catalog to the first event. @param id of a destination whose set-up is unfinished.
  */
 export default function SetUp({ id }: { id: string | undefined }) {
   const mayWrite = useMayWrite()
   return (
     <Page
       title="Set up Webhooks"
-      under={{ title: 'Catalog', to: '/catalog' }}
-      lead="Each event of the sources that you choose, as a signed POST to your URLs."
+      parent={{ title: 'Catalog', to: '/catalog' }}
+      lead="Sends each event from the sources you choose to your URLs as a signed POST."
     >
       {mayWrite ? (
-        <Begun id={id} />
+        <SetUpSteps id={id} />
       ) : (
         <Empty
           icon="catalog"
-          title="With this token nothing can be changed"
-          action={{ label: 'See destinations', to: '/destinations' }}
+          title="This token cannot make changes"
+          action={{ label: 'View destinations', to: '/destinations' }}
         >
-          Sign in with the control token to set one up.
+          Sign in with the control token to set up a destination.
         </Empty>
       )}
     </Page>
   )
 }
 
-function Begun({ id }: { id: string | undefined }) {
+function SetUpSteps({ id }: { id: string | undefined }) {
   const query = useDestination(id)
   if (id === undefined) return <Steps />
-  return <Loaded query={query}>{(destination) => <Steps left={destination} />}</Loaded>
+  return <Loaded query={query}>{(destination) => <Steps unfinished={destination} />}</Loaded>
 }
 
-function Steps({ left }: { left?: Destination }) {
-  const setUp = useSetUp(left)
+function Steps({ unfinished }: { unfinished?: Destination }) {
+  const setUp = useSetUp(unfinished)
   const { step, hasMoved, goTo, destination, isSaved } = setUp
   return (
     <>
@@ -55,7 +54,7 @@ function Steps({ left }: { left?: Destination }) {
       <Stepper
         active={step}
         onStepClick={goTo}
-        // what is tried and turned on is what was typed
+        // the test and the switch use the saved destination, so unsaved changes must be saved first
         allowNextStepsSelect={isSaved}
         size="sm"
         maw={820}
@@ -91,23 +90,20 @@ function Steps({ left }: { left?: Destination }) {
   )
 }
 
-type StepParts = { title: string; hasMoved: boolean; children: ReactNode }
+type StepProps = { title: string; hasMoved: boolean; children: ReactNode }
 
-/**
- * A step takes the focus when it comes, so that it is said, and the keyboard goes on from its beginning. @param hasMoved false: it
- * came with the page, which says so itself.
- */
-export function Step({ title, hasMoved, children }: StepParts) {
-  const place = useRef<HTMLDivElement>(null)
+/** Takes the focus when the user moves to it, so that screen readers announce it. The first step leaves that to the page. */
+function Step({ title, hasMoved, children }: StepProps) {
+  const container = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    if (hasMoved) place.current?.focus({ preventScroll: true })
+    if (hasMoved) container.current?.focus({ preventScroll: true })
   }, [hasMoved])
   return (
     <Paper
       withBorder
       p="lg"
       mt="sm"
-      ref={place}
+      ref={container}
       tabIndex={-1}
       role="group"
       aria-label={`Step: ${title}`}
@@ -118,12 +114,12 @@ export function Step({ title, hasMoved, children }: StepParts) {
   )
 }
 
-const MOST = 3
+const MAX_SHOWN = 3
 
-/** Those whose set-up was left before its end, the last one first: to go on with, in place of one more. */
-export function Unfinished() {
+/** Links to unfinished destinations, the newest first. */
+function Unfinished() {
   const all = (useDestinations().data ?? [])
-    .filter(isLeftOff)
+    .filter(isSetUpUnfinished)
     .toSorted((one, other) => (one.updatedAt < other.updatedAt ? 1 : -1))
   if (all.length === 0) return null
   return (
@@ -131,24 +127,24 @@ export function Unfinished() {
       color="blue"
       mb="md"
       maw={820}
-      title={`${counted(all.length, 'destination was', 'destinations were')} never turned on`}
+      title={`${pluralize(all.length, 'destination was', 'destinations were')} never turned on`}
     >
-      {all.slice(0, MOST).map((destination) => (
+      {all.slice(0, MAX_SHOWN).map((destination) => (
         <Text key={destination.id} size="sm" className="in-flow">
           {destination.name}:{' '}
           <Anchor
             component={Link}
-            to={setUpOf(destination)}
+            to={setUpPath(destination)}
             size="sm"
-            aria-label={`${goOnWith(destination)}: ${destination.name}`}
+            aria-label={`${setUpLinkLabel(destination)}: ${destination.name}`}
           >
-            {goOnWith(destination)}
+            {setUpLinkLabel(destination)}
           </Anchor>
         </Text>
       ))}
-      {all.length > MOST && (
+      {all.length > MAX_SHOWN && (
         <Anchor component={Link} to="/destinations" size="sm">
-          and {counted(all.length - MOST, 'other')}
+          and {pluralize(all.length - MAX_SHOWN, 'other')}
         </Anchor>
       )}
     </Alert>

@@ -8,24 +8,28 @@ import { OnOff } from '../destinations/on-off.tsx'
 import { TestSend } from '../webhooks/test-send.tsx'
 import { FirstEvent } from './first-event.tsx'
 
-type StepParts = { destination: Destination; onSwitched: (destination: Destination) => void }
+type StepProps = { destination: Destination; onSwitched: (destination: Destination) => void }
 
-export function TurnOnStep({ destination, onSwitched }: StepParts) {
+export function TurnOnStep({ destination, onSwitched }: StepProps) {
   return (
     <Stack>
       <OnOff
         destination={destination}
         label={destination.enabled ? `${destination.name} is on` : `Turn ${destination.name} on`}
-        description={`${destination.enabled ? 'Each' : 'From then on each'} event of its sources goes to its URLs.`}
+        description={
+          destination.enabled
+            ? 'Events from its sources are sent to its URLs.'
+            : 'Sluice then sends events from its sources to its URLs.'
+        }
         onSaved={onSwitched}
       />
       {destination.enabled && (
         <>
-          <SendFirst destination={destination} />
+          <FirstEventFrom destination={destination} />
           <Text size="sm">
-            Later:{' '}
+            See{' '}
             <Anchor component={Link} to={`/destinations/${destination.id}`}>
-              health, test sends and settings of {destination.name}
+              health, tests and settings of {destination.name}
             </Anchor>
           </Text>
         </>
@@ -34,7 +38,7 @@ export function TurnOnStep({ destination, onSwitched }: StepParts) {
   )
 }
 
-function SendFirst({ destination }: { destination: Destination }) {
+function FirstEventFrom({ destination }: { destination: Destination }) {
   const query = useSources()
   const [sourceId, setSourceId] = useState(destination.sourceIds[0])
   return (
@@ -42,12 +46,13 @@ function SendFirst({ destination }: { destination: Destination }) {
       {(all) => {
         const sources = all.filter(({ id }) => destination.sourceIds.includes(id))
         const source = sources.find(({ id }) => id === sourceId) ?? sources[0]
-        if (!source) return <Text size="sm">It is connected to no source any more: choose one above.</Text>
+        if (!source)
+          return <Text size="sm">No source is connected anymore. Choose one in the first step.</Text>
         return (
           <>
             {sources.length > 1 && (
               <NativeSelect
-                label="Send the first event from"
+                label="Source of the first event"
                 value={source.id}
                 onChange={(event) => setSourceId(event.currentTarget.value)}
                 data={sources.map(({ id, name }) => ({ value: id, label: name }))}
@@ -65,8 +70,8 @@ function SendFirst({ destination }: { destination: Destination }) {
 export function TestStep({ destination, onNext }: { destination: Destination; onNext: () => void }) {
   return (
     <Stack>
-      <Alert color="green" title={`${destination.name} is saved, and still off`}>
-        Try whether your receiver takes a sample, before events come.
+      <Alert color="green" title={`${destination.name} is saved but still off`}>
+        Check that your receiver accepts a sample before events arrive.
       </Alert>
       <TestSend destination={destination} />
       <Group justify="flex-end">

@@ -1,11 +1,11 @@
 import { Button, Code, Group, Stack, Text, TextInput } from '@mantine/core'
-import { faultAt, isConflict } from '../../api/errors.ts'
-import { Refusal } from '../../ui/error-alert.tsx'
-import { ChangedMeanwhile } from '../../ui/form/edit-conflict.tsx'
+import { fieldError, isConflict } from '../../api/errors.ts'
+import { ErrorAlert } from '../../ui/error-alert.tsx'
+import { EditConflict } from '../../ui/form/edit-conflict.tsx'
 import { STEPS } from '../destinations/set-up-progress.ts'
 import { SecretField } from '../webhooks/secret-field.tsx'
 import { WebhooksEditor } from '../webhooks/webhooks-editor.tsx'
-import { nameOf } from './draft.ts'
+import { destinationName } from './draft.ts'
 import type { SetUp } from './use-set-up.ts'
 
 export function WebhooksStep({ setUp: { draft, change, goTo, toSecret, error } }: { setUp: SetUp }) {
@@ -17,21 +17,21 @@ export function WebhooksStep({ setUp: { draft, change, goTo, toSecret, error } }
           Where to send events
         </Text>
         <Text size="sm" c="dimmed">
-          Enter one to five URLs. Each event goes to every URL at once. One success settles the delivery: URLs
-          that failed are not retried. Each URL can have up to five headers of its own, such as a token that
-          your receiver asks for.
+          Enter up to five URLs. Each event is sent to all URLs at the same time. One success completes the
+          delivery: URLs that failed are not retried. Each URL can have up to five headers, for example an
+          access token.
         </Text>
       </div>
       <WebhooksEditor webhooks={webhooks} onChange={(webhooks) => change({ webhooks })} error={error} />
       <TextInput
         label="Name"
-        description="As you want to see this destination in lists."
-        value={nameOf(draft)}
+        description="Shown in lists."
+        value={destinationName(draft)}
         onChange={(event) => change({ name: event.currentTarget.value })}
-        error={faultAt(error, '/name')}
+        error={fieldError(error, '/name')}
         maw={420}
       />
-      <Refusal error={error} shown={isShown} />
+      <ErrorAlert error={error} shown={isShown} />
       <Group justify="space-between">
         <Button variant="default" onClick={() => goTo(STEPS.sources)}>
           Back
@@ -52,20 +52,20 @@ export function SecretStep({ setUp }: { setUp: SetUp }) {
   return (
     <Stack>
       <Text size="sm">
-        With a shared secret each POST is signed, so that your receiver can tell it from a forged one:{' '}
-        <Code>X-Signature</Code> is the HMAC-SHA1 of the body, keyed by the secret, in lower-case hex.{' '}
-        {hasSecret && 'One is stored: it stays, unless you give another.'}
+        With a shared secret, every request is signed so that your receiver can verify it. The{' '}
+        <Code>X-Signature</Code> header is the HMAC-SHA1 of the body, keyed with the secret, in lowercase hex.{' '}
+        {hasSecret && 'A secret is already stored. Leave the field empty to keep it.'}
       </Text>
       <SecretField
-        label={hasSecret ? 'Another shared secret' : 'Shared secret (optional)'}
+        label={hasSecret ? 'New shared secret' : 'Shared secret (optional)'}
         value={secret}
         onChange={(secret) => change({ secret })}
-        error={faultAt(error, '/sharedSecret')}
+        error={fieldError(error, '/sharedSecret')}
       />
       {conflict && isConflict(error) ? (
-        <ChangedMeanwhile {...conflict} onKeep={conflict.keepMine} />
+        <EditConflict {...conflict} onKeep={conflict.keepMine} />
       ) : (
-        <Refusal error={error} shown={(pointer) => pointer === '/sharedSecret'} />
+        <ErrorAlert error={error} shown={(pointer) => pointer === '/sharedSecret'} />
       )}
       <Group justify="space-between">
         <Button variant="default" onClick={() => goTo(STEPS.webhooks)}>

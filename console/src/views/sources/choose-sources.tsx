@@ -1,8 +1,8 @@
 import { Checkbox, Stack, Text } from '@mantine/core'
 import type { Source } from '../../api/sources.ts'
-import { Shortened } from '../../ui/layout/filtered-list.tsx'
+import { FilteredList } from '../../ui/layout/filtered-list.tsx'
 
-/** Which sources a destination hears of. */
+/** Selects the sources whose events a destination receives. */
 export function ChooseSources({
   sources,
   chosen,
@@ -17,7 +17,7 @@ export function ChooseSources({
   return (
     <Checkbox.Group label="Sources" value={[...chosen]} onChange={onChange} error={error}>
       <Stack gap={6} mt={6}>
-        <Shortened all={sources} what="sources" textOf={({ id, name }) => `${name} ${id}`}>
+        <FilteredList all={sources} what="sources" textOf={({ id, name }) => `${name} ${id}`}>
           {(shown) =>
             shown.map(({ id, name }) => (
               <Checkbox
@@ -34,7 +34,7 @@ export function ChooseSources({
               />
             ))
           }
-        </Shortened>
+        </FilteredList>
       </Stack>
     </Checkbox.Group>
   )

@@ -6,11 +6,11 @@ import { Chart } from '../../../ui/chart/chart.tsx'
 import { Loaded } from '../../../ui/layout/loaded.tsx'
 import { Panel } from '../../../ui/layout/page.tsx'
 import { Figure } from '../../../ui/values/figure.tsx'
-import { duration, whole } from '../../../wording/format.ts'
-import { NextSteps } from './no-traffic.tsx'
-import { Endpoints } from './webhook-list.tsx'
+import { formatDuration, formatInteger } from '../../../wording/format.ts'
+import { NoTraffic } from './no-traffic.tsx'
+import { WebhookList } from './webhook-list.tsx'
 
-/** How a destination is now, and was in the last hour. */
+/** The health of a destination, now and in the last hour. */
 export function DestinationHealth({ destination }: { destination: Destination }) {
   const query = useHealth(destination.id)
   return (
@@ -18,24 +18,24 @@ export function DestinationHealth({ destination }: { destination: Destination })
       {({ now, minutes, endpoints }) => (
         <Stack>
           <SimpleGrid cols={{ base: 2, sm: 3, md: 6 }}>
-            <Figure label="Delivered, last minute">{whole(now.delivered)}</Figure>
-            <Figure label="Rejected" isBad={now.rejected > 0}>
-              {whole(now.rejected)}
+            <Figure label="Delivered/min">{formatInteger(now.delivered)}</Figure>
+            <Figure label="Rejected/min" isBad={now.rejected > 0}>
+              {formatInteger(now.rejected)}
             </Figure>
-            <Figure label="Failed attempts">{whole(now.retry)}</Figure>
-            <Figure label="Given up" isBad={now.dead > 0}>
-              {whole(now.dead)}
+            <Figure label="Failed attempts/min">{formatInteger(now.retry)}</Figure>
+            <Figure label="Dead/min" isBad={now.dead > 0}>
+              {formatInteger(now.dead)}
             </Figure>
-            <Figure label="Half of POSTs take" hint="p50">
+            <Figure label="Response time p50" hint="Half of all requests take this long or less">
               {ms(now.p50)}
             </Figure>
-            <Figure label="99 of 100 take" hint="p99">
+            <Figure label="Response time p99" hint="99 % of all requests take this long or less">
               {ms(now.p99)}
             </Figure>
           </SimpleGrid>
-          <NextSteps destination={destination} minutes={minutes} />
-          <Panel title="URLs" lead="Whether each answers, and what went wrong last.">
-            <Endpoints destination={destination} endpoints={endpoints} />
+          <NoTraffic destination={destination} minutes={minutes} />
+          <Panel title="Webhooks" lead="The state of each URL and its last error.">
+            <WebhookList destination={destination} endpoints={endpoints} />
           </Panel>
           <Graphs minutes={minutes} />
         </Stack>
@@ -44,24 +44,29 @@ export function DestinationHealth({ destination }: { destination: Destination })
   )
 }
 
-const ms = (value: number | null) => (value === null ? '–' : duration(value))
+const ms = (value: number | null) => (value === null ? '–' : formatDuration(value))
 
-/** The last hour by the minute. */
-export function Graphs({ minutes }: { minutes: Health['minutes'] }) {
-  const { times, outcomes, answers } = useMemo(() => series(minutes), [minutes])
+/** The last hour, by minute. */
+function Graphs({ minutes }: { minutes: Health['minutes'] }) {
+  const { times, outcomes, responseTimes } = useMemo(() => series(minutes), [minutes])
   return (
     <SimpleGrid cols={{ base: 1, lg: 2 }}>
-      <Panel title="Deliveries a minute">
-        <Chart label="Deliveries a minute, of the last hour" times={times} lines={outcomes} format={whole} />
+      <Panel title="Deliveries/min">
+        <Chart
+          label="Deliveries per minute, last hour"
+          times={times}
+          lines={outcomes}
+          format={formatInteger}
+        />
       </Panel>
-      <Panel title="Time to answer">
-        <Chart label="Time to answer, of the last hour" times={times} lines={answers} format={duration} />
+      <Panel title="Response time">
+        <Chart label="Response time, last hour" times={times} lines={responseTimes} format={formatDuration} />
       </Panel>
     </SimpleGrid>
   )
 }
 
-/** Deferrals are left out: of one delivery there may be many, and none is a POST. */
+/** Without deferrals: one delivery can have many, and none of them is a request. */
 function series(minutes: Health['minutes']) {
   const known = minutes.filter(({ at }) => at !== null)
   const of = (name: 'delivered' | 'rejected' | 'retry' | 'refused' | 'dead' | 'p50' | 'p99') =>
@@ -71,11 +76,11 @@ function series(minutes: Health['minutes']) {
     outcomes: [
       { label: 'Delivered', color: 'green' as const, values: of('delivered') },
       { label: 'Rejected', color: 'yellow' as const, values: of('rejected') },
-      { label: 'Failed', color: 'orange' as const, values: of('retry') },
+      { label: 'Failed attempts', color: 'orange' as const, values: of('retry') },
       { label: 'Refused', color: 'grape' as const, values: of('refused') },
-      { label: 'Given up', color: 'red' as const, values: of('dead') },
+      { label: 'Dead', color: 'red' as const, values: of('dead') },
     ],
-    answers: [
+    responseTimes: [
       { label: 'p50', color: 'blue' as const, values: of('p50') },
       { label: 'p99', color: 'grape' as const, values: of('p99') },
     ],

@@ -4,10 +4,10 @@ import type { Destination } from '../../../api/destinations.ts'
 import type { Health } from '../../../api/health.ts'
 import { ForAdmin } from '../../../ui/for-admin.tsx'
 import { SourceName } from '../../../ui/values/names.tsx'
-import { goOnWith, setUpOf } from '../set-up-progress.ts'
+import { setUpLinkLabel, setUpPath } from '../set-up-progress.ts'
 
-/** What to look at when there is nothing to see. */
-export function NextSteps({
+/** Explains why a destination may receive nothing, and what to check. */
+export function NoTraffic({
   destination,
   minutes,
 }: {
@@ -15,41 +15,40 @@ export function NextSteps({
   minutes: Health['minutes']
 }) {
   const { id, enabled, sourceIds } = destination
-  const hasAny = minutes.some(
+  const hasTraffic = minutes.some(
     ({ delivered, rejected, retry, refused, deferred }) =>
       delivered + rejected + retry + refused + deferred > 0,
   )
-  if (hasAny) return null
+  if (hasTraffic) return null
   const [source] = sourceIds
   return (
-    <Alert color="blue" title="Nothing was sent to it in the last hour">
+    <Alert color="blue" title="Nothing was sent in the last hour">
       <Text size="sm">
         {!enabled && (
           <>
-            It is off.{' '}
+            The destination is off.{' '}
             <ForAdmin>
-              <Anchor component={Link} to={setUpOf(destination)} size="sm">
-                {goOnWith(destination)}
+              <Anchor component={Link} to={setUpPath(destination)} size="sm">
+                {setUpLinkLabel(destination)}
               </Anchor>
             </ForAdmin>
           </>
         )}
         {enabled && source === undefined && (
           <>
-            It is connected to no source:{' '}
+            No source is connected.{' '}
             <Anchor component={Link} to={`/destinations/${id}/settings`} size="sm">
-              choose its sources
+              Choose sources
             </Anchor>
-            .
           </>
         )}
         {enabled && source !== undefined && (
           <>
-            See whether calls come in at{' '}
+            Check whether calls arrive at{' '}
             <Anchor component={Link} to={`/sources/${source}`} size="sm">
               <SourceName id={source} />
             </Anchor>
-            , or look an event up at{' '}
+            , or search for an event in{' '}
             <Anchor component={Link} to="/deliveries" size="sm">
               Where is my event?
             </Anchor>

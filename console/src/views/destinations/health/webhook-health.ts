@@ -1,20 +1,33 @@
 import type { Health } from '../../../api/health.ts'
+import type { WebhookState } from '../../../wording/states.ts'
 
-type Endpoint = Pick<Health['endpoints'][number], 'lastError' | 'lastDeliveredAt'>
+type Webhook = Pick<Health['endpoints'][number], 'state' | 'breaker' | 'lastError' | 'lastDeliveredAt'>
 
-/** What is known of a webhook's last POSTs: whether each is of the present settings, and the error is over. */
-export type OfNow = { isErrorOfNow: boolean; isErrorOver: boolean; isDeliveredOfNow: boolean }
+/** `isErrorCurrent`, `isDeliveryCurrent`: it happened with the present settings. `isErrorOver`: a later delivery succeeded. */
+export type WebhookHealth = {
+  state: WebhookState
+  isErrorCurrent: boolean
+  isErrorOver: boolean
+  isDeliveryCurrent: boolean
+}
 
 /**
- * An attempt tells the position of its URL alone: what was there before the settings were changed last may have been another one.
- * @param updatedAt ISO 8601
+ * Attempts store only the position of their webhook. Before the last change of the settings, another URL may have had that
+ * position, so an older error says nothing about the state.
+ * @param updatedAt of the settings, ISO 8601
  */
-export function ofNow({ lastError, lastDeliveredAt }: Endpoint, updatedAt: string): OfNow {
-  const isOfNow = (at: string | null | undefined) => at != null && at >= updatedAt
+export function webhookHealth(
+  { state, breaker, lastError, lastDeliveredAt }: Webhook,
+  updatedAt: string,
+): WebhookHealth {
+  const isCurrent = (at: string | null | undefined) => at != null && at >= updatedAt
   const errorAt = lastError?.at ?? null
+  const isErrorCurrent = isCurrent(errorAt)
+  const isFromError = breaker === 'closed' && (state === 'rejecting' || state === 'failing')
   return {
-    isErrorOfNow: isOfNow(errorAt),
+    state: isFromError && !isErrorCurrent ? 'idle' : state,
+    isErrorCurrent,
     isErrorOver: errorAt !== null && lastDeliveredAt !== null && errorAt < lastDeliveredAt,
-    isDeliveredOfNow: isOfNow(lastDeliveredAt),
+    isDeliveryCurrent: isCurrent(lastDeliveredAt),
   }
 }

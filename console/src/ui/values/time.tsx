@@ -1,8 +1,8 @@
 import { useSyncExternalStore } from 'react'
 import { fromNow, localTime, shortTime, utcTime } from '../../wording/format.ts'
 
-/** A time in the zone of who looks, and in UTC where the pointer rests. */
-export function When({ at, short = false }: { at: string | null; short?: boolean }) {
+/** A time in the local zone, with UTC as a tooltip. */
+export function Timestamp({ at, short = false }: { at: string | null; short?: boolean }) {
   if (at === null) return <>never</>
   return (
     <time dateTime={at} title={utcTime(at)} className="time">
@@ -11,8 +11,8 @@ export function When({ at, short = false }: { at: string | null; short?: boolean
   )
 }
 
-/** How long ago, or how long until then; goes on by itself. */
-export function Since({ at }: { at: string }) {
+/** "3 min. ago" or "in 5 sec.", updated every second. */
+export function RelativeTime({ at }: { at: string }) {
   const now = useNow()
   return (
     <time dateTime={at} title={`${localTime(at)} (${utcTime(at)})`} className="time">
@@ -21,31 +21,31 @@ export function Since({ at }: { at: string }) {
   )
 }
 
-/** Milliseconds since 1970, a second exact. */
+/** ms since 1970, updated every second. */
 export const useNow = (): number => useSyncExternalStore(clock.subscribe, clock.now)
 
 const listeners = new Set<() => void>()
-let at = Date.now()
-let ticking: ReturnType<typeof setInterval> | undefined
+let current = Date.now()
+let timer: ReturnType<typeof setInterval> | undefined
 
 function tick(): void {
-  at = Date.now()
+  current = Date.now()
   for (const listener of listeners) listener()
 }
 
-/** One timer a second for all that goes on by itself, while there is any. */
-export const clock = {
+/** One timer for all components that show relative times. */
+const clock = {
   /** ms since 1970 */
-  now: () => at,
+  now: () => current,
   subscribe(listener: () => void): () => void {
     if (listeners.size === 0) {
-      at = Date.now()
-      ticking = setInterval(tick, 1_000)
+      current = Date.now()
+      timer = setInterval(tick, 1_000)
     }
     listeners.add(listener)
     return () => {
       listeners.delete(listener)
-      if (listeners.size === 0) clearInterval(ticking)
+      if (listeners.size === 0) clearInterval(timer)
     }
   },
 }

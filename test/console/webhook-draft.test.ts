@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import {
   draftFaults,
-  draftOf,
   newHeader,
   newWebhook,
-  webhooksOf,
+  toDrafts,
+  toWebhooks,
 } from '../../console/src/views/webhooks/draft.ts'
 import { destinationShape } from '../../settings/settings.ts'
 
@@ -15,8 +15,8 @@ const webhook = (...headers: ReturnType<typeof header>[]) => ({
   headers,
 })
 
-test('what is typed is what the API takes', () => {
-  const webhooks = webhooksOf([
+test('drafts become webhooks that the API accepts', () => {
+  const webhooks = toWebhooks([
     webhook(header('X-Team', 'crm')),
     { ...webhook(), url: ' https://b.example/ ' },
   ])
@@ -26,47 +26,47 @@ test('what is typed is what the API takes', () => {
   ])
 })
 
-test('a stored value that nobody touches is kept, and one that is typed replaces it', () => {
-  const [kept] = draftOf([{ url: 'https://crm.example/', headers: { 'X-Team': '***', 'X-Key': '***' } }])
-  if (!kept) throw new Error('there is one')
+test('an untouched stored value is kept, and a typed value replaces it', () => {
+  const [kept] = toDrafts([{ url: 'https://crm.example/', headers: { 'X-Team': '***', 'X-Key': '***' } }])
+  if (!kept) throw new Error('expected a draft')
   const headers = kept.headers.map((each) => (each.name === 'X-Key' ? { ...each, value: 'new' } : each))
-  expect(webhooksOf([{ ...kept, headers }])).toEqual([
+  expect(toWebhooks([{ ...kept, headers }])).toEqual([
     { url: 'https://crm.example/', headers: { 'X-Team': '***', 'X-Key': 'new' } },
   ])
 })
 
-test('of two headers of one name none is lost without a word', () => {
+test('two headers of the same name are a fault', () => {
   expect(draftFaults([webhook(), webhook(header('X-Team'), header('x-team '))])).toEqual([
     {
       pointer: '/webhooks/1/headers/x-team',
       code: 'duplicate_header',
-      message: 'this header is there already: leave one out',
+      message: 'This header already exists. Remove one of them.',
     },
   ])
 })
 
-test('a header without a name is named, and one with a name is in order', () => {
+test('a header without a name is a fault', () => {
   expect(draftFaults([webhook(header('X-Team'), header(' '))])).toMatchObject([{ code: 'required' }])
 })
 
-test('a stored value is kept for its own URL and name alone: changed, it has to be typed again', () => {
-  const [kept] = draftOf([{ url: 'https://crm.example/', headers: { 'X-Key': '***' } }])
+test('a stored value is lost when its URL or name changes', () => {
+  const [kept] = toDrafts([{ url: 'https://crm.example/', headers: { 'X-Key': '***' } }])
   const [one] = kept?.headers ?? []
-  if (!kept || !one) throw new Error('there is one')
+  if (!kept || !one) throw new Error('expected a draft')
   const elsewhere = { ...kept, url: 'https://crm.example/v2' }
   const renamed = { ...kept, headers: [{ ...one, name: 'X-Token' }] }
   for (const draft of [elsewhere, renamed]) {
-    expect(webhooksOf([draft])[0]?.headers).not.toMatchObject({ 'X-Key': '***' })
+    expect(toWebhooks([draft])[0]?.headers).not.toMatchObject({ 'X-Key': '***' })
     expect(draftFaults([draft])).toMatchObject([{ code: 'nothing_to_keep' }])
   }
   const typed = { ...elsewhere, headers: [{ ...one, value: 'again' }] }
-  expect([draftFaults([typed]), webhooksOf([typed])[0]?.headers]).toEqual([[], { 'X-Key': 'again' }])
+  expect([draftFaults([typed]), toWebhooks([typed])[0]?.headers]).toEqual([[], { 'X-Key': 'again' }])
   const inCapitals = { ...kept, headers: [{ ...one, name: 'x-key ' }] }
-  expect([draftFaults([inCapitals]), webhooksOf([inCapitals])[0]?.headers]).toEqual([[], { 'x-key': '***' }])
+  expect([draftFaults([inCapitals]), toWebhooks([inCapitals])[0]?.headers]).toEqual([[], { 'x-key': '***' }])
 })
 
 test.each(['', 'localhost:9001/x', 'ftp://a.example/', '/hook', 'https//a.example'])(
-  '%j is seen to be no URL before the API looks at it',
+  '%j is not a valid URL',
   (url) => {
     expect(draftFaults([webhook(), { ...webhook(), url }])).toMatchObject([
       { pointer: '/webhooks/1/url', code: 'invalid_url' },
@@ -74,7 +74,7 @@ test.each(['', 'localhost:9001/x', 'ftp://a.example/', '/hook', 'https//a.exampl
   },
 )
 
-test('a URL is what begins with http:// or https://, spaces around it or not', () => {
+test('http:// and https:// URLs are valid, with or without surrounding spaces', () => {
   for (const url of ['http://localhost:9001/x', ' https://a.example '])
     expect(draftFaults([{ ...webhook(), url }])).toEqual([])
 })

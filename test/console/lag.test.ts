@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { groupsOf, type LagItem, worstOf } from '../../console/src/views/lag/consumer-groups.ts'
-import { pastOf, series, withLook } from '../../console/src/views/lag/history.ts'
+import { historyOf, series, withSnapshot } from '../../console/src/views/lag/history.ts'
 
 const item = (fields: Partial<LagItem>): LagItem => ({
   group: 'router',
@@ -14,7 +14,7 @@ const item = (fields: Partial<LagItem>): LagItem => ({
   ...fields,
 })
 
-test('of a group the records add up, and the longest wait and the worst state count', () => {
+test('a group has the sum of its records, the longest lag and the worst status', () => {
   const [group] = groupsOf([
     item({ lag: 3, lagSeconds: 2 }),
     item({ partition: 1, lag: 4, lagSeconds: 9, status: 'stall' }),
@@ -23,7 +23,7 @@ test('of a group the records add up, and the longest wait and the worst state co
   expect(group).toMatchObject({ group: 'router', records: 7, seconds: 9, status: 'stall' })
 })
 
-test('groups stand in the order in which an event goes, replays behind them', () => {
+test('groups are in the order in which an event passes them, then replays', () => {
   const groups = ['replay.x', 'deliverer.rungs', 'deliverer', 'router'].map((group) => item({ group }))
   expect(groupsOf(groups).map(({ group }) => group)).toEqual([
     'router',
@@ -33,7 +33,7 @@ test('groups stand in the order in which an event goes, replays behind them', ()
   ])
 })
 
-test('a replay, whose seconds are not known, has none', () => {
+test('a replay without known lag has no seconds', () => {
   expect(groupsOf([item({ group: 'replay.x', lag: 5, lagSeconds: null })])).toMatchObject([
     { records: 5, seconds: null },
   ])
@@ -44,14 +44,14 @@ test('a stopped consumer is worse than one that falls behind', () => {
   expect(worstOf(groups)).toBe('stop')
 })
 
-test('of what is past the sums are held: twenty minutes of them, each look once', () => {
+test('the history keeps twenty minutes of sums, without duplicate snapshots', () => {
   const look = (second: number, lag: number) => ({
     at: new Date(second * 1_000).toISOString(),
     items: [item({ lag, lagSeconds: second }), item({ lag, partition: 1, lagSeconds: 0 })],
   })
-  let past = withLook([], look(0, 1))
-  expect(withLook(past, look(0, 1))).toBe(past)
-  for (let second = 2; second <= 1_400; second += 2) past = withLook(past, look(second, 1))
+  let past = withSnapshot([], look(0, 1))
+  expect(withSnapshot(past, look(0, 1))).toBe(past)
+  for (let second = 2; second <= 1_400; second += 2) past = withSnapshot(past, look(second, 1))
   expect(past).toHaveLength(600)
   expect(series(past.slice(-2), 'records')).toMatchObject({
     times: ['1970-01-01T00:23:18.000Z', '1970-01-01T00:23:20.000Z'],
@@ -60,13 +60,13 @@ test('of what is past the sums are held: twenty minutes of them, each look once'
   expect(series(past.slice(-1), 'seconds').lines[0]?.values).toEqual([1_400])
 })
 
-test('before what was told comes the hour that control has held', () => {
+test('the hour recorded by control precedes the live snapshots', () => {
   const at = (second: number) => new Date(second * 1_000).toISOString()
   const hour = [0, 10, 20].map((second) => ({
     at: at(second),
     groups: [{ group: 'router', lag: second, lagSeconds: null }],
   }))
-  const past = pastOf(hour, withLook([], { at: at(15), items: [item({ lag: 7 })] }))
+  const past = historyOf(hour, withSnapshot([], { at: at(15), items: [item({ lag: 7 })] }))
   expect(series(past, 'records')).toMatchObject({
     times: [at(0), at(10), at(15)],
     lines: [{ label: 'router', values: [0, 10, 7] }],

@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest'
-import { type FoundEvent, isOpen, queryOf, refreshed, searchIn } from '../../console/src/api/events.ts'
+import {
+  type FoundEvent,
+  isPending,
+  searchFromParams,
+  toQuery,
+  withUpdates,
+} from '../../console/src/api/events.ts'
 import { eventsShape } from '../../control/activity/events/wanted.ts'
 
 const event = (
@@ -32,29 +38,29 @@ const event = (
   ...fields,
 })
 
-test('what the address asks for is what the API is asked, with an hour around the time', () => {
-  const search = searchIn(
+test('the address becomes an API query that covers half an hour before and after the time', () => {
+  const search = searchFromParams(
     new URLSearchParams('messageId=m1&sourceId=shop&around=2026-01-02T03:04:00.000Z&other=1'),
   )
-  if (!search) throw new Error('there is one')
-  expect(queryOf(search)).toEqual({
+  if (!search) throw new Error('expected a search')
+  expect(toQuery(search)).toEqual({
     messageId: 'm1',
     sourceId: 'shop',
     since: '2026-01-02T02:34:00.000Z',
     until: '2026-01-02T03:34:00.000Z',
   })
-  expect(eventsShape.safeParse(queryOf(search)).success).toBe(true)
-  expect(queryOf({ by: 'userId', value: 'u1', around: 'never' })).toEqual({ userId: 'u1' })
-  expect(searchIn(new URLSearchParams('sourceId=shop'))).toBeUndefined()
+  expect(eventsShape.safeParse(toQuery(search)).success).toBe(true)
+  expect(toQuery({ by: 'userId', value: 'u1', around: 'never' })).toEqual({ userId: 'u1' })
+  expect(searchFromParams(new URLSearchParams('sourceId=shop'))).toBeUndefined()
 })
 
-test('events that are under way are replaced by what is known of them now, the others stay', () => {
+test('pending events are replaced by their newer versions, the others stay', () => {
   const found = [
     event('m1', 'waiting'),
     event('m2', 'delivered'),
     event('m1', 'waiting', { sourceId: 'blog' }),
   ]
-  expect(found.map(isOpen)).toEqual([true, false, true])
-  const now = refreshed(found, [event('m1', 'delivered')])
-  expect(now.map(isOpen)).toEqual([false, false, true])
+  expect(found.map(isPending)).toEqual([true, false, true])
+  const now = withUpdates(found, [event('m1', 'delivered')])
+  expect(now.map(isPending)).toEqual([false, false, true])
 })

@@ -1,0 +1,160 @@
+import { NativeSelect, SimpleGrid, Stack, Switch, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { fieldError } from '../../api/errors.ts'
+import { type Source, useDeleteSource, useReplaceSource } from '../../api/sources.ts'
+import { DeletePanel } from '../../ui/form/delete-panel.tsx'
+import { type Edited, Editing } from '../../ui/form/editing.tsx'
+import { Form } from '../../ui/form/form.tsx'
+import { Panel } from '../../ui/layout/page.tsx'
+import { type Kind, KindField } from './kind-field.tsx'
+
+export function SourceSettings({ source }: { source: Source }) {
+  return (
+    <Stack>
+      <Editing latest={source}>{(edited, key) => <SettingsForm key={key} {...edited} />}</Editing>
+      <DeletePanel
+        what="source"
+        name={source.name}
+        lead="Its write key stops working immediately. Events that were already received are still delivered."
+        warning="Calls with its write key are rejected from then on. You cannot undo this."
+        mutation={useDeleteSource(source.id)}
+      />
+    </Stack>
+  )
+}
+
+type Draft = {
+  name: string
+  enabled: boolean
+  kind: Kind
+  ip: NonNullable<Source['ip']>
+  dropsDuplicates: boolean
+  /** Rate limits as typed. Empty means no limit. */
+  perSecond: string
+  burst: string
+  bytesPerSecond: string
+}
+
+const toDraft = ({ name, enabled, kind = 'server', ip = 'full', dedup, rateLimit }: Source): Draft => ({
+  ...{ name, enabled, kind, ip, dropsDuplicates: dedup !== 'off' },
+  perSecond: String(rateLimit?.perSecond ?? ''),
+  burst: String(rateLimit?.burst ?? ''),
+  bytesPerSecond: String(rateLimit?.bytesPerSecond ?? ''),
+})
+
+/** Leaves out settings that have their default. */
+function toReplacement(base: Source, draft: Draft) {
+  const { writeKey: _, rateLimit: __, kind: ___, ip: ____, dedup: _____, ...rest } = base
+  const { name, enabled, kind, ip, dropsDuplicates, perSecond, burst, bytesPerSecond } = draft
+  const isLimited = perSecond !== '' || burst !== '' || bytesPerSecond !== ''
+  const rateLimit = {
+    perSecond: Number(perSecond),
+    burst: Number(burst || perSecond),
+    ...(bytesPerSecond !== '' && { bytesPerSecond: Number(bytesPerSecond) }),
+  }
+  return {
+    ...{ ...rest, name, enabled },
+    ...(kind !== 'server' && { kind }),
+    ...(ip !== 'full' && { ip }),
+    ...(!dropsDuplicates && { dedup: 'off' as const }),
+    ...(isLimited && { rateLimit }),
+  }
+}
+
+const IPS = [
+  { value: 'full', label: 'Full' },
+  { value: 'truncated', label: 'Truncated (203.0.113.0)' },
+  { value: 'none', label: 'None' },
+]
+const SHOWN_AT_FIELDS = ['/name', '/rateLimit/perSecond', '/rateLimit/burst', '/rateLimit/bytesPerSecond']
+
+type FieldsProps = { draft: Draft; change: (changed: Partial<Draft>) => void; error: unknown }
+
+function SettingsForm({ base, onSaved, form }: Edited<Source>) {
+  const [draft, setDraft] = useState(() => toDraft(base))
+  const replace = useReplaceSource(base)
+  const fields: FieldsProps = {
+    draft,
+    change: (changed) => setDraft((before) => ({ ...before, ...changed })),
+    error: replace.error,
+  }
+  return (
+    <Panel title="Settings">
+      <Form
+        {...form}
+        onSubmit={() => replace.mutate(toReplacement(base, draft), { onSuccess: onSaved })}
+        saving={replace}
+        shown={(pointer) => SHOWN_AT_FIELDS.includes(pointer)}
+      >
+        <GeneralFields {...fields} />
+        <RateLimitFields {...fields} />
+      </Form>
+    </Panel>
+  )
+}
+
+function GeneralFields({ draft, change, error }: FieldsProps) {
+  const { name, enabled, kind, ip, dropsDuplicates } = draft
+  return (
+    <>
+      <TextInput
+        label="Name"
+        value={name}
+        onChange={(event) => change({ name: event.currentTarget.value })}
+        error={fieldError(error, '/name')}
+        maw={420}
+      />
+      <Switch
+        label="Accept calls"
+        description="If off, calls are rejected with 403. Sluice client libraries retry for one minute; other clients lose their calls."
+        checked={enabled}
+        onChange={(event) => change({ enabled: event.currentTarget.checked })}
+      />
+      <KindField value={kind} onChange={(kind) => change({ kind })} />
+      <NativeSelect
+        label="IP addresses"
+        description="How much of context.ip is stored, even if a call sets it."
+        data={IPS}
+        value={ip}
+        // the options are the values of the type
+        onChange={(event) => change({ ip: event.currentTarget.value as typeof ip })}
+        maw={420}
+      />
+      <Switch
+        label="Drop duplicates"
+        description="Forwards repeated calls with the same messageId only once. If off, each one is forwarded."
+        checked={dropsDuplicates}
+        onChange={(event) => change({ dropsDuplicates: event.currentTarget.checked })}
+      />
+    </>
+  )
+}
+
+const RATE_LIMITS = [
+  { field: 'perSecond', label: 'Calls/s', description: 'Sustained rate. Leave empty for no limit.' },
+  { field: 'burst', label: 'Burst', description: 'Calls allowed at once.' },
+  {
+    field: 'bytesPerSecond',
+    label: 'Bytes/s',
+    description: 'Size in Kafka. Leave empty for no limit. Requires a limit on calls.',
+  },
+] as const
+
+function RateLimitFields({ draft, change, error }: FieldsProps) {
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2 }} maw={420}>
+      {RATE_LIMITS.map(({ field, label, description }) => (
+        <TextInput
+          key={field}
+          type="number"
+          label={label}
+          description={description}
+          value={draft[field]}
+          onChange={(event) => change({ [field]: event.currentTarget.value })}
+          min={0}
+          error={fieldError(error, `/rateLimit/${field}`)}
+        />
+      ))}
+    </SimpleGrid>
+  )
+}
