@@ -35,8 +35,8 @@ export function lookInto(on: () => Stage): void {
     await page.getByText('Delivered', { exact: true }).first().waitFor()
     await page.getByText('Retrying', { exact: true }).waitFor()
     await page.getByText(/next attempt in \d+ min/).waitFor()
-    await page.getByText('The receiver answered that it has failed').first().waitFor()
-    await page.getByText('The destination does not take events of this type').waitFor()
+    await page.getByText('The receiver reported an error').first().waitFor()
+    await page.getByText('The destination does not accept events of this type').waitFor()
     await page.getByText('The destination is off.').waitFor()
     await shoot(page, 'where-is-my-event')
   })
@@ -44,7 +44,7 @@ export function lookInto(on: () => Stage): void {
   test('an event that its call turned off, one that was rejected, and one that nobody knows', async () => {
     const { page } = await on().come({ colorScheme: 'dark' })
     await page.goto('/deliveries?messageId=kept-1')
-    await page.getByText('The call itself turned it off').first().waitFor()
+    await page.getByText('The call itself excludes this destination').first().waitFor()
     await move(page, '/deliveries?messageId=nobody-1')
     await page.getByText('Rejected', { exact: true }).waitFor()
     await page.getByText('userId or anonymousId is needed').waitFor()
@@ -52,7 +52,7 @@ export function lookInto(on: () => Stage): void {
     const empty = { items: [], next: '1.0.0', searchedSince: '2026-01-02T03:04:05.000Z' }
     await page.route(/api.events.*nothing-1/, (route) => route.fulfill({ json: empty }), { times: 1 })
     await move(page, '/deliveries?messageId=nothing-1')
-    await page.getByText('There is no such event').waitFor()
+    await page.getByText('No such event').waitFor()
     await move(page, '/deliveries?userId=anna')
     await page.getByRole('heading', { name: 'track “Kept”' }).waitFor()
     expect(await page.getByRole('article').count()).toBe(2)
@@ -83,11 +83,11 @@ export function lookInto(on: () => Stage): void {
     await page.getByRole('row', { name: /crm Healthy/ }).waitFor()
     await shoot(page, 'overview')
     await page.getByRole('link', { name: 'billing' }).click()
-    await page.getByText("Look into the receiver's own log").waitFor()
+    await page.getByText('Check the receiver’s log').waitFor()
     // two failures do not open its breaker
-    await page.getByText('Failed last', { exact: true }).waitFor()
-    await page.getByRole('button', { name: /Deliveries a minute.*show as table/ }).click()
-    await page.getByRole('table', { name: /Deliveries a minute/ }).waitFor()
+    await page.getByText('Failing', { exact: true }).waitFor()
+    await page.getByRole('button', { name: /Deliveries per minute.*show as table/ }).click()
+    await page.getByRole('table', { name: /Deliveries per minute/ }).waitFor()
 
     // of an error before that nobody knows whether it is of this URL
     const { version, ...billing } = (await on().sluice.api('get', 'destinations/billing')).body
@@ -95,12 +95,12 @@ export function lookInto(on: () => Stage): void {
     const match = { 'if-match': `"${version}"` }
     await on().sluice.api('put', 'destinations/billing', { ...billing, webhooks }, match)
     await page.reload()
-    await page.getByText(/Last error.*, before its settings were changed/).waitFor()
-    expect(await page.getByText("Look into the receiver's own log").count()).toBe(0)
+    await page.getByText(/Last error.*, before the settings changed/).waitFor()
+    expect(await page.getByText('Check the receiver’s log').count()).toBe(0)
     await page.goto('/destinations/crm')
     await page.getByText('Last delivered').waitFor()
     await page.getByText('Healthy', { exact: true }).waitFor()
-    await page.getByRole('img', { name: /Time to answer.*p50: now/ }).waitFor()
+    await page.getByRole('img', { name: /Response time.*p50: now/ }).waitFor()
     await shoot(page, 'health')
   })
 
@@ -126,7 +126,7 @@ export function lookInto(on: () => Stage): void {
     await page.goto('/dead')
     await page.getByRole('button', { name: 'Details of gone-0' }).click()
     await page.getByText('Lost 0').waitFor()
-    await page.getByText('The last attempt of the retry plan has failed.').first().waitFor()
+    await page.getByText('The last attempt of the retry schedule failed.').first().waitFor()
     await expectInOrder(page, { where: 'main' })
     await shoot(page, 'dead-letters')
 
@@ -134,7 +134,7 @@ export function lookInto(on: () => Stage): void {
     await dialog.getByRole('button', { name: 'Replay' }).click()
     await until(() => again('dead-0')() === 1)
     await page.getByText('Done', { exact: true }).first().waitFor()
-    await page.getByRole('button', { name: 'Replay gone-0 again: it has begun' }).waitFor()
+    await page.getByRole('button', { name: 'Replay gone-0 again (already started)' }).waitFor()
 
     await page.getByRole('checkbox', { name: 'Select gone-1' }).check()
     await page.getByRole('checkbox', { name: 'Select gone-2' }).check()
@@ -144,7 +144,7 @@ export function lookInto(on: () => Stage): void {
 
     await page.getByRole('combobox', { name: 'Reason' }).selectOption('window_expired')
     await page.getByRole('checkbox', { name: 'Select gone-0' }).waitFor({ state: 'detached' })
-    await page.getByRole('button', { name: 'Replay all of this filter' }).click()
+    await page.getByRole('button', { name: 'Replay all matching' }).click()
     await dialog.getByText('old: it is off').waitFor()
     await expectInOrder(page, { where: '[role=dialog]' })
     await dialog.getByRole('button', { name: 'Replay' }).click()
@@ -161,7 +161,7 @@ export function lookInto(on: () => Stage): void {
       /^router Accepted calls.* records?.* behind/,
       /^deliverer First attempts.* records?.* behind/,
       /^deliverer.due Retries.* records?.* behind/,
-      /^deliverer.rungs The retry ladder.* records?.* past due/,
+      /^deliverer.rungs Deliveries that wait.* records?.* overdue/,
     ])
       await page.getByRole('button', { name: group }).waitFor()
     await page.getByRole('button', { name: /^router/ }).click()
@@ -169,10 +169,10 @@ export function lookInto(on: () => Stage): void {
     await page.getByRole('img', { name: /Seconds behind/ }).waitFor()
     // what control cannot know it says
     await page.getByText('sluice_ingest_requests_total').waitFor()
-    const rate = page.getByText('Calls in, a second').locator('..')
+    const rate = page.getByText('Calls/s', { exact: true }).locator('..')
     await until(async () => {
       await on().sluice.send([{ type: 'track', userId: 'u2', event: 'Now' }])
-      return /[1-9]/.test((await rate.innerText()).replace('Calls in, a second', ''))
+      return /[1-9]/.test((await rate.innerText()).replace('Calls/s', ''))
     })
     await shoot(page, 'lag')
   })
@@ -184,7 +184,7 @@ export function lookInto(on: () => Stage): void {
     await page.getByRole('row', { name: /crm/ }).waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
     await sluice.kill('control')
-    await page.getByRole('alert').getByText('Sluice does not answer').first().waitFor()
+    await page.getByRole('alert').getByText('Sluice is not responding').first().waitFor()
     await page.getByRole('row', { name: /crm/ }).waitFor()
     await sluice.start('control')
     await page.getByText('Live', { exact: true }).waitFor()
@@ -194,7 +194,7 @@ export function lookInto(on: () => Stage): void {
     const told = { contentType: 'text/event-stream', body: away }
     await page.route('**/api/health/stream', (route) => route.fulfill(told))
     await page.reload()
-    await page.getByText('Kafka has not answered for a while').waitFor()
+    await page.getByText('Kafka is not responding').waitFor()
     await expectInOrder(page)
   })
 
@@ -210,12 +210,12 @@ export function lookInto(on: () => Stage): void {
     await page.getByRole('link', { name: 'Lag' }).click()
     // once by itself
     await until(() => asked === 2)
-    await page.getByText('This page cannot be shown').waitFor()
+    await page.getByText('This page could not be loaded').waitFor()
     await page.getByRole('link', { name: 'Catalog' }).click()
     await page.getByRole('heading', { name: 'Catalog' }).waitFor()
     await page.goBack()
     await page.unroute('**/assets/lag-*.js')
-    await page.getByRole('button', { name: 'Load anew' }).click()
+    await page.getByRole('button', { name: 'Reload' }).click()
     await page.getByRole('heading', { name: 'Lag' }).waitFor()
   })
 }

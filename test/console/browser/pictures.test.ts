@@ -51,12 +51,12 @@ test('the pictures of README show the console as it is', async () => {
   await page.getByRole('button', { name: 'Add another URL' }).click()
   await page.getByRole('textbox', { name: 'URL 1', exact: true }).fill('https://crm.example/hooks/events')
   await page.getByRole('textbox', { name: 'URL 2', exact: true }).fill('https://crm-2.example/hooks/events')
-  await page.getByRole('button', { name: 'Add a header' }).first().click()
+  await page.getByRole('button', { name: 'Add header' }).first().click()
   await page.getByRole('textbox', { name: 'Name of header 1 of URL 1' }).fill('X-Team')
   await page.getByRole('textbox', { name: 'Value of header 1 of URL 1' }).fill('crm')
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('CRM')
   await picture(page, 'set-up')
-  expect(await page.getByText('Each event goes to every URL at once').count()).toBe(1)
+  expect(await page.getByText('Each event is sent to all URLs at the same time').count()).toBe(1)
 })
 
 async function picture(page: Page, name: string): Promise<void> {

@@ -34,7 +34,7 @@ export function setUp(on: () => Stage): void {
     await page.getByRole('link', { name: 'Catalog' }).click()
     await page.getByRole('link', { name: 'Set up Webhooks' }).click()
 
-    await page.getByRole('textbox', { name: 'Name of the source' }).fill('Web shop')
+    await page.getByRole('textbox', { name: 'Source name' }).fill('Web shop')
     await page.getByRole('button', { name: 'Create source' }).click()
     await page
       .getByRole('checkbox', { name: /Web shop/ })
@@ -43,7 +43,7 @@ export function setUp(on: () => Stage): void {
     await page.getByRole('button', { name: 'Next: URLs' }).click()
 
     await page.getByRole('textbox', { name: 'URL 1', exact: true }).fill(`${on().good.url}/hook`)
-    await page.getByRole('button', { name: 'Add a header' }).click()
+    await page.getByRole('button', { name: 'Add header' }).click()
     await page.getByRole('textbox', { name: 'Name of header 1 of URL 1' }).fill('X-Team')
     await page.getByRole('textbox', { name: 'Value of header 1 of URL 1' }).fill('crm')
     await shoot(page, 'set-up-urls')
@@ -99,7 +99,7 @@ export function setUp(on: () => Stage): void {
 
     // as whoever has closed the page finds it again
     await page.goto('/destinations')
-    const goOn = page.getByRole('link', { name: 'Continue set-up: Corrected' })
+    const goOn = page.getByRole('link', { name: 'Continue setup: Corrected' })
     await goOn.waitFor()
     await shoot(page, 'destinations')
     await move(page, '/catalog/webhooks')
@@ -114,7 +114,7 @@ export function setUp(on: () => Stage): void {
     await page.getByRole('button', { name: /^\d ?Test$/ }).click({ force: true })
     await page.getByRole('textbox', { name: 'URL 1', exact: true }).waitFor()
     await page.getByRole('button', { name: 'Next: secret' }).click()
-    await page.getByText('One is stored: it stays').waitFor()
+    await page.getByText('A secret is already stored').waitFor()
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     await page.getByRole('button', { name: 'Send test' }).click()
     await page.getByText(url('right')).waitFor()
@@ -135,14 +135,14 @@ export function setUp(on: () => Stage): void {
     for (let count = 1; count < 5; count++) await add.click()
     expect(await page.getByRole('textbox', { name: /^URL \d$/ }).count()).toBe(5)
     await add.click()
-    await page.getByText('A destination has at most five URLs').waitFor()
+    await page.getByText('A destination can have up to five URLs').waitFor()
     await page.getByRole('button', { name: 'Remove URL 5' }).click()
-    expect(await page.getByText('A destination has at most five URLs').count()).toBe(0)
+    expect(await page.getByText('A destination can have up to five URLs').count()).toBe(0)
 
-    const header = page.getByRole('button', { name: 'Add a header' }).first()
+    const header = page.getByRole('button', { name: 'Add header' }).first()
     for (let count = 0; count < 5; count++) await header.click()
     await header.click()
-    await page.getByText('A URL has at most five headers of its own').waitFor()
+    await page.getByText('A URL can have up to five headers').waitFor()
     await shoot(page, 'set-up-limits')
   })
 
@@ -153,9 +153,9 @@ export function setUp(on: () => Stage): void {
     const url = page.getByRole('textbox', { name: 'URL 1', exact: true })
     await url.fill('ftp://crm.example')
     await page.getByRole('button', { name: 'Next: secret' }).click()
-    await page.getByText('a full URL beginning with http:// or https:// is needed').waitFor()
+    await page.getByText('Enter a full URL that starts with http:// or https://').waitFor()
     await url.fill('https://crm.example/')
-    await page.getByRole('button', { name: 'Add a header' }).click()
+    await page.getByRole('button', { name: 'Add header' }).click()
     await page.getByRole('textbox', { name: 'Name of header 1 of URL 1' }).fill('X-Signature')
     await page.getByRole('button', { name: 'Next: secret' }).click()
     await page.getByRole('button', { name: 'Save without a secret' }).click()
@@ -171,13 +171,13 @@ export function setUp(on: () => Stage): void {
     await page.getByRole('textbox', { name: 'Name' }).fill('iOS app')
     await page.getByRole('button', { name: 'Create source' }).click()
     await page.getByRole('heading', { name: 'iOS app' }).waitFor()
-    await page.getByText('No call yet').waitFor()
+    await page.getByText('No calls yet').waitFor()
     await page.getByRole('button', { name: 'Copy write key of iOS app' }).click()
     const writeKey = await copied(page)
     await page.getByRole('tab', { name: 'Go' }).click()
     await page.getByText(`analytics.New("${writeKey}")`).waitFor()
 
-    await page.getByRole('button', { name: 'Send a test call' }).click()
+    await page.getByRole('button', { name: 'Send test call' }).click()
     await page.getByText('track “Test Event”').waitFor()
     await fetch(`${on().sluice.ingest}/v1/track`, {
       method: 'POST',

@@ -78,15 +78,15 @@ export function keepSettings(on: () => Stage): void {
     await name.fill('Mine')
     await saveElsewhere({ name: 'Theirs' })
     await save.click()
-    await page.getByText('They have changed: name').waitFor()
+    await page.getByText('They changed: name').waitFor()
     await shoot(page, 'changed-meanwhile')
-    await page.getByRole('button', { name: 'Show what it is now' }).click()
+    await page.getByRole('button', { name: 'Discard mine and show theirs' }).click()
     await until(async () => (await name.inputValue()) === 'Theirs')
     await name.fill('Mine')
     await saveElsewhere({ name: 'Theirs too' })
     await save.click()
     await page.getByRole('button', { name: 'Keep mine' }).click()
-    await page.getByText('Somebody else has changed this').waitFor({ state: 'detached' })
+    await page.getByText('Someone else changed this').waitFor({ state: 'detached' })
     expect(await name.inputValue()).toBe('Mine')
     await save.click()
     await page.getByText('Saved', { exact: true }).waitFor()
@@ -103,7 +103,7 @@ export function keepSettings(on: () => Stage): void {
     await saveElsewhere({ retryOn: [429] })
     await page.getByRole('switch', { name: 'Mail is on' }).press('Space')
     await page.getByRole('button', { name: 'Turn Mail off' }).click()
-    await page.getByText('Somebody else has just changed it').waitFor()
+    await page.getByText('Someone else just changed this destination').waitFor()
     await page.getByRole('switch', { name: 'Mail is on' }).press('Space')
     await page.getByRole('button', { name: 'Turn Mail off' }).click()
     await page.getByRole('switch', { name: 'Mail is off' }).press('Space')
@@ -133,7 +133,7 @@ export function keepSettings(on: () => Stage): void {
     await page.goto('/destinations/mail/secret')
     await page.getByRole('button', { name: 'Generate' }).click()
     await page.getByRole('button', { name: 'Replace secret' }).click()
-    await page.getByText('A rotation is under way').waitFor()
+    await page.getByText('Rotation in progress').waitFor()
     expect(await page.getByRole('textbox', { name: 'New secret' }).inputValue()).toBe('')
     expect(await page.content()).not.toContain('first-secret')
     await on().sluice.send([{ type: 'track', userId: 'u1', event: 'Rotated', messageId: 'rotated-1' }])
@@ -144,26 +144,26 @@ export function keepSettings(on: () => Stage): void {
   test('an audience is made, its members uploaded, and receivers told', async () => {
     const { page } = await on().come()
     await page.goto('/audiences')
-    await page.getByText('No audience yet').waitFor()
+    await page.getByText('No audiences yet').waitFor()
     await page.getByRole('button', { name: 'New audience' }).click()
     await page.getByRole('textbox', { name: 'Name' }).fill('High Value Users')
     await page.getByRole('combobox', { name: 'Source' }).selectOption('shop')
     await page.getByRole('button', { name: 'Create audience' }).click()
     await page.getByText('high_value_users').waitFor()
-    await page.getByRole('button', { name: 'Upload members of High Value Users' }).click()
-    await page.getByRole('textbox', { name: 'User ids' }).fill('u1\nu2')
+    await page.getByRole('button', { name: 'Upload members to High Value Users' }).click()
+    await page.getByRole('textbox', { name: 'User IDs' }).fill('u1\nu2')
     await page.getByRole('button', { name: 'Upload', exact: true }).click()
     await page.getByText('Compared 2 users with the last upload').waitFor()
     await until(() => mail().filter(({ body }) => body.includes('high_value_users')).length === 2)
     // that all have left is said for one upload, and not for the next one by mistake
-    await page.getByRole('textbox', { name: 'User ids' }).fill('')
+    await page.getByRole('textbox', { name: 'User IDs' }).fill('')
     await page.getByRole('button', { name: 'Upload', exact: true }).click()
     await page.getByText('Nothing was changed').waitFor()
-    await page.getByRole('checkbox', { name: /everybody has left/ }).check()
+    await page.getByRole('checkbox', { name: /everyone has left/ }).check()
     await page.getByRole('button', { name: 'Close' }).last().click()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    await page.getByRole('button', { name: 'Upload members of High Value Users' }).click()
-    await page.getByRole('textbox', { name: 'User ids' }).waitFor()
+    await page.getByRole('button', { name: 'Upload members to High Value Users' }).click()
+    await page.getByRole('textbox', { name: 'User IDs' }).waitFor()
     await page.getByRole('button', { name: 'Upload', exact: true }).click()
     await page.getByText('Nothing was changed').waitFor()
   })
@@ -186,15 +186,15 @@ export function keepSettings(on: () => Stage): void {
     const { page } = await on().come({ as: 'view' })
     await page.goto('/sources/shop')
     await page.getByText('View only').waitFor()
-    await page.getByText('is shown to the admin only').waitFor()
+    await page.getByText('Only visible to the admin').waitFor()
     expect(await page.content()).not.toContain('shop-write-key')
     const CHANGES = /new|delete|save|replay|upload|set up webhooks|turn|continue/i
     for (const [path, there] of [
       ['/sources', page.getByRole('link', { name: 'Shop', exact: true })],
       ['/destinations', page.getByRole('link', { name: 'Mail' })],
       ['/destinations/mail', page.getByText('Last delivered').first()],
-      ['/catalog', page.getByText('Takes identify, track')],
-      ['/catalog/webhooks', page.getByText('With this token nothing can be changed')],
+      ['/catalog', page.getByText('Accepts identify, track')],
+      ['/catalog/webhooks', page.getByText('This token cannot make changes')],
       ['/audiences', page.getByText('high_value_users')],
       ['/dead', page.getByRole('button', { name: 'Details of gone-0' })],
     ] as const) {
