@@ -27,7 +27,7 @@ export const useReplays = (destinationId?: string) =>
     refetchInterval: ({ state }) => (state.data?.some(({ state }) => state === 'running') ? 1_000 : 15_000),
   })
 
-/** @throws Refused */
+/** @throws ApiError */
 async function start(body: ReplayRequest): Promise<void> {
   try {
     await resultOfChange(api.POST('/api/replays', { body }))

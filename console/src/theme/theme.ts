@@ -1,6 +1,6 @@
 import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core'
 
-/** The brand colour, from light to dark. */
+/** The brand color, from light to dark. */
 const water: MantineColorsTuple = [
   '#e6f8fa',
   '#d3edf0',

@@ -8,7 +8,7 @@ type ErrorAlertProps = {
   title?: string
 }
 
-/** An error, with the faults that no field shows. */
+/** An error and the faults that no field shows. */
 export function ErrorAlert({ error, shown = () => false, title }: ErrorAlertProps) {
   if (!error) return null
   const { message, faults } = detailsOf(error)

@@ -154,7 +154,7 @@ const TEXTS: Record<string, ErrorText> = {
   },
 }
 
-/** @param code of an attempt, from delivery/outcome.ts. Codes without an own text are names of system errors. */
+/** @param code of an attempt, from delivery/outcome.ts. Codes without a text of their own are names of system errors. */
 export function errorText(code: string): ErrorText {
   if (TEXTS[code]) return TEXTS[code]
   if (/^http_3\d\d$/.test(code)) return REDIRECT

@@ -37,7 +37,11 @@ export const DELIVERY_STATES: Record<DeliveryState, Label> = {
     color: 'gray',
     explanation: 'The webhook cannot take it now. The delivery waits without using an attempt.',
   },
-  dead: { label: 'Dead', color: 'red', explanation: 'All attempts failed. Replay it from the dead letters.' },
+  dead: {
+    label: 'Dead',
+    color: 'red',
+    explanation: 'The delivery ended without success. You can replay it.',
+  },
   cancelled: {
     label: 'Cancelled',
     color: 'gray',

@@ -8,8 +8,8 @@ import { openChromium } from './chromium.ts'
 import { ADMIN } from './stage.ts'
 import { signIn } from './visit.ts'
 
-/** Makes README's pictures anew: `npm run pictures`. */
-test('the pictures of README show the console as it is', async () => {
+/** Takes the screenshots for README: `npm run pictures`. */
+test('screenshots for README', async () => {
   const [browser, good, bad, sluice] = await Promise.all([
     openChromium(),
     startReceiver(),

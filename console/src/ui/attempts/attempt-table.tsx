@@ -19,7 +19,6 @@ export type ShownAttempt = {
   response?: string | null
 }
 
-/** Attempts with their results. */
 export function AttemptTable({
   attempts,
   withDestination = false,

@@ -30,7 +30,7 @@ const COLORS = {
   dark: { grid: '#373b40', text: '#a9b1b8', shade: 4 },
 } as const
 
-/** Redraws the plot when its lines, width or colours change. New values only update it. */
+/** Redraws the plot when its lines, width or colors change. New values only update it. */
 function ChartLines({ label, times, lines, format }: ChartProps) {
   const { ref, width } = useElementSize()
   const container = useRef<HTMLDivElement>(null)

@@ -21,7 +21,7 @@ const BY_MINUTE = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: 
 const BY_SECOND = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 const HEIGHT = 200
 
-/** `strokes`: one colour per line. */
+/** `strokes`: one color per line. */
 export type PlotStyle = {
   width: number
   grid: string
@@ -68,7 +68,7 @@ export const dataOf = (times: readonly string[], lines: readonly Line[]): uPlot.
 /** At least a minute, so that a single value has a visible range. */
 const timeRange: uPlot.Range.Function = (_, min, max) => [Math.min(min, max - MINUTE_S), max]
 
-/** Marks values without neighbours: they would be invisible, as a line needs two. */
+/** Marks values without neighbors: they would be invisible, as a line needs two. */
 function isolated({ data }: uPlot, series: number): number[] {
   const values = data[series] ?? []
   const hasValue = (index: number) => values[index] !== null && values[index] !== undefined

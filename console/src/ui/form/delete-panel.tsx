@@ -7,9 +7,8 @@ import { Confirm } from './confirm.tsx'
 type DeleteProps = {
   what: 'source' | 'destination'
   name: string
-  /** The effect. */
   lead: string
-  /** Asked for confirmation: what is lost. */
+  /** Shown in the confirmation: what is lost. */
   warning: string
   mutation: {
     mutate(none: undefined, options: { onSuccess: () => void }): void

@@ -1,7 +1,6 @@
 import { Paper, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 
-/** One number with its name. */
 export function Figure({
   label,
   children,

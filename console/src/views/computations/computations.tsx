@@ -15,7 +15,6 @@ import { LABELS } from './labels.ts'
 import { NewComputation } from './new-computation.tsx'
 import { Upload } from './upload.tsx'
 
-/** Audiences, or computed traits. */
 export default function Computations({ kind }: { kind: Kind }) {
   const query = useComputations(kind)
   const [opened, { open, close }] = useDisclosure()

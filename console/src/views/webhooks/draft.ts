@@ -104,5 +104,5 @@ export const headerPointer = (webhook: number, { name }: Pick<HeaderDraft, 'name
 
 export const isWebhookPointer = (pointer: string): boolean => pointer.startsWith('/webhooks')
 
-/** What is behind the host may hold a secret, and is long. */
+/** The rest of a URL is long and may contain a secret. */
 export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url)

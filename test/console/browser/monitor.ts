@@ -1,12 +1,12 @@
 import { beforeAll, expect, test } from 'vitest'
 import { until } from '../../helpers/until.ts'
-import { expectInOrder } from './axe.ts'
-import { giveUp } from './dead-letters.ts'
+import { expectAccessible } from './axe.ts'
+import { writeDeadLetters } from './dead-letters.ts'
 import type { Stage } from './stage.ts'
 import { move, shoot } from './visit.ts'
 
-/** @param on the stage, once it is open. */
-export function lookInto(on: () => Stage): void {
+/** @param on returns the stage once it is open. */
+export function monitor(on: () => Stage): void {
   beforeAll(async () => {
     const { sluice, good, bad } = on()
     await sluice.api('post', 'sources', { id: 'shop', name: 'Shop', writeKey: 'shop-write-key' })
@@ -22,11 +22,11 @@ export function lookInto(on: () => Stage): void {
     await triedTwice('anna')
   })
 
-  /** What came of this user at the receiver that fails is tried once, and again: the next time is far away. */
+  /** Waits for the first attempt and the first retry at the failing receiver. The second retry is far away. */
   const triedTwice = (userId: string) =>
     until(() => on().bad.arrivals.filter(({ body }) => body.includes(`"${userId}"`)).length === 2)
 
-  test('why did my event not arrive? Delivered here, tried again there, and why not elsewhere', async () => {
+  test('event search explains where an event was delivered, is retried, or was not sent', async () => {
     const { page } = await on().come()
     await page.goto('/deliveries')
     await page.getByRole('textbox', { name: 'Message id' }).fill('paid-1')
@@ -41,14 +41,14 @@ export function lookInto(on: () => Stage): void {
     await shoot(page, 'where-is-my-event')
   })
 
-  test('an event that its call turned off, one that was rejected, and one that nobody knows', async () => {
+  test('event search explains excluded, rejected and unknown events', async () => {
     const { page } = await on().come({ colorScheme: 'dark' })
     await page.goto('/deliveries?messageId=kept-1')
     await page.getByText('The call itself excludes this destination').first().waitFor()
     await move(page, '/deliveries?messageId=nobody-1')
     await page.getByText('Rejected', { exact: true }).waitFor()
     await page.getByText('userId or anonymousId is needed').waitFor()
-    // a page that is empty and has a next: the search goes on by itself
+    // an empty page with a next cursor: the search continues automatically
     const empty = { items: [], next: '1.0.0', searchedSince: '2026-01-02T03:04:05.000Z' }
     await page.route(/api.events.*nothing-1/, (route) => route.fulfill({ json: empty }), { times: 1 })
     await move(page, '/deliveries?messageId=nothing-1')
@@ -58,7 +58,7 @@ export function lookInto(on: () => Stage): void {
     expect(await page.getByRole('article').count()).toBe(2)
   })
 
-  test('times are those of who looks, and in UTC where the pointer rests', async () => {
+  test('times are local, with UTC as a tooltip', async () => {
     const { page } = await on().come()
     await page.goto('/deliveries?messageId=paid-1')
     const time = page.getByRole('article').locator('time').first()
@@ -75,7 +75,7 @@ export function lookInto(on: () => Stage): void {
     )
   })
 
-  test('health: what was delivered and how fast, and what is wrong in words', async () => {
+  test('health shows deliveries, response times and explained errors', async () => {
     await on().sluice.send([{ type: 'track', userId: 'u3', event: 'Paid' }])
     await triedTwice('u3')
     const { page } = await on().come()
@@ -84,12 +84,12 @@ export function lookInto(on: () => Stage): void {
     await shoot(page, 'overview')
     await page.getByRole('link', { name: 'billing' }).click()
     await page.getByText('Check the receiver’s log').waitFor()
-    // two failures do not open its breaker
+    // two failures do not open the breaker, but the webhook is failing
     await page.getByText('Failing', { exact: true }).waitFor()
     await page.getByRole('button', { name: /Deliveries per minute.*show as table/ }).click()
     await page.getByRole('table', { name: /Deliveries per minute/ }).waitFor()
 
-    // of an error before that nobody knows whether it is of this URL
+    // an error from before the change may belong to another URL
     const { version, ...billing } = (await on().sluice.api('get', 'destinations/billing')).body
     const webhooks = [{ url: `${on().bad.url}/status/500` }]
     const match = { 'if-match': `"${version}"` }
@@ -104,7 +104,7 @@ export function lookInto(on: () => Stage): void {
     await shoot(page, 'health')
   })
 
-  test('dead letters are seen with reason, attempts and body, and one, some, or all are sent again', async () => {
+  test('dead letters show reason, attempts and body; one, some or all of them can be replayed', async () => {
     const { sluice, good } = on()
     const letter = (index: number, fields: object) => ({
       deliveryId: `dead-${index}`,
@@ -112,7 +112,7 @@ export function lookInto(on: () => Stage): void {
       body: `{"version":1,"type":"track","event":"Lost ${index}"}`,
       ...fields,
     })
-    await giveUp(sluice, [
+    await writeDeadLetters(sluice, [
       ...[0, 1, 2].map((index) => letter(index, { destinationId: 'crm', deadReason: 'attempts_exhausted' })),
       letter(3, { destinationId: 'crm', deadReason: 'window_expired' }),
       letter(4, { destinationId: 'search', deadReason: 'window_expired' }),
@@ -127,7 +127,7 @@ export function lookInto(on: () => Stage): void {
     await page.getByRole('button', { name: 'Details of gone-0' }).click()
     await page.getByText('Lost 0').waitFor()
     await page.getByText('The last attempt of the retry schedule failed.').first().waitFor()
-    await expectInOrder(page, { where: 'main' })
+    await expectAccessible(page, { where: 'main' })
     await shoot(page, 'dead-letters')
 
     await page.getByRole('button', { name: 'Replay gone-0' }).click()
@@ -146,7 +146,7 @@ export function lookInto(on: () => Stage): void {
     await page.getByRole('checkbox', { name: 'Select gone-0' }).waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Replay all matching' }).click()
     await dialog.getByText('old: it is off').waitFor()
-    await expectInOrder(page, { where: '[role=dialog]' })
+    await expectAccessible(page, { where: '[role=dialog]' })
     await dialog.getByRole('button', { name: 'Replay' }).click()
     await until(() => again('dead-3')() === 1 && again('dead-4')() === 1)
     await page.reload()
@@ -154,7 +154,7 @@ export function lookInto(on: () => Stage): void {
     expect(['dead-0', 'dead-1', 'dead-5'].map((id) => again(id)())).toEqual([1, 1, 0])
   })
 
-  test('on call: each group with records, seconds and state, what comes in, and all of it live', async () => {
+  test('lag shows each group with records, seconds and state, and the rate of calls, live', async () => {
     const { page } = await on().come({ colorScheme: 'dark' })
     await page.goto('/lag')
     for (const group of [
@@ -167,7 +167,7 @@ export function lookInto(on: () => Stage): void {
     await page.getByRole('button', { name: /^router/ }).click()
     await page.getByRole('row', { name: /events 0 \d/ }).waitFor()
     await page.getByRole('img', { name: /Seconds behind/ }).waitFor()
-    // what control cannot know it says
+    // it says what control cannot count
     await page.getByText('sluice_ingest_requests_total').waitFor()
     const rate = page.getByText('Calls/s', { exact: true }).locator('..')
     await until(async () => {
@@ -177,7 +177,7 @@ export function lookInto(on: () => Stage): void {
     await shoot(page, 'lag')
   })
 
-  test('when Kafka or control is away it is said, with what was known last, until it is back', async () => {
+  test('an outage of Kafka or control is reported, with the last known data, until it is over', async () => {
     const { sluice } = on()
     const { page } = await on().come({ isNew: true })
     await page.goto('/')
@@ -195,10 +195,10 @@ export function lookInto(on: () => Stage): void {
     await page.route('**/api/health/stream', (route) => route.fulfill(told))
     await page.reload()
     await page.getByText('Kafka is not responding').waitFor()
-    await expectInOrder(page)
+    await expectAccessible(page)
   })
 
-  test('a part of the page that is not there any more, as after an upgrade, is an error that can be mended', async () => {
+  test('a missing chunk, as after an upgrade, shows an error from which a reload recovers', async () => {
     const { page } = await on().come({ isNew: true, reports: /dynamically imported|preload|Boundary/ })
     await page.goto('/')
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
@@ -208,7 +208,7 @@ export function lookInto(on: () => Stage): void {
       return route.fulfill({ status: 404 })
     })
     await page.getByRole('link', { name: 'Lag' }).click()
-    // once by itself
+    // one automatic reload
     await until(() => asked === 2)
     await page.getByText('This page could not be loaded').waitFor()
     await page.getByRole('link', { name: 'Catalog' }).click()
