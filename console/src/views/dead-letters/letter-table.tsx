@@ -51,7 +51,7 @@ export function LetterTable({ letters, filter, totals, query }: LetterTableProps
           <ReplayButton
             label="Replay all matching"
             requests={() => requestsForFilter(filter, { ...totals, letters, destinations, now: Date.now() })}
-            what="all dead letters that match the filter, including those not on this page,"
+            what="all dead letters that match the filter (including those not on this page)"
           />
         </Group>
       )}

@@ -109,7 +109,7 @@ function Summary({ requests, what }: Pick<DialogProps, 'requests' | 'what'>) {
   const more = names.length - MAX_NAMES
   return (
     <Text size="sm">
-      Sends {what} again to {names.slice(0, MAX_NAMES).join(', ')}
+      Replays {what} to {names.slice(0, MAX_NAMES).join(', ')}
       {more > 0 && ` and ${pluralize(more, 'other')}`}, with the original X-Delivery-Id and X-Replay: true.
       Replayed dead letters stay in this list. If you replay them twice, they are sent twice.
     </Text>

@@ -131,11 +131,11 @@ function GeneralFields({ draft, change, error }: FieldsProps) {
 }
 
 const RATE_LIMITS = [
-  { field: 'perSecond', label: 'Calls/s', description: 'Sustained rate. Leave empty for no limit.' },
-  { field: 'burst', label: 'Burst', description: 'Calls allowed at once.' },
+  { field: 'perSecond', label: 'Max. calls/s', description: 'Sustained rate. Leave empty for no limit.' },
+  { field: 'burst', label: 'Max. burst', description: 'Calls accepted at once.' },
   {
     field: 'bytesPerSecond',
-    label: 'Bytes/s',
+    label: 'Max. bytes/s',
     description: 'Size in Kafka. Leave empty for no limit. Requires a limit on calls.',
   },
 ] as const

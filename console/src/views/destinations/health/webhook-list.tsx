@@ -38,7 +38,7 @@ function Webhook({ webhook, url, updatedAt }: WebhookProps) {
         {/* `since` is of the breaker, which opens only after several failures in a row */}
         {since !== null && !(breaker === 'closed' && isFailing) && (
           <Text size="xs" c="dimmed">
-            <RelativeTime at={since} />
+            since <Timestamp at={since} short />
           </Text>
         )}
       </Group>
