@@ -1,28 +1,27 @@
 import { fileURLToPath } from 'node:url'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
-import { compressed } from './generate/compressed.ts'
-import { LICENSES, licenses } from './generate/licenses.ts'
+import { compressed, LICENSES, licenses } from './generate/build-plugins.ts'
 
-/** `npm run console`: console/dist, which control serves (control/api/console.ts). */
+/** `npm run console` builds console/dist, which control serves (control/api/console.ts). */
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
-  plugins: [react(), compressed(), licenses(), ingestWhileDeveloping()],
+  plugins: [react(), compressed(), licenses(), ingestInDevelopment()],
   build: {
-    // every file by its own name, so that the page's policy needs no data: but for CSS's own images
+    // no inlined files: the content security policy allows data: URLs only for images in CSS
     assetsInlineLimit: 0,
     emptyOutDir: true,
-    // of what is bundled; control serves it (control/api/console.ts)
+    // licenses of the bundled packages, served by control (control/api/console.ts)
     license: { fileName: LICENSES },
     target: 'es2022',
     reportCompressedSize: false,
   },
-  // for work on the console: `npx vite console`, beside a control that runs
+  // for development: `npx vite console`, next to a running control
   server: { proxy: { '/api': 'http://127.0.0.1:8081' } },
 })
 
-/** What control writes into the page that it serves. */
-function ingestWhileDeveloping(): Plugin {
+/** Replaces the placeholder that control fills in production. */
+function ingestInDevelopment(): Plugin {
   return {
     name: 'sluice-ingest',
     apply: 'serve',

@@ -1,6 +1,6 @@
 /**
- * The control API's types, in the form that openapi-fetch takes, out of its OpenAPI document: of JSON Schema only what our
- * document uses. (openapi-typescript needs the compiler's own API, which TypeScript 7 does not have.)
+ * Generates types for openapi-fetch from the OpenAPI document of the control API. Supports only the JSON Schema keywords
+ * that the document uses. (openapi-typescript needs the compiler API, which TypeScript 7 lacks.)
  */
 
 type Schema = {
@@ -71,9 +71,9 @@ const contentOf = (content: Content | undefined) =>
 function parametersOf(parameters: readonly Parameter[]): string {
   const places = Object.groupBy(parameters, (parameter) => parameter.in)
   return block(
-    Object.entries(places).map(([place, its = []]) => {
-      const isNeeded = its.some(({ required }) => required)
-      const fields = its.map(({ name, required, schema }) => field(name, schema, required))
+    Object.entries(places).map(([place, group = []]) => {
+      const isNeeded = group.some(({ required }) => required)
+      const fields = group.map(({ name, required, schema }) => field(name, schema, required))
       return `${place}${isNeeded ? '' : '?'}: ${block(fields)}`
     }),
   )

@@ -1,12 +1,11 @@
-import { Button, Center, Loader, Stack } from '@mantine/core'
+import { Alert, Button, Center, Loader, Stack, Text } from '@mantine/core'
+import { Component, type ReactNode } from 'react'
 import { useLocation } from 'wouter'
 import { useSession } from './api/session.ts'
-import { Boundary } from './parts/boundary.tsx'
-import { Refusal } from './parts/refusal.tsx'
 import { Shell } from './shell/shell.tsx'
-import { SignIn } from './views/sign-in/sign-in.tsx'
-import { SignInAgain } from './views/sign-in/sign-in-again.tsx'
-import { Views } from './views/views.tsx'
+import { ErrorAlert } from './ui/error-alert.tsx'
+import { Routes } from './views/routes.tsx'
+import { SignIn, SignInAgain } from './views/sign-in.tsx'
 
 export function App() {
   const session = useSession()
@@ -15,7 +14,7 @@ export function App() {
     return (
       <Shell key={session.data.who} session={session.data}>
         <Boundary path={path}>
-          <Views />
+          <Routes />
         </Boundary>
         <SignInAgain opened={session.data.isOver} />
       </Shell>
@@ -25,7 +24,7 @@ export function App() {
     <Center mih="100vh" p="md">
       {session.error ? (
         <Stack align="center">
-          <Refusal error={session.error} />
+          <ErrorAlert error={session.error} />
           <Button variant="default" onClick={() => void session.refetch()} loading={session.isFetching}>
             Try again
           </Button>
@@ -35,4 +34,35 @@ export function App() {
       )}
     </Center>
   )
+}
+
+type BoundaryProps = { path: string; children: ReactNode }
+
+/** Keeps the rest of the page working when a view fails. Another path is tried again. */
+class Boundary extends Component<BoundaryProps, { error: unknown }> {
+  override state: { error: unknown } = { error: undefined }
+
+  static getDerivedStateFromError(error: unknown) {
+    return { error }
+  }
+
+  override componentDidUpdate({ path }: BoundaryProps): void {
+    if (path !== this.props.path && this.state.error !== undefined) this.setState({ error: undefined })
+  }
+
+  override render(): ReactNode {
+    const { error } = this.state
+    if (error === undefined) return this.props.children
+    return (
+      <Alert color="red" role="alert" title="This page could not be loaded" maw={720}>
+        <Text size="sm" mb="xs">
+          Sluice may have been updated since you opened this page. Reload it. If that does not help, report a
+          bug: {error instanceof Error ? error.message : String(error)}
+        </Text>
+        <Button size="xs" variant="default" onClick={() => window.location.reload()}>
+          Reload
+        </Button>
+      </Alert>
+    )
+  }
 }

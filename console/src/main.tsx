@@ -1,27 +1,26 @@
-import './look/library.css'
+import './theme/library.css'
 import 'uplot/dist/uPlot.min.css'
-import './look.css'
+import './theme/page.css'
 import { MantineProvider } from '@mantine/core'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { setNonce } from 'get-nonce'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { Router } from 'wouter'
-import { queries } from './api/queries.ts'
+import { queryClient } from './api/query-client.ts'
 import { App } from './app.tsx'
-import { variables } from './look/contrast.ts'
-import { theme } from './look/theme.ts'
-import { goIfSaved } from './parts/unsaved.ts'
-import { loadAnewOnce } from './reload-once.ts'
+import { reloadOnce } from './reload.ts'
+import { theme, variables } from './theme/theme.ts'
+import { confirmLeave } from './ui/form/unsaved.ts'
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''
-// what the modal's scroll lock writes into the page
+// for the styles that the modal's scroll lock injects
 setNonce(nonce)
 
-window.addEventListener('vite:preloadError', () => void loadAnewOnce())
+window.addEventListener('vite:preloadError', () => void reloadOnce(() => window.location.reload()))
 
 const root = document.getElementById('console')
-if (!root) throw new Error('the page has no place for the console')
+if (!root) throw new Error('index.html has no element with the id "console"')
 
 createRoot(root).render(
   <StrictMode>
@@ -31,8 +30,8 @@ createRoot(root).render(
       defaultColorScheme="auto"
       getStyleNonce={() => nonce}
     >
-      <QueryClientProvider client={queries}>
-        <Router aroundNav={goIfSaved}>
+      <QueryClientProvider client={queryClient}>
+        <Router aroundNav={confirmLeave}>
           <App />
         </Router>
       </QueryClientProvider>

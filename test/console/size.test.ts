@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 const dist = fileURLToPath(new URL('../../console/dist', import.meta.url))
 
-/** Bytes of all built files that end so. */
+/** Total bytes of the built files with this ending. */
 async function sizeOf(end: string): Promise<number> {
   const names = (await readdir(`${dist}/assets`)).filter((name) => name.endsWith(end))
   const sizes = await Promise.all(
@@ -13,13 +13,13 @@ async function sizeOf(end: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
-test('all of the console is less than 300 KB on the way', async () => {
+test('the whole console is smaller than 300 KB compressed', async () => {
   const [brotli, gzip] = [await sizeOf('.br'), await sizeOf('.gz')]
   expect(brotli).toBeGreaterThan(50_000)
   expect(Math.max(brotli, gzip)).toBeLessThan(300_000)
 })
 
-test('it names no other host to load from', async () => {
+test('the page loads nothing from other hosts', async () => {
   const page = await readFile(`${dist}/index.html`, 'utf8')
   const loaded = [...page.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url = '']) => url)
   expect(loaded.length).toBeGreaterThan(1)

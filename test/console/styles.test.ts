@@ -18,8 +18,8 @@ async function usedParts(): Promise<Set<string>> {
   return used
 }
 
-test('of every part of the library that is used, the styles are loaded', async () => {
-  const loaded = await readFile(join(sources, 'look/library.css'), 'utf8')
+test('the styles of every used library component are loaded', async () => {
+  const loaded = await readFile(join(sources, 'theme/library.css'), 'utf8')
   const used = await usedParts()
   expect(used).toContain('Button')
   const styled = [...used].filter((name) => existsSync(join(styles, `${name}.css`)))

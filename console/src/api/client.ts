@@ -1,41 +1,41 @@
 import createClient from 'openapi-fetch'
-import { type Refused, refusal, unanswered, unreachable } from './problem.ts'
+import { type ApiError, toApiError, unanswered, unreachable } from './errors.ts'
 import type { components, paths } from './schema.ts'
 
-export type Shapes = components['schemas']
+export type Schemas = components['schemas']
 
-/** Says that no other site asks: the session is a cookie that no script reads. */
-export const ASKED_HERE = { 'X-Requested-With': 'sluice-console' }
+/** Proves that no other site sends the request. The session is a cookie that scripts cannot read. */
+export const CSRF_HEADERS = { 'X-Requested-With': 'sluice-console' }
 
-/** The control API. */
-export const api = createClient<paths>({ baseUrl: '/', headers: ASKED_HERE })
+export const api = createClient<paths>({ baseUrl: '/', headers: CSRF_HEADERS })
 
-type Answered<T> = { data?: T; error?: unknown; response: Response }
+type ApiResponse<T> = { data?: T; error?: unknown; response: Response }
 
-/** Of what changes nothing. @throws Refused */
-export const answered = <T>(asking: Promise<Answered<T>>): Promise<T> => settled(asking, unreachable)
+/** For requests that change nothing. @throws ApiError */
+export const resultOf = <T>(request: Promise<ApiResponse<T>>): Promise<T> => unwrapped(request, unreachable)
 
-/** Of a change: without an answer nobody knows whether it was made. @throws Refused */
-export const carriedOut = <T>(asking: Promise<Answered<T>>): Promise<T> => settled(asking, unanswered)
+/** For changes: if the answer is lost, the change may have been made. @throws ApiError */
+export const resultOfChange = <T>(request: Promise<ApiResponse<T>>): Promise<T> =>
+  unwrapped(request, unanswered)
 
-async function settled<T>(asking: Promise<Answered<T>>, noAnswer: () => Refused): Promise<T> {
-  const { data, error, response } = await asking.catch(() => {
+async function unwrapped<T>(request: Promise<ApiResponse<T>>, noAnswer: () => ApiError): Promise<T> {
+  const { data, error, response } = await request.catch(() => {
     throw noAnswer()
   })
-  if (response.ok) return data as T // of a status that the description has with this body
-  throw refusal(error, response.status)
+  if (response.ok) return data as T // the schema gives every successful status this body
+  throw toApiError(error, response.status)
 }
 
 type Page<T> = { items: T[]; next: string | null }
-type Asked = { limit: number; cursor?: string }
+type PageQuery = { limit: number; cursor?: string }
 
-/** All that there are, a thousand at a time. */
-export async function allOf<T>(page: (asked: Asked) => Promise<Page<T>>): Promise<T[]> {
+/** Reads all pages of a list, a thousand items at a time. */
+export async function fetchAll<T>(fetchPage: (query: PageQuery) => Promise<Page<T>>): Promise<T[]> {
   const all: T[] = []
-  for (let asked: Asked | undefined = { limit: 1_000 }; asked; ) {
-    const { items, next }: Page<T> = await page(asked)
+  for (let query: PageQuery | undefined = { limit: 1_000 }; query; ) {
+    const { items, next }: Page<T> = await fetchPage(query)
     all.push(...items)
-    asked = next === null ? undefined : { limit: 1_000, cursor: next }
+    query = next === null ? undefined : { limit: 1_000, cursor: next }
   }
   return all
 }

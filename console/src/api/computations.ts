@@ -1,56 +1,56 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { ASKED_HERE, allOf, answered, api, carriedOut, type Shapes } from './client.ts'
-import { refusal, unanswered } from './problem.ts'
-import { listEvery, queries } from './queries.ts'
+import { api, CSRF_HEADERS, fetchAll, resultOf, resultOfChange, type Schemas } from './client.ts'
+import { toApiError, unanswered } from './errors.ts'
+import { listRefetchInterval, queryClient } from './query-client.ts'
 
-/** An audience or a computed trait: the API has both in one shape. */
-export type Computation = Shapes['Audience']
+/** An audience or a computed trait. The API has one shape for both. */
+export type Computation = Schemas['Audience']
 export type Kind = 'audiences' | 'traits'
-export type Sync = Shapes['Sync']
+export type Sync = Schemas['Sync']
 
-const changed = (kind: Kind) => queries.invalidateQueries({ queryKey: [kind] })
+const changed = (kind: Kind) => queryClient.invalidateQueries({ queryKey: [kind] })
 
 export const useComputations = (kind: Kind) =>
   useQuery({
     queryKey: [kind],
     queryFn: (): Promise<Computation[]> =>
-      allOf((query) => answered(api.GET(`/api/${kind}`, { params: { query } }))),
-    refetchInterval: listEvery,
+      fetchAll((query) => resultOf(api.GET(`/api/${kind}`, { params: { query } }))),
+    refetchInterval: listRefetchInterval,
   })
 
 export const useCreateComputation = (kind: Kind) =>
   useMutation({
-    mutationFn: (body: Shapes['NewAudience']) => carriedOut(api.POST(`/api/${kind}`, { body })),
+    mutationFn: (body: Schemas['NewAudience']) => resultOfChange(api.POST(`/api/${kind}`, { body })),
     onSuccess: () => changed(kind),
   })
 
-export const useRemoveComputation = (kind: Kind, id: string) =>
+export const useDeleteComputation = (kind: Kind, id: string) =>
   useMutation({
-    mutationFn: () => carriedOut(api.DELETE(`/api/${kind}/{id}`, { params: { path: { id } } })),
+    mutationFn: () => resultOfChange(api.DELETE(`/api/${kind}/{id}`, { params: { path: { id } } })),
     onSuccess: () => changed(kind),
   })
 
 type Upload = { content: Blob; allowEmpty: boolean; onProgress: (share: number) => void }
 
-/** All members, or values of users, one a line. The answer comes when they have been compared with the last ones. */
+/** Uploads all members, or all values, one per line. Resolves once they have been compared with the last upload. */
 export const useUpload = (kind: Kind, id: string) =>
-  useMutation({ mutationFn: (wanted: Upload) => upload(kind, id, wanted), onSettled: () => changed(kind) })
+  useMutation({ mutationFn: (request: Upload) => upload(kind, id, request), onSettled: () => changed(kind) })
 
-/** How far an upload is XMLHttpRequest can tell, and fetch cannot. */
+/** Uses XMLHttpRequest because fetch does not report upload progress. */
 function upload(kind: Kind, id: string, { content, allowEmpty, onProgress }: Upload): Promise<Sync> {
   const what = kind === 'audiences' ? 'members' : 'values'
   const request = new XMLHttpRequest()
   return new Promise((resolve, reject) => {
     request.open('PUT', `/api/${kind}/${id}/${what}${allowEmpty ? '?allowEmpty=true' : ''}`)
-    for (const [name, value] of Object.entries(ASKED_HERE)) request.setRequestHeader(name, value)
+    for (const [name, value] of Object.entries(CSRF_HEADERS)) request.setRequestHeader(name, value)
     request.setRequestHeader('Content-Type', kind === 'audiences' ? 'text/plain' : 'application/x-ndjson')
     request.upload.onprogress = ({ loaded, total }) => onProgress(total === 0 ? 1 : loaded / total)
     request.onerror = () => reject(unanswered())
     request.onload = () => {
       const body: unknown = parsed(request.responseText)
-      // a sync, with every success
+      // every success has a sync as its body
       if (request.status < 300) resolve(body as Sync)
-      else reject(refusal(body, request.status))
+      else reject(toApiError(body, request.status))
     }
     request.send(content)
   })

@@ -1,10 +1,10 @@
 import { queryOptions, useMutation, useQuery } from '@tanstack/react-query'
-import { allOf, answered, api, carriedOut, type Shapes } from './client.ts'
-import { listEvery, queries } from './queries.ts'
+import { api, fetchAll, resultOf, resultOfChange, type Schemas } from './client.ts'
+import { listRefetchInterval, queryClient } from './query-client.ts'
 
-export type Destination = Shapes['Destination']
-export type NewDestination = Shapes['NewDestination']
-export type TestResult = Shapes['TestResult']
+export type Destination = Schemas['Destination']
+export type NewDestination = Schemas['NewDestination']
+export type TestResult = Schemas['TestResult']
 export type EventType = NonNullable<Destination['eventTypes']>[number]
 
 export const EVENT_TYPES: readonly EventType[] = [
@@ -17,37 +17,37 @@ export const EVENT_TYPES: readonly EventType[] = [
   'delete',
 ]
 
-const changed = () => queries.invalidateQueries({ queryKey: ['destinations'] })
+const changed = () => queryClient.invalidateQueries({ queryKey: ['destinations'] })
 
 export const allDestinations = queryOptions({
   queryKey: ['destinations'],
   queryFn: (): Promise<Destination[]> =>
-    allOf((query) => answered(api.GET('/api/destinations', { params: { query } }))),
-  refetchInterval: listEvery,
+    fetchAll((query) => resultOf(api.GET('/api/destinations', { params: { query } }))),
+  refetchInterval: listRefetchInterval,
 })
 
 export const useDestinations = () => useQuery(allDestinations)
 
-/** @param id undefined: there is none yet. */
+/** @param id undefined if there is no destination yet. */
 export const useDestination = (id: string | undefined) =>
   useQuery({
     queryKey: ['destinations', id],
-    queryFn: () => answered(api.GET('/api/destinations/{id}', { params: { path: { id: id ?? '' } } })),
+    queryFn: () => resultOf(api.GET('/api/destinations/{id}', { params: { path: { id: id ?? '' } } })),
     enabled: id !== undefined,
     refetchInterval: 10_000,
   })
 
 export const useCreateDestination = () =>
   useMutation({
-    mutationFn: (body: NewDestination) => carriedOut(api.POST('/api/destinations', { body })),
+    mutationFn: (body: NewDestination) => resultOfChange(api.POST('/api/destinations', { body })),
     onSuccess: changed,
   })
 
-/** @param asked.version the one that the change was made on: another's change meanwhile is not overwritten. */
+/** Fails with a conflict if the destination is no longer at `version`, so that nobody's change is overwritten. */
 export const useReplaceDestination = () =>
   useMutation({
     mutationFn: ({ id, version, ...body }: Destination) =>
-      carriedOut(
+      resultOfChange(
         api.PUT('/api/destinations/{id}', {
           params: { path: { id }, header: { 'if-match': `"${version}"` } },
           body,
@@ -56,16 +56,16 @@ export const useReplaceDestination = () =>
     onSuccess: changed,
   })
 
-export const useRemoveDestination = (id: string) =>
+export const useDeleteDestination = (id: string) =>
   useMutation({
-    mutationFn: () => carriedOut(api.DELETE('/api/destinations/{id}', { params: { path: { id } } })),
-    // of what is gone nothing is asked any more
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['destinations'], exact: true }),
+    mutationFn: () => resultOfChange(api.DELETE('/api/destinations/{id}', { params: { path: { id } } })),
+    // exact: a query for the deleted destination itself would only fail
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ['destinations'], exact: true }),
   })
 
-/** Posts a sample to each URL now. */
+/** Sends a sample to each webhook. */
 export const useTestSend = (id: string) =>
   useMutation({
     mutationFn: (type: EventType) =>
-      carriedOut(api.POST('/api/destinations/{id}/test', { params: { path: { id } }, body: { type } })),
+      resultOfChange(api.POST('/api/destinations/{id}/test', { params: { path: { id } }, body: { type } })),
   })

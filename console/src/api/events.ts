@@ -1,60 +1,113 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { answered, api } from './client.ts'
-import { queries } from './queries.ts'
-import { eventKey, type FoundEvent, isOpen, placeOf, queryOf, refreshed, type Search } from './search.ts'
+import { api, resultOf } from './client.ts'
+import { queryClient } from './query-client.ts'
+import type { components } from './schema.ts'
+
+export type FoundEvent = components['schemas']['Event']
+export type EventDelivery = FoundEvent['destinations'][number]
+
+export const SEARCH_FIELDS = ['messageId', 'userId', 'anonymousId', 'deliveryId'] as const
+export type SearchField = (typeof SEARCH_FIELDS)[number]
+/** `around`: ISO 8601; searches half an hour before and after it. */
+export type Search = { by: SearchField; value: string; sourceId?: string; around?: string }
+
+const HALF_HOUR_MS = 30 * 60_000
+
+export function toQuery({ by, value, sourceId, around }: Search) {
+  const at = around === undefined ? Number.NaN : Date.parse(around)
+  return {
+    [by]: value,
+    ...(sourceId !== undefined && { sourceId }),
+    ...(!Number.isNaN(at) && within(at, { before: HALF_HOUR_MS, after: HALF_HOUR_MS })),
+  }
+}
+
+const within = (at: number, { before, after }: { before: number; after: number }) => ({
+  since: new Date(at - before).toISOString(),
+  until: new Date(at + after).toISOString(),
+})
+
+/** The search that the page's address describes. */
+export function searchFromParams(params: URLSearchParams): Search | undefined {
+  const by = SEARCH_FIELDS.find((name) => params.get(name))
+  const [sourceId, around] = [params.get('sourceId'), params.get('around')]
+  return by && { by, value: params.get(by) ?? '', ...(sourceId && { sourceId }), ...(around && { around }) }
+}
+
+/** Whether another attempt may come. */
+export const isPending = ({ destinations }: FoundEvent): boolean =>
+  destinations.some(({ state }) => state === 'waiting' || state === 'retrying')
+
+export const eventKey = ({ sourceId, messageId, receivedAt }: FoundEvent): string =>
+  [sourceId, messageId, receivedAt].join(' ')
+
+/** ms around `receivedAt` in which the record of a call was written: clocks differ. */
+const CLOCK_TOLERANCE = { before: 5_000, after: 20_000 }
+
+/** A query that finds an event again. @returns undefined if it lacks an id or a time. */
+export const locationOf = ({ sourceId, messageId, receivedAt }: FoundEvent) =>
+  messageId === null || receivedAt === null
+    ? undefined
+    : { sourceId, messageId, ...within(Date.parse(receivedAt), CLOCK_TOLERANCE) }
+
+/** Replaces events by their newer versions. */
+export function withUpdates(found: readonly FoundEvent[], updates: readonly FoundEvent[]): FoundEvent[] {
+  const byKey = new Map(updates.map((event) => [eventKey(event), event]))
+  return found.map((event) => (event.rejected ? event : (byKey.get(eventKey(event)) ?? event)))
+}
 
 const keyOf = (search: Search) => ['events', search]
-const UNDER_WAY = ['events', 'under way']
+const PENDING_KEY = ['events', 'pending']
 
-/** Where calls are. Topics are read for some seconds at a time: `fetchNextPage` searches further back. */
+/** Finds events. Each request reads the topics for a few seconds; `fetchNextPage` searches further back. */
 export const useEvents = (search: Search) =>
   useInfiniteQuery({
     queryKey: keyOf(search),
     initialPageParam: undefined as string | undefined,
     queryFn({ pageParam: cursor, signal }) {
-      const query = { ...queryOf(search), ...(cursor !== undefined && { cursor }) }
-      return answered(api.GET('/api/events', { params: { query }, signal }))
+      const query = { ...toQuery(search), ...(cursor !== undefined && { cursor }) }
+      return resultOf(api.GET('/api/events', { params: { query }, signal }))
     },
     getNextPageParam: ({ next }) => next ?? undefined,
-    // a search costs: once for each visit is enough
+    // a search is expensive: run it once per visit
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
     refetchOnWindowFocus: false,
   })
 
-/** What is asked for a second time is searched for a second time. */
-export function searchAnew(search: Search): void {
-  void queries.resetQueries({ queryKey: keyOf(search) })
-  void queries.resetQueries({ queryKey: UNDER_WAY })
+/** Discards cached results, so that the same search runs again. */
+export function restartSearch(search: Search): void {
+  void queryClient.resetQueries({ queryKey: keyOf(search) })
+  void queryClient.resetQueries({ queryKey: PENDING_KEY })
 }
 
-export const stopSearch = (search: Search) => void queries.cancelQueries({ queryKey: keyOf(search) })
+export const stopSearch = (search: Search) => void queryClient.cancelQueries({ queryKey: keyOf(search) })
 
-const MOST_OPEN = 10
+const MAX_UPDATED = 10
 const NONE: FoundEvent[] = []
 
-/** Looked up where they lie, one after the other: control searches little at once. What cannot be is left out. */
-async function lookAgain(events: readonly FoundEvent[]): Promise<FoundEvent[]> {
+/** One request at a time, because control allows few parallel searches. Skips events whose request fails. */
+async function fetchUpdates(events: readonly FoundEvent[]): Promise<FoundEvent[]> {
   const found: FoundEvent[] = []
-  for (const query of events.flatMap((event) => placeOf(event) ?? [])) {
-    const page = await answered(api.GET('/api/events', { params: { query } })).catch(() => undefined)
+  for (const query of events.flatMap((event) => locationOf(event) ?? [])) {
+    const page = await resultOf(api.GET('/api/events', { params: { query } })).catch(() => undefined)
     found.push(...(page?.items ?? []))
   }
   return found
 }
 
-/** What was found, kept up to date: of those that are under way the first ten. */
-export function useRefreshed(found: readonly FoundEvent[]): readonly FoundEvent[] {
-  const keys = found.filter(isOpen).slice(0, MOST_OPEN).map(eventKey)
+/** Keeps the first ten pending events up to date. */
+export function useUpdated(found: readonly FoundEvent[]): readonly FoundEvent[] {
+  const keys = found.filter(isPending).slice(0, MAX_UPDATED).map(eventKey)
   const { data } = useQuery({
-    queryKey: [...UNDER_WAY, keys],
-    queryFn: () => lookAgain(found.filter((event) => keys.includes(eventKey(event)))),
+    queryKey: [...PENDING_KEY, keys],
+    queryFn: () => fetchUpdates(found.filter((event) => keys.includes(eventKey(event)))),
     enabled: keys.length > 0,
-    // what was found is of now: it is looked at again in a while
+    // the search result is fresh, so the first update can wait
     gcTime: 0,
     initialData: NONE,
     staleTime: 10_000,
-    refetchInterval: ({ state }) => (state.data?.length && !state.data.some(isOpen) ? false : 10_000),
+    refetchInterval: ({ state }) => (state.data?.length && !state.data.some(isPending) ? false : 10_000),
   })
-  return refreshed(found, data)
+  return withUpdates(found, data)
 }

@@ -1,8 +1,8 @@
-import type { Shapes } from './client.ts'
+import type { Schemas } from './client.ts'
 
-export type Attempt = Shapes['Attempt']
+export type Attempt = Schemas['Attempt']
 
-/** A call as the stream tells it: docs/activity.md. What it does not have is not there. */
+/** A call in the live stream: docs/activity.md. Fields that the call lacks are absent. */
 export type Call = {
   messageId: string
   type: string

@@ -1,18 +1,18 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { answered, api, carriedOut, type Shapes } from './client.ts'
-import { Refused } from './problem.ts'
-import { queries } from './queries.ts'
+import { api, resultOf, resultOfChange, type Schemas } from './client.ts'
+import { ApiError } from './errors.ts'
+import { queryClient } from './query-client.ts'
 
-export type Replay = Shapes['Replay']
-export type NewReplay = Shapes['NewReplay']
-/** With an id of its own a replay can be asked for again when nobody knows whether it was begun. */
-export type NamedReplay = NewReplay & { id: string }
-/** What became of one: `error` says why it was not begun. */
-export type Begun = { wanted: NamedReplay; error?: unknown }
+export type Replay = Schemas['Replay']
+export type NewReplay = Schemas['NewReplay']
+/** With a client-side id the request can be repeated safely after a lost answer. */
+export type ReplayRequest = NewReplay & { id: string }
+/** `error` is set if the replay was not started. */
+export type ReplayResult = { request: ReplayRequest; error?: unknown }
 
-const changed = () => queries.invalidateQueries({ queryKey: ['replays'] })
+const changed = () => queryClient.invalidateQueries({ queryKey: ['replays'] })
 
-/** The last five, newest first; looked at more often while one is running. @param destinationId undefined: of all. */
+/** The last five, newest first. Polls faster while one is running. @param destinationId undefined for all destinations. */
 export const useReplays = (destinationId?: string) =>
   useQuery({
     queryKey: ['replays', destinationId],
@@ -22,31 +22,31 @@ export const useReplays = (destinationId?: string) =>
         limit: 5,
         ...(destinationId !== undefined && { destinationId }),
       } as const
-      return (await answered(api.GET('/api/replays', { params: { query } }))).items
+      return (await resultOf(api.GET('/api/replays', { params: { query } }))).items
     },
     refetchInterval: ({ state }) => (state.data?.some(({ state }) => state === 'running') ? 1_000 : 15_000),
   })
 
-/** @throws Refused */
-async function begin(body: NamedReplay): Promise<void> {
+/** @throws ApiError */
+async function start(body: ReplayRequest): Promise<void> {
   try {
-    await carriedOut(api.POST('/api/replays', { body }))
+    await resultOfChange(api.POST('/api/replays', { body }))
   } catch (error) {
-    // it was begun before, and the answer was lost
-    if (!(error instanceof Refused && error.code === 'id_taken')) throw error
+    // an earlier request started it, and its answer was lost
+    if (!(error instanceof ApiError && error.code === 'id_taken')) throw error
   }
 }
 
-/** One for each destination: one that cannot be begun is in no other's way. Does not reject. */
-export const useBeginReplays = () =>
+/** Starts one replay per destination, independently of each other. Does not reject. */
+export const useStartReplays = () =>
   useMutation({
-    mutationFn: (all: readonly NamedReplay[]) =>
+    mutationFn: (requests: readonly ReplayRequest[]) =>
       Promise.all(
-        all.map(
-          (wanted): Promise<Begun> =>
-            begin(wanted).then(
-              () => ({ wanted }),
-              (error: unknown) => ({ wanted, error }),
+        requests.map(
+          (request): Promise<ReplayResult> =>
+            start(request).then(
+              () => ({ request }),
+              (error: unknown) => ({ request, error }),
             ),
         ),
       ),
@@ -55,6 +55,6 @@ export const useBeginReplays = () =>
 
 export const useCancelReplay = () =>
   useMutation({
-    mutationFn: (id: string) => carriedOut(api.DELETE('/api/replays/{id}', { params: { path: { id } } })),
+    mutationFn: (id: string) => resultOfChange(api.DELETE('/api/replays/{id}', { params: { path: { id } } })),
     onSettled: changed,
   })

@@ -1,44 +1,43 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { answered, api, carriedOut } from './client.ts'
-import { Refused } from './problem.ts'
-import { forget, queries, SESSION } from './queries.ts'
-import { ended, type Session } from './session-state.ts'
+import { api, resultOf, resultOfChange } from './client.ts'
+import { ApiError } from './errors.ts'
+import { clearCache, endedSession, queryClient, SESSION_KEY, type Session } from './query-client.ts'
 
-const known = () => queries.getQueryData<Session | null>(SESSION)
+const cached = () => queryClient.getQueryData<Session | null>(SESSION_KEY)
 
 async function readSession(): Promise<Session | null> {
   try {
-    const { who } = await answered(api.GET('/api/session'))
+    const { who } = await resultOf(api.GET('/api/session'))
     return { who, isOver: false }
   } catch (error) {
-    if (error instanceof Refused && error.status === 401) return ended(known())
+    if (error instanceof ApiError && error.status === 401) return endedSession(cached())
     throw error
   }
 }
 
-/** `null`: nobody is signed in. */
+/** Null if nobody has signed in. */
 export const useSession = () =>
-  useQuery({ queryKey: SESSION, queryFn: readSession, staleTime: 60_000, refetchInterval: 60_000 })
+  useQuery({ queryKey: SESSION_KEY, queryFn: readSession, staleTime: 60_000, refetchInterval: 60_000 })
 
-/** Whether who is signed in may change anything; the server refuses it besides. */
+/** Whether the user may change anything. The server checks it as well. */
 export const useMayWrite = (): boolean => useSession().data?.who === 'admin'
 
 export const useSignIn = () =>
   useMutation({
-    mutationFn: (token: string) => answered(api.POST('/api/session', { body: { token } })),
+    mutationFn: (token: string) => resultOf(api.POST('/api/session', { body: { token } })),
     async onSuccess() {
-      const before = known()?.who
-      await queries.invalidateQueries({ queryKey: SESSION })
-      if (known()?.who !== before) forget()
-      else void queries.invalidateQueries()
+      const before = cached()?.who
+      await queryClient.invalidateQueries({ queryKey: SESSION_KEY })
+      if (cached()?.who !== before) clearCache()
+      else void queryClient.invalidateQueries()
     },
   })
 
 export const useSignOut = () =>
   useMutation({
-    mutationFn: () => carriedOut(api.DELETE('/api/session')),
+    mutationFn: () => resultOfChange(api.DELETE('/api/session')),
     onSuccess() {
-      queries.setQueryData(SESSION, null)
-      forget()
+      queryClient.setQueryData(SESSION_KEY, null)
+      clearCache()
     },
   })

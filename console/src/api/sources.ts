@@ -1,17 +1,18 @@
 import { queryOptions, useMutation, useQuery } from '@tanstack/react-query'
-import { allOf, answered, api, carriedOut, type Shapes } from './client.ts'
-import { listEvery, queries } from './queries.ts'
+import { api, fetchAll, resultOf, resultOfChange, type Schemas } from './client.ts'
+import { ApiError } from './errors.ts'
+import { listRefetchInterval, queryClient } from './query-client.ts'
 
-export type Source = Shapes['Source']
-export type NewSource = Shapes['NewSource']
+export type Source = Schemas['Source']
+export type NewSource = Schemas['NewSource']
 
-const changed = () => queries.invalidateQueries({ queryKey: ['sources'] })
+const changed = () => queryClient.invalidateQueries({ queryKey: ['sources'] })
 
 export const allSources = queryOptions({
   queryKey: ['sources'],
   queryFn: (): Promise<Source[]> =>
-    allOf((query) => answered(api.GET('/api/sources', { params: { query } }))),
-  refetchInterval: listEvery,
+    fetchAll((query) => resultOf(api.GET('/api/sources', { params: { query } }))),
+  refetchInterval: listRefetchInterval,
 })
 
 export const useSources = () => useQuery(allSources)
@@ -19,20 +20,20 @@ export const useSources = () => useQuery(allSources)
 export const useSource = (id: string) =>
   useQuery({
     queryKey: ['sources', id],
-    queryFn: () => answered(api.GET('/api/sources/{id}', { params: { path: { id } } })),
+    queryFn: () => resultOf(api.GET('/api/sources/{id}', { params: { path: { id } } })),
     refetchInterval: 10_000,
   })
 
 export const useCreateSource = () =>
   useMutation({
-    mutationFn: (body: NewSource) => carriedOut(api.POST('/api/sources', { body })),
+    mutationFn: (body: NewSource) => resultOfChange(api.POST('/api/sources', { body })),
     onSuccess: changed,
   })
 
 export const useReplaceSource = ({ id, version }: Pick<Source, 'id' | 'version'>) =>
   useMutation({
-    mutationFn: (body: Shapes['SourceReplacement']) =>
-      carriedOut(
+    mutationFn: (body: Schemas['SourceReplacement']) =>
+      resultOfChange(
         api.PUT('/api/sources/{id}', {
           params: { path: { id }, header: { 'if-match': `"${version}"` } },
           body,
@@ -41,9 +42,39 @@ export const useReplaceSource = ({ id, version }: Pick<Source, 'id' | 'version'>
     onSuccess: changed,
   })
 
-export const useRemoveSource = (id: string) =>
+export const useDeleteSource = (id: string) =>
   useMutation({
-    mutationFn: () => carriedOut(api.DELETE('/api/sources/{id}', { params: { path: { id } } })),
-    // of what is gone nothing is asked any more
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['sources'], exact: true }),
+    mutationFn: () => resultOfChange(api.DELETE('/api/sources/{id}', { params: { path: { id } } })),
+    // exact: a query for the deleted source itself would only fail
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ['sources'], exact: true }),
   })
+
+/**
+ * Sends a call to ingest from this page, as a website would.
+ * @throws ApiError if ingest rejects it or cannot be reached.
+ */
+export async function sendSampleCall(writeKey: string): Promise<void> {
+  const messageId = `console-${crypto.getRandomValues(new Uint32Array(4)).join('-')}`
+  const call = {
+    writeKey,
+    messageId,
+    userId: 'test-user',
+    event: 'Test Event',
+    properties: { from: 'console' },
+  }
+  const response = await fetch(`${ingestAddress}/v1/track`, {
+    method: 'POST',
+    body: JSON.stringify(call),
+  }).catch(() => {
+    const message = `Your browser cannot reach ingest at ${ingestAddress}. Send a call from a terminal instead, with one of the snippets.`
+    throw new ApiError({ code: 'unreachable', message, errors: [] }, 0)
+  })
+  if (response.ok) return
+  const body: { code?: string; message?: string } = await response.json().catch(() => ({}))
+  const message = `Ingest answered ${response.status}${body.message ? `: ${body.message}` : ''}`
+  throw new ApiError({ code: body.code ?? 'unknown', message, errors: [] }, response.status)
+}
+
+/** Where clients send their calls: control writes it into the page. */
+export const ingestAddress: string =
+  document.querySelector<HTMLMetaElement>('meta[name="sluice-ingest"]')?.content || 'http://localhost:8080'

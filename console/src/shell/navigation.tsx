@@ -1,14 +1,14 @@
 import { Anchor, NavLink, Stack, Text } from '@mantine/core'
 import { Link, useLocation } from 'wouter'
-import { Icon, type IconName } from '../parts/icon.tsx'
+import { Icon, type IconName } from '../ui/layout/icon.tsx'
 
-type Place = { to: string; label: string; icon: IconName }
+type Item = { to: string; label: string; icon: IconName }
 
-const SECTIONS: readonly { title?: string; places: readonly Place[] }[] = [
-  { places: [{ to: '/', label: 'Overview', icon: 'overview' }] },
+const SECTIONS: readonly { title?: string; items: readonly Item[] }[] = [
+  { items: [{ to: '/', label: 'Overview', icon: 'overview' }] },
   {
     title: 'Set up',
-    places: [
+    items: [
       { to: '/catalog', label: 'Catalog', icon: 'catalog' },
       { to: '/sources', label: 'Sources', icon: 'sources' },
       { to: '/destinations', label: 'Destinations', icon: 'destinations' },
@@ -17,8 +17,8 @@ const SECTIONS: readonly { title?: string; places: readonly Place[] }[] = [
     ],
   },
   {
-    title: 'Look into',
-    places: [
+    title: 'Monitor',
+    items: [
       { to: '/deliveries', label: 'Where is my event?', icon: 'search' },
       { to: '/dead', label: 'Dead letters', icon: 'dead' },
       { to: '/lag', label: 'Lag', icon: 'lag' },
@@ -31,14 +31,14 @@ export function Navigation() {
   const isAt = (to: string) => path === to || (to !== '/' && path.startsWith(`${to}/`))
   return (
     <Stack gap="md">
-      {SECTIONS.map(({ title = '', places }) => (
+      {SECTIONS.map(({ title = '', items }) => (
         <div key={title}>
           {title && (
             <Text size="xs" fw={600} c="dimmed" px="sm" mb={4}>
               {title}
             </Text>
           )}
-          {places.map(({ to, label, icon }) => (
+          {items.map(({ to, label, icon }) => (
             <NavLink
               key={to}
               component={Link}

@@ -1,11 +1,11 @@
 import { ActionIcon, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
-import { Icon } from '../parts/icon.tsx'
+import { Icon } from '../ui/layout/icon.tsx'
 
-/** Until it is used the page goes by the system's setting. */
+/** Overrides the color scheme of the system. */
 export function SchemeToggle() {
   const { setColorScheme } = useMantineColorScheme()
   const other = useComputedColorScheme('light') === 'light' ? 'dark' : 'light'
-  const label = `Switch to ${other} colours`
+  const label = `Switch to ${other} mode`
   return (
     <ActionIcon
       variant="default"

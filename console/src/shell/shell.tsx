@@ -1,18 +1,19 @@
-import { AppShell, Badge, Box, Burger, Group, Text } from '@mantine/core'
+import { ActionIcon, AppShell, Badge, Box, Burger, Group, Modal, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { Link, useLocation } from 'wouter'
-import type { Session } from '../api/session-state.ts'
-import { Account } from './account.tsx'
-import { Logo } from './logo.tsx'
+import type { Session } from '../api/query-client.ts'
+import { useSignOut } from '../api/session.ts'
+import { ErrorAlert } from '../ui/error-alert.tsx'
+import { Icon, Logo } from '../ui/layout/icon.tsx'
 import { Navigation } from './navigation.tsx'
 import { SchemeToggle } from './scheme-toggle.tsx'
 import { Warnings } from './warnings.tsx'
 
-/** What stands around every view. */
+/** The header, menu and warnings around every view. */
 export function Shell({ session, children }: { session: Session; children: ReactNode }) {
   const [opened, { toggle, close }] = useDisclosure()
-  const main = useFocusOnMove(close)
+  const main = useFocusOnNavigation(close)
   return (
     <AppShell
       header={{ height: 56 }}
@@ -33,7 +34,7 @@ export function Shell({ session, children }: { session: Session; children: React
               aria-label={opened ? 'Close the menu' : 'Open the menu'}
               aria-expanded={opened}
             />
-            <Box component={Link} to="/" c="inherit" td="none" aria-label="Sluice, to the overview">
+            <Box component={Link} to="/" c="inherit" td="none" aria-label="Sluice: go to the overview">
               <Group gap={8} wrap="nowrap">
                 <Logo />
                 <Text fw={700} size="lg">
@@ -49,7 +50,7 @@ export function Shell({ session, children }: { session: Session; children: React
                 color="gray"
                 tt="none"
                 radius="sm"
-                title="This token may look, and change nothing"
+                title="This token cannot make changes"
               >
                 View only
               </Badge>
@@ -70,18 +71,45 @@ export function Shell({ session, children }: { session: Session; children: React
   )
 }
 
-/** With another view the focus goes to its beginning, as it would with another page; not on the first one. */
-function useFocusOnMove(onMove: () => void) {
+/** Moves the focus to the start of a new view, as a page load would. The first view keeps the browser's focus. */
+function useFocusOnNavigation(onNavigate: () => void) {
   const main = useRef<HTMLElement>(null)
   const [path] = useLocation()
   const view = path.split('/').slice(0, 3).join('/')
-  const before = useRef(view)
+  const previous = useRef(view)
   useEffect(() => {
-    if (before.current === view) return
-    before.current = view
-    onMove()
+    if (previous.current === view) return
+    previous.current = view
+    onNavigate()
     main.current?.focus({ preventScroll: true })
     window.scrollTo(0, 0)
   })
   return main
+}
+
+function Account() {
+  const signOut = useSignOut()
+  return (
+    <>
+      <ActionIcon
+        variant="default"
+        size="lg"
+        onClick={() => signOut.mutate()}
+        loading={signOut.isPending}
+        aria-label="Sign out"
+        title="Sign out"
+      >
+        <Icon of="out" />
+      </ActionIcon>
+      <Modal
+        opened={signOut.isError}
+        onClose={signOut.reset}
+        title="You may still be signed in"
+        closeButtonProps={{ 'aria-label': 'Close' }}
+        centered
+      >
+        <ErrorAlert error={signOut.error} />
+      </Modal>
+    </>
+  )
 }

@@ -1,29 +1,29 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { useRemoveUnreadable, useWarnings, type Warning } from '../api/warnings.ts'
-import { Confirm } from '../parts/confirm.tsx'
-import { ForAdmin } from '../parts/may-write.tsx'
-import { When } from '../parts/when.tsx'
+import { useDeleteUnreadableSetting, useWarnings, type Warning } from '../api/health.ts'
+import { ForAdmin } from '../ui/for-admin.tsx'
+import { Confirm } from '../ui/form/confirm.tsx'
+import { Timestamp } from '../ui/values/time.tsx'
 
-/** What needs somebody now, above every view; nothing in ordinary times. */
+/** Problems that need an operator, above every view. */
 export function Warnings() {
   const items = useWarnings().data?.items ?? []
   if (items.length === 0) return null
   return (
     <Stack mb="md" gap="sm">
       {items.map((warning) => (
-        <One key={`${warning.code} ${warning.kind}/${warning.id}`} warning={warning} />
+        <WarningAlert key={`${warning.code} ${warning.kind}/${warning.id}`} warning={warning} />
       ))}
     </Stack>
   )
 }
 
 const TITLES = {
-  storage_full: 'Calls are refused: there is too little room',
+  storage_full: 'Calls are rejected because storage is almost full',
   setting_unreadable: 'A setting cannot be read',
 } as const
 
-function One({ warning: { code, message, kind, id, since } }: { warning: Warning }) {
+function WarningAlert({ warning: { code, message, kind, id, since } }: { warning: Warning }) {
   return (
     <Alert color="red" role="alert" title={TITLES[code]}>
       <Group justify="space-between" align="flex-end">
@@ -31,13 +31,13 @@ function One({ warning: { code, message, kind, id, since } }: { warning: Warning
           {message}{' '}
           {since !== null && (
             <>
-              Since <When at={since} short />.
+              Since <Timestamp at={since} short />.
             </>
           )}
         </Text>
         {kind !== null && id !== null && (
           <ForAdmin>
-            <Remove kind={kind} id={id} />
+            <DeleteSetting kind={kind} id={id} />
           </ForAdmin>
         )}
       </Group>
@@ -45,9 +45,9 @@ function One({ warning: { code, message, kind, id, since } }: { warning: Warning
   )
 }
 
-function Remove({ kind, id }: { kind: NonNullable<Warning['kind']>; id: string }) {
+function DeleteSetting({ kind, id }: { kind: NonNullable<Warning['kind']>; id: string }) {
   const [opened, { open, close }] = useDisclosure()
-  const remove = useRemoveUnreadable(kind, id)
+  const remove = useDeleteUnreadableSetting(kind, id)
   const action = `Delete ${kind} ${id}`
   return (
     <>
@@ -64,7 +64,7 @@ function Remove({ kind, id }: { kind: NonNullable<Warning['kind']>; id: string }
         loading={remove.isPending}
         error={remove.error}
       >
-        <Text size="sm">Its record is removed. What waits for it is given up.</Text>
+        <Text size="sm">The record is deleted, and deliveries that are waiting for it are cancelled.</Text>
       </Confirm>
     </>
   )

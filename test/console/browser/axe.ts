@@ -9,14 +9,14 @@ type Found = {
   violations: { id: string; impact: string | null; nodes: { html: string; failureSummary?: string }[] }[]
 }
 
-/** @param where all of the page, unless told. */
-type Asked = { where?: 'main' | '[role=dialog]'; runOnly?: readonly string[] }
+/** `where`: the whole page by default. */
+type CheckOptions = { where?: 'main' | '[role=dialog]'; runOnly?: readonly string[] }
 
-/** What axe calls serious or critical: where, and what. It is put into the page past its policy, as a debugger would. */
-export async function faults(page: Page, { where, ...rules }: Asked = {}): Promise<string[]> {
-  // half a megabyte, once for each page that is loaded
+/** The serious and critical violations that axe finds. Injects axe past the content security policy, as a debugger would. */
+export async function violationsIn(page: Page, { where, ...rules }: CheckOptions = {}): Promise<string[]> {
+  // half a megabyte, so inject it once per loaded page
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(await AXE)
-  // it would load the styles once more, for two rules of its own that are not serious
+  // preload would load the styles again for two rules that are not serious
   const options = JSON.stringify({ resultTypes: ['violations'], preload: false, ...rules })
   const place = where === undefined ? 'document' : JSON.stringify(where)
   const { violations } = await page.evaluate<Found>(`axe.run(${place}, ${options})`)
@@ -30,6 +30,6 @@ export async function faults(page: Page, { where, ...rules }: Asked = {}): Promi
     )
 }
 
-/** What is only there for a moment, as a dialogue or an error, has to be in order as well. */
-export const expectInOrder = async (page: Page, asked?: Asked) =>
-  expect(await faults(page, asked)).toEqual([])
+/** For dialogs and errors, which the check of all views does not see. */
+export const expectAccessible = async (page: Page, options?: CheckOptions) =>
+  expect(await violationsIn(page, options)).toEqual([])

@@ -6,23 +6,24 @@ import { type Browser, chromium } from 'playwright-core'
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
-/** Debian's, or what CHROMIUM names. */
+/** The binary that CHROMIUM names, or one from the usual places. */
 export const chromiumPath: string | undefined = [process.env.CHROMIUM ?? '', ...PLACES].find(
   (path) => path !== '' && existsSync(path),
 )
 
-// root of a container has no sandbox to give; where there is no graphics card, being one costs more than painting
+// a container run as root has no sandbox; without a graphics card, emulating one costs more than painting
 const ARGS = ['--no-sandbox', '--disable-gpu', '--in-process-gpu']
 
 if (!chromiumPath)
   process.stderr.write(
-    'There is no Chromium: the console is not tried in a browser (apt-get install chromium)\n',
+    'Chromium is missing, so the browser tests of the console are skipped (apt-get install chromium)\n',
   )
 
-/** @throws where the built console is older than its sources: what would be tried is not what is there. */
+/** @throws if the built console is older than its sources. */
 export async function openChromium(): Promise<Browser> {
   const built = await newest(folderOf('dist')).catch(() => 0)
-  if (built < (await newest(folderOf('src')))) throw new Error('the built console is old: npm run console')
+  if (built < (await newest(folderOf('src'))))
+    throw new Error('the built console is out of date: run npm run console')
   return chromium.launch({ executablePath: chromiumPath ?? '', args: ARGS })
 }
 

@@ -6,8 +6,8 @@ import { DEAD } from '../../../schemas/topics.ts'
 import { aDeadOne } from '../../control/dead-in-memory.ts'
 import type { System } from '../../helpers/system.ts'
 
-/** Writes dead letters as the deliverer would, given up just now. */
-export async function giveUp(
+/** Writes dead letters as the deliverer would, with the current time. */
+export async function writeDeadLetters(
   { env, connection }: System,
   letters: readonly Partial<Delivery>[],
 ): Promise<void> {

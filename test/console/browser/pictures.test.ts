@@ -8,8 +8,8 @@ import { openChromium } from './chromium.ts'
 import { ADMIN } from './stage.ts'
 import { signIn } from './visit.ts'
 
-/** Makes README's pictures anew: `npm run pictures`. */
-test('the pictures of README show the console as it is', async () => {
+/** Takes the screenshots for README: `npm run pictures`. */
+test('screenshots for README', async () => {
   const [browser, good, bad, sluice] = await Promise.all([
     openChromium(),
     startReceiver(),
@@ -51,12 +51,12 @@ test('the pictures of README show the console as it is', async () => {
   await page.getByRole('button', { name: 'Add another URL' }).click()
   await page.getByRole('textbox', { name: 'URL 1', exact: true }).fill('https://crm.example/hooks/events')
   await page.getByRole('textbox', { name: 'URL 2', exact: true }).fill('https://crm-2.example/hooks/events')
-  await page.getByRole('button', { name: 'Add a header' }).first().click()
+  await page.getByRole('button', { name: 'Add header' }).first().click()
   await page.getByRole('textbox', { name: 'Name of header 1 of URL 1' }).fill('X-Team')
   await page.getByRole('textbox', { name: 'Value of header 1 of URL 1' }).fill('crm')
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('CRM')
   await picture(page, 'set-up')
-  expect(await page.getByText('Each event goes to every URL at once').count()).toBe(1)
+  expect(await page.getByText('Each event is sent to all URLs at the same time').count()).toBe(1)
 })
 
 async function picture(page: Page, name: string): Promise<void> {

@@ -3,20 +3,20 @@ import { createHmac } from 'node:crypto'
 import { promisify } from 'node:util'
 import { beforeAll, expect, test } from 'vitest'
 import { until } from '../../helpers/until.ts'
-import { expectInOrder } from './axe.ts'
+import { expectAccessible } from './axe.ts'
 import { ADMIN, type Stage } from './stage.ts'
 import { copied, move, shoot, signIn } from './visit.ts'
 
 const signed = (body: string, secret: string) => createHmac('sha1', secret).update(body).digest('hex')
 
-/** @param on the stage, once it is open. */
+/** @param on returns the stage once it is open. */
 export function setUp(on: () => Stage): void {
   beforeAll(async () => {
     // an empty system
     await on().sluice.api('delete', 'sources/shop')
   })
 
-  test('a wrong token is refused in words, and no page shows anything without one', async () => {
+  test('a wrong token is refused with a message, and no page shows anything without one', async () => {
     const { page } = await on().come({ as: 'nobody' })
     await page.goto('/sources')
     await page.getByRole('textbox', { name: 'Control token' }).fill('a-wrong-token-0123456789')
@@ -25,7 +25,7 @@ export function setUp(on: () => Stage): void {
     await shoot(page, 'sign-in-refused')
   })
 
-  test('from nothing to the first event in under a minute, in the order of the catalog', async () => {
+  test('from an empty system to the first event in under a minute', async () => {
     const { page } = await on().come({ as: 'nobody' })
     const began = Date.now()
     await signIn(page, ADMIN)
@@ -34,7 +34,7 @@ export function setUp(on: () => Stage): void {
     await page.getByRole('link', { name: 'Catalog' }).click()
     await page.getByRole('link', { name: 'Set up Webhooks' }).click()
 
-    await page.getByRole('textbox', { name: 'Name of the source' }).fill('Web shop')
+    await page.getByRole('textbox', { name: 'Source name' }).fill('Web shop')
     await page.getByRole('button', { name: 'Create source' }).click()
     await page
       .getByRole('checkbox', { name: /Web shop/ })
@@ -43,7 +43,7 @@ export function setUp(on: () => Stage): void {
     await page.getByRole('button', { name: 'Next: URLs' }).click()
 
     await page.getByRole('textbox', { name: 'URL 1', exact: true }).fill(`${on().good.url}/hook`)
-    await page.getByRole('button', { name: 'Add a header' }).click()
+    await page.getByRole('button', { name: 'Add header' }).click()
     await page.getByRole('textbox', { name: 'Name of header 1 of URL 1' }).fill('X-Team')
     await page.getByRole('textbox', { name: 'Value of header 1 of URL 1' }).fill('crm')
     await shoot(page, 'set-up-urls')
@@ -56,16 +56,16 @@ export function setUp(on: () => Stage): void {
 
     await page.getByRole('button', { name: 'Send test' }).click()
     await page.getByText('status 200').waitFor()
-    await expectInOrder(page)
+    await expectAccessible(page)
     await shoot(page, 'set-up-test')
     await page.getByRole('button', { name: 'Next: turn on' }).click()
 
-    // nobody has named it: it is called after where it goes
+    // the default name is the host of the URL
     await page.getByRole('switch', { name: `Turn ${new URL(on().good.url).host} on` }).click()
     await page.getByText('Waiting for the first event').waitFor()
     await page.getByRole('button', { name: 'Copy curl snippet' }).click()
     const command = await copied(page)
-    // the router follows a change within a second
+    // the router applies a change within a second
     await until(async () => {
       await promisify(execFile)('sh', ['-c', command])
       return page.getByText('The first event has arrived').isVisible()
@@ -81,7 +81,7 @@ export function setUp(on: () => Stage): void {
     expect(first?.body).toContain('Signed Up')
   })
 
-  test('a set-up that was left is taken up at its next step; what is then changed is tried only when it is saved again', async () => {
+  test('an unfinished setup continues at its next step, and changes must be saved before a test', async () => {
     const { page } = await on().come()
     const { api } = on().sluice
     const made = async () => (await api('get', 'destinations')).body.items
@@ -97,9 +97,9 @@ export function setUp(on: () => Stage): void {
     await page.getByRole('button', { name: 'Send test' }).waitFor()
     const before = await made()
 
-    // as whoever has closed the page finds it again
+    // as a user who closed the page would find it again
     await page.goto('/destinations')
-    const goOn = page.getByRole('link', { name: 'Continue set-up: Corrected' })
+    const goOn = page.getByRole('link', { name: 'Continue setup: Corrected' })
     await goOn.waitFor()
     await shoot(page, 'destinations')
     await move(page, '/catalog/webhooks')
@@ -114,7 +114,7 @@ export function setUp(on: () => Stage): void {
     await page.getByRole('button', { name: /^\d ?Test$/ }).click({ force: true })
     await page.getByRole('textbox', { name: 'URL 1', exact: true }).waitFor()
     await page.getByRole('button', { name: 'Next: secret' }).click()
-    await page.getByText('One is stored: it stays').waitFor()
+    await page.getByText('A secret is already stored').waitFor()
     await page.getByRole('button', { name: 'Save', exact: true }).click()
     await page.getByRole('button', { name: 'Send test' }).click()
     await page.getByText(url('right')).waitFor()
@@ -127,7 +127,7 @@ export function setUp(on: () => Stage): void {
     expect(await made()).toHaveLength((before as unknown[]).length)
   })
 
-  test('the sixth URL and the sixth header are explained', async () => {
+  test('a sixth URL and a sixth header are refused with an explanation', async () => {
     const { page } = await on().come()
     await page.goto('/catalog/webhooks')
     await page.getByRole('button', { name: 'Next: URLs' }).click()
@@ -135,49 +135,49 @@ export function setUp(on: () => Stage): void {
     for (let count = 1; count < 5; count++) await add.click()
     expect(await page.getByRole('textbox', { name: /^URL \d$/ }).count()).toBe(5)
     await add.click()
-    await page.getByText('A destination has at most five URLs').waitFor()
+    await page.getByText('A destination can have up to five URLs').waitFor()
     await page.getByRole('button', { name: 'Remove URL 5' }).click()
-    expect(await page.getByText('A destination has at most five URLs').count()).toBe(0)
+    expect(await page.getByText('A destination can have up to five URLs').count()).toBe(0)
 
-    const header = page.getByRole('button', { name: 'Add a header' }).first()
+    const header = page.getByRole('button', { name: 'Add header' }).first()
     for (let count = 0; count < 5; count++) await header.click()
     await header.click()
-    await page.getByText('A URL has at most five headers of its own').waitFor()
+    await page.getByText('A URL can have up to five headers').waitFor()
     await shoot(page, 'set-up-limits')
   })
 
-  test('what is wrong stands at its field: at once, or when the server finds it, and then the set-up goes back to it', async () => {
+  test('faults appear at their fields, and a fault that the server finds leads back to its step', async () => {
     const { page } = await on().come()
     await page.goto('/catalog/webhooks')
     await page.getByRole('button', { name: 'Next: URLs' }).click()
     const url = page.getByRole('textbox', { name: 'URL 1', exact: true })
     await url.fill('ftp://crm.example')
     await page.getByRole('button', { name: 'Next: secret' }).click()
-    await page.getByText('a full URL beginning with http:// or https:// is needed').waitFor()
+    await page.getByText('Enter a full URL that starts with http:// or https://').waitFor()
     await url.fill('https://crm.example/')
-    await page.getByRole('button', { name: 'Add a header' }).click()
+    await page.getByRole('button', { name: 'Add header' }).click()
     await page.getByRole('textbox', { name: 'Name of header 1 of URL 1' }).fill('X-Signature')
     await page.getByRole('button', { name: 'Next: secret' }).click()
     await page.getByRole('button', { name: 'Save without a secret' }).click()
     await page.getByText('this header is set by Sluice itself').waitFor()
-    await expectInOrder(page)
+    await expectAccessible(page)
     await shoot(page, 'set-up-faults')
   })
 
-  test('a source is made, and its calls are seen as they come: what was wrong, and what became of each', async () => {
+  test('a new source shows its calls live, with errors and results', async () => {
     const { page } = await on().come()
     await page.goto('/sources')
     await page.getByRole('button', { name: 'New source' }).click()
     await page.getByRole('textbox', { name: 'Name' }).fill('iOS app')
     await page.getByRole('button', { name: 'Create source' }).click()
     await page.getByRole('heading', { name: 'iOS app' }).waitFor()
-    await page.getByText('No call yet').waitFor()
+    await page.getByText('No calls yet').waitFor()
     await page.getByRole('button', { name: 'Copy write key of iOS app' }).click()
     const writeKey = await copied(page)
     await page.getByRole('tab', { name: 'Go' }).click()
     await page.getByText(`analytics.New("${writeKey}")`).waitFor()
 
-    await page.getByRole('button', { name: 'Send a test call' }).click()
+    await page.getByRole('button', { name: 'Send test call' }).click()
     await page.getByText('track “Test Event”').waitFor()
     await fetch(`${on().sluice.ingest}/v1/track`, {
       method: 'POST',
@@ -189,7 +189,7 @@ export function setUp(on: () => Stage): void {
     await shoot(page, 'source-live')
   })
 
-  test('without https, where pages have no clipboard, copying works all the same', async () => {
+  test('copying works without https, where pages have no clipboard API', async () => {
     const { page } = await on().come({ isNew: true })
     await page.addInitScript("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
     await page.goto('/sources')

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { createProducer } from '../../../kafka/produce/produce.ts'
 import { CONFIG } from '../../../settings/settings.ts'
 import { until } from '../../helpers/until.ts'
-import { expectInOrder, faults } from './axe.ts'
+import { expectAccessible, violationsIn } from './axe.ts'
 import { ADMIN, type Stage } from './stage.ts'
 import { move, settle, shoot } from './visit.ts'
 
@@ -25,8 +25,8 @@ const VIEWS = [
   '/nothing',
 ]
 
-/** The others are among the pictures of the flows. */
-const SHOWN = [
+/** Views of which no other test takes a screenshot. */
+const DARK_SCREENSHOTS = [
   '/',
   '/destinations/mail/health',
   '/destinations/mail/settings',
@@ -34,8 +34,8 @@ const SHOWN = [
   '/dead',
 ]
 
-/** @param on the stage, once it is open. */
-export function keepSettings(on: () => Stage): void {
+/** @param on returns the stage once it is open. */
+export function manageSettings(on: () => Stage): void {
   beforeAll(async () => {
     const { sluice, good } = on()
     await sluice.destination('mail', [], {
@@ -51,26 +51,26 @@ export function keepSettings(on: () => Stage): void {
   const mail = () => on().good.arrivals.filter(({ path }) => path === '/mail')
   const destination = async () => (await on().sluice.api('get', 'destinations/mail')).body
 
-  test('the sign-in is there with less than 160 KB, for who has never been here', async () => {
+  test('the sign-in page loads less than 160 KB on a first visit', async () => {
     const { page } = await on().come({ as: 'nobody' })
     await page.goto('/')
     await page.getByRole('heading', { name: 'Sign in to Sluice' }).waitFor()
     const bytes = await page.evaluate<number>(LOADED)
     expect([bytes > 50_000, bytes < 160_000]).toEqual([true, true])
-    const light = await faults(page)
+    const light = await violationsIn(page)
     await page.emulateMedia({ colorScheme: 'dark' })
     await settle(page)
-    expect([...light, ...(await faults(page, { runOnly: ['color-contrast'] }))]).toEqual([])
+    expect([...light, ...(await violationsIn(page, { runOnly: ['color-contrast'] }))]).toEqual([])
   })
 
-  /** As somebody else would, elsewhere. */
+  /** As another user would. */
   async function saveElsewhere(changed: object) {
     const { version, ...theirs } = await destination()
     const match = { 'if-match': `"${version}"` }
     await on().sluice.api('put', 'destinations/mail', { ...theirs, ...changed }, match)
   }
 
-  test('what somebody else has saved meanwhile is not overwritten unasked, neither by a form nor by the switch', async () => {
+  test('neither a form nor the switch overwrites what another user has saved', async () => {
     const { page } = await on().come()
     await page.goto('/destinations/mail/settings')
     const name = page.getByRole('textbox', { name: 'Name', exact: true })
@@ -78,15 +78,15 @@ export function keepSettings(on: () => Stage): void {
     await name.fill('Mine')
     await saveElsewhere({ name: 'Theirs' })
     await save.click()
-    await page.getByText('They have changed: name').waitFor()
+    await page.getByText('They changed: name').waitFor()
     await shoot(page, 'changed-meanwhile')
-    await page.getByRole('button', { name: 'Show what it is now' }).click()
+    await page.getByRole('button', { name: 'Discard mine and show theirs' }).click()
     await until(async () => (await name.inputValue()) === 'Theirs')
     await name.fill('Mine')
     await saveElsewhere({ name: 'Theirs too' })
     await save.click()
     await page.getByRole('button', { name: 'Keep mine' }).click()
-    await page.getByText('Somebody else has changed this').waitFor({ state: 'detached' })
+    await page.getByText('Someone else changed this').waitFor({ state: 'detached' })
     expect(await name.inputValue()).toBe('Mine')
     await save.click()
     await page.getByText('Saved', { exact: true }).waitFor()
@@ -97,13 +97,13 @@ export function keepSettings(on: () => Stage): void {
     await page.getByText('Saved', { exact: true }).waitFor()
     await on().sluice.send([{ type: 'track', userId: 'u1', event: 'Later', messageId: 'later-1' }])
     const later = await until(() => mail().find(({ body }) => body.includes('Later')))
-    // what nobody typed again was kept
+    // the untouched header value was kept
     expect(later.headers['x-key']).toBe('stored-value')
 
     await saveElsewhere({ retryOn: [429] })
     await page.getByRole('switch', { name: 'Mail is on' }).press('Space')
     await page.getByRole('button', { name: 'Turn Mail off' }).click()
-    await page.getByText('Somebody else has just changed it').waitFor()
+    await page.getByText('Someone else just changed this destination').waitFor()
     await page.getByRole('switch', { name: 'Mail is on' }).press('Space')
     await page.getByRole('button', { name: 'Turn Mail off' }).click()
     await page.getByRole('switch', { name: 'Mail is off' }).press('Space')
@@ -111,7 +111,7 @@ export function keepSettings(on: () => Stage): void {
     expect(await destination()).toMatchObject({ enabled: true, retryOn: [429] })
   })
 
-  test('a session that ends takes nothing that was typed with it', async () => {
+  test('unsaved input survives the end of the session', async () => {
     const { page, context } = await on().come({ isNew: true })
     await page.goto('/destinations/mail/settings')
     const name = page.getByRole('textbox', { name: 'Name', exact: true })
@@ -128,12 +128,12 @@ export function keepSettings(on: () => Stage): void {
     await page.getByText('Saved', { exact: true }).waitFor()
   })
 
-  test('a secret is replaced, never shown, and the one before signs as well for a day', async () => {
+  test('a secret can be replaced but not viewed, and the previous one keeps signing for a day', async () => {
     const { page } = await on().come()
     await page.goto('/destinations/mail/secret')
     await page.getByRole('button', { name: 'Generate' }).click()
     await page.getByRole('button', { name: 'Replace secret' }).click()
-    await page.getByText('A rotation is under way').waitFor()
+    await page.getByText('Rotation in progress').waitFor()
     expect(await page.getByRole('textbox', { name: 'New secret' }).inputValue()).toBe('')
     expect(await page.content()).not.toContain('first-secret')
     await on().sluice.send([{ type: 'track', userId: 'u1', event: 'Rotated', messageId: 'rotated-1' }])
@@ -141,34 +141,34 @@ export function keepSettings(on: () => Stage): void {
     expect(rotated.headers).toHaveProperty('x-signature-previous')
   })
 
-  test('an audience is made, its members uploaded, and receivers told', async () => {
+  test('an audience is created, its members uploaded and receivers notified', async () => {
     const { page } = await on().come()
     await page.goto('/audiences')
-    await page.getByText('No audience yet').waitFor()
+    await page.getByText('No audiences yet').waitFor()
     await page.getByRole('button', { name: 'New audience' }).click()
     await page.getByRole('textbox', { name: 'Name' }).fill('High Value Users')
     await page.getByRole('combobox', { name: 'Source' }).selectOption('shop')
     await page.getByRole('button', { name: 'Create audience' }).click()
     await page.getByText('high_value_users').waitFor()
-    await page.getByRole('button', { name: 'Upload members of High Value Users' }).click()
-    await page.getByRole('textbox', { name: 'User ids' }).fill('u1\nu2')
+    await page.getByRole('button', { name: 'Upload members to High Value Users' }).click()
+    await page.getByRole('textbox', { name: 'User IDs' }).fill('u1\nu2')
     await page.getByRole('button', { name: 'Upload', exact: true }).click()
     await page.getByText('Compared 2 users with the last upload').waitFor()
     await until(() => mail().filter(({ body }) => body.includes('high_value_users')).length === 2)
-    // that all have left is said for one upload, and not for the next one by mistake
-    await page.getByRole('textbox', { name: 'User ids' }).fill('')
+    // the consent to an empty upload counts once
+    await page.getByRole('textbox', { name: 'User IDs' }).fill('')
     await page.getByRole('button', { name: 'Upload', exact: true }).click()
     await page.getByText('Nothing was changed').waitFor()
-    await page.getByRole('checkbox', { name: /everybody has left/ }).check()
+    await page.getByRole('checkbox', { name: /everyone has left/ }).check()
     await page.getByRole('button', { name: 'Close' }).last().click()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    await page.getByRole('button', { name: 'Upload members of High Value Users' }).click()
-    await page.getByRole('textbox', { name: 'User ids' }).waitFor()
+    await page.getByRole('button', { name: 'Upload members to High Value Users' }).click()
+    await page.getByRole('textbox', { name: 'User IDs' }).waitFor()
     await page.getByRole('button', { name: 'Upload', exact: true }).click()
     await page.getByText('Nothing was changed').waitFor()
   })
 
-  test('what came in is replayed to a destination that is new', async () => {
+  test('past events are replayed to a new destination', async () => {
     const { sluice, good, come } = on()
     await sluice.destination('late', [`${good.url}/late`])
     const { page } = await come()
@@ -182,19 +182,19 @@ export function keepSettings(on: () => Stage): void {
     expect(paid.headers['x-replay']).toBe('true')
   })
 
-  test('who may look only is offered nothing else, and the server refuses it besides', async () => {
+  test('a view token sees no actions, and the server refuses changes', async () => {
     const { page } = await on().come({ as: 'view' })
     await page.goto('/sources/shop')
     await page.getByText('View only').waitFor()
-    await page.getByText('is shown to the admin only').waitFor()
+    await page.getByText('Only visible to the admin').waitFor()
     expect(await page.content()).not.toContain('shop-write-key')
     const CHANGES = /new|delete|save|replay|upload|set up webhooks|turn|continue/i
     for (const [path, there] of [
       ['/sources', page.getByRole('link', { name: 'Shop', exact: true })],
       ['/destinations', page.getByRole('link', { name: 'Mail' })],
       ['/destinations/mail', page.getByText('Last delivered').first()],
-      ['/catalog', page.getByText('Takes identify, track')],
-      ['/catalog/webhooks', page.getByText('With this token nothing can be changed')],
+      ['/catalog', page.getByText('Accepts identify, track')],
+      ['/catalog/webhooks', page.getByText('This token cannot make changes')],
       ['/audiences', page.getByText('high_value_users')],
       ['/dead', page.getByRole('button', { name: 'Details of gone-0' })],
     ] as const) {
@@ -215,34 +215,34 @@ export function keepSettings(on: () => Stage): void {
     await shoot(page, 'view-only')
   })
 
-  test('every view: nothing serious for axe, in light and dark, and nothing wider than a phone', async () => {
+  test('every view is accessible in light and dark mode and fits a phone', async () => {
     const { page } = await on().come()
     const found: string[] = []
     await page.goto('/')
     await page.getByRole('heading', { level: 1 }).waitFor()
-    // what stands around every view
-    found.push(...(await faults(page)))
+    // the shell around every view
+    found.push(...(await violationsIn(page)))
     for (const path of VIEWS) {
       await move(page, path)
-      found.push(...(await faults(page, { where: 'main' })))
+      found.push(...(await violationsIn(page, { where: 'main' })))
     }
-    // once in other colours, and on a phone: each change of either draws all anew
+    // in a second round, because each change of colors or size renders everything again
     await page.emulateMedia({ colorScheme: 'dark' })
     await page.setViewportSize({ width: 375, height: 800 })
     const isNarrow = () => page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth')
     for (const path of VIEWS) {
       await move(page, path)
       await settle(page)
-      found.push(...(await faults(page, { where: 'main', runOnly: ['color-contrast'] })))
+      found.push(...(await violationsIn(page, { where: 'main', runOnly: ['color-contrast'] })))
       await until(isNarrow, { timeout: 3_000 }).catch(async () =>
         found.push(`${path} is wider than a phone: ${await page.evaluate<string>(WIDEST)}`),
       )
-      if (SHOWN.includes(path)) await shoot(page, `dark${path.replaceAll(/\W+/g, '-')}`)
+      if (DARK_SCREENSHOTS.includes(path)) await shoot(page, `dark${path.replaceAll(/\W+/g, '-')}`)
     }
     expect(found).toEqual([])
   }, 120_000)
 
-  test('by keyboard alone: past the menu, and through a dialogue that gives the focus back', async () => {
+  test('the keyboard can skip the menu, and a dialog returns the focus', async () => {
     const { page } = await on().come()
     await page.goto('/sources')
     await page.getByRole('heading', { level: 1 }).waitFor()
@@ -258,7 +258,7 @@ export function keepSettings(on: () => Stage): void {
     await until(async () => (await page.evaluate('document.activeElement.textContent')) === 'New source')
   })
 
-  test('on a phone the menu opens, and closes when it has led somewhere', async () => {
+  test('on a phone the menu opens, and closes after navigation', async () => {
     const { page } = await on().come()
     await page.setViewportSize({ width: 375, height: 800 })
     await page.goto('/')
@@ -270,7 +270,7 @@ export function keepSettings(on: () => Stage): void {
     await shoot(page, 'phone')
   })
 
-  test('a setting that cannot be read stands above every view, until it is deleted', async () => {
+  test('an unreadable setting is reported above every view until it is deleted', async () => {
     const producer = await createProducer(on().sluice.connection)
     await producer.produce([{ topic: CONFIG, key: 'destination/broken', value: '{' }])
     await producer.close()
@@ -283,14 +283,14 @@ export function keepSettings(on: () => Stage): void {
     await page.goto('/')
     await alert(page).waitFor()
     await shoot(page, 'warning')
-    await expectInOrder(page)
+    await expectAccessible(page)
     await alert(page).getByRole('button', { name: 'Delete destination broken' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete destination broken' }).click()
     await alert(page).waitFor({ state: 'detached' })
     expect((await on().sluice.api('get', 'warnings')).body.items).toEqual([])
   })
 
-  test('a destination is deleted after one is asked, and signing out ends the session', async () => {
+  test('deleting a destination asks for confirmation, and signing out ends the session', async () => {
     await on().sluice.destination('gone', [`${on().good.url}/gone`])
     const { page } = await on().come({ isNew: true })
     await page.goto('/destinations/gone/settings')
@@ -305,10 +305,10 @@ export function keepSettings(on: () => Stage): void {
   })
 }
 
-/** Bytes that came over the network for the page so far, compressed as they are, with their headers. */
+/** Bytes transferred for the page so far, compressed and with headers. */
 const LOADED = `['navigation', 'resource'].flatMap((type) => performance.getEntriesByType(type))
   .reduce((sum, { transferSize }) => sum + transferSize, 0)`
 
-/** The elements that reach furthest to the right. */
+/** Elements that reach beyond the right edge. */
 const WIDEST = `[...document.querySelectorAll('main *')].filter((each) => each.getBoundingClientRect().right > innerWidth)
   .map((each) => each.outerHTML.slice(0, 120)).slice(0, 5).join(' | ')`

@@ -2,25 +2,25 @@ import type { Browser } from 'playwright-core'
 import { type Receiver, startReceiver } from '../../helpers/receiver.ts'
 import { type System, startSystem } from '../../helpers/system.ts'
 import { openChromium } from './chromium.ts'
-import { openVisitor, type Visit, type Visiting, type Visitor, visit } from './visit.ts'
+import { openVisitor, type Visit, type VisitOptions, type Visitor, visit } from './visit.ts'
 
 export const ADMIN = 'test-admin-token-0123456789'
 export const VIEW = 'test-view-token-0123456789'
 
-type Coming = Visiting & {
-  /** Who has signed in; unless told, the admin. */
+type VisitorOptions = VisitOptions & {
+  /** Who has signed in. The admin by default. */
   as?: 'nobody' | 'admin' | 'view'
-  /** Never been here before: nothing is in the browser's cache, nobody else has its session, and what is done to its page ends with it. */
+  /** Uses a fresh browser context, with an empty cache, for one test only. */
   isNew?: boolean
 }
 
-/** A running Sluice, a browser, and two receivers: as their endpoints are two, one in trouble is no trouble of the other. */
+/** A running Sluice, a browser, and a healthy and a failing receiver. */
 export type Stage = {
   sluice: System
   browser: Browser
   good: Receiver
   bad: Receiver
-  come(coming?: Coming): Promise<Visit>
+  come(options?: VisitorOptions): Promise<Visit>
   close(): Promise<void>
 }
 
@@ -29,14 +29,14 @@ export async function openStage(): Promise<Stage> {
     startReceiver(),
     startReceiver(),
     openChromium(),
-    // the third attempt comes when all has been looked at, however slow the machine
+    // the third attempt comes after all tests, even on a slow machine
     startSystem({ CONTROL_VIEW_TOKEN: VIEW, RETRY_LADDER: '200ms,10m' }),
   ])
   const [admin, view] = await Promise.all([sessionOf(sluice, ADMIN), sessionOf(sluice, VIEW)])
   const sessions = { nobody: undefined, admin, view }
   const origins = [sluice.control, sluice.ingest] as const
   const open = (session: string | undefined) => openVisitor(browser, origins, session)
-  /** Who comes again: most is in the cache, and a page is open, as a new one costs more than all that is done there. */
+  /** Visitors are reused with a warm cache and an open page: a new page costs more than most tests. */
   const known = new Map<string, Promise<Visitor>>()
 
   function visitorOf(session: string): Promise<Visitor> {
@@ -47,10 +47,10 @@ export async function openStage(): Promise<Stage> {
 
   return {
     ...{ sluice, browser, good, bad },
-    async come({ as = 'admin', isNew = false, ...visiting } = {}) {
+    async come({ as = 'admin', isNew = false, ...options } = {}) {
       const session = sessions[as]
       const isLast = isNew || session === undefined
-      return visit(await (isLast ? open(session) : visitorOf(session)), { ...visiting, isLast })
+      return visit(await (isLast ? open(session) : visitorOf(session)), { ...options, isLast })
     },
     async close() {
       await Promise.all([browser.close(), sluice.close(), good.close(), bad.close()])
@@ -58,7 +58,7 @@ export async function openStage(): Promise<Stage> {
   }
 }
 
-/** As a browser gets it, without the page: most visits are of who has signed in before. */
+/** Signs in without the page, because most tests start signed in. */
 async function sessionOf({ control }: System, token: string): Promise<string> {
   const response = await fetch(`${control}/api/session`, {
     method: 'POST',

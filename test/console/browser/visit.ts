@@ -2,20 +2,20 @@ import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 
-export type Visiting = {
+export type VisitOptions = {
   colorScheme?: 'light' | 'dark'
-  /** What the page is expected to report as an error. */
+  /** Errors that the page may report. */
   reports?: RegExp
 }
 
 export type Visit = { page: Page; context: BrowserContext }
 
-/** Somebody with a page. `wrong`: errors of the page, what breaks its policy, and what it asked another host. */
+/** `wrong`: errors of the page, policy violations, and requests to other hosts. */
 export type Visitor = Visit & { wrong: string[] }
 
 const VIEWPORT = { width: 1280, height: 900 }
 
-/** @param origins the console's first. @param session the cookie of who has signed in before. */
+/** @param origins allowed ones, the console first. @param session the cookie, if signed in. */
 export async function openVisitor(
   browser: Browser,
   origins: readonly [console: string, ...others: string[]],
@@ -29,7 +29,7 @@ export async function openVisitor(
     permissions: ['clipboard-read', 'clipboard-write'],
     reducedMotion: 'reduce',
   })
-  // as long as `until`: it is only how late one is told
+  // as long as `until`
   context.setDefaultTimeout(30_000)
   if (session !== undefined)
     await context.addCookies([
@@ -39,22 +39,22 @@ export async function openVisitor(
   const wrong: string[] = []
   page.on('pageerror', ({ message }) => wrong.push(message))
   page.on('console', (message) => {
-    // whoever is not signed in, and what a test has refused: the browser reports answers, too
+    // the browser also reports error answers, which tests provoke
     const isAnswer = message.text().startsWith('Failed to load resource')
     if (message.type() === 'error' && !isAnswer) wrong.push(message.text())
   })
   page.on('request', (request) => {
     if (!origins.includes(new URL(request.url()).origin)) wrong.push(`asked ${request.url()}`)
   })
-  // what the test before has typed and not saved
+  // unsaved input of the previous test
   page.on('dialog', (dialog) => dialog.accept())
   return { page, context, wrong }
 }
 
-/** A visit until the test is over, which fails where anything is wrong. @param visiting.isLast the visitor leaves with it. */
+/** A visit that lasts for one test, which fails if anything is wrong. `isLast` closes the visitor afterwards. */
 export async function visit(
   { page, context, wrong }: Visitor,
-  { colorScheme = 'light', reports = /^$/, isLast }: Visiting & { isLast: boolean },
+  { colorScheme = 'light', reports = /^$/, isLast }: VisitOptions & { isLast: boolean },
 ): Promise<Visit> {
   wrong.length = 0
   await page.emulateMedia({ colorScheme })
@@ -78,9 +78,9 @@ export async function signIn(page: Page, token: string, path = '/'): Promise<voi
     .waitFor()
 }
 
-/** To another view as a link leads there: without loading the page anew. */
+/** Navigates like a link, without loading the page again. */
 export async function move(page: Page, path: string): Promise<void> {
-  // the view before is gone with the next frame
+  // the previous view is gone in the next frame
   await page.evaluate(
     `history.pushState(null, '', ${JSON.stringify(path)}), new Promise(requestAnimationFrame)`,
   )
@@ -88,19 +88,19 @@ export async function move(page: Page, path: string): Promise<void> {
   await page.getByLabel('Loading').first().waitFor({ state: 'detached' })
 }
 
-/** What moves or changes its colour has done so; what turns without end is not waited for. */
+/** Waits for the end of all finite animations. */
 export async function settle(page: Page): Promise<void> {
   await page.evaluate(`new Promise(requestAnimationFrame).then(() => Promise.allSettled(document.getAnimations()
     .filter(({ effect }) => effect.getComputedTiming().iterations !== Infinity)
     .map(({ finished }) => finished)))`)
 }
 
-/** To be looked at by people, where SCREENSHOTS is set: test/console/screenshots, which git ignores. */
+/** Takes a screenshot for people if SCREENSHOTS is set: test/console/screenshots, which git ignores. */
 export async function shoot(page: Page, name: string): Promise<void> {
   if (!process.env.SCREENSHOTS) return
   const path = fileURLToPath(new URL(`../screenshots/${name}.png`, import.meta.url))
   await page.screenshot({ path, animations: 'disabled' })
 }
 
-/** What is in the clipboard: read in the page, whose globals are not these. */
+/** The contents of the clipboard, read inside the page. */
 export const copied = (page: Page): Promise<string> => page.evaluate('navigator.clipboard.readText()')

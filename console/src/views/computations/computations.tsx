@@ -1,26 +1,25 @@
 import { Button, Code, Group, Table, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useRef } from 'react'
-import { type Computation, type Kind, useComputations } from '../../api/computations.ts'
-import { Empty } from '../../parts/empty.tsx'
-import { Icon } from '../../parts/icon.tsx'
-import { Loaded } from '../../parts/loaded.tsx'
-import { ForAdmin } from '../../parts/may-write.tsx'
-import { SourceName } from '../../parts/names.tsx'
-import { Page } from '../../parts/page.tsx'
-import { Shortened } from '../../parts/shortened.tsx'
-import { When } from '../../parts/when.tsx'
+import { type Computation, type Kind, useComputations, useDeleteComputation } from '../../api/computations.ts'
+import { ForAdmin } from '../../ui/for-admin.tsx'
+import { Confirm } from '../../ui/form/confirm.tsx'
+import { Empty } from '../../ui/layout/empty.tsx'
+import { FilteredList } from '../../ui/layout/filtered-list.tsx'
+import { Icon } from '../../ui/layout/icon.tsx'
+import { Loaded } from '../../ui/layout/loaded.tsx'
+import { Page } from '../../ui/layout/page.tsx'
+import { SourceName } from '../../ui/values/names.tsx'
+import { Timestamp } from '../../ui/values/time.tsx'
+import { LABELS } from './labels.ts'
 import { NewComputation } from './new-computation.tsx'
-import { RemoveComputation } from './remove-computation.tsx'
 import { Upload } from './upload.tsx'
-import { WORDS } from './words.ts'
 
-/** Audiences, or computed traits. */
-export function Computations({ kind }: { kind: Kind }) {
+export default function Computations({ kind }: { kind: Kind }) {
   const query = useComputations(kind)
   const [opened, { open, close }] = useDisclosure()
-  const place = useRef<HTMLDivElement>(null)
-  const { title, one, lead, empty } = WORDS[kind]
+  const container = useRef<HTMLDivElement>(null)
+  const { title, singular, lead, empty } = LABELS[kind]
   return (
     <Page
       title={title}
@@ -28,22 +27,22 @@ export function Computations({ kind }: { kind: Kind }) {
       actions={
         <ForAdmin>
           <Button leftSection={<Icon of="plus" size={16} />} onClick={open}>
-            New {one}
+            New {singular}
           </Button>
         </ForAdmin>
       }
     >
       <NewComputation kind={kind} opened={opened} onClose={close} />
-      <div ref={place} tabIndex={-1} style={{ outline: 'none' }}>
+      <div ref={container} tabIndex={-1} style={{ outline: 'none' }}>
         <Loaded query={query}>
           {(all) =>
             all.length === 0 ? (
-              <Empty icon={kind} title={`No ${one} yet`}>
+              <Empty icon={kind} title={`No ${kind} yet`}>
                 {empty}
               </Empty>
             ) : (
-              // the row that had the focus is gone with what it was of
-              <List kind={kind} all={all} onRemoved={() => place.current?.focus()} />
+              // the deleted row had the focus
+              <List kind={kind} all={all} onRemoved={() => container.current?.focus()} />
             )
           }
         </Loaded>
@@ -52,22 +51,22 @@ export function Computations({ kind }: { kind: Kind }) {
   )
 }
 
-type ListParts = { kind: Kind; all: readonly Computation[]; onRemoved: () => void }
+type ListProps = { kind: Kind; all: readonly Computation[]; onRemoved: () => void }
 
-function List({ kind, all, onRemoved }: ListParts) {
+function List({ kind, all, onRemoved }: ListProps) {
   return (
-    <Shortened all={all} what={kind} textOf={({ name, key, sourceId }) => `${name} ${key} ${sourceId}`}>
+    <FilteredList all={all} what={kind} textOf={({ name, key, sourceId }) => `${name} ${key} ${sourceId}`}>
       {(shown) => (
-        <Table.ScrollContainer minWidth={640} scrollAreaProps={{ 'aria-label': WORDS[kind].title }}>
+        <Table.ScrollContainer minWidth={640} scrollAreaProps={{ 'aria-label': LABELS[kind].title }}>
           <Table verticalSpacing="sm">
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>Name</Table.Th>
-                <Table.Th>As receivers see it</Table.Th>
+                <Table.Th>Key</Table.Th>
                 <Table.Th>Source</Table.Th>
                 <Table.Th>Last sync</Table.Th>
                 <ForAdmin>
-                  <Table.Th>Change</Table.Th>
+                  <Table.Th>Actions</Table.Th>
                 </ForAdmin>
               </Table.Tr>
             </Table.Thead>
@@ -84,13 +83,13 @@ function List({ kind, all, onRemoved }: ListParts) {
                     <SourceName id={computation.sourceId} />
                   </Table.Td>
                   <Table.Td>
-                    <When at={computation.lastSyncAt} />
+                    <Timestamp at={computation.lastSyncAt} />
                   </Table.Td>
                   <ForAdmin>
                     <Table.Td>
                       <Group gap="xs" wrap="nowrap">
                         <Upload kind={kind} computation={computation} />
-                        <RemoveComputation kind={kind} computation={computation} onRemoved={onRemoved} />
+                        <DeleteComputation kind={kind} computation={computation} onRemoved={onRemoved} />
                       </Group>
                     </Table.Td>
                   </ForAdmin>
@@ -100,6 +99,42 @@ function List({ kind, all, onRemoved }: ListParts) {
           </Table>
         </Table.ScrollContainer>
       )}
-    </Shortened>
+    </FilteredList>
+  )
+}
+
+type RemoveProps = { kind: Kind; computation: Computation; onRemoved: () => void }
+
+function DeleteComputation({ kind, computation: { id, name }, onRemoved }: RemoveProps) {
+  const [opened, { open, close }] = useDisclosure()
+  const remove = useDeleteComputation(kind, id)
+  function confirmed() {
+    // a promise, because mutate callbacks do not run after the row has been unmounted
+    remove.mutateAsync().then(
+      () => onRemoved(),
+      () => undefined, // the dialog shows the error
+    )
+  }
+  return (
+    <>
+      <Button size="compact-sm" variant="subtle" color="red" onClick={open} aria-label={`Delete ${name}`}>
+        Delete
+      </Button>
+      <Confirm
+        opened={opened}
+        onClose={close}
+        title={`Delete ${name}?`}
+        action={`Delete ${name}`}
+        danger
+        onConfirm={confirmed}
+        loading={remove.isPending}
+        error={remove.error}
+      >
+        <Text size="sm">
+          The stored state of its users is deleted as well. Sluice sends no calls about this, so receivers
+          keep the data they have.
+        </Text>
+      </Confirm>
+    </>
   )
 }

@@ -1,22 +1,22 @@
 import { Button, Group, Modal, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { type Kind, useCreateComputation } from '../../api/computations.ts'
-import { faultAt } from '../../api/problem.ts'
+import { fieldError } from '../../api/errors.ts'
 import { useSources } from '../../api/sources.ts'
-import { Loaded } from '../../parts/loaded.tsx'
-import { Refusal } from '../../parts/refusal.tsx'
-import { WORDS } from './words.ts'
+import { ErrorAlert } from '../../ui/error-alert.tsx'
+import { Loaded } from '../../ui/layout/loaded.tsx'
+import { LABELS } from './labels.ts'
 
-const SHOWN = ['/name', '/sourceId']
+const SHOWN_AT_FIELDS = ['/name', '/sourceId']
 
-type NewParts = { kind: Kind; opened: boolean; onClose: () => void }
+type NewProps = { kind: Kind; opened: boolean; onClose: () => void }
 
-export function NewComputation({ kind, opened, onClose }: NewParts) {
+export function NewComputation({ kind, opened, onClose }: NewProps) {
   const [name, setName] = useState('')
   const [chosen, setChosen] = useState('')
   const query = useSources()
   const create = useCreateComputation(kind)
-  const { one, example } = WORDS[kind]
+  const { singular, example } = LABELS[kind]
   const sourceId = chosen || (query.data?.[0]?.id ?? '')
   function close() {
     setName('')
@@ -31,7 +31,7 @@ export function NewComputation({ kind, opened, onClose }: NewParts) {
     <Modal
       opened={opened}
       onClose={close}
-      title={`New ${one}`}
+      title={`New ${singular}`}
       closeButtonProps={{ 'aria-label': 'Close' }}
       centered
     >
@@ -40,35 +40,35 @@ export function NewComputation({ kind, opened, onClose }: NewParts) {
           <TextInput
             label="Name"
             placeholder={example}
-            description="Receivers see it in snake_case. It cannot be renamed."
+            description="Receivers see it in snake_case. You cannot rename it later."
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
-            error={faultAt(create.error, '/name')}
+            error={fieldError(create.error, '/name')}
             data-autofocus
           />
           <Loaded query={query}>
             {(sources) =>
               sources.length === 0 ? (
-                <Text size="sm">Make a source first: the identify calls are sent in the name of one.</Text>
+                <Text size="sm">Create a source first. The identify calls are sent on its behalf.</Text>
               ) : (
                 <NativeSelect
                   label="Source"
-                  description="The identify calls are sent in its name, to its destinations."
+                  description="The identify calls are sent on behalf of this source, to its destinations."
                   value={sourceId}
                   onChange={(event) => setChosen(event.currentTarget.value)}
                   data={sources.map((source) => ({ value: source.id, label: source.name }))}
-                  error={faultAt(create.error, '/sourceId')}
+                  error={fieldError(create.error, '/sourceId')}
                 />
               )
             }
           </Loaded>
-          <Refusal error={create.error} shown={(pointer) => SHOWN.includes(pointer)} />
+          <ErrorAlert error={create.error} shown={(pointer) => SHOWN_AT_FIELDS.includes(pointer)} />
           <Group justify="flex-end">
             <Button variant="default" onClick={close}>
               Cancel
             </Button>
             <Button type="submit" loading={create.isPending} disabled={sourceId === ''}>
-              Create {one}
+              Create {singular}
             </Button>
           </Group>
         </Stack>

@@ -1,23 +1,33 @@
-import { Button, Checkbox, Group, Modal, Progress, Stack, Text, Textarea } from '@mantine/core'
+import {
+  Alert,
+  Button,
+  Checkbox,
+  FileButton,
+  Group,
+  Modal,
+  Progress,
+  Stack,
+  Text,
+  Textarea,
+} from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { useState } from 'react'
-import { type Computation, type Kind, useUpload } from '../../api/computations.ts'
-import { Refused } from '../../api/problem.ts'
-import { Refusal } from '../../parts/refusal.tsx'
-import { ChooseFile } from './choose-file.tsx'
-import { Done } from './done.tsx'
-import { WORDS } from './words.ts'
+import { useRef, useState } from 'react'
+import { type Computation, type Kind, type Sync, useUpload } from '../../api/computations.ts'
+import { ApiError } from '../../api/errors.ts'
+import { ErrorAlert } from '../../ui/error-alert.tsx'
+import { formatInteger } from '../../wording/format.ts'
+import { LABELS } from './labels.ts'
 
-type UploadParts = { kind: Kind; computation: Computation }
+type UploadProps = { kind: Kind; computation: Computation }
 
-/** Typed in, or a file of any length. */
-export function Upload({ kind, computation }: UploadParts) {
+/** Uploads typed text, or a file of any size. */
+export function Upload({ kind, computation }: UploadProps) {
   const [opened, { open, close }] = useDisclosure()
-  const title = `${WORDS[kind].upload} of ${computation.name}`
+  const title = `${LABELS[kind].upload} to ${computation.name}`
   return (
     <>
       <Button size="compact-sm" variant="default" onClick={open} aria-label={title}>
-        {WORDS[kind].upload}
+        {LABELS[kind].upload}
       </Button>
       <Modal
         opened={opened}
@@ -27,32 +37,36 @@ export function Upload({ kind, computation }: UploadParts) {
         closeButtonProps={{ 'aria-label': 'Close' }}
         centered
       >
-        {/* begun anew each time: that all have left is said for one upload alone */}
+        {/* mounted anew each time: the consent to an empty upload counts once */}
         <UploadForm kind={kind} computation={computation} onClose={close} />
       </Modal>
     </>
   )
 }
 
-function UploadForm({ kind, computation: { id }, onClose }: UploadParts & { onClose: () => void }) {
+function UploadForm({ kind, computation: { id }, onClose }: UploadProps & { onClose: () => void }) {
   const [text, setText] = useState('')
   const [file, setFile] = useState<File | null>(null)
-  const [share, setShare] = useState(0)
+  const [progress, setProgress] = useState(0)
   const [allowEmpty, setAllowEmpty] = useState(false)
   const upload = useUpload(kind, id)
-  const isEmptyRefused = upload.error instanceof Refused && upload.error.code === 'empty_upload'
-  function begin() {
-    setShare(0)
+  const isEmptyRefused = upload.error instanceof ApiError && upload.error.code === 'empty_upload'
+  function start() {
+    setProgress(0)
     upload.mutate(
-      { content: file ?? new Blob([text]), allowEmpty: isEmptyRefused && allowEmpty, onProgress: setShare },
+      {
+        content: file ?? new Blob([text]),
+        allowEmpty: isEmptyRefused && allowEmpty,
+        onProgress: setProgress,
+      },
       { onSettled: () => setAllowEmpty(false) },
     )
   }
   return (
     <Stack>
       <Textarea
-        label={kind === 'audiences' ? 'User ids' : 'Values'}
-        description={WORDS[kind].format}
+        label={kind === 'audiences' ? 'User IDs' : 'Values'}
+        description={LABELS[kind].format}
         rows={6}
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
@@ -64,26 +78,26 @@ function UploadForm({ kind, computation: { id }, onClose }: UploadParts & { onCl
       <ChooseFile file={file} onChange={setFile} />
       {isEmptyRefused && (
         <Checkbox
-          label="Nobody is in it any more: tell receivers that everybody has left"
+          label="The audience is empty now: tell receivers that everyone has left"
           checked={allowEmpty}
           onChange={(event) => setAllowEmpty(event.currentTarget.checked)}
         />
       )}
       {upload.isPending && (
         <div role="status">
-          <Progress value={share * 100} animated aria-label="Upload" />
+          <Progress value={progress * 100} animated aria-label="Upload" />
           <Text size="sm" mt={4}>
-            {share < 1 ? 'Sending ...' : 'Comparing with the last one ...'}
+            {progress < 1 ? 'Uploading…' : 'Comparing with the last upload…'}
           </Text>
         </div>
       )}
-      <Refusal error={upload.error} title={titleOf(upload.error)} />
-      <div role="status">{upload.data && <Done sync={upload.data} />}</div>
+      <ErrorAlert error={upload.error} title={titleOf(upload.error)} />
+      <div role="status">{upload.data && <SyncResult sync={upload.data} />}</div>
       <Group justify="flex-end">
         <Button variant="default" onClick={onClose}>
           Close
         </Button>
-        <Button onClick={begin} loading={upload.isPending}>
+        <Button onClick={start} loading={upload.isPending}>
           Upload
         </Button>
       </Group>
@@ -91,8 +105,70 @@ function UploadForm({ kind, computation: { id }, onClose }: UploadParts & { onCl
   )
 }
 
-/** What was refused has changed nothing; of what was not answered nobody knows. */
+/** A rejected upload changed nothing. Without an answer it is uncertain. */
 const titleOf = (error: unknown) =>
-  error instanceof Refused && error.status >= 400 && error.status < 500
+  error instanceof ApiError && error.status >= 400 && error.status < 500
     ? 'Nothing was changed'
-    : 'It is not known whether anything was changed'
+    : 'The upload may or may not have been applied'
+
+type FileProps = { file: File | null; onChange: (file: File | null) => void }
+
+function ChooseFile({ file, onChange }: FileProps) {
+  const reset = useRef<() => void>(null)
+  return (
+    <Group>
+      <FileButton onChange={onChange} resetRef={reset} accept="text/plain,text/csv,.ndjson,.txt,.jsonl">
+        {(props) => (
+          <Button {...props} variant="default" size="xs">
+            Choose a file
+          </Button>
+        )}
+      </FileButton>
+      {file && (
+        <Group gap={6}>
+          <Text size="sm" className="in-flow">
+            {file.name} ({formatInteger(Math.ceil(file.size / 1024))} KB)
+          </Text>
+          <Button
+            size="compact-xs"
+            variant="subtle"
+            onClick={() => {
+              // lets the user choose the same file again
+              reset.current?.()
+              onChange(null)
+            }}
+          >
+            Remove
+          </Button>
+        </Group>
+      )}
+    </Group>
+  )
+}
+
+/** The result of an upload. */
+function SyncResult({
+  sync: { state, lines, changed, removed, unchanged, suppressed, cause },
+}: {
+  sync: Sync
+}) {
+  if (state === 'failed' || state === 'cancelled')
+    return (
+      <Alert color="red" title={state === 'failed' ? 'The upload failed' : 'The upload was cancelled'}>
+        {cause?.message ?? 'Calls may have been sent for some users. The next upload sends the rest.'}
+      </Alert>
+    )
+  if (state !== 'done')
+    return (
+      <Alert color="blue" title="Upload accepted">
+        It continues in the background. “Last sync” shows when it is done.
+      </Alert>
+    )
+  return (
+    <Alert color="green" title={`Compared ${formatInteger(lines)} users with the last upload`}>
+      Identify calls were sent for {formatInteger(changed ?? 0)} new or changed users and for{' '}
+      {formatInteger(removed ?? 0)} removed ones. {formatInteger(unchanged ?? 0)} are unchanged.
+      {suppressed ? ` Nothing is sent for ${formatInteger(suppressed)} suppressed users.` : ''}
+    </Alert>
+  )
+}

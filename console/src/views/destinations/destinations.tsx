@@ -1,24 +1,24 @@
 import { Anchor, Button, Table, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import { type Destination, useDestinations } from '../../api/destinations.ts'
-import { OnOffState } from '../../parts/badge.tsx'
-import { Empty } from '../../parts/empty.tsx'
-import { Icon } from '../../parts/icon.tsx'
-import { Loaded } from '../../parts/loaded.tsx'
-import { ForAdmin } from '../../parts/may-write.tsx'
-import { useSourceNames } from '../../parts/names.tsx'
-import { counted } from '../../parts/number.ts'
-import { Page } from '../../parts/page.tsx'
-import { Shortened } from '../../parts/shortened.tsx'
-import { goOnWith, setUpOf } from '../set-up/left-off.ts'
-import { hostOf } from '../webhooks/host.ts'
+import { ForAdmin } from '../../ui/for-admin.tsx'
+import { Empty } from '../../ui/layout/empty.tsx'
+import { FilteredList } from '../../ui/layout/filtered-list.tsx'
+import { Icon } from '../../ui/layout/icon.tsx'
+import { Loaded } from '../../ui/layout/loaded.tsx'
+import { Page } from '../../ui/layout/page.tsx'
+import { useSourceNames } from '../../ui/values/names.tsx'
+import { OnOffBadge } from '../../ui/values/state-badge.tsx'
+import { pluralize } from '../../wording/format.ts'
+import { hostOf } from '../webhooks/draft.ts'
+import { setUpLinkLabel, setUpPath } from './set-up-progress.ts'
 
 export default function Destinations() {
   const query = useDestinations()
   return (
     <Page
       title="Destinations"
-      lead="Where events go. Each destination gets every event of its sources that it is on for."
+      lead="Where events go. Each destination receives the events of its connected sources."
       actions={
         <ForAdmin>
           <Button component={Link} to="/catalog" leftSection={<Icon of="plus" size={16} />}>
@@ -32,10 +32,10 @@ export default function Destinations() {
           all.length === 0 ? (
             <Empty
               icon="destinations"
-              title="No destination yet"
+              title="No destinations yet"
               action={{ label: 'Open the catalog', to: '/catalog' }}
             >
-              Choose Webhooks in the catalog: it takes a URL and a minute.
+              Choose Webhooks in the catalog. All you need is a URL.
             </Empty>
           ) : (
             <List destinations={all} />
@@ -49,7 +49,7 @@ export default function Destinations() {
 function List({ destinations }: { destinations: readonly Destination[] }) {
   const nameOf = useSourceNames()
   return (
-    <Shortened
+    <FilteredList
       all={destinations}
       what="destinations"
       textOf={({ id, name, webhooks }) => [name, id, ...webhooks.map(({ url }) => hostOf(url))].join(' ')}
@@ -61,9 +61,9 @@ function List({ destinations }: { destinations: readonly Destination[] }) {
               <Table.Tr>
                 <Table.Th>Name</Table.Th>
                 <Table.Th>Type</Table.Th>
-                <Table.Th>State</Table.Th>
+                <Table.Th>Status</Table.Th>
                 <Table.Th>Sources</Table.Th>
-                <Table.Th>Goes to</Table.Th>
+                <Table.Th>URLs</Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
@@ -76,22 +76,18 @@ function List({ destinations }: { destinations: readonly Destination[] }) {
                   </Table.Td>
                   <Table.Td>{type}</Table.Td>
                   <Table.Td>
-                    <OnOffState enabled={enabled} />
+                    <OnOffBadge enabled={enabled} />
                     {!enabled && (
                       <ForAdmin>
-                        <GoOn id={id} name={name} enabled={enabled} version={version} />
+                        <SetUpLink id={id} name={name} enabled={enabled} version={version} />
                       </ForAdmin>
                     )}
                   </Table.Td>
                   <Table.Td className="in-flow">
-                    {sourceIds.length === 0 ? (
-                      <Text size="sm">none: it gets nothing</Text>
-                    ) : (
-                      firstOf(sourceIds.map(nameOf))
-                    )}
+                    {sourceIds.length === 0 ? <Text size="sm">None</Text> : firstNames(sourceIds.map(nameOf))}
                   </Table.Td>
                   <Table.Td className="in-flow">
-                    {firstOf(
+                    {firstNames(
                       webhooks.map(({ url }) => hostOf(url)),
                       1,
                     )}
@@ -102,21 +98,21 @@ function List({ destinations }: { destinations: readonly Destination[] }) {
           </Table>
         </Table.ScrollContainer>
       )}
-    </Shortened>
+    </FilteredList>
   )
 }
 
-function GoOn({ name, ...destination }: Pick<Destination, 'id' | 'name' | 'enabled' | 'version'>) {
-  const goOn = goOnWith(destination)
+function SetUpLink({ name, ...destination }: Pick<Destination, 'id' | 'name' | 'enabled' | 'version'>) {
+  const label = setUpLinkLabel(destination)
   return (
-    <Anchor component={Link} to={setUpOf(destination)} size="sm" ml="xs" aria-label={`${goOn}: ${name}`}>
-      {goOn}
+    <Anchor component={Link} to={setUpPath(destination)} size="sm" ml="xs" aria-label={`${label}: ${name}`}>
+      {label}
     </Anchor>
   )
 }
 
 /** "a, b, c and 2 others". */
-const firstOf = (all: readonly string[], most = 3): string => {
-  const first = all.slice(0, most).join(', ')
-  return all.length > most ? `${first} and ${counted(all.length - most, 'other')}` : first
+const firstNames = (all: readonly string[], max = 3): string => {
+  const first = all.slice(0, max).join(', ')
+  return all.length > max ? `${first} and ${pluralize(all.length - max, 'other')}` : first
 }

@@ -1,26 +1,25 @@
 import { Alert, Stack, Switch, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { type Destination, useReplaceDestination } from '../../api/destinations.ts'
-import { isConflict } from '../../api/problem.ts'
-import { Confirm } from '../../parts/confirm.tsx'
-import { Refusal } from '../../parts/refusal.tsx'
+import { isConflict } from '../../api/errors.ts'
+import { ErrorAlert } from '../../ui/error-alert.tsx'
+import { Confirm } from '../../ui/form/confirm.tsx'
 
-type OnOffParts = {
+type OnOffProps = {
   destination: Destination
-  /** Beside the switch. */
   label: string
-  /** For screen readers, where the label alone says too little. */
-  spoken?: string
+  /** For screen readers, where the label says too little. */
+  ariaLabel?: string
   description?: string
   onSaved?: (destination: Destination) => void
 }
 
-/** Off is no pause: what waits is given up, so that it is asked for twice. */
-export function OnOff({ destination, label, spoken, description, onSaved }: OnOffParts) {
+/** Turning off asks for confirmation, because waiting deliveries are cancelled. */
+export function OnOff({ destination, label, ariaLabel, description, onSaved }: OnOffProps) {
   const { name, enabled } = destination
   const [opened, { open, close }] = useDisclosure()
   const replace = useReplaceDestination()
-  const turn = (on: boolean) =>
+  const setEnabled = (on: boolean) =>
     replace.mutate(
       { ...destination, enabled: on },
       {
@@ -28,7 +27,7 @@ export function OnOff({ destination, label, spoken, description, onSaved }: OnOf
           close()
           onSaved?.(saved)
         },
-        // it is read anew, and shown as it is now
+        // the destination has been read again and shows its current state
         onError: (error) => isConflict(error) && close(),
       },
     )
@@ -38,37 +37,36 @@ export function OnOff({ destination, label, spoken, description, onSaved }: OnOf
         size="md"
         label={label}
         description={description}
-        aria-label={spoken}
+        aria-label={ariaLabel}
         checked={enabled}
-        onChange={() => (enabled ? open() : turn(true))}
+        onChange={() => (enabled ? open() : setEnabled(true))}
         disabled={replace.isPending}
       />
-      {!opened && <NotTurned error={replace.error} />}
+      {!opened && <SwitchError error={replace.error} />}
       <Confirm
         opened={opened}
         onClose={close}
         title={`Turn ${name} off?`}
         action={`Turn ${name} off`}
         danger
-        onConfirm={() => turn(false)}
+        onConfirm={() => setEnabled(false)}
         loading={replace.isPending}
         error={replace.error}
       >
         <Text size="sm">
-          This is no pause: what is still waiting for it is given up within a second, and what comes in
-          meanwhile is not sent to it. Leave it on while a receiver is down; events are retried for four
-          hours.
+          Deliveries that are waiting are cancelled within a second, and events that arrive while it is off
+          are not sent. If a receiver is down, leave the destination on: Sluice retries for four hours.
         </Text>
       </Confirm>
     </Stack>
   )
 }
 
-function NotTurned({ error }: { error: unknown }) {
-  if (!isConflict(error)) return <Refusal error={error} />
+function SwitchError({ error }: { error: unknown }) {
+  if (!isConflict(error)) return <ErrorAlert error={error} />
   return (
     <Alert color="yellow" role="alert">
-      Somebody else has just changed it: it is shown as it is now. Look, and try again.
+      Someone else just changed this destination. Check its current state and try again.
     </Alert>
   )
 }

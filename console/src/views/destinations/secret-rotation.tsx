@@ -1,25 +1,25 @@
 import { Alert, Checkbox, NativeSelect, Text } from '@mantine/core'
 import { useState } from 'react'
 import { type Destination, useReplaceDestination } from '../../api/destinations.ts'
-import { faultAt } from '../../api/problem.ts'
-import { type Edited, Editing } from '../../parts/editing.tsx'
-import { Form } from '../../parts/form.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { FOR, HOUR_MS } from '../../parts/spans.ts'
-import { When } from '../../parts/when.tsx'
+import { fieldError } from '../../api/errors.ts'
+import { type Edited, Editing } from '../../ui/form/editing.tsx'
+import { Form } from '../../ui/form/form.tsx'
+import { Panel } from '../../ui/layout/page.tsx'
+import { Timestamp } from '../../ui/values/time.tsx'
+import { FOR_PERIODS, HOUR_MS } from '../../wording/format.ts'
 import { SecretField } from '../webhooks/secret-field.tsx'
 
-const OVERLAPS = [...FOR, { value: '0', label: 'no longer: it ends now' }]
+const OVERLAPS = [...FOR_PERIODS, { value: '0', label: 'End it now' }]
 
-/** Secrets are written only: what there is nobody is shown. */
+/** Secrets are write-only: the stored one is never shown. */
 export function SecretRotation({ destination }: { destination: Destination }) {
   return (
     <Panel
       title="Shared secret"
       lead={
         destination.sharedSecret === undefined
-          ? 'There is none: POSTs go out unsigned.'
-          : 'There is one, and every POST is signed with it. It cannot be shown, only replaced or removed.'
+          ? 'No secret is set. Requests are not signed.'
+          : 'Every request is signed with the secret. You can replace or remove it, but not view it.'
       }
     >
       <Editing latest={destination}>{(edited, key) => <SecretForm key={key} {...edited} />}</Editing>
@@ -32,14 +32,14 @@ function SecretForm({ base, onSaved, form }: Edited<Destination>) {
   const [hours, setHours] = useState('24')
   const [isRemoved, setRemoved] = useState(false)
   const replace = useReplaceDestination()
-  const { sharedSecret: present, previousSecretExpiresAt: until } = base
+  const { sharedSecret: current, previousSecretExpiresAt: until } = base
   const isRotating = until !== undefined && Date.parse(until) > Date.now()
-  const hasPresent = present !== undefined
+  const hasSecret = current !== undefined
 
   function submit() {
     const { sharedSecret: _, previousSecret: __, previousSecretExpiresAt: ___, ...rest } = base
     const expiry = new Date(Date.now() + Number(hours) * HOUR_MS).toISOString()
-    const overlaps = hasPresent && hours !== '0'
+    const overlaps = hasSecret && hours !== '0'
     const next = { sharedSecret: secret, ...(overlaps && { previousSecretExpiresAt: expiry }) }
     replace.mutate({ ...rest, ...(!isRemoved && next) }, { onSuccess: onSaved })
   }
@@ -50,39 +50,39 @@ function SecretForm({ base, onSaved, form }: Edited<Destination>) {
       onSubmit={submit}
       saving={replace}
       shown={(pointer) => pointer === '/sharedSecret'}
-      action={isRemoved ? 'Remove secret' : hasPresent ? 'Replace secret' : 'Set secret'}
-      done={hasPresent ? 'The new secret is in force' : 'There is no secret any more'}
+      action={isRemoved ? 'Remove secret' : hasSecret ? 'Replace secret' : 'Set secret'}
+      done={hasSecret ? 'The new secret is active' : 'The secret was removed'}
       disabled={secret === '' && !isRemoved}
     >
       {isRotating && (
-        <Alert color="blue" title="A rotation is under way">
+        <Alert color="blue" title="Rotation in progress">
           <Text size="sm">
-            The secret before this one signs as well (X-Signature-Previous) until <When at={until} />. If the
-            secret is replaced now, that one ends at once.
+            Requests are also signed with the previous secret (X-Signature-Previous) until{' '}
+            <Timestamp at={until} />. If you replace the secret now, the previous one ends immediately.
           </Text>
         </Alert>
       )}
       {!isRemoved && (
         <SecretField
-          label={hasPresent ? 'New secret' : 'Secret'}
+          label={hasSecret ? 'New secret' : 'Secret'}
           value={secret}
           onChange={setSecret}
-          error={faultAt(replace.error, '/sharedSecret')}
+          error={fieldError(replace.error, '/sharedSecret')}
         />
       )}
-      {hasPresent && !isRemoved && (
+      {hasSecret && !isRemoved && (
         <NativeSelect
-          label="The present secret signs as well"
-          description="So that receivers can change over at any moment of that time."
+          label="Keep signing with the current secret"
+          description="Receivers can switch to the new secret at any time in this period."
           value={hours}
           onChange={(event) => setHours(event.currentTarget.value)}
           data={OVERLAPS}
           maw={320}
         />
       )}
-      {hasPresent && (
+      {hasSecret && (
         <Checkbox
-          label="Remove the secret: POSTs go out unsigned from then on"
+          label="Remove the secret. Requests will not be signed."
           checked={isRemoved}
           onChange={(event) => setRemoved(event.currentTarget.checked)}
         />

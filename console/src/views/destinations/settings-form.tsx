@@ -1,90 +1,168 @@
-import { Checkbox, Group, TextInput } from '@mantine/core'
+import { Checkbox, Group, Radio, Stack, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { type Destination, type EventType, useReplaceDestination } from '../../api/destinations.ts'
-import { faultAt, faulty, type Refused } from '../../api/problem.ts'
+import {
+  type Destination,
+  EVENT_TYPES,
+  type EventType,
+  useReplaceDestination,
+} from '../../api/destinations.ts'
+import { type ApiError, fieldError, validationError } from '../../api/errors.ts'
 import { useSources } from '../../api/sources.ts'
-import type { Edited } from '../../parts/editing.tsx'
-import { Form } from '../../parts/form.tsx'
-import { Loaded } from '../../parts/loaded.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { ChooseSources } from '../webhooks/choose-sources.tsx'
-import { draftFaults, draftOf, isWebhookPointer, type WebhookDraft, webhooksOf } from '../webhooks/draft.ts'
+import type { Edited } from '../../ui/form/editing.tsx'
+import { Form } from '../../ui/form/form.tsx'
+import { Loaded } from '../../ui/layout/loaded.tsx'
+import { Panel } from '../../ui/layout/page.tsx'
+import { ChooseSources } from '../sources/choose-sources.tsx'
+import { draftFaults, isWebhookPointer, toDrafts, toWebhooks, type WebhookDraft } from '../webhooks/draft.ts'
 import { WebhooksEditor } from '../webhooks/webhooks-editor.tsx'
-import { EventTypes } from './event-types.tsx'
-import { RETRIED, type Retried } from './retried.ts'
+
+type Draft = {
+  name: string
+  sourceIds: string[]
+  webhooks: readonly WebhookDraft[]
+  /** Undefined for all types, including future ones. */
+  eventTypes: EventType[] | undefined
+  retryOn: RetryableStatus[]
+  standardWebhooks: boolean
+}
+
+const toDraft = ({
+  name,
+  sourceIds,
+  webhooks,
+  eventTypes,
+  retryOn,
+  standardWebhooks,
+}: Destination): Draft => ({
+  ...{ name, sourceIds, webhooks: toDrafts(webhooks), eventTypes },
+  ...{ retryOn: retryOn ?? [], standardWebhooks: standardWebhooks ?? false },
+})
+
+function toReplacement(base: Destination, { eventTypes, retryOn, webhooks, ...draft }: Draft): Destination {
+  const { eventTypes: _, retryOn: __, ...rest } = base
+  return {
+    ...{ ...rest, ...draft, webhooks: toWebhooks(webhooks) },
+    ...(eventTypes && { eventTypes }),
+    ...(retryOn.length > 0 && { retryOn }),
+  }
+}
+
+type FieldsProps = { draft: Draft; change: (changed: Partial<Draft>) => void; error: unknown }
 
 export function SettingsForm({ base, onSaved, form }: Edited<Destination>) {
-  const [name, setName] = useState(base.name)
-  const [sourceIds, setSourceIds] = useState<string[]>(base.sourceIds)
-  const [webhooks, setWebhooks] = useState<readonly WebhookDraft[]>(() => draftOf(base.webhooks))
-  const [eventTypes, setEventTypes] = useState<EventType[] | undefined>(base.eventTypes)
-  const [retryOn, setRetryOn] = useState<Retried[]>(base.retryOn ?? [])
-  const [standardWebhooks, setStandard] = useState(base.standardWebhooks ?? false)
-  const [local, setLocal] = useState<Refused>()
-  const sources = useSources()
+  const [draft, setDraft] = useState(() => toDraft(base))
+  const [localError, setLocalError] = useState<ApiError>()
   const replace = useReplaceDestination()
-  const error = local ?? replace.error
+  const fields: FieldsProps = {
+    draft,
+    change: (changed) => setDraft((before) => ({ ...before, ...changed })),
+    error: localError ?? replace.error,
+  }
 
   function submit() {
-    const faults = draftFaults(webhooks)
-    setLocal(faults.length > 0 ? faulty(faults) : undefined)
-    if (faults.length > 0) return
-    const { eventTypes: _, retryOn: __, ...rest } = base
-    replace.mutate(
-      {
-        ...rest,
-        ...{ name, sourceIds, webhooks: webhooksOf(webhooks), standardWebhooks },
-        ...(eventTypes && { eventTypes }),
-        ...(retryOn.length > 0 && { retryOn }),
-      },
-      { onSuccess: onSaved },
-    )
+    const faults = draftFaults(draft.webhooks)
+    setLocalError(faults.length > 0 ? validationError(faults) : undefined)
+    if (faults.length === 0) replace.mutate(toReplacement(base, draft), { onSuccess: onSaved })
   }
 
   return (
     <Panel title="Settings">
-      <Form {...form} onSubmit={submit} saving={replace} error={local} shown={isShown}>
-        <TextInput
-          label="Name"
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-          error={faultAt(error, '/name')}
-          maw={420}
-        />
-        <Loaded query={sources}>
-          {(all) => (
-            <ChooseSources
-              sources={all}
-              chosen={sourceIds}
-              onChange={setSourceIds}
-              error={faultAt(error, '/sourceIds')}
-            />
-          )}
-        </Loaded>
-        <WebhooksEditor webhooks={webhooks} onChange={setWebhooks} error={error} />
-        <EventTypes chosen={eventTypes} onChange={setEventTypes} error={faultAt(error, '/eventTypes')} />
-        <Checkbox.Group
-          label="Also try again on"
-          description="5xx is always tried again. With any of these, the receiver's Retry-After is honoured."
-          value={retryOn.map(String)}
-          onChange={(chosen) => setRetryOn(RETRIED.filter((status) => chosen.includes(String(status))))}
-        >
-          <Group mt={6}>
-            {RETRIED.map((status) => (
-              <Checkbox key={status} value={String(status)} label={status} />
-            ))}
-          </Group>
-        </Checkbox.Group>
-        <Checkbox
-          label="Send the headers of Standard Webhooks as well"
-          description="webhook-id, webhook-timestamp, webhook-signature; needs a secret."
-          checked={standardWebhooks}
-          onChange={(event) => setStandard(event.currentTarget.checked)}
-        />
+      <Form {...form} onSubmit={submit} saving={replace} error={localError} shown={isShownAtField}>
+        <GeneralFields {...fields} />
+        <EventTypes {...fields} />
+        <DeliveryOptions {...fields} />
       </Form>
     </Panel>
   )
 }
 
-const isShown = (pointer: string) =>
+const isShownAtField = (pointer: string) =>
   isWebhookPointer(pointer) || ['/name', '/sourceIds', '/eventTypes'].includes(pointer)
+
+function GeneralFields({ draft: { name, sourceIds, webhooks }, change, error }: FieldsProps) {
+  const sources = useSources()
+  return (
+    <>
+      <TextInput
+        label="Name"
+        value={name}
+        onChange={(event) => change({ name: event.currentTarget.value })}
+        error={fieldError(error, '/name')}
+        maw={420}
+      />
+      <Loaded query={sources}>
+        {(all) => (
+          <ChooseSources
+            sources={all}
+            chosen={sourceIds}
+            onChange={(sourceIds) => change({ sourceIds })}
+            error={fieldError(error, '/sourceIds')}
+          />
+        )}
+      </Loaded>
+      <WebhooksEditor webhooks={webhooks} onChange={(webhooks) => change({ webhooks })} error={error} />
+    </>
+  )
+}
+
+function EventTypes({ draft: { eventTypes }, change, error }: FieldsProps) {
+  return (
+    <Stack gap="xs">
+      <Radio.Group
+        label="Event types"
+        value={eventTypes ? 'some' : 'all'}
+        onChange={(which) => change({ eventTypes: which === 'all' ? undefined : [...EVENT_TYPES] })}
+      >
+        <Group mt={6}>
+          <Radio value="all" label="All" />
+          <Radio value="some" label="Only these" />
+        </Group>
+      </Radio.Group>
+      {eventTypes && (
+        <Checkbox.Group
+          aria-label="Event types"
+          value={eventTypes}
+          onChange={(types) => change({ eventTypes: EVENT_TYPES.filter((type) => types.includes(type)) })}
+          error={fieldError(error, '/eventTypes')}
+        >
+          <Group>
+            {EVENT_TYPES.map((type) => (
+              <Checkbox key={type} value={type} label={type} />
+            ))}
+          </Group>
+        </Checkbox.Group>
+      )}
+    </Stack>
+  )
+}
+
+/** Statuses below 500 that can be retried. */
+const RETRYABLE = [408, 425, 429] as const
+type RetryableStatus = (typeof RETRYABLE)[number]
+
+function DeliveryOptions({ draft: { retryOn, standardWebhooks }, change }: FieldsProps) {
+  return (
+    <>
+      <Checkbox.Group
+        label="Also retry on"
+        description="5xx is always retried. If you select any status, Sluice also honors the receiver’s Retry-After header."
+        value={retryOn.map(String)}
+        onChange={(chosen) =>
+          change({ retryOn: RETRYABLE.filter((status) => chosen.includes(String(status))) })
+        }
+      >
+        <Group mt={6}>
+          {RETRYABLE.map((status) => (
+            <Checkbox key={status} value={String(status)} label={status} />
+          ))}
+        </Group>
+      </Checkbox.Group>
+      <Checkbox
+        label="Send Standard Webhooks headers"
+        description="Adds webhook-id, webhook-timestamp and webhook-signature. Requires a secret."
+        checked={standardWebhooks}
+        onChange={(event) => change({ standardWebhooks: event.currentTarget.checked })}
+      />
+    </>
+  )
+}

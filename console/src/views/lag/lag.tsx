@@ -1,64 +1,100 @@
 import { Group, Loader, SimpleGrid, Stack, Text } from '@mantine/core'
-import { Figure } from '../../parts/figure.tsx'
-import { rate, whole } from '../../parts/number.ts'
-import { Page } from '../../parts/page.tsx'
-import { StreamAlert } from '../../parts/stream-alert.tsx'
-import { StreamMark } from '../../parts/stream-mark.tsx'
-import { duration } from '../../parts/time.ts'
-import { When } from '../../parts/when.tsx'
-import { groupsOf, worstOf } from './group.ts'
-import { Groups } from './groups.tsx'
-import { IngestChart } from './ingest-chart.tsx'
-import { LagChart } from './lag-chart.tsx'
+import { useQuery } from '@tanstack/react-query'
+import { useMemo, useReducer } from 'react'
+import { api, resultOf } from '../../api/client.ts'
+import type { Intake } from '../../api/health.ts'
+import {
+  type Freshness,
+  type Latest,
+  NO_VALUES,
+  receive,
+  type StreamEvent,
+} from '../../api/stream/freshness.ts'
+import { useStream } from '../../api/stream/use-stream.ts'
+import { Page } from '../../ui/layout/page.tsx'
+import { StreamAlert, StreamBadge } from '../../ui/stream-status.tsx'
+import { Figure } from '../../ui/values/figure.tsx'
+import { Timestamp } from '../../ui/values/time.tsx'
+import { formatDuration, formatInteger, formatRate } from '../../wording/format.ts'
+import { IngestChart, LagChart } from './charts.tsx'
+import { groupsOf, statusLabel, worstOf } from './consumer-groups.ts'
+import { GroupList } from './group-list.tsx'
+import { historyOf, type LagMoment, type LagSnapshot, withSnapshot } from './history.ts'
 import { LogFaults } from './log-faults.tsx'
-import { statusOf } from './status.ts'
-import { useLag } from './use-lag.ts'
 
-/** For who is on call: is everything being worked on, and how far behind is it? */
+/** For operators on call: how far behind each consumer group is. */
 export default function Lag() {
   const {
-    told: { lag: last, ingest },
-    past,
+    values: { lag: last, ingest },
+    history,
     freshness,
   } = useLag()
   const groups = groupsOf(last?.items ?? [])
   const worst = worstOf(groups)
-  const late = Math.max(0, ...groups.map(({ seconds }) => seconds ?? 0))
+  const longest = Math.max(0, ...groups.map(({ seconds }) => seconds ?? 0))
   const rungs = groups.find(({ group }) => group === 'deliverer.rungs')
   return (
     <Page
       title="Lag"
-      lead="How far each consumer group is behind, looked at every two seconds from outside, so that a dead one shows."
-      beside={<StreamMark freshness={freshness} />}
+      lead="How far each consumer group is behind. Lag is measured from outside every two seconds, so it also shows groups that have stopped."
+      beside={<StreamBadge freshness={freshness} />}
     >
       <StreamAlert freshness={freshness} />
       {last ? (
         <Stack>
           <LogFaults faults={last.faults} />
           <SimpleGrid cols={{ base: 2, sm: 3, md: 5 }}>
-            <Figure label="State of the worst" isBad={worst === 'stop' || worst === 'stall'}>
-              {worst ? statusOf(worst).label : '–'}
+            <Figure label="Worst state" isBad={worst === 'stop' || worst === 'stall'}>
+              {worst ? statusLabel(worst).label : '–'}
             </Figure>
-            <Figure label="Longest wait">{duration(late * 1_000)}</Figure>
-            <Figure label="Retries late by">{duration((rungs?.seconds ?? 0) * 1_000)}</Figure>
-            <Figure label="Calls in, a second">{ingest ? rate(ingest.perSecond) : '–'}</Figure>
-            <Figure label="Rejected and kept, a second">
-              {ingest ? rate(ingest.rejectedPerSecond) : '–'}
-            </Figure>
+            <Figure label="Longest lag">{formatDuration(longest * 1_000)}</Figure>
+            <Figure label="Retries overdue by">{formatDuration((rungs?.seconds ?? 0) * 1_000)}</Figure>
+            <Figure label="Calls/s">{ingest ? formatRate(ingest.perSecond) : '–'}</Figure>
+            <Figure label="Rejected calls/s">{ingest ? formatRate(ingest.rejectedPerSecond) : '–'}</Figure>
           </SimpleGrid>
-          <Groups groups={groups} />
-          <LagChart past={past} />
+          <GroupList groups={groups} />
+          <LagChart history={history} />
           {ingest && <IngestChart ingest={ingest} />}
           <Text size="xs" c="dimmed">
-            {whole(last.items.length)} partitions, as of <When at={last.at} short />.
+            {formatInteger(last.items.length)} partitions, as of <Timestamp at={last.at} short />.
           </Text>
         </Stack>
       ) : (
         <Group role="status">
           <Loader size="sm" aria-hidden="true" />
-          <Text size="sm">Waiting for the first look ...</Text>
+          <Text size="sm">Loading…</Text>
         </Group>
       )}
     </Page>
   )
+}
+
+type LagState = Latest<{ lag: LagSnapshot; ingest: Intake }> & { history: readonly LagMoment[] }
+
+const reduce = (state: LagState, event: StreamEvent): LagState => ({
+  ...receive(state, event),
+  // the stream sends what GET /api/lag returns
+  history: event.name === 'lag' ? withSnapshot(state.history, event.data as LagSnapshot) : state.history,
+})
+
+/** Live lag and ingest figures, with the history of the hour before the page was opened. */
+function useLag(): LagState & { freshness: Freshness } {
+  const [state, dispatch] = useReducer(reduce, { ...NO_VALUES, history: [] })
+  const stream = useStream('/api/lag/stream', (name, data) =>
+    dispatch({ name, data, at: new Date().toISOString() }),
+  )
+  const hour = useQuery({
+    queryKey: ['lag', 'hour'],
+    queryFn: () => resultOf(api.GET('/api/lag/hour')),
+    // the stream has everything newer
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+  })
+  const history = useMemo(() => historyOf(hour.data?.items ?? [], state.history), [hour.data, state.history])
+  const { unavailable, updatedAt } = state
+  return {
+    ...state,
+    history,
+    freshness: { state: stream, isUnavailable: unavailable.includes('lag'), updatedAt },
+  }
 }

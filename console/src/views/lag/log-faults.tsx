@@ -1,49 +1,49 @@
 import { Alert, List } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { answered, api } from '../../api/client.ts'
+import { api, resultOf } from '../../api/client.ts'
 import type { components } from '../../api/schema.ts'
-import { whole } from '../../parts/number.ts'
-import { When } from '../../parts/when.tsx'
+import { Timestamp } from '../../ui/values/time.tsx'
+import { formatInteger } from '../../wording/format.ts'
 
 type Fault = components['schemas']['LogFault']
 
 const CAUSES: Record<string, string> = {
   removed: 'deleted before they were read',
   truncated: 'lost from the end of the log',
-  recreated: 'gone with a topic that was deleted and created again',
+  recreated: 'lost when the topic was deleted and recreated',
 }
-const MOST = 5
-const EVERY_MS = 30_000
+const MAX_SHOWN = 5
+const REFETCH_MS = 30_000
 
-/** What Kafka has lost or removed; nothing when it has not. */
+/** Records that Kafka has lost or removed. Shows nothing if there are none. */
 export function LogFaults({ faults }: { faults: readonly Fault[] }) {
   if (faults.length === 0) return null
-  const more = faults.length - MOST
+  const more = faults.length - MAX_SHOWN
   return (
     <Alert color="red" role="alert" title="Kafka has lost records">
-      Sluice goes on from the right place. These records are not in Kafka any more, and those that were unread
-      have not been delivered:
+      Sluice continues from the right offset. These records are no longer in Kafka, and unread ones were not
+      delivered:
       <List size="sm">
-        {faults.slice(0, MOST).map((fault) => (
+        {faults.slice(0, MAX_SHOWN).map((fault) => (
           <List.Item key={`${fault.topic}/${fault.partition}/${fault.from}/${fault.at}`}>
-            <When at={fault.at} />: {whole(fault.lost)} of topic {fault.topic}, partition {fault.partition},
-            from offset {whole(fault.from)}: {CAUSES[fault.cause] ?? fault.cause}. Unread:{' '}
-            {whole(fault.unread)}.
+            <Timestamp at={fault.at} />: {formatInteger(fault.lost)} records of topic {fault.topic}, partition{' '}
+            {fault.partition}, from offset {formatInteger(fault.from)}: {CAUSES[fault.cause] ?? fault.cause}.
+            Unread: {formatInteger(fault.unread)}.
           </List.Item>
         ))}
       </List>
-      {more > 0 && <>And {whole(more)} more in the last seven days.</>}
+      {more > 0 && <>And {formatInteger(more)} more in the last seven days.</>}
     </Alert>
   )
 }
 
-/** Where how far consumers are behind is not followed. */
+/** For views that do not follow the lag. */
 export function LatestLogFaults() {
   const { data } = useQuery({
     queryKey: ['lag', 'faults'],
-    // of no group: only the faults are wanted
-    queryFn: () => answered(api.GET('/api/lag', { params: { query: { group: '-' } } })),
-    refetchInterval: EVERY_MS,
+    // a group that does not exist, because only the faults matter
+    queryFn: () => resultOf(api.GET('/api/lag', { params: { query: { group: '-' } } })),
+    refetchInterval: REFETCH_MS,
   })
   return <LogFaults faults={data?.faults ?? []} />
 }

@@ -1,31 +1,30 @@
 import { Box, Button, Group, SegmentedControl, Text } from '@mantine/core'
 import { useState } from 'react'
-import { Empty } from '../../parts/empty.tsx'
-import { whole } from '../../parts/number.ts'
-import { Panel } from '../../parts/panel.tsx'
-import { StreamAlert } from '../../parts/stream-alert.tsx'
-import { StreamMark } from '../../parts/stream-mark.tsx'
+import { Empty } from '../../ui/layout/empty.tsx'
+import { Panel } from '../../ui/layout/page.tsx'
+import { StreamAlert, StreamBadge } from '../../ui/stream-status.tsx'
+import { formatInteger } from '../../wording/format.ts'
 import { LiveRow } from './live-row.tsx'
 import { useLiveCalls } from './use-live-calls.ts'
 
 type Filter = 'all' | 'call' | 'rejected'
 
-/** The live debugger: the last calls of a source, what was wrong with them, and what became of each. */
+/** The live debugger: the latest calls of a source, with their errors and attempts. */
 export function LiveCalls({ sourceId }: { sourceId: string }) {
   const { rows, opened, isReady, skipped, waiting, state, pause, toggle } = useLiveCalls(sourceId)
   const [filter, setFilter] = useState<Filter>('all')
   const shown = rows.filter(({ kind }) => filter === 'all' || filter === kind)
-  const freshness = { state, isAway: false, toldAt: undefined }
-  const fresh = waiting?.filter(({ name }) => name === 'call' || name === 'rejected').length ?? 0
+  const freshness = { state, isUnavailable: false, updatedAt: undefined }
+  const newCalls = waiting?.filter(({ name }) => name === 'call' || name === 'rejected').length ?? 0
   return (
     <Panel
       title="Live calls"
-      lead="The last calls, as they come in, and what became of each. Choose one to see all of it."
+      lead="Calls as they arrive, with the result of each delivery. Select a call for details."
       actions={
         <Group gap="sm">
           <SegmentedControl
             size="xs"
-            aria-label="Which calls"
+            aria-label="Filter calls"
             value={filter}
             onChange={setFilter}
             data={[
@@ -35,28 +34,28 @@ export function LiveCalls({ sourceId }: { sourceId: string }) {
             ]}
           />
           <Button size="compact-sm" variant="default" onClick={pause} aria-pressed={waiting !== undefined}>
-            {waiting ? `Go on (${whole(fresh)} new)` : 'Pause'}
+            {waiting ? `Resume (${formatInteger(newCalls)} new)` : 'Pause'}
           </Button>
-          <StreamMark freshness={freshness} />
+          <StreamBadge freshness={freshness} />
         </Group>
       }
     >
       <StreamAlert freshness={freshness} />
       {shown.length === 0 && isReady && (
-        <Empty icon="sources" title={rows.length === 0 ? 'No call yet' : 'None of these'}>
+        <Empty icon="sources" title={rows.length === 0 ? 'No calls yet' : 'No matching calls'}>
           {rows.length === 0
-            ? 'Send one with a snippet above, or with “Send a test call”: it shows here at once.'
-            : 'Calls of the other kind are there: choose “All”.'}
+            ? 'Send one with a snippet above or with “Send test call”. It appears here immediately.'
+            : 'There are other calls. Choose “All” to see them.'}
         </Empty>
       )}
       {!isReady && rows.length === 0 && (
         <Text c="dimmed" size="sm" role="status">
-          Looking for the last calls ...
+          Loading recent calls…
         </Text>
       )}
       {skipped > 0 && (
         <Text c="dimmed" size="sm" mb="xs">
-          {whole(skipped)} more were not shown, as they came faster than one can read.
+          {formatInteger(skipped)} more calls were not shown because they arrived too fast.
         </Text>
       )}
       <Box component="ul" m={0} p={0} style={{ listStyle: 'none' }} aria-label="Calls, newest first">

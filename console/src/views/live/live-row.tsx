@@ -1,17 +1,19 @@
-import { Box, Collapse, Group, Text, UnstyledButton } from '@mantine/core'
+import { Anchor, Box, Collapse, Group, Stack, Text, UnstyledButton } from '@mantine/core'
 import { memo, useId } from 'react'
-import { State } from '../../parts/badge.tsx'
-import { Icon } from '../../parts/icon.tsx'
-import { useDestinationNames } from '../../parts/names.tsx'
-import { When } from '../../parts/when.tsx'
-import { outcomeOf } from '../../parts/words/outcomes.ts'
-import { CallDetails } from './call-details.tsx'
-import { type Row, upshots } from './rows.ts'
+import { Link } from 'wouter'
+import { AttemptTable } from '../../ui/attempts/attempt-table.tsx'
+import { Icon } from '../../ui/layout/icon.tsx'
+import { Json } from '../../ui/values/code.tsx'
+import { useDestinationNames } from '../../ui/values/names.tsx'
+import { StateBadge } from '../../ui/values/state-badge.tsx'
+import { Timestamp } from '../../ui/values/time.tsx'
+import { CALL_STATES, outcomeLabel } from '../../wording/states.ts'
+import { latestAttempts, type Row } from './feed.ts'
 
-type RowParts = { row: Row; isOpened: boolean; onToggle: (id: string) => void }
+type RowProps = { row: Row; isOpened: boolean; onToggle: (id: string) => void }
 
-/** Of hundreds of them few change with a message. */
-export const LiveRow = memo(function LiveRow({ row, isOpened, onToggle }: RowParts) {
+/** Memoized: an event changes few of hundreds of rows. */
+export const LiveRow = memo(function LiveRow({ row, isOpened, onToggle }: RowProps) {
   const id = useId()
   return (
     <Box component="li" style={{ borderTop: '1px solid var(--sluice-line)' }}>
@@ -26,9 +28,9 @@ export const LiveRow = memo(function LiveRow({ row, isOpened, onToggle }: RowPar
         <Group gap="sm" wrap="nowrap" align="flex-start">
           <Group gap="xs" flex={1} miw={0}>
             <Text size="xs" c="dimmed" w={92}>
-              <When at={row.at} short />
+              <Timestamp at={row.at} short />
             </Text>
-            <Head row={row} />
+            <RowHeader row={row} />
           </Group>
           <Box pt={4} c="dimmed" style={{ transform: isOpened ? 'rotate(180deg)' : 'none', display: 'flex' }}>
             <Icon of="down" size={16} />
@@ -44,12 +46,12 @@ export const LiveRow = memo(function LiveRow({ row, isOpened, onToggle }: RowPar
   )
 })
 
-function Head({ row }: { row: Row }) {
+function RowHeader({ row }: { row: Row }) {
   const nameOf = useDestinationNames()
   if (row.kind === 'rejected')
     return (
       <>
-        <State label="Rejected" color="red" />
+        <StateBadge {...CALL_STATES.rejected} />
         <Text size="sm" className="in-flow">
           {row.rejected.message}
         </Text>
@@ -58,7 +60,7 @@ function Head({ row }: { row: Row }) {
   const { call, attempts } = row
   return (
     <>
-      <State label="Accepted" color="blue" />
+      <StateBadge {...CALL_STATES.accepted} />
       <Text size="sm" fw={600} className="in-flow">
         {call.type}
         {(call.event ?? call.name) !== undefined && ` “${call.event ?? call.name}”`}
@@ -66,17 +68,54 @@ function Head({ row }: { row: Row }) {
       <Text size="sm" c="dimmed" className="in-flow">
         {call.userId ?? call.anonymousId}
       </Text>
-      {upshots(attempts).map(({ destinationId, outcome, status }) => (
+      {latestAttempts(attempts).map(({ destinationId, outcome, status }) => (
         <Group key={destinationId} gap={4} miw={0}>
           <Text size="xs" className="in-flow">
             {nameOf(destinationId)}
           </Text>
-          <State
-            color={outcomeOf(outcome).color}
-            label={`${outcomeOf(outcome).label}${status === null ? '' : ` (${status})`}`}
+          <StateBadge
+            color={outcomeLabel(outcome).color}
+            label={`${outcomeLabel(outcome).label}${status === null ? '' : `: ${status}`}`}
           />
         </Group>
       ))}
     </>
+  )
+}
+
+function CallDetails({ row }: { row: Row }) {
+  if (row.kind === 'rejected') {
+    const { code, message, raw, truncated } = row.rejected
+    return (
+      <Stack gap="xs">
+        <Text size="sm">
+          <b>{code}</b>: {message}
+        </Text>
+        <Json value={raw} label="Request body" />
+        {truncated && (
+          <Text size="xs" c="dimmed">
+            Only the beginning is shown.
+          </Text>
+        )}
+      </Stack>
+    )
+  }
+  const { call, attempts } = row
+  return (
+    <Stack gap="xs">
+      {attempts.length > 0 ? (
+        <AttemptTable attempts={attempts} withDestination />
+      ) : (
+        <Text size="sm" c="dimmed">
+          Not sent to any destination yet. If it stays like this, find out why:
+        </Text>
+      )}
+      <Group>
+        <Anchor component={Link} to={`/deliveries?messageId=${encodeURIComponent(call.messageId)}`} size="sm">
+          Where is this event?
+        </Anchor>
+      </Group>
+      <Json value={call} label="Call" />
+    </Stack>
   )
 }

@@ -1,25 +1,25 @@
 import { useCallback, useReducer, useRef } from 'react'
-import type { StreamState } from '../../api/follow.ts'
 import { liveUrl } from '../../api/live.ts'
-import { useStream } from '../../api/stream.ts'
-import { after, type Live, NOTHING, type Told } from './rows.ts'
+import type { StreamState } from '../../api/stream/follow.ts'
+import { useStream } from '../../api/stream/use-stream.ts'
+import { EMPTY_FEED, type Feed, type FeedEvent, reduceFeed } from './feed.ts'
 
-/** The last calls of a source, and those that come. */
-export function useLiveCalls(sourceId: string): Live & {
+/** The latest calls of a source, updated live. */
+export function useLiveCalls(sourceId: string): Feed & {
   state: StreamState
   pause: () => void
   toggle: (id: string) => void
 } {
-  const [live, act] = useReducer(after, NOTHING)
-  const coming = useRef<Told[]>([])
+  const [feed, dispatch] = useReducer(reduceFeed, EMPTY_FEED)
+  const buffer = useRef<FeedEvent[]>([])
   const state = useStream(liveUrl(sourceId), (name, data, id) => {
-    // the API's stream says no other: docs/activity.md
-    coming.current.push({ name, data, id } as Told)
-    if (coming.current.length > 1) return
-    // once a frame, however many come
-    requestAnimationFrame(() => act({ did: 'told', messages: coming.current.splice(0) }))
+    // docs/activity.md lists these events
+    buffer.current.push({ name, data, id } as FeedEvent)
+    if (buffer.current.length > 1) return
+    // one render per frame, however many events arrive
+    requestAnimationFrame(() => dispatch({ type: 'events', events: buffer.current.splice(0) }))
   })
-  const pause = useCallback(() => act({ did: 'pause' }), [])
-  const toggle = useCallback((id: string) => act({ did: 'toggle', id }), [])
-  return { ...live, state, pause, toggle }
+  const pause = useCallback(() => dispatch({ type: 'pause' }), [])
+  const toggle = useCallback((id: string) => dispatch({ type: 'toggle', id }), [])
+  return { ...feed, state, pause, toggle }
 }

@@ -1,25 +1,25 @@
 import { Button, Paper, Text, ThemeIcon, Timeline, Title } from '@mantine/core'
 import { Link } from 'wouter'
 import type { Destination } from '../../api/destinations.ts'
-import { Icon } from '../../parts/icon.tsx'
-import { ForAdmin } from '../../parts/may-write.tsx'
-import { goOnWith, setUpOf } from '../set-up/left-off.ts'
+import { ForAdmin } from '../../ui/for-admin.tsx'
+import { Icon } from '../../ui/layout/icon.tsx'
+import { setUpLinkLabel, setUpPath } from '../destinations/set-up-progress.ts'
 
-type StepsParts = {
+type StepsProps = {
   hasSource: boolean
-  /** The only destination, where its set-up was left before its end. */
-  left: Destination | undefined
+  /** The only destination, if its set-up is unfinished. */
+  unfinished: Destination | undefined
 }
 
-/** An empty system: what to do first. */
-export function FirstSteps({ hasSource, left }: StepsParts) {
+/** What to do first in an empty system. */
+export function FirstSteps({ hasSource, unfinished }: StepsProps) {
   return (
     <Paper withBorder p="xl" maw={720}>
       <Title order={2} size="h3" mb={4}>
         Send your first event
       </Title>
       <Text c="dimmed" mb="lg">
-        Sluice takes calls from your sources, and forwards each to your webhooks.
+        Sluice receives calls from your sources and forwards them to your webhooks.
       </Text>
       <Timeline active={hasSource ? 0 : -1} bulletSize={28} lineWidth={2} mb="lg">
         <Timeline.Item
@@ -27,24 +27,24 @@ export function FirstSteps({ hasSource, left }: StepsParts) {
           bullet={<Mark of={hasSource ? 'check' : 'sources'} isDone={hasSource} />}
         >
           <Text size="sm" c="dimmed">
-            What sends the calls, with a write key of its own. {hasSource && 'There is one.'}
+            Sends calls with its own write key. {hasSource && 'You have one.'}
           </Text>
         </Timeline.Item>
         <Timeline.Item title="A destination" bullet={<Mark of="destinations" />}>
           <Text size="sm" c="dimmed">
-            Up to five URLs, headers, and a secret to sign with; tried with a test before it is turned on.{' '}
-            {left && `${left.name} is saved, and still off.`}
+            Up to five URLs with headers and a signing secret. Send a test before you turn it on.{' '}
+            {unfinished && `${unfinished.name} is saved but still off.`}
           </Text>
         </Timeline.Item>
         <Timeline.Item title="The first event" bullet={<Mark of="overview" />}>
           <Text size="sm" c="dimmed">
-            You see it come in and arrive, live.
+            Watch it arrive and get delivered, live.
           </Text>
         </Timeline.Item>
       </Timeline>
       <ForAdmin>
-        <Button component={Link} to={left ? setUpOf(left) : '/catalog/webhooks'} size="md">
-          {left ? goOnWith(left) : 'Set up Webhooks'}
+        <Button component={Link} to={unfinished ? setUpPath(unfinished) : '/catalog/webhooks'} size="md">
+          {unfinished ? setUpLinkLabel(unfinished) : 'Set up Webhooks'}
         </Button>
       </ForAdmin>
     </Paper>

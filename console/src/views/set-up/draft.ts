@@ -1,8 +1,10 @@
 import type { Destination, NewDestination } from '../../api/destinations.ts'
-import { draftOf, MASK, newWebhook, type WebhookDraft, webhooksOf } from '../webhooks/draft.ts'
-import { hostOf } from '../webhooks/host.ts'
+import { hostOf, MASK, newWebhook, toDrafts, toWebhooks, type WebhookDraft } from '../webhooks/draft.ts'
 
-/** What has been typed. `name` undefined: nobody has given one. `hasSecret`: one is stored, which nobody is shown; an empty one keeps it. */
+/**
+ * What the user has typed. `name` is undefined until the user types one. `hasSecret`: a secret is stored, and an empty
+ * `secret` keeps it.
+ */
 export type Draft = {
   name: string | undefined
   sourceIds: readonly string[] | undefined
@@ -19,25 +21,23 @@ export const emptyDraft = (): Draft => ({
   hasSecret: false,
 })
 
-/** Of a destination that is there already: nothing is typed yet. */
-export const storedDraft = ({ name, sourceIds, webhooks, sharedSecret }: Destination): Draft => ({
-  ...{ name, sourceIds, webhooks: draftOf(webhooks) },
+export const draftFromDestination = ({ name, sourceIds, webhooks, sharedSecret }: Destination): Draft => ({
+  ...{ name, sourceIds, webhooks: toDrafts(webhooks) },
   ...{ secret: '', hasSecret: sharedSecret !== undefined },
 })
 
-/** Unless another is given, that of the host that it goes to: of several destinations each has one of its own. */
-export const nameOf = ({ name, webhooks }: Pick<Draft, 'name' | 'webhooks'>): string =>
+/** The typed name, or the host of the first URL. */
+export const destinationName = ({ name, webhooks }: Pick<Draft, 'name' | 'webhooks'>): string =>
   name ?? (hostOf(webhooks[0]?.url.trim() ?? '').slice(0, 200) || 'Webhooks')
 
-/** What the API takes. */
-export const givenBy = (draft: Draft) =>
+export const toDestination = (draft: Draft) =>
   ({
-    name: nameOf(draft),
+    name: destinationName(draft),
     sourceIds: [...(draft.sourceIds ?? [])],
-    webhooks: webhooksOf(draft.webhooks),
+    webhooks: toWebhooks(draft.webhooks),
     ...((draft.secret !== '' || draft.hasSecret) && { sharedSecret: draft.secret || MASK }),
   }) satisfies NewDestination
 
-/** Whether two drafts would be saved as the same. */
-export const isSame = (one: Draft, other: Draft): boolean =>
-  JSON.stringify(givenBy(one)) === JSON.stringify(givenBy(other))
+/** Whether two drafts would be saved alike. */
+export const isEqual = (one: Draft, other: Draft): boolean =>
+  JSON.stringify(toDestination(one)) === JSON.stringify(toDestination(other))

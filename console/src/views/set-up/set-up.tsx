@@ -1,54 +1,52 @@
-import { Stepper } from '@mantine/core'
-import { type Destination, useDestination } from '../../api/destinations.ts'
+import { Alert, Anchor, Paper, Stepper, Text } from '@mantine/core'
+import { type ReactNode, useEffect, useRef } from 'react'
+import { Link } from 'wouter'
+import { type Destination, useDestination, useDestinations } from '../../api/destinations.ts'
 import { useMayWrite } from '../../api/session.ts'
-import { Empty } from '../../parts/empty.tsx'
-import { Loaded } from '../../parts/loaded.tsx'
-import { Page } from '../../parts/page.tsx'
-import { STEPS } from './left-off.ts'
-import { SecretStep } from './secret-step.tsx'
+import { Empty } from '../../ui/layout/empty.tsx'
+import { Loaded } from '../../ui/layout/loaded.tsx'
+import { Page } from '../../ui/layout/page.tsx'
+import { pluralize } from '../../wording/format.ts'
+import { isSetUpUnfinished, STEPS, setUpLinkLabel, setUpPath } from '../destinations/set-up-progress.ts'
 import { SourcesStep } from './sources-step.tsx'
-import { Step } from './step.tsx'
-import { TestStep } from './test-step.tsx'
-import { TurnOnStep } from './turn-on-step.tsx'
-import { Unfinished } from './unfinished.tsx'
+import { TestStep, TurnOnStep } from './test-and-turn-on-steps.tsx'
 import { useSetUp } from './use-set-up.ts'
-import { WebhooksStep } from './webhooks-step.tsx'
+import { SecretStep, WebhooksStep } from './webhooks-and-secret-steps.tsx'
 
 /**
- * From the catalog to the first event: sources, URLs and headers, secret, test, on. @param id of a
- * destination whose set-up was left before its end.
+ * The steps from the catalog to the first event. @param id of a destination whose set-up is unfinished.
  */
 export default function SetUp({ id }: { id: string | undefined }) {
   const mayWrite = useMayWrite()
   return (
     <Page
       title="Set up Webhooks"
-      under={{ title: 'Catalog', to: '/catalog' }}
-      lead="Each event of the sources that you choose, as a signed POST to your URLs."
+      parent={{ title: 'Catalog', to: '/catalog' }}
+      lead="Sends each event from the sources you choose to your URLs as a signed POST."
     >
       {mayWrite ? (
-        <Begun id={id} />
+        <SetUpSteps id={id} />
       ) : (
         <Empty
           icon="catalog"
-          title="With this token nothing can be changed"
-          action={{ label: 'See destinations', to: '/destinations' }}
+          title="This token cannot make changes"
+          action={{ label: 'View destinations', to: '/destinations' }}
         >
-          Sign in with the control token to set one up.
+          Sign in with the control token to set up a destination.
         </Empty>
       )}
     </Page>
   )
 }
 
-function Begun({ id }: { id: string | undefined }) {
+function SetUpSteps({ id }: { id: string | undefined }) {
   const query = useDestination(id)
   if (id === undefined) return <Steps />
-  return <Loaded query={query}>{(destination) => <Steps left={destination} />}</Loaded>
+  return <Loaded query={query}>{(destination) => <Steps unfinished={destination} />}</Loaded>
 }
 
-function Steps({ left }: { left?: Destination }) {
-  const setUp = useSetUp(left)
+function Steps({ unfinished }: { unfinished?: Destination }) {
+  const setUp = useSetUp(unfinished)
   const { step, hasMoved, goTo, destination, isSaved } = setUp
   return (
     <>
@@ -56,7 +54,7 @@ function Steps({ left }: { left?: Destination }) {
       <Stepper
         active={step}
         onStepClick={goTo}
-        // what is tried and turned on is what was typed
+        // the test and the switch use the saved destination, so unsaved changes must be saved first
         allowNextStepsSelect={isSaved}
         size="sm"
         maw={820}
@@ -89,5 +87,66 @@ function Steps({ left }: { left?: Destination }) {
         </Stepper.Step>
       </Stepper>
     </>
+  )
+}
+
+type StepProps = { title: string; hasMoved: boolean; children: ReactNode }
+
+/** Takes the focus when the user moves to it, so that screen readers announce it. The first step leaves that to the page. */
+function Step({ title, hasMoved, children }: StepProps) {
+  const container = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (hasMoved) container.current?.focus({ preventScroll: true })
+  }, [hasMoved])
+  return (
+    <Paper
+      withBorder
+      p="lg"
+      mt="sm"
+      ref={container}
+      tabIndex={-1}
+      role="group"
+      aria-label={`Step: ${title}`}
+      style={{ outline: 'none' }}
+    >
+      {children}
+    </Paper>
+  )
+}
+
+const MAX_SHOWN = 3
+
+/** Links to unfinished destinations, the newest first. */
+function Unfinished() {
+  const all = (useDestinations().data ?? [])
+    .filter(isSetUpUnfinished)
+    .toSorted((one, other) => (one.updatedAt < other.updatedAt ? 1 : -1))
+  if (all.length === 0) return null
+  return (
+    <Alert
+      color="blue"
+      mb="md"
+      maw={820}
+      title={`${pluralize(all.length, 'destination was', 'destinations were')} never turned on`}
+    >
+      {all.slice(0, MAX_SHOWN).map((destination) => (
+        <Text key={destination.id} size="sm" className="in-flow">
+          {destination.name}:{' '}
+          <Anchor
+            component={Link}
+            to={setUpPath(destination)}
+            size="sm"
+            aria-label={`${setUpLinkLabel(destination)}: ${destination.name}`}
+          >
+            {setUpLinkLabel(destination)}
+          </Anchor>
+        </Text>
+      ))}
+      {all.length > MAX_SHOWN && (
+        <Anchor component={Link} to="/destinations" size="sm">
+          and {pluralize(all.length - MAX_SHOWN, 'other')}
+        </Anchor>
+      )}
+    </Alert>
   )
 }

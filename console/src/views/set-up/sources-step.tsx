@@ -1,12 +1,12 @@
 import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
-import { faultAt } from '../../api/problem.ts'
+import { fieldError } from '../../api/errors.ts'
 import { useCreateSource, useSources } from '../../api/sources.ts'
-import { Loaded } from '../../parts/loaded.tsx'
-import { Refusal } from '../../parts/refusal.tsx'
+import { ErrorAlert } from '../../ui/error-alert.tsx'
+import { Loaded } from '../../ui/layout/loaded.tsx'
+import { STEPS } from '../destinations/set-up-progress.ts'
+import { ChooseSources } from '../sources/choose-sources.tsx'
 import { type Kind, KindField } from '../sources/kind-field.tsx'
-import { ChooseSources } from '../webhooks/choose-sources.tsx'
-import { STEPS } from './left-off.ts'
 import type { SetUp } from './use-set-up.ts'
 
 export function SourcesStep({ setUp: { draft, change, goTo, error } }: { setUp: SetUp }) {
@@ -15,7 +15,7 @@ export function SourcesStep({ setUp: { draft, change, goTo, error } }: { setUp: 
   return (
     <Loaded query={query}>
       {(sources) => {
-        // where there is one it is meant
+        // preselects the only source
         const chosen = draft.sourceIds ?? (sources.length === 1 ? sources.map(({ id }) => id) : [])
         const choose = (sourceIds: readonly string[]) => change({ sourceIds })
         const next = () => {
@@ -26,19 +26,19 @@ export function SourcesStep({ setUp: { draft, change, goTo, error } }: { setUp: 
         return (
           <Stack>
             {sources.length === 0 ? (
-              <Text size="sm">There is no source yet. Name what will send the calls, and it is made.</Text>
+              <Text size="sm">You have no sources yet. Enter a name to create one.</Text>
             ) : (
               <ChooseSources
                 sources={sources}
                 chosen={chosen}
                 onChange={choose}
-                error={faultAt(error, '/sourceIds')}
+                error={fieldError(error, '/sourceIds')}
               />
             )}
-            <QuickSource onMade={(id) => choose([...chosen, id])} isFirst={sources.length === 0} />
+            <QuickSource onCreated={(id) => choose([...chosen, id])} isFirst={sources.length === 0} />
             {isMissing && chosen.length === 0 && (
               <Alert color="yellow" role="alert">
-                Choose at least one source: without one the destination would get nothing.
+                Choose at least one source. Without one, the destination receives nothing.
               </Alert>
             )}
             <Group justify="flex-end">
@@ -51,8 +51,8 @@ export function SourcesStep({ setUp: { draft, change, goTo, error } }: { setUp: 
   )
 }
 
-/** A source by its name and kind, without leaving the set-up. */
-function QuickSource({ onMade, isFirst }: { onMade: (id: string) => void; isFirst: boolean }) {
+/** Creates a source without leaving the set-up. */
+function QuickSource({ onCreated, isFirst }: { onCreated: (id: string) => void; isFirst: boolean }) {
   const [name, setName] = useState('')
   const [kind, setKind] = useState<Kind>('server')
   const create = useCreateSource()
@@ -62,7 +62,7 @@ function QuickSource({ onMade, isFirst }: { onMade: (id: string) => void; isFirs
       { name, ...(kind !== 'server' && { kind }) },
       {
         onSuccess({ id }) {
-          onMade(id)
+          onCreated(id)
           setName('')
         },
       },
@@ -72,18 +72,18 @@ function QuickSource({ onMade, isFirst }: { onMade: (id: string) => void; isFirs
     <form onSubmit={submit}>
       <Group align="flex-end" gap="xs">
         <TextInput
-          label={isFirst ? 'Name of the source' : 'Or make a new source'}
+          label={isFirst ? 'Source name' : 'Or create a new source'}
           placeholder="Shop"
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
-          error={faultAt(create.error, '/name')}
+          error={fieldError(create.error, '/name')}
         />
-        <KindField value={kind} onChange={setKind} isBrief />
+        <KindField value={kind} onChange={setKind} hidesDescription />
         <Button type="submit" variant={isFirst ? 'filled' : 'default'} loading={create.isPending}>
           Create source
         </Button>
       </Group>
-      <Refusal error={create.error} shown={(pointer) => pointer === '/name'} />
+      <ErrorAlert error={create.error} shown={(pointer) => pointer === '/name'} />
     </form>
   )
 }

@@ -5,72 +5,57 @@ import {
   useDestination,
   useReplaceDestination,
 } from '../../api/destinations.ts'
-import { faulty, Refused } from '../../api/problem.ts'
-import { useUnsaved } from '../../parts/unsaved.ts'
+import { ApiError, validationError } from '../../api/errors.ts'
+import { useUnsaved } from '../../ui/form/unsaved.ts'
+import { nextStep, STEPS } from '../destinations/set-up-progress.ts'
 import { draftFaults, isWebhookPointer } from '../webhooks/draft.ts'
-import { type Draft, emptyDraft, givenBy, isSame, storedDraft } from './draft.ts'
-import { nextStep, STEPS } from './left-off.ts'
+import { type Draft, draftFromDestination, emptyDraft, isEqual, toDestination } from './draft.ts'
 
-/** The destination as it is being set up. */
 export type SetUp = ReturnType<typeof useSetUp>
 
 type Saved = { destination: Destination; draft: Draft }
 
-/** @param left one that is there already: its set-up goes on. */
-export function useSetUp(left?: Destination) {
-  const [{ step, hasMoved }, setAt] = useState<{ step: number; hasMoved: boolean }>({
-    step: left ? nextStep(left) : STEPS.sources,
+/** The state of the set-up. @param unfinished a saved destination whose set-up continues. */
+export function useSetUp(unfinished?: Destination) {
+  const [{ step, hasMoved }, setStep] = useState<{ step: number; hasMoved: boolean }>({
+    step: unfinished ? nextStep(unfinished) : STEPS.sources,
     hasMoved: false,
   })
-  const [draft, setDraft] = useState(() => (left ? storedDraft(left) : emptyDraft()))
-  const [saved, setSaved] = useState<Saved | undefined>(left && { destination: left, draft })
+  const [draft, setDraft] = useState(() => (unfinished ? draftFromDestination(unfinished) : emptyDraft()))
+  const [saved, setSaved] = useState<Saved | undefined>(unfinished && { destination: unfinished, draft })
   const [error, setError] = useState<unknown>()
-  const create = useCreateDestination()
-  const replace = useReplaceDestination()
+  const { save, isSaving } = useSave(saved?.destination)
   const latest = useDestination(saved?.destination.id).data ?? saved?.destination
   const destination = newer(latest, saved?.destination)
-  const isSaved = saved !== undefined && isSame(saved.draft, draft)
-  useUnsaved(!isSame(saved?.draft ?? emptyDraft(), draft))
+  useUnsaved(!isEqual(saved?.draft ?? emptyDraft(), draft))
 
-  const goTo = (next: number) => setAt({ step: next, hasMoved: true })
+  const goTo = (next: number) => setStep({ step: next, hasMoved: true })
 
-  function fail(reason: unknown): void {
-    setError(reason)
-    const pointers = reason instanceof Refused ? reason.faults.map(({ pointer }) => pointer) : []
-    // back to where it can be put right
-    if (pointers.some((pointer) => pointer.startsWith('/sourceIds'))) goTo(STEPS.sources)
-    else if (pointers.some((pointer) => isWebhookPointer(pointer) || pointer === '/name'))
-      goTo(STEPS.webhooks)
-  }
-
-  /** On from the URLs, when there is nothing to be seen that is wrong with them. */
+  /** Leaves the URL step unless the form finds a fault. */
   function toSecret(): void {
-    const faults = draftFaults(draft.webhooks)
-    setError(faults.length > 0 ? faulty(faults) : undefined)
-    if (faults.length === 0) goTo(STEPS.secret)
+    const fault = draftError(draft)
+    setError(fault)
+    if (!fault) goTo(STEPS.secret)
   }
 
-  /** Saved, it is off until the last step; and saved again, when one has gone back. */
-  async function save(): Promise<void> {
+  async function saveDraft(): Promise<void> {
     setError(undefined)
-    const faults = draftFaults(draft.webhooks)
-    if (faults.length > 0) return fail(faulty(faults))
     try {
-      const made = saved
-        ? await replace.mutateAsync(over(saved.destination, draft))
-        : await create.mutateAsync({ ...givenBy(draft), enabled: false })
-      setSaved({ destination: made, draft })
+      setSaved({ destination: await save(draft), draft })
       goTo(STEPS.test)
     } catch (reason) {
-      fail(reason)
+      setError(reason)
+      const faultyStep = stepOf(reason)
+      if (faultyStep !== undefined) goTo(faultyStep)
     }
   }
 
   return {
-    ...{ step, hasMoved, goTo, toSecret, draft, save, isSaved, destination, error },
-    isSaving: create.isPending || replace.isPending,
+    ...{ step, hasMoved, goTo, toSecret, draft, destination, error, isSaving },
+    save: saveDraft,
+    isSaved: saved !== undefined && isEqual(saved.draft, draft),
     change: (changed: Partial<Draft>) => setDraft((before) => ({ ...before, ...changed })),
-    /** Somebody else has saved it meanwhile: what was typed is now a change on theirs. */
+    /** Another user has saved the destination. Keeping the draft bases it on their version. */
     conflict: saved && {
       before: saved.destination,
       latest: destination ?? saved.destination,
@@ -83,9 +68,33 @@ export function useSetUp(left?: Destination) {
   }
 }
 
-/** What was left empty is taken away. */
-function over({ sharedSecret: _, ...before }: Destination, draft: Draft): Destination {
-  return { ...before, ...givenBy(draft) }
+/** Creates the destination, turned off until the last step, or replaces the saved one. */
+function useSave(saved: Destination | undefined) {
+  const create = useCreateDestination()
+  const replace = useReplaceDestination()
+  /** @throws ApiError */
+  async function save(draft: Draft): Promise<Destination> {
+    const fault = draftError(draft)
+    if (fault) throw fault
+    if (!saved) return create.mutateAsync({ ...toDestination(draft), enabled: false })
+    // toDestination adds the secret again if the draft keeps it
+    const { sharedSecret: _, ...rest } = saved
+    return replace.mutateAsync({ ...rest, ...toDestination(draft) })
+  }
+  return { save, isSaving: create.isPending || replace.isPending }
+}
+
+function draftError({ webhooks }: Draft): ApiError | undefined {
+  const faults = draftFaults(webhooks)
+  return faults.length > 0 ? validationError(faults) : undefined
+}
+
+/** The step whose fields have a fault. */
+function stepOf(error: unknown): number | undefined {
+  const pointers = error instanceof ApiError ? error.faults.map(({ pointer }) => pointer) : []
+  if (pointers.some((pointer) => pointer.startsWith('/sourceIds'))) return STEPS.sources
+  if (pointers.some((pointer) => isWebhookPointer(pointer) || pointer === '/name')) return STEPS.webhooks
+  return undefined
 }
 
 const newer = (one: Destination | undefined, other: Destination | undefined) =>

@@ -1,17 +1,17 @@
-import { Code, Group, Tabs, Text } from '@mantine/core'
-import { ingestAddress } from '../../api/ingest-address.ts'
+import { Button, Code, Group, Stack, Tabs, Text } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
 import { useMayWrite } from '../../api/session.ts'
-import type { Source } from '../../api/sources.ts'
-import { Copy } from '../../parts/copy.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { Snippet } from '../../parts/snippet.tsx'
-import { SampleCall } from './sample-call.tsx'
+import { ingestAddress, type Source, sendSampleCall } from '../../api/sources.ts'
+import { ErrorAlert } from '../../ui/error-alert.tsx'
+import { Panel } from '../../ui/layout/page.tsx'
+import { Snippet } from '../../ui/values/code.tsx'
+import { Copy } from '../../ui/values/copy.tsx'
 import { snippets } from './snippets.ts'
 
-/** The write key, what to paste to send a call, and a call from here. Write keys are told to the admin alone. */
+/** The write key, snippets that send a call, and a test call. Only the admin sees write keys. */
 export function Connect({
   source: { writeKey, name },
-  lead = 'Paste one of these into a terminal or a program: the call shows below as soon as it comes in.',
+  lead = 'Paste a snippet into a terminal or a program. The call appears below as soon as it arrives.',
 }: {
   source: Source
   lead?: string
@@ -20,7 +20,7 @@ export function Connect({
   const shown = mayWrite ? writeKey : 'YOUR_WRITE_KEY'
   const texts = snippets({ writeKey: shown, endpoint: ingestAddress })
   return (
-    <Panel title="Send calls" lead={lead} actions={mayWrite && <SampleCall writeKey={writeKey} />}>
+    <Panel title="Send calls" lead={lead} actions={mayWrite && <TestCall writeKey={writeKey} />}>
       <Group gap="xs" mb="sm">
         <Text size="sm" fw={600}>
           Write key
@@ -32,7 +32,7 @@ export function Connect({
           </>
         ) : (
           <Text size="sm" c="dimmed">
-            is shown to the admin only
+            Only visible to the admin
           </Text>
         )}
       </Group>
@@ -56,5 +56,23 @@ export function Connect({
         ))}
       </Tabs>
     </Panel>
+  )
+}
+
+/** Sends a track call from this page. */
+function TestCall({ writeKey }: { writeKey: string }) {
+  const sending = useMutation({ mutationFn: () => sendSampleCall(writeKey) })
+  return (
+    <Stack gap={4} align="flex-end">
+      <Button variant="default" size="xs" onClick={() => sending.mutate()} loading={sending.isPending}>
+        Send test call
+      </Button>
+      {sending.isSuccess && (
+        <Text size="xs" c="dimmed" role="status">
+          Accepted: “Test Event” from test-user
+        </Text>
+      )}
+      <ErrorAlert error={sending.error} title="The call was not accepted" />
+    </Stack>
   )
 }

@@ -9,19 +9,21 @@ const KINDS = [
   { value: 'mobile', label: 'Mobile app' },
 ]
 
-type Props = { value: Kind; onChange: (kind: Kind) => void; isBrief?: boolean }
+type KindProps = { value: Kind; onChange: (kind: Kind) => void; hidesDescription?: boolean }
 
-/** What sends the calls of a source. `isBrief`: without a description. */
-export function KindField({ value, onChange, isBrief = false }: Props) {
+/** What sends the calls of a source. */
+export function KindField({ value, onChange, hidesDescription = false }: KindProps) {
   return (
     <NativeSelect
       label="Kind"
       description={
-        isBrief ? undefined : 'Calls from a website or an app get the client’s IP address if they have none.'
+        hidesDescription
+          ? undefined
+          : 'Website and mobile calls without an IP address get the address of the client.'
       }
       data={KINDS}
       value={value}
-      // its options are the kinds
+      // the options are the values of the type
       onChange={(event) => onChange(event.currentTarget.value as Kind)}
       maw={420}
     />

@@ -1,12 +1,12 @@
 import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { useLocation } from 'wouter'
-import { faultAt } from '../../api/problem.ts'
+import { fieldError } from '../../api/errors.ts'
 import { useCreateSource } from '../../api/sources.ts'
-import { Refusal } from '../../parts/refusal.tsx'
+import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { type Kind, KindField } from './kind-field.tsx'
 
-const SHOWN = ['/name']
+const SHOWN_AT_FIELDS = ['/name']
 
 export function NewSource({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const [name, setName] = useState('')
@@ -38,14 +38,14 @@ export function NewSource({ opened, onClose }: { opened: boolean; onClose: () =>
         <Stack>
           <TextInput
             label="Name"
-            description="Of what will send the calls, like “Shop” or “iOS app”."
+            description="The app or website that sends the calls, such as “Shop” or “iOS app”."
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
-            error={faultAt(create.error, '/name')}
+            error={fieldError(create.error, '/name')}
             data-autofocus
           />
           <KindField value={kind} onChange={setKind} />
-          <Refusal error={create.error} shown={(pointer) => SHOWN.includes(pointer)} />
+          <ErrorAlert error={create.error} shown={(pointer) => SHOWN_AT_FIELDS.includes(pointer)} />
           <Group justify="flex-end">
             <Button variant="default" onClick={close}>
               Cancel

@@ -1,6 +1,6 @@
 export type SnippetText = { id: string; label: string; code: string; note?: string }
 
-/** What sends a first call. @param at.endpoint of ingest, without a slash at its end. */
+/** Code that sends a first call. @param endpoint the address of ingest, without a trailing slash. */
 export function snippets({ writeKey, endpoint }: { writeKey: string; endpoint: string }): SnippetText[] {
   return [
     {
@@ -17,7 +17,7 @@ export function snippets({ writeKey, endpoint }: { writeKey: string; endpoint: s
 const analytics = new Analytics({ writeKey: ${JSON.stringify(writeKey)}, endpoint: '${endpoint}' })
 analytics.track({ userId: 'u1', event: 'Signed Up', properties: { plan: 'pro' } })
 await analytics.close()`,
-      note: 'The library is in the folder clients/node of Sluice, whose README says how to install it.',
+      note: 'The library is in the clients/node folder of Sluice. Its README explains the installation.',
     },
     {
       id: 'go',
@@ -30,11 +30,11 @@ err := client.Track(&analytics.Track{
 	Properties: map[string]any{"plan": "pro"},
 })
 err = client.Close()`,
-      note: 'The library is in the folder clients/go of Sluice, whose README says how to install it.',
+      note: 'The library is in the clients/go folder of Sluice. Its README explains the installation.',
     },
   ]
 }
 
-/** For a shell: a write key may hold any printable character. */
+/** Quotes for a shell: a write key can contain any printable character. */
 const quoted = (text: string): string =>
   /^[\w.:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

@@ -1,20 +1,64 @@
 import { NativeSelect, SimpleGrid, Stack, Switch, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { faultAt } from '../../api/problem.ts'
-import { type Source, useReplaceSource } from '../../api/sources.ts'
-import { type Edited, Editing } from '../../parts/editing.tsx'
-import { Form } from '../../parts/form.tsx'
-import { Panel } from '../../parts/panel.tsx'
+import { fieldError } from '../../api/errors.ts'
+import { type Source, useDeleteSource, useReplaceSource } from '../../api/sources.ts'
+import { DeletePanel } from '../../ui/form/delete-panel.tsx'
+import { type Edited, Editing } from '../../ui/form/editing.tsx'
+import { Form } from '../../ui/form/form.tsx'
+import { Panel } from '../../ui/layout/page.tsx'
 import { type Kind, KindField } from './kind-field.tsx'
-import { RemoveSource } from './remove-source.tsx'
 
 export function SourceSettings({ source }: { source: Source }) {
   return (
     <Stack>
       <Editing latest={source}>{(edited, key) => <SettingsForm key={key} {...edited} />}</Editing>
-      <RemoveSource source={source} />
+      <DeletePanel
+        what="source"
+        name={source.name}
+        lead="Its write key stops working immediately. Events that were already received are still delivered."
+        warning="Calls with its write key are rejected from then on. You cannot undo this."
+        mutation={useDeleteSource(source.id)}
+      />
     </Stack>
   )
+}
+
+type Draft = {
+  name: string
+  enabled: boolean
+  kind: Kind
+  ip: NonNullable<Source['ip']>
+  dropsDuplicates: boolean
+  /** Rate limits as typed. Empty means no limit. */
+  perSecond: string
+  burst: string
+  bytesPerSecond: string
+}
+
+const toDraft = ({ name, enabled, kind = 'server', ip = 'full', dedup, rateLimit }: Source): Draft => ({
+  ...{ name, enabled, kind, ip, dropsDuplicates: dedup !== 'off' },
+  perSecond: String(rateLimit?.perSecond ?? ''),
+  burst: String(rateLimit?.burst ?? ''),
+  bytesPerSecond: String(rateLimit?.bytesPerSecond ?? ''),
+})
+
+/** Leaves out settings that have their default. */
+function toReplacement(base: Source, draft: Draft) {
+  const { writeKey: _, rateLimit: __, kind: ___, ip: ____, dedup: _____, ...rest } = base
+  const { name, enabled, kind, ip, dropsDuplicates, perSecond, burst, bytesPerSecond } = draft
+  const isLimited = perSecond !== '' || burst !== '' || bytesPerSecond !== ''
+  const rateLimit = {
+    perSecond: Number(perSecond),
+    burst: Number(burst || perSecond),
+    ...(bytesPerSecond !== '' && { bytesPerSecond: Number(bytesPerSecond) }),
+  }
+  return {
+    ...{ ...rest, name, enabled },
+    ...(kind !== 'server' && { kind }),
+    ...(ip !== 'full' && { ip }),
+    ...(!dropsDuplicates && { dedup: 'off' as const }),
+    ...(isLimited && { rateLimit }),
+  }
 }
 
 const IPS = [
@@ -22,98 +66,95 @@ const IPS = [
   { value: 'truncated', label: 'Truncated (203.0.113.0)' },
   { value: 'none', label: 'None' },
 ]
-const SHOWN = ['/name', '/rateLimit/perSecond', '/rateLimit/burst', '/rateLimit/bytesPerSecond']
+const SHOWN_AT_FIELDS = ['/name', '/rateLimit/perSecond', '/rateLimit/burst', '/rateLimit/bytesPerSecond']
+
+type FieldsProps = { draft: Draft; change: (changed: Partial<Draft>) => void; error: unknown }
 
 function SettingsForm({ base, onSaved, form }: Edited<Source>) {
-  const [name, setName] = useState(base.name)
-  const [enabled, setEnabled] = useState(base.enabled)
-  const [kind, setKind] = useState<Kind>(base.kind ?? 'server')
-  const [ip, setIp] = useState(base.ip ?? 'full')
-  const [dropsDuplicates, setDropsDuplicates] = useState(base.dedup !== 'off')
-  const [perSecond, setPerSecond] = useState(String(base.rateLimit?.perSecond ?? ''))
-  const [burst, setBurst] = useState(String(base.rateLimit?.burst ?? ''))
-  const [bytes, setBytes] = useState(String(base.rateLimit?.bytesPerSecond ?? ''))
+  const [draft, setDraft] = useState(() => toDraft(base))
   const replace = useReplaceSource(base)
-  function submit() {
-    const { writeKey: _, rateLimit: __, kind: ___, ip: ____, dedup: _____, ...rest } = base
-    const isLimited = perSecond !== '' || burst !== '' || bytes !== ''
-    const rateLimit = {
-      perSecond: Number(perSecond),
-      burst: Number(burst || perSecond),
-      ...(bytes !== '' && { bytesPerSecond: Number(bytes) }),
-    }
-    const chosen = {
-      ...(kind !== 'server' && { kind }),
-      ...(ip !== 'full' && { ip }),
-      ...(!dropsDuplicates && { dedup: 'off' as const }),
-    }
-    replace.mutate(
-      { ...rest, ...chosen, name, enabled, ...(isLimited && { rateLimit }) },
-      { onSuccess: onSaved },
-    )
+  const fields: FieldsProps = {
+    draft,
+    change: (changed) => setDraft((before) => ({ ...before, ...changed })),
+    error: replace.error,
   }
   return (
     <Panel title="Settings">
-      <Form {...form} onSubmit={submit} saving={replace} shown={(pointer) => SHOWN.includes(pointer)}>
-        <TextInput
-          label="Name"
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-          error={faultAt(replace.error, '/name')}
-          maw={420}
-        />
-        <Switch
-          label="Takes calls"
-          description="Off: calls are refused (403). Sluice’s client libraries try again for a minute; other clients drop their calls."
-          checked={enabled}
-          onChange={(event) => setEnabled(event.currentTarget.checked)}
-        />
-        <KindField value={kind} onChange={setKind} />
-        <NativeSelect
-          label="IP addresses"
-          description="What is kept of context.ip, also where a call brings one."
-          data={IPS}
-          value={ip}
-          // its options are the choices
-          onChange={(event) => setIp(event.currentTarget.value as typeof ip)}
-          maw={420}
-        />
-        <Switch
-          label="Drops duplicates"
-          description="Calls that come again with the same messageId are forwarded once. Off: they are forwarded each time."
-          checked={dropsDuplicates}
-          onChange={(event) => setDropsDuplicates(event.currentTarget.checked)}
-        />
-        <SimpleGrid cols={{ base: 1, xs: 2 }} maw={420}>
-          <TextInput
-            type="number"
-            label="Calls a second"
-            description="In the long run; empty: no limit."
-            value={perSecond}
-            onChange={(event) => setPerSecond(event.currentTarget.value)}
-            min={0}
-            error={faultAt(replace.error, '/rateLimit/perSecond')}
-          />
-          <TextInput
-            type="number"
-            label="At once"
-            description="As many may come in a burst."
-            value={burst}
-            onChange={(event) => setBurst(event.currentTarget.value)}
-            min={0}
-            error={faultAt(replace.error, '/rateLimit/burst')}
-          />
-          <TextInput
-            type="number"
-            label="Bytes a second"
-            description="That its calls take in Kafka; empty: no limit. Needs a limit of calls too."
-            value={bytes}
-            onChange={(event) => setBytes(event.currentTarget.value)}
-            min={0}
-            error={faultAt(replace.error, '/rateLimit/bytesPerSecond')}
-          />
-        </SimpleGrid>
+      <Form
+        {...form}
+        onSubmit={() => replace.mutate(toReplacement(base, draft), { onSuccess: onSaved })}
+        saving={replace}
+        shown={(pointer) => SHOWN_AT_FIELDS.includes(pointer)}
+      >
+        <GeneralFields {...fields} />
+        <RateLimitFields {...fields} />
       </Form>
     </Panel>
+  )
+}
+
+function GeneralFields({ draft, change, error }: FieldsProps) {
+  const { name, enabled, kind, ip, dropsDuplicates } = draft
+  return (
+    <>
+      <TextInput
+        label="Name"
+        value={name}
+        onChange={(event) => change({ name: event.currentTarget.value })}
+        error={fieldError(error, '/name')}
+        maw={420}
+      />
+      <Switch
+        label="Accept calls"
+        description="If off, calls are rejected with 403. Sluice client libraries retry for one minute; other clients lose their calls."
+        checked={enabled}
+        onChange={(event) => change({ enabled: event.currentTarget.checked })}
+      />
+      <KindField value={kind} onChange={(kind) => change({ kind })} />
+      <NativeSelect
+        label="IP addresses"
+        description="How much of context.ip is stored, even if a call sets it."
+        data={IPS}
+        value={ip}
+        // the options are the values of the type
+        onChange={(event) => change({ ip: event.currentTarget.value as typeof ip })}
+        maw={420}
+      />
+      <Switch
+        label="Drop duplicates"
+        description="Forwards repeated calls with the same messageId only once. If off, each one is forwarded."
+        checked={dropsDuplicates}
+        onChange={(event) => change({ dropsDuplicates: event.currentTarget.checked })}
+      />
+    </>
+  )
+}
+
+const RATE_LIMITS = [
+  { field: 'perSecond', label: 'Max. calls/s', description: 'Sustained rate. Leave empty for no limit.' },
+  { field: 'burst', label: 'Max. burst', description: 'Calls accepted at once.' },
+  {
+    field: 'bytesPerSecond',
+    label: 'Max. bytes/s',
+    description: 'Size in Kafka. Leave empty for no limit. Requires a limit on calls.',
+  },
+] as const
+
+function RateLimitFields({ draft, change, error }: FieldsProps) {
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2 }} maw={420}>
+      {RATE_LIMITS.map(({ field, label, description }) => (
+        <TextInput
+          key={field}
+          type="number"
+          label={label}
+          description={description}
+          value={draft[field]}
+          onChange={(event) => change({ [field]: event.currentTarget.value })}
+          min={0}
+          error={fieldError(error, `/rateLimit/${field}`)}
+        />
+      ))}
+    </SimpleGrid>
   )
 }

@@ -2,14 +2,14 @@ import { Anchor, Button, Table, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { Link } from 'wouter'
 import { type Source, useSources } from '../../api/sources.ts'
-import { OnOffState } from '../../parts/badge.tsx'
-import { Empty } from '../../parts/empty.tsx'
-import { Icon } from '../../parts/icon.tsx'
-import { Loaded } from '../../parts/loaded.tsx'
-import { ForAdmin } from '../../parts/may-write.tsx'
-import { Page } from '../../parts/page.tsx'
-import { Shortened } from '../../parts/shortened.tsx'
-import { When } from '../../parts/when.tsx'
+import { ForAdmin } from '../../ui/for-admin.tsx'
+import { Empty } from '../../ui/layout/empty.tsx'
+import { FilteredList } from '../../ui/layout/filtered-list.tsx'
+import { Icon } from '../../ui/layout/icon.tsx'
+import { Loaded } from '../../ui/layout/loaded.tsx'
+import { Page } from '../../ui/layout/page.tsx'
+import { OnOffBadge } from '../../ui/values/state-badge.tsx'
+import { Timestamp } from '../../ui/values/time.tsx'
 import { NewSource } from './new-source.tsx'
 
 export default function Sources() {
@@ -18,7 +18,7 @@ export default function Sources() {
   return (
     <Page
       title="Sources"
-      lead="A source is whatever sends calls: a website, an app, a server. Each has a write key of its own."
+      lead="A source sends calls: a website, an app or a server. Each source has its own write key."
       actions={
         <ForAdmin>
           <Button leftSection={<Icon of="plus" size={16} />} onClick={open}>
@@ -31,8 +31,8 @@ export default function Sources() {
       <Loaded query={sources}>
         {(all) =>
           all.length === 0 ? (
-            <Empty icon="sources" title="No source yet">
-              Make one with “New source”: you get a write key, and a line to paste that sends the first call.
+            <Empty icon="sources" title="No sources yet">
+              Create one with “New source”. You get a write key and a snippet that sends the first call.
             </Empty>
           ) : (
             <List sources={all} />
@@ -45,16 +45,16 @@ export default function Sources() {
 
 function List({ sources }: { sources: readonly Source[] }) {
   return (
-    <Shortened all={sources} what="sources" textOf={({ id, name }) => `${name} ${id}`}>
+    <FilteredList all={sources} what="sources" textOf={({ id, name }) => `${name} ${id}`}>
       {(shown) => (
         <Table.ScrollContainer minWidth={520} scrollAreaProps={{ 'aria-label': 'Sources' }}>
           <Table verticalSpacing="sm" highlightOnHover>
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>Name</Table.Th>
-                <Table.Th>Id</Table.Th>
-                <Table.Th>State</Table.Th>
-                <Table.Th>Changed</Table.Th>
+                <Table.Th>ID</Table.Th>
+                <Table.Th>Status</Table.Th>
+                <Table.Th>Updated</Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
@@ -71,10 +71,10 @@ function List({ sources }: { sources: readonly Source[] }) {
                     </Text>
                   </Table.Td>
                   <Table.Td>
-                    <OnOffState enabled={enabled} />
+                    <OnOffBadge enabled={enabled} />
                   </Table.Td>
                   <Table.Td>
-                    <When at={updatedAt} />
+                    <Timestamp at={updatedAt} />
                   </Table.Td>
                 </Table.Tr>
               ))}
@@ -82,6 +82,6 @@ function List({ sources }: { sources: readonly Source[] }) {
           </Table>
         </Table.ScrollContainer>
       )}
-    </Shortened>
+    </FilteredList>
   )
 }

@@ -1,9 +1,9 @@
 import type { Destination } from '../../api/destinations.ts'
-import type { Fault } from '../../api/problem.ts'
+import type { Fault } from '../../api/errors.ts'
 
 /**
- * A header as it is typed. `stored`: there is a value, which nobody is shown, of a header of this URL and this name; where both
- * are still the same an empty one keeps it.
+ * A header as typed. `stored`: the API has a value for this URL and name, which it never shows. While both are unchanged,
+ * an empty value keeps it.
  */
 export type HeaderDraft = {
   key: number
@@ -13,30 +13,30 @@ export type HeaderDraft = {
 }
 export type WebhookDraft = { key: number; url: string; headers: readonly HeaderDraft[] }
 
-export const MOST_URLS = 5
-export const MOST_HEADERS = 5
-/** What the API shows in place of a secret, and takes for "as it was". */
+export const MAX_URLS = 5
+export const MAX_HEADERS = 5
+/** The API shows this instead of a secret, and accepts it as "unchanged". */
 export const MASK = '***'
 
-let made = 0
-export const newHeader = (): HeaderDraft => ({ key: ++made, name: '', value: '' })
-export const newWebhook = (): WebhookDraft => ({ key: ++made, url: '', headers: [] })
+let lastKey = 0
+export const newHeader = (): HeaderDraft => ({ key: ++lastKey, name: '', value: '' })
+export const newWebhook = (): WebhookDraft => ({ key: ++lastKey, url: '', headers: [] })
 
 type Webhooks = Destination['webhooks']
 
-export const draftOf = (webhooks: Webhooks): WebhookDraft[] =>
+export const toDrafts = (webhooks: Webhooks): WebhookDraft[] =>
   webhooks.map(({ url, headers }) => ({
-    key: ++made,
+    key: ++lastKey,
     url,
-    headers: Object.keys(headers).map((name) => ({ key: ++made, name, value: '', stored: { url, name } })),
+    headers: Object.keys(headers).map((name) => ({ key: ++lastKey, name, value: '', stored: { url, name } })),
   }))
 
-/** The API finds a stored value by its webhook's URL and its own name. */
+/** The API finds a stored value by the URL of its webhook and the name of the header. */
 export const isKept = ({ stored, name, value }: HeaderDraft, url: string): boolean =>
   value === '' && stored?.url === url.trim() && stored.name.toLowerCase() === name.trim().toLowerCase()
 
-/** What the API takes. Of two headers of one name there would be one left: see `headerFaults`. */
-export const webhooksOf = (drafts: readonly WebhookDraft[]): Webhooks =>
+/** Headers with equal names collapse into one, so `headerFaults` reports them first. */
+export const toWebhooks = (drafts: readonly WebhookDraft[]): Webhooks =>
   drafts.map(({ url, headers }) => ({
     url: url.trim(),
     headers: Object.fromEntries(
@@ -44,21 +44,23 @@ export const webhooksOf = (drafts: readonly WebhookDraft[]): Webhooks =>
     ),
   }))
 
-/** What the API could not see any more, at the places where it would say it. */
+/** Faults that the API could not see in the converted headers. */
 function headerFaults(drafts: readonly WebhookDraft[]): Fault[] {
   return drafts.flatMap(({ headers }, index) => {
     const names = headers.map(({ name }) => name.trim().toLowerCase())
-    return headers.flatMap((header, place): Fault[] => {
+    return headers.flatMap((header, position): Fault[] => {
       const pointer = headerPointer(index, header)
-      const name = names[place] ?? ''
-      if (name === '') return [{ pointer, code: 'required', message: 'give the header a name, or remove it' }]
-      if (names.indexOf(name) === place) return []
-      return [{ pointer, code: 'duplicate_header', message: 'this header is there already: leave one out' }]
+      const name = names[position] ?? ''
+      if (name === '') return [{ pointer, code: 'required', message: 'Enter a name or remove the header.' }]
+      if (names.indexOf(name) === position) return []
+      return [
+        { pointer, code: 'duplicate_header', message: 'This header already exists. Remove one of them.' },
+      ]
     })
   })
 }
 
-/** A value that was stored, and is not for this URL or this name: it has to be typed again. */
+/** A stored value is lost when its URL or name changes. */
 function valueFaults(drafts: readonly WebhookDraft[]): Fault[] {
   return drafts.flatMap(({ url, headers }, index) =>
     headers
@@ -71,34 +73,36 @@ function valueFaults(drafts: readonly WebhookDraft[]): Fault[] {
   )
 }
 
-/** What can be seen of a URL before the API looks at it. */
 const urlFaults = (drafts: readonly WebhookDraft[]): Fault[] =>
   drafts.flatMap(({ url }, index) =>
     /^https?:$/.test(URL.parse(url.trim())?.protocol ?? '')
       ? []
-      : [{ pointer: `/webhooks/${index}/url`, code: 'invalid_url', message: NO_URL }],
+      : [{ pointer: `/webhooks/${index}/url`, code: 'invalid_url', message: INVALID_URL }],
   )
 
-const NO_URL = 'a full URL beginning with http:// or https:// is needed'
+const INVALID_URL = 'Enter a full URL that starts with http:// or https://.'
 
-/** What keeps a draft from being saved. */
+/** Everything that prevents saving. */
 export const draftFaults = (drafts: readonly WebhookDraft[]): Fault[] => [
   ...urlFaults(drafts),
   ...headerFaults(drafts),
   ...valueFaults(drafts),
 ]
 
-const LOST = 'type it again: it was stored for another URL or name'
+const LOST = 'Enter the value again. The stored one belongs to another URL or name.'
 
 const isLost = (header: HeaderDraft, url: string): boolean =>
   header.stored !== undefined && header.value === '' && !isKept(header, url)
 
-/** What stands at a value at once, while the URL or the name is being changed. */
-export const lostSaid = (header: HeaderDraft, url: string): string | undefined =>
+/** The message at a value while the user changes its URL or name. */
+export const lostValueError = (header: HeaderDraft, url: string): string | undefined =>
   isLost(header, url) ? LOST : undefined
 
-/** RFC 6901. */
+/** A JSON pointer (RFC 6901). */
 export const headerPointer = (webhook: number, { name }: Pick<HeaderDraft, 'name'>): string =>
   `/webhooks/${webhook}/headers/${name.trim().replaceAll('~', '~0').replaceAll('/', '~1')}`
 
 export const isWebhookPointer = (pointer: string): boolean => pointer.startsWith('/webhooks')
+
+/** The rest of a URL is long and may contain a secret. */
+export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url)

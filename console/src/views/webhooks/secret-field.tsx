@@ -1,10 +1,10 @@
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
-import { Copy } from '../../parts/copy.tsx'
-import { Icon } from '../../parts/icon.tsx'
+import { Icon } from '../../ui/layout/icon.tsx'
+import { Copy } from '../../ui/values/copy.tsx'
 
 const BYTES = 24
 
-/** 192 random bits, in letters that every language's libraries take. */
+/** 192 random bits in URL-safe base64, which libraries of every language accept. */
 function makeSecret(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(BYTES))
   return btoa(String.fromCharCode(...bytes))
@@ -12,7 +12,7 @@ function makeSecret(): string {
     .replaceAll('/', '_')
 }
 
-/** A secret to be: in clear while it is typed, as it can be read only now. */
+/** A new secret, shown in clear text because it cannot be read after saving. */
 export function SecretField({
   label,
   value,
@@ -31,7 +31,7 @@ export function SecretField({
           flex={1}
           miw={220}
           label={label}
-          description="Store it with your receiver now: afterwards it can be replaced, and not be read any more."
+          description="Copy it to your receiver now. You can replace it later, but not view it."
           value={value}
           onChange={(event) => onChange(event.currentTarget.value)}
           error={error}

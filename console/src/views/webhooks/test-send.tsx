@@ -7,11 +7,11 @@ import {
   type TestResult,
   useTestSend,
 } from '../../api/destinations.ts'
-import { Outcome } from '../../parts/attempt-table.tsx'
-import { Refusal } from '../../parts/refusal.tsx'
-import { duration } from '../../parts/time.ts'
+import { Outcome } from '../../ui/attempts/attempt-table.tsx'
+import { ErrorAlert } from '../../ui/error-alert.tsx'
+import { formatDuration } from '../../wording/format.ts'
 
-/** Posts a sample to each URL now, and says what came of each. */
+/** Sends a sample to each URL and shows the results. */
 export function TestSend({ destination: { id, webhooks } }: { destination: Destination }) {
   const [type, setType] = useState<EventType>('track')
   const test = useTestSend(id)
@@ -30,11 +30,11 @@ export function TestSend({ destination: { id, webhooks } }: { destination: Desti
           Send test
         </Button>
         <Text size="xs" c="dimmed" maw={420}>
-          Goes to {webhooks.length === 1 ? 'the URL' : `all ${webhooks.length} URLs`} now, also while the
-          destination is off, as user “test-user”. It is not tried again.
+          Sends the sample to {webhooks.length === 1 ? 'the URL' : `all ${webhooks.length} URLs`} as user
+          “test-user”, even if the destination is off. Tests are not retried.
         </Text>
       </Group>
-      <Refusal error={test.error} title="The test may not have been sent" />
+      <ErrorAlert error={test.error} title="The test may not have been sent" />
       <div role="status">{test.data && <Results results={test.data.results} />}</div>
     </Stack>
   )
@@ -44,7 +44,7 @@ function Results({ results }: { results: readonly TestResult[] }) {
   return (
     <Stack gap="sm" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
       {results.map((result, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: one for each webhook, in their order
+        // biome-ignore lint/suspicious/noArrayIndexKey: one per webhook, in a fixed order
         <li key={index}>
           <Text size="sm" ff="monospace" className="in-flow">
             {result.url}
@@ -54,12 +54,13 @@ function Results({ results }: { results: readonly TestResult[] }) {
               <Outcome attempt={result} />
             </div>
             <Text size="sm" c="dimmed">
-              after {duration(result.durationMs)}
+              after {formatDuration(result.durationMs)}
             </Text>
           </Group>
           {result.outcome === 'rejected' && (
             <Text size="sm" c="dimmed">
-              Only a 2xx answer delivers an event. 3xx and 4xx reject it, and it is not retried.
+              Only a 2xx answer delivers an event. Events answered with 3xx or 4xx are rejected and not
+              retried.
             </Text>
           )}
         </li>

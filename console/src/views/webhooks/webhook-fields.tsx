@@ -1,70 +1,53 @@
 import { Alert, Button, Fieldset, Group, Stack, TextInput } from '@mantine/core'
 import { useRef, useState } from 'react'
-import { faultAt } from '../../api/problem.ts'
-import { Icon } from '../../parts/icon.tsx'
-import { type HeaderDraft, MOST_HEADERS, newHeader, type WebhookDraft } from './draft.ts'
-import { HeaderFields } from './header-fields.tsx'
+import { fieldError } from '../../api/errors.ts'
+import { Icon } from '../../ui/layout/icon.tsx'
+import {
+  type HeaderDraft,
+  headerPointer,
+  isKept,
+  lostValueError,
+  MAX_HEADERS,
+  newHeader,
+  type WebhookDraft,
+} from './draft.ts'
 
-type FieldsParts = {
+type FieldsProps = {
   webhook: WebhookDraft
   index: number
   isOnly: boolean
-  /** Undefined: it is removed. */
+  /** Undefined removes it. */
   onChange: (webhook: WebhookDraft | undefined) => void
   error: unknown
 }
 
-export function WebhookFields({ webhook, index, isOnly, onChange, error }: FieldsParts) {
+export function WebhookFields({ webhook, index, isOnly, onChange, error }: FieldsProps) {
   const [isTooMany, setTooMany] = useState(false)
-  const adding = useRef<HTMLButtonElement>(null)
+  const addButton = useRef<HTMLButtonElement>(null)
   const { headers } = webhook
-  const place = `/webhooks/${index}`
   function add() {
-    if (headers.length >= MOST_HEADERS) setTooMany(true)
+    if (headers.length >= MAX_HEADERS) setTooMany(true)
     else onChange({ ...webhook, headers: [...headers, newHeader()] })
   }
   function change(key: number, changed: HeaderDraft | undefined) {
     if (!changed) {
       setTooMany(false)
-      // what had the focus is gone
-      adding.current?.focus()
+      // the removed field had the focus
+      addButton.current?.focus()
     }
     onChange({ ...webhook, headers: headers.flatMap((each) => (each.key === key ? (changed ?? []) : each)) })
   }
-  const fault = faultAt(error, `${place}/headers`)
+  const fault = fieldError(error, `/webhooks/${index}/headers`)
   return (
     <Fieldset legend={`URL ${index + 1}`} variant="filled">
       <Stack gap="xs">
-        <Group align="flex-start" wrap="nowrap" gap="xs">
-          <TextInput
-            flex={1}
-            type="url"
-            inputMode="url"
-            aria-label={`URL ${index + 1}`}
-            placeholder="https://example.com/webhook"
-            value={webhook.url}
-            onChange={(event) => onChange({ ...webhook, url: event.currentTarget.value })}
-            error={faultAt(error, `${place}/url`)}
-            autoComplete="off"
-          />
-          {!isOnly && (
-            <Button
-              variant="subtle"
-              color="gray"
-              px="xs"
-              onClick={() => onChange(undefined)}
-              aria-label={`Remove URL ${index + 1}`}
-            >
-              <Icon of="cross" size={16} />
-            </Button>
-          )}
-        </Group>
+        <UrlField {...{ webhook, index, isOnly, onChange, error }} />
         {headers.map((header, at) => (
           <HeaderFields
             key={header.key}
             header={header}
             url={webhook.url}
-            place={{ webhook: index, at }}
+            position={{ webhook: index, at }}
             onChange={(changed) => change(header.key, changed)}
             error={error}
           />
@@ -72,22 +55,88 @@ export function WebhookFields({ webhook, index, isOnly, onChange, error }: Field
         {fault && <Alert color="red">{fault}</Alert>}
         <div>
           <Button
-            ref={adding}
+            ref={addButton}
             variant="subtle"
             size="compact-sm"
             leftSection={<Icon of="plus" size={14} />}
             onClick={add}
           >
-            Add a header
+            Add header
           </Button>
         </div>
         {isTooMany && (
-          <Alert color="yellow" role="alert" title="A URL has at most five headers of its own">
-            Remove one to add another. Values that belong together can go into one header, and fixed values
-            into the URL’s query.
+          <Alert color="yellow" role="alert" title="A URL can have up to five headers">
+            Remove one to add another. You can combine related values in one header, or put fixed values into
+            the query of the URL.
           </Alert>
         )}
       </Stack>
     </Fieldset>
+  )
+}
+
+function UrlField({ webhook, index, isOnly, onChange, error }: FieldsProps) {
+  return (
+    <Group align="flex-start" wrap="nowrap" gap="xs">
+      <TextInput
+        flex={1}
+        type="url"
+        inputMode="url"
+        aria-label={`URL ${index + 1}`}
+        placeholder="https://example.com/webhook"
+        value={webhook.url}
+        onChange={(event) => onChange({ ...webhook, url: event.currentTarget.value })}
+        error={fieldError(error, `/webhooks/${index}/url`)}
+        autoComplete="off"
+      />
+      {!isOnly && <RemoveButton label={`Remove URL ${index + 1}`} onClick={() => onChange(undefined)} />}
+    </Group>
+  )
+}
+
+function RemoveButton({ label, onClick }: { label: string; onClick: () => void }) {
+  return (
+    <Button variant="subtle" color="gray" px="xs" onClick={onClick} aria-label={label}>
+      <Icon of="cross" size={16} />
+    </Button>
+  )
+}
+
+type HeaderProps = {
+  header: HeaderDraft
+  /** The typed URL of its webhook. */
+  url: string
+  /** Zero-based. */
+  position: { webhook: number; at: number }
+  onChange: (header: HeaderDraft | undefined) => void
+  error: unknown
+}
+
+function HeaderFields({ header, url, position: { webhook, at }, onChange, error }: HeaderProps) {
+  const which = `header ${at + 1} of URL ${webhook + 1}`
+  return (
+    <Group align="flex-start" gap="xs" wrap="nowrap">
+      <TextInput
+        flex={2}
+        miw={0}
+        aria-label={`Name of ${which}`}
+        placeholder="X-Team"
+        value={header.name}
+        onChange={(event) => onChange({ ...header, name: event.currentTarget.value })}
+        error={fieldError(error, headerPointer(webhook, header))}
+        autoComplete="off"
+      />
+      <TextInput
+        flex={3}
+        miw={0}
+        aria-label={`Value of ${which}`}
+        placeholder={isKept(header, url) ? 'Stored (leave empty to keep)' : 'Value'}
+        value={header.value}
+        onChange={(event) => onChange({ ...header, value: event.currentTarget.value })}
+        error={lostValueError(header, url)}
+        autoComplete="off"
+      />
+      <RemoveButton label={`Remove ${which}`} onClick={() => onChange(undefined)} />
+    </Group>
   )
 }

@@ -1,34 +1,34 @@
 import { Alert, Button, Stack } from '@mantine/core'
 import { useRef, useState } from 'react'
-import { faultAt } from '../../api/problem.ts'
-import { Icon } from '../../parts/icon.tsx'
-import { MOST_URLS, newWebhook, type WebhookDraft } from './draft.ts'
+import { fieldError } from '../../api/errors.ts'
+import { Icon } from '../../ui/layout/icon.tsx'
+import { MAX_URLS, newWebhook, type WebhookDraft } from './draft.ts'
 import { WebhookFields } from './webhook-fields.tsx'
 
-type EditorParts = {
+type EditorProps = {
   webhooks: readonly WebhookDraft[]
   onChange: (webhooks: readonly WebhookDraft[]) => void
-  /** Of the last try to save: its faults stand at their fields. */
+  /** Its faults are shown at their fields. */
   error: unknown
 }
 
 /** One to five URLs, each with up to five headers. */
-export function WebhooksEditor({ webhooks, onChange, error }: EditorParts) {
+export function WebhooksEditor({ webhooks, onChange, error }: EditorProps) {
   const [isTooMany, setTooMany] = useState(false)
   const adding = useRef<HTMLButtonElement>(null)
   function add() {
-    if (webhooks.length >= MOST_URLS) setTooMany(true)
+    if (webhooks.length >= MAX_URLS) setTooMany(true)
     else onChange([...webhooks, newWebhook()])
   }
   function change(key: number, changed: WebhookDraft | undefined) {
     if (!changed) {
       setTooMany(false)
-      // what had the focus is gone
+      // the removed field had the focus
       adding.current?.focus()
     }
     onChange(webhooks.flatMap((each) => (each.key === key ? (changed ?? []) : each)))
   }
-  const fault = faultAt(error, '/webhooks')
+  const fault = fieldError(error, '/webhooks')
   return (
     <Stack gap="sm">
       {webhooks.map((webhook, index) => (
@@ -54,10 +54,10 @@ export function WebhooksEditor({ webhooks, onChange, error }: EditorParts) {
         </Button>
       </div>
       {isTooMany && (
-        <Alert color="yellow" role="alert" title="A destination has at most five URLs">
-          Each event is posted to every URL at once. One success settles the delivery: URLs that failed are
-          not retried. To make sure that another system gets every event, set up another Webhooks destination
-          for the same sources.
+        <Alert color="yellow" role="alert" title="A destination can have up to five URLs">
+          Each event is sent to all URLs at the same time. One success completes the delivery: URLs that
+          failed are not retried. If another system must receive every event, set up another Webhooks
+          destination for the same sources.
         </Alert>
       )}
     </Stack>

@@ -1,0 +1,35 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { hoursBefore } from '../wording/format.ts'
+import { api, resultOf, type Schemas } from './client.ts'
+
+export type DeadLetter = Schemas['DeadLetter']
+export type DeadCount = { destinationId: string; reason: string; count: number }
+export type Reason = 'window_expired' | 'attempts_exhausted' | 'rejected' | 'refused'
+/** `hours`: only dead letters of the last hours. */
+export type DeadFilter = { destinationId?: string; reason?: Reason; hours?: number; messageId?: string }
+
+const hasOnePage = ({ state }: { state: { data?: { pages: readonly unknown[] } | undefined } }) =>
+  (state.data?.pages.length ?? 0) <= 1
+
+/** Newest first. Stops polling once older pages are loaded, as each refetch would load every page again. */
+export const useDeadLetters = (filter: DeadFilter) =>
+  useInfiniteQuery({
+    queryKey: ['dead', filter],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam: cursor }) =>
+      resultOf(
+        api.GET('/api/dead', {
+          params: {
+            query: { ...toQuery(filter, Date.now()), limit: 50, ...(cursor !== undefined && { cursor }) },
+          },
+        }),
+      ),
+    getNextPageParam: ({ next }) => next ?? undefined,
+    refetchInterval: (query) => hasOnePage(query) && 10_000,
+    refetchOnWindowFocus: hasOnePage,
+  })
+
+/** @param now ms since 1970 */
+function toQuery({ hours, ...filter }: DeadFilter, now: number) {
+  return { ...filter, ...(hours !== undefined && { since: hoursBefore(hours, now) }) }
+}

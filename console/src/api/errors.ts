@@ -1,0 +1,54 @@
+import type { components } from './schema.ts'
+
+export type Problem = components['schemas']['Problem']
+export type Fault = components['schemas']['Fault']
+
+/** An error answer of the API, or the lack of an answer. */
+export class ApiError extends Error {
+  override name = 'ApiError'
+  readonly code: string
+  readonly status: number
+  readonly faults: readonly Fault[]
+
+  /** @param status 0 if there was no answer. */
+  constructor(
+    { code, message, errors }: { code: string; message: string; errors: readonly Fault[] },
+    status: number,
+  ) {
+    super(message)
+    this.code = code
+    this.status = status
+    this.faults = errors
+  }
+}
+
+const noAnswer = (message: string) => new ApiError({ code: 'unreachable', message, errors: [] }, 0)
+
+/** For requests that change nothing. */
+export const unreachable = () =>
+  noAnswer('Sluice is not responding. Check that its control process is running and that you are online.')
+
+/** For changes, which may have been made. */
+export const unanswered = () =>
+  noAnswer('Sluice did not respond, so the change may or may not have been made. Check, then try again.')
+
+export const isConflict = (error: unknown): boolean =>
+  error instanceof ApiError && error.code === 'version_mismatch'
+
+/** Faults that the console finds itself, in the form in which the API reports them. */
+export const validationError = (errors: readonly Fault[]) =>
+  new ApiError({ code: 'validation_failed', message: 'Some fields need attention', errors }, 400)
+
+/** The fault of one field. @param pointer a JSON pointer, such as `/webhooks/0/url`. */
+export const fieldError = (error: unknown, pointer: string): string | undefined =>
+  error instanceof ApiError ? error.faults.find((fault) => fault.pointer === pointer)?.message : undefined
+
+/** @param body of an unsuccessful answer, which may come from a proxy. */
+export function toApiError(body: unknown, status: number): ApiError {
+  if (isProblem(body)) return new ApiError(body, status)
+  const message = `A proxy between your browser and Sluice answered ${status}. Try again in a moment.`
+  return new ApiError({ code: 'unknown', message, errors: [] }, status)
+}
+
+const isProblem = (body: unknown): body is Problem =>
+  typeof body === 'object' && body !== null && 'code' in body && 'message' in body && 'errors' in body

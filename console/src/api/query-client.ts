@@ -1,0 +1,60 @@
+import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
+import { ApiError, isConflict } from './errors.ts'
+
+/** Who has signed in. `isOver`: the session has ended, and the page keeps its contents until the next sign-in. */
+export type Session = { who: 'admin' | 'view'; isOver: boolean }
+
+export const SESSION_KEY = ['session'] as const
+
+/** A session once the server no longer knows it. Null if there was none. */
+export const endedSession = (before: Session | null | undefined): Session | null =>
+  before ? { ...before, isOver: true } : null
+
+const isNotSession = ({ queryKey: [first] }: { queryKey: readonly unknown[] }) => first !== SESSION_KEY[0]
+
+/** Marks the session as ended on any 401, and drops cached data that no view shows. */
+export function handleSessionEnd(error: unknown): void {
+  if (!(error instanceof ApiError) || error.status !== 401) return
+  queryClient.setQueryData<Session | null>(SESSION_KEY, endedSession)
+  queryClient.removeQueries({ type: 'inactive', predicate: isNotSession })
+}
+
+/** Drops all cached data, so that the next user sees none of it. */
+export function clearCache(): void {
+  queryClient.removeQueries({ predicate: isNotSession })
+  queryClient.getMutationCache().clear()
+}
+
+/** On a version conflict, reads everything again before the error is shown: the form then offers the current record. */
+async function handleMutationError(error: unknown): Promise<void> {
+  handleSessionEnd(error)
+  if (isConflict(error)) await queryClient.invalidateQueries({ predicate: isNotSession })
+}
+
+const isRetryable = (error: unknown) =>
+  error instanceof ApiError && (error.status === 0 || error.status === 503)
+
+/** Control may run on the same machine, so the browser's online status does not matter. */
+const networkMode = 'always'
+
+export const queryClient: QueryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: handleSessionEnd }),
+  mutationCache: new MutationCache({ onError: handleMutationError }),
+  defaultOptions: {
+    queries: {
+      networkMode,
+      staleTime: 2_000,
+      retry: (times, error) => times < 3 && isRetryable(error),
+      refetchOnWindowFocus: true,
+    },
+    // a failed change must not happen later without the user
+    mutations: { networkMode, retry: false },
+  },
+})
+
+/** Refetch interval of a list in ms, so that changes by others appear. */
+export const listRefetchInterval = ({
+  state,
+}: {
+  state: { data?: readonly unknown[] | undefined }
+}): number => ((state.data?.length ?? 0) > 1_000 ? 60_000 : 10_000)

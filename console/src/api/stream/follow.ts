@@ -1,0 +1,87 @@
+import { sseParser, type Told } from '../../../../cli/api/sse.ts'
+import { type ApiError, toApiError, unreachable } from '../errors.ts'
+
+/** `failures`: failed attempts to connect in a row. The next attempt is automatic. */
+export type StreamState =
+  | { is: 'connecting' }
+  | { is: 'open' }
+  | { is: 'lost'; error: ApiError; failures: number }
+
+export type FollowOptions = {
+  url: string
+  signal: AbortSignal
+  onEvent: (event: Told) => void
+  onState: (state: StreamState) => void
+  /** A stream that sends nothing for so long, not even a comment, counts as broken. */
+  silenceMs?: number
+  reconnectMs?: number
+}
+
+/** Control sends a comment every 15 s. */
+const SILENCE_MS = 40_000
+const RECONNECT_MS = 2_000
+/** After an error answer the client waits longer, except after 503: control may be starting. */
+const ERROR_MS = 10_000
+/** 0: no answer. */
+const RECONNECT_STATUSES = [0, 503]
+
+/**
+ * Follows a stream of server-sent events and reconnects after every break. Uses fetch because EventSource reports neither why a
+ * stream was refused nor that a silent one is broken.
+ */
+export async function follow({ onState, ...options }: FollowOptions): Promise<void> {
+  const { signal, reconnectMs = RECONNECT_MS } = options
+  let failures = 0
+  onState({ is: 'connecting' })
+  while (!signal.aborted) {
+    const error = await listen(options, () => {
+      failures = 0
+      onState({ is: 'open' })
+    })
+    if (signal.aborted) return
+    failures += 1
+    onState({ is: 'lost', error, failures })
+    await pause(RECONNECT_STATUSES.includes(error.status) ? reconnectMs : ERROR_MS, signal)
+  }
+}
+
+/** @returns why the stream ended. */
+async function listen(
+  { url, signal, onEvent, silenceMs = SILENCE_MS }: Omit<FollowOptions, 'onState'>,
+  onOpen: () => void,
+): Promise<ApiError> {
+  const controller = new AbortController()
+  const end = () => controller.abort()
+  signal.addEventListener('abort', end)
+  let silence = setTimeout(end, silenceMs)
+  try {
+    const response = await fetch(url, { signal: controller.signal })
+    if (!response.ok || !response.body)
+      return toApiError(await response.json().catch(() => undefined), response.status)
+    onOpen()
+    const parse = sseParser()
+    const chunks = response.body.pipeThrough(new TextDecoderStream()).getReader()
+    for (let chunk = await chunks.read(); !chunk.done; chunk = await chunks.read()) {
+      clearTimeout(silence)
+      silence = setTimeout(end, silenceMs)
+      parse(chunk.value).forEach(onEvent)
+    }
+  } catch {
+    // it broke, was silent for too long, or was aborted
+  } finally {
+    clearTimeout(silence)
+    signal.removeEventListener('abort', end)
+    end()
+  }
+  return unreachable()
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}

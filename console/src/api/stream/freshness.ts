@@ -1,0 +1,56 @@
+import type { StreamState } from './follow.ts'
+
+/**
+ * The latest value of each event of a stream. `unavailable`: events without a current value, because Kafka does not
+ * answer (docs/health.md). `updatedAt`: ISO 8601, when any value arrived last.
+ */
+export type Latest<T> = {
+  values: Partial<T>
+  unavailable: readonly string[]
+  updatedAt: string | undefined
+}
+
+/** `at`: ISO 8601, when it arrived. */
+export type StreamEvent = { name: string; data: unknown; at: string }
+
+export const NO_VALUES = { values: {}, unavailable: [], updatedAt: undefined }
+
+export function receive<T>(
+  { values, unavailable, updatedAt }: Latest<T>,
+  { name, data, at }: StreamEvent,
+): Latest<T> {
+  if (name === 'unavailable') {
+    const { event } = data as { event: string }
+    return {
+      values,
+      updatedAt,
+      unavailable: unavailable.includes(event) ? unavailable : [...unavailable, event],
+    }
+  }
+  return {
+    values: { ...values, [name]: data },
+    unavailable: unavailable.filter((one) => one !== name),
+    updatedAt: at,
+  }
+}
+
+/** Whether a view shows current data. */
+export type Freshness = { state: StreamState; isUnavailable: boolean; updatedAt: string | undefined }
+
+/** Why the data is out of date. @returns undefined if it is current, or the stream broke only a moment ago. */
+export function whyStale({
+  state,
+  isUnavailable,
+}: Freshness): { title: string; explanation: string } | undefined {
+  if (state.is === 'lost' && (state.failures > 1 || state.error.status !== 0))
+    return {
+      title: 'Live updates have stopped',
+      explanation: `${state.error.message} Reconnecting automatically.`,
+    }
+  if (isUnavailable)
+    return {
+      title: 'Kafka is not responding',
+      explanation: 'The current state is unknown. Check Kafka and the log of the control process.',
+    }
+  return undefined
+}

@@ -1,0 +1,43 @@
+import { useDocumentVisibility } from '@mantine/hooks'
+import { useEffect, useEffectEvent, useReducer, useState } from 'react'
+import { handleSessionEnd } from '../query-client.ts'
+import { follow, type StreamState } from './follow.ts'
+import { type Freshness, NO_VALUES, receive } from './freshness.ts'
+
+/**
+ * Follows a stream while the component is mounted and the page is visible: browsers allow few connections, and control
+ * few watchers.
+ * @param onEvent gets the event's name, its parsed JSON and its id.
+ */
+export function useStream(
+  url: string | undefined,
+  onEvent: (name: string, data: unknown, id: string) => void,
+): StreamState {
+  const [state, setState] = useState<StreamState>({ is: 'connecting' })
+  const emit = useEffectEvent(onEvent)
+  const isVisible = useDocumentVisibility() === 'visible'
+
+  useEffect(() => {
+    if (url === undefined || !isVisible) return
+    const controller = new AbortController()
+    void follow({
+      url,
+      signal: controller.signal,
+      onEvent: ({ event, data, id = '' }) => emit(event, JSON.parse(data), id),
+      onState(next) {
+        setState(next)
+        if (next.is === 'lost') handleSessionEnd(next.error)
+      },
+    })
+    return () => controller.abort()
+  }, [url, isVisible])
+
+  return state
+}
+
+/** Follows a stream whose events each replace a value. */
+export function useLatest<T>(url: string): { values: Partial<T>; freshness: Freshness } {
+  const [{ values, unavailable, updatedAt }, dispatch] = useReducer(receive<T>, NO_VALUES)
+  const state = useStream(url, (name, data) => dispatch({ name, data, at: new Date().toISOString() }))
+  return { values, freshness: { state, isUnavailable: unavailable.length > 0, updatedAt } }
+}

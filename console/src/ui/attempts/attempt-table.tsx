@@ -1,0 +1,103 @@
+import { Table, Text } from '@mantine/core'
+import { errorText } from '../../wording/error-codes.ts'
+import { formatDuration } from '../../wording/format.ts'
+import { outcomeLabel } from '../../wording/states.ts'
+import { DestinationName } from '../values/names.tsx'
+import { StateBadge } from '../values/state-badge.tsx'
+import { Timestamp } from '../values/time.tsx'
+import { type Urls, urlOf } from './attempt-url.ts'
+
+export type ShownAttempt = {
+  destinationId?: string
+  attempt: number
+  urlIndex: number | null
+  startedAt: string | null
+  durationMs: number
+  outcome: string
+  status: number | null
+  code: string | null
+  response?: string | null
+}
+
+export function AttemptTable({
+  attempts,
+  withDestination = false,
+  urls,
+}: {
+  attempts: readonly ShownAttempt[]
+  withDestination?: boolean
+  urls?: Urls | undefined
+}) {
+  return (
+    <Table.ScrollContainer minWidth={560} scrollAreaProps={{ 'aria-label': 'Attempts' }}>
+      <Table fz="sm" verticalSpacing={6}>
+        <Table.Thead>
+          <Table.Tr>
+            {withDestination && <Table.Th>Destination</Table.Th>}
+            <Table.Th>Attempt</Table.Th>
+            <Table.Th miw={72}>Webhook</Table.Th>
+            <Table.Th>Time</Table.Th>
+            <Table.Th>Duration</Table.Th>
+            <Table.Th>Result</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {attempts.map((each) => (
+            <Table.Tr
+              key={`${each.destinationId} ${each.attempt} ${each.urlIndex} ${each.startedAt} ${each.outcome}`}
+            >
+              {withDestination && (
+                <Table.Td className="in-flow">
+                  <DestinationName id={each.destinationId ?? ''} />
+                </Table.Td>
+              )}
+              <Table.Td>{each.attempt}</Table.Td>
+              <Table.Td className="in-flow">{urlOf(each, urls)}</Table.Td>
+              <Table.Td>
+                <Timestamp at={each.startedAt} short />
+              </Table.Td>
+              <Table.Td className="time">
+                {each.outcome === 'deferred' || each.outcome === 'cancelled'
+                  ? ''
+                  : formatDuration(each.durationMs)}
+              </Table.Td>
+              <Table.Td>
+                <Outcome attempt={each} />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  )
+}
+
+export function Outcome({
+  attempt: { outcome, status, code, response },
+}: {
+  attempt: Omit<ShownAttempt, 'attempt' | 'urlIndex' | 'startedAt' | 'durationMs'>
+}) {
+  return (
+    <>
+      <StateBadge {...outcomeLabel(outcome)} />
+      {status !== null && (
+        <Text span size="sm" ml={8}>
+          status {status}
+        </Text>
+      )}
+      {code !== null && (
+        <Text size="sm">
+          {errorText(code).meaning}{' '}
+          <Text span c="dimmed" size="sm">
+            {errorText(code).advice} ({code})
+          </Text>
+        </Text>
+      )}
+      {response && (
+        <Text size="xs" c="dimmed" ff="monospace" lineClamp={3} className="in-flow">
+          {response}
+        </Text>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,81 @@
+import type uPlot from 'uplot'
+import { formatInteger } from '../../wording/format.ts'
+
+export type Line = {
+  label: string
+  color: 'green' | 'yellow' | 'red' | 'blue' | 'gray' | 'grape' | 'water' | 'orange'
+  values: readonly (number | null)[]
+}
+
+export type ChartProps = {
+  /** For screen readers. */
+  label: string
+  /** ISO 8601, ascending. Each line has one value per time. */
+  times: readonly string[]
+  lines: readonly Line[]
+  format: (value: number) => string
+}
+
+const MINUTE_S = 60
+const BY_MINUTE = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' })
+const BY_SECOND = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
+const HEIGHT = 200
+
+/** `strokes`: one color per line. */
+export type PlotStyle = {
+  width: number
+  grid: string
+  text: string
+  labels: readonly string[]
+  strokes: readonly string[]
+  format: (value: number) => string
+}
+
+export function optionsOf({ width, grid, text, labels, strokes, format }: PlotStyle): uPlot.Options {
+  // counts have no fractions, so ticks between integers get no label
+  const isCounted = format === formatInteger
+  const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 } }
+  const inUnit = (tick: number) => (isCounted && !Number.isInteger(tick) ? '' : format(tick))
+  return {
+    width,
+    height: HEIGHT,
+    legend: { live: true },
+    cursor: { drag: { x: false, y: false } },
+    scales: { x: { range: timeRange }, y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
+    axes: [
+      { ...axis, values: timeLabels },
+      { ...axis, size: 64, values: (_, ticks) => ticks.map(inUnit) },
+    ],
+    series: [
+      { label: 'Time', value: (_, at) => (at === null ? '' : BY_SECOND.format(at * 1_000)) },
+      ...labels.map((label, index) => ({
+        label,
+        stroke: strokes[index] ?? 'gray',
+        width: 2,
+        points: { show: true, size: 6, filter: isolated },
+        value: (_: uPlot, value: number | null) => (value === null ? '' : format(value)),
+      })),
+    ],
+  }
+}
+
+/** @param times ISO 8601 */
+export const dataOf = (times: readonly string[], lines: readonly Line[]): uPlot.AlignedData => [
+  times.map((at) => Date.parse(at) / 1_000),
+  ...lines.map(({ values }) => [...values]),
+]
+
+/** At least a minute, so that a single value has a visible range. */
+const timeRange: uPlot.Range.Function = (_, min, max) => [Math.min(min, max - MINUTE_S), max]
+
+/** Marks values without neighbors: they would be invisible, as a line needs two. */
+function isolated({ data }: uPlot, series: number): number[] {
+  const values = data[series] ?? []
+  const hasValue = (index: number) => values[index] !== null && values[index] !== undefined
+  return [...values.keys()].filter((index) => hasValue(index) && !hasValue(index - 1) && !hasValue(index + 1))
+}
+
+function timeLabels({ scales: { x } }: uPlot, ticks: readonly number[]): string[] {
+  const isShort = (x?.max ?? 0) - (x?.min ?? 0) < 5 * MINUTE_S
+  return ticks.map((at) => (isShort ? BY_SECOND : BY_MINUTE).format(at * 1_000))
+}

@@ -1,0 +1,28 @@
+const NAMES: Record<string, string> = {
+  name: 'name',
+  enabled: 'on/off',
+  sourceIds: 'sources',
+  webhooks: 'URLs and headers',
+  eventTypes: 'event types',
+  sharedSecret: 'secret',
+  previousSecret: 'secret',
+  previousSecretExpiresAt: 'secret',
+  retryOn: 'retried statuses',
+  standardWebhooks: 'Standard Webhooks',
+  writeKey: 'write key',
+  rateLimit: 'rate limit',
+  kind: 'kind',
+  ip: 'IP addresses',
+  dedup: 'duplicates',
+  labels: 'labels',
+}
+const ALWAYS_CHANGED = ['version', 'updatedAt']
+
+/** Names the fields that differ between two versions of a record. Secrets are masked, so their changes are not visible. */
+export function changedFields(before: object, after: object): string[] {
+  const [old, now] = [new Map(Object.entries(before)), new Map(Object.entries(after))]
+  const changed = [...new Set([...old.keys(), ...now.keys()])]
+    .filter((name) => !ALWAYS_CHANGED.includes(name))
+    .filter((name) => JSON.stringify(old.get(name)) !== JSON.stringify(now.get(name)))
+  return [...new Set(changed.map((name) => NAMES[name] ?? name))]
+}

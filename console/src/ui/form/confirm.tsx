@@ -1,0 +1,45 @@
+import { Button, Group, Modal, Stack } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { ErrorAlert } from '../error-alert.tsx'
+
+type ConfirmProps = {
+  opened: boolean
+  onClose: () => void
+  title: string
+  children: ReactNode
+  /** Label of the button: a verb with its object, such as "Delete CRM". */
+  action: string
+  danger?: boolean
+  onConfirm: () => void
+  loading: boolean
+  disabled?: boolean
+  error: unknown
+}
+
+/** A dialog that asks before an irreversible action. */
+export function Confirm(props: ConfirmProps) {
+  const { opened, onClose, title, children, action, danger = false, onConfirm, loading, error } = props
+  const { disabled = false } = props
+  return (
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      title={title}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+      centered
+    >
+      <Stack>
+        {children}
+        <ErrorAlert error={error} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose} data-autofocus>
+            Cancel
+          </Button>
+          <Button color={danger ? 'red' : 'water'} onClick={onConfirm} loading={loading} disabled={disabled}>
+            {action}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  )
+}

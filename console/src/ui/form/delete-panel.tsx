@@ -1,0 +1,48 @@
+import { Button, Text } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { useLocation } from 'wouter'
+import { Panel } from '../layout/page.tsx'
+import { Confirm } from './confirm.tsx'
+
+type DeleteProps = {
+  what: 'source' | 'destination'
+  name: string
+  lead: string
+  /** Shown in the confirmation: what is lost. */
+  warning: string
+  mutation: {
+    mutate(none: undefined, options: { onSuccess: () => void }): void
+    isPending: boolean
+    error: unknown
+  }
+}
+
+/** Deletes the resource of a page, then goes back to the list. */
+export function DeletePanel({ what, name, lead, warning, mutation }: DeleteProps) {
+  const [opened, { open, close }] = useDisclosure()
+  const [, go] = useLocation()
+  return (
+    <Panel
+      title={`Delete this ${what}`}
+      lead={lead}
+      actions={
+        <Button color="red" variant="light" onClick={open}>
+          Delete {what}
+        </Button>
+      }
+    >
+      <Confirm
+        opened={opened}
+        onClose={close}
+        title={`Delete ${name}?`}
+        action={`Delete ${name}`}
+        danger
+        onConfirm={() => mutation.mutate(undefined, { onSuccess: () => go(`/${what}s`) })}
+        loading={mutation.isPending}
+        error={mutation.error}
+      >
+        <Text size="sm">{warning}</Text>
+      </Confirm>
+    </Panel>
+  )
+}

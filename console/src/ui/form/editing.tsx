@@ -1,0 +1,92 @@
+import { type ReactNode, useState } from 'react'
+import { useUnsaved } from './unsaved.ts'
+
+type Versioned = { version: number }
+
+/** The state of an edit, for the form. */
+export type FormState = {
+  edit: Pick<EditBase<Versioned>, 'base' | 'latest' | 'keepMine'>
+  isSaved: boolean
+  /** The user clicked or typed something. */
+  onTouch: () => void
+  onChange: () => void
+  /** Discards the edit and shows the current record. */
+  onShow: () => void
+}
+
+/** Props of a form: it starts with `base`, and saving replaces that version. */
+export type Edited<T> = { base: T; onSaved: (saved: T) => void; form: FormState }
+
+type EditingProps<T> = { latest: T; children: (edited: Edited<T>, key: number) => ReactNode }
+
+/** Keys the form of a record, so that it starts over when it shows another version. */
+export function Editing<T extends Versioned>({ latest, children }: EditingProps<T>) {
+  const edit = useEditBase(latest)
+  const [isSaved, setSaved] = useState(false)
+  const [isChanged, setChanged] = useState(false)
+  useUnsaved(isChanged)
+
+  function show(record: T, isSavedHere: boolean): void {
+    edit.show(record)
+    setSaved(isSavedHere)
+    setChanged(false)
+  }
+
+  function touch(): void {
+    edit.touch()
+    setSaved(false)
+  }
+
+  const form: FormState = {
+    edit,
+    isSaved,
+    onTouch: touch,
+    onChange() {
+      touch()
+      setChanged(true)
+    },
+    onShow: () => show(latest, false),
+  }
+  return <>{children({ base: edit.base, onSaved: (saved) => show(saved, true), form }, edit.key)}</>
+}
+
+/** The record that an edit is based on. */
+export type EditBase<T> = {
+  /** The version that saving replaces. */
+  base: T
+  latest: T
+  /** React key of the form: a new key starts the form over. */
+  key: number
+  touch(): void
+  /** Discards the edit and shows a record. */
+  show(record: T): void
+  /** Bases the edit on the latest version. */
+  keepMine(): void
+}
+
+type EditState<T> = { base: T; startVersion: number; isTouched: boolean }
+
+/**
+ * Follows the latest version of a record until the user touches its form. From then on, changes by others do not affect
+ * the form.
+ */
+export function useEditBase<T extends Versioned>(latest: T): EditBase<T> {
+  const [state, setState] = useState<EditState<T>>({
+    base: latest,
+    startVersion: latest.version,
+    isTouched: false,
+  })
+  const isPinned = state.isTouched || state.base.version > latest.version
+  const base = isPinned ? state.base : latest
+  const key = isPinned ? state.startVersion : latest.version
+  return {
+    base,
+    latest,
+    key,
+    touch() {
+      if (!state.isTouched) setState({ base, startVersion: key, isTouched: true })
+    },
+    show: (record) => setState({ base: record, startVersion: record.version, isTouched: false }),
+    keepMine: () => setState({ base: latest, startVersion: key, isTouched: true }),
+  }
+}

@@ -1,0 +1,51 @@
+import { useSyncExternalStore } from 'react'
+import { fromNow, localTime, shortTime, utcTime } from '../../wording/format.ts'
+
+/** A time in the local zone, with UTC as a tooltip. */
+export function Timestamp({ at, short = false }: { at: string | null; short?: boolean }) {
+  if (at === null) return <>never</>
+  return (
+    <time dateTime={at} title={utcTime(at)} className="time">
+      {short ? shortTime(at) : localTime(at)}
+    </time>
+  )
+}
+
+/** "3 min. ago" or "in 5 sec.", updated every second. */
+export function RelativeTime({ at }: { at: string }) {
+  const now = useNow()
+  return (
+    <time dateTime={at} title={`${localTime(at)} (${utcTime(at)})`} className="time">
+      {fromNow(at, now)}
+    </time>
+  )
+}
+
+/** ms since 1970, updated every second. */
+export const useNow = (): number => useSyncExternalStore(clock.subscribe, clock.now)
+
+const listeners = new Set<() => void>()
+let current = Date.now()
+let timer: ReturnType<typeof setInterval> | undefined
+
+function tick(): void {
+  current = Date.now()
+  for (const listener of listeners) listener()
+}
+
+/** One timer for all components that show relative times. */
+const clock = {
+  /** ms since 1970 */
+  now: () => current,
+  subscribe(listener: () => void): () => void {
+    if (listeners.size === 0) {
+      current = Date.now()
+      timer = setInterval(tick, 1_000)
+    }
+    listeners.add(listener)
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size === 0) clearInterval(timer)
+    }
+  },
+}

@@ -1,0 +1,52 @@
+import { Badge, Button, Card, Group, SimpleGrid, Text, ThemeIcon, Title } from '@mantine/core'
+import { Link } from 'wouter'
+import { useDestinations } from '../api/destinations.ts'
+import { ForAdmin } from '../ui/for-admin.tsx'
+import { Icon } from '../ui/layout/icon.tsx'
+import { Page } from '../ui/layout/page.tsx'
+import { formatInteger } from '../wording/format.ts'
+
+export default function Catalog() {
+  const count = useDestinations().data?.length ?? 0
+  return (
+    <Page title="Catalog" lead="Choose where to send events, then connect your sources.">
+      <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
+        <Card withBorder padding="lg">
+          <Group justify="space-between" mb="xs" wrap="nowrap">
+            <Group gap="sm" wrap="nowrap">
+              <WebhookMark />
+              <Title order={2} size="h4">
+                Webhooks
+              </Title>
+            </Group>
+            {count > 0 && (
+              <Badge variant="light" tt="none" radius="sm">
+                {`${formatInteger(count)} set up`}
+              </Badge>
+            )}
+          </Group>
+          <Text size="sm" c="dimmed" mb="md">
+            Sends each event to your URLs as a signed HTTP POST with a JSON body, within milliseconds. Failed
+            requests are retried for four hours.
+          </Text>
+          <Text size="xs" c="dimmed" mb="md">
+            Accepts identify, track, page, screen, group and alias calls from any source.
+          </Text>
+          <ForAdmin>
+            <Button component={Link} to="/catalog/webhooks" fullWidth mt="auto">
+              Set up Webhooks
+            </Button>
+          </ForAdmin>
+        </Card>
+      </SimpleGrid>
+    </Page>
+  )
+}
+
+function WebhookMark() {
+  return (
+    <ThemeIcon variant="light" size={40}>
+      <Icon of="destinations" size={24} />
+    </ThemeIcon>
+  )
+}

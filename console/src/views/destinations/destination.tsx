@@ -1,0 +1,105 @@
+import { Stack, Tabs } from '@mantine/core'
+import { useLocation } from 'wouter'
+import { type Destination, useDeleteDestination, useDestination } from '../../api/destinations.ts'
+import { useMayWrite } from '../../api/session.ts'
+import { DeletePanel } from '../../ui/form/delete-panel.tsx'
+import { Editing } from '../../ui/form/editing.tsx'
+import { Loaded } from '../../ui/layout/loaded.tsx'
+import { Page, Panel } from '../../ui/layout/page.tsx'
+import { OnOffBadge } from '../../ui/values/state-badge.tsx'
+import { ReplayEvents } from '../replays/replay-events.tsx'
+import { TestSend } from '../webhooks/test-send.tsx'
+import { DestinationHealth } from './health/health.tsx'
+import { OnOff } from './on-off.tsx'
+import { SecretRotation } from './secret-rotation.tsx'
+import { SettingsForm } from './settings-form.tsx'
+
+const TABS = ['health', 'settings', 'test', 'secret', 'replay']
+
+export default function DestinationPage({ id, tab = 'health' }: { id: string; tab?: string | undefined }) {
+  const query = useDestination(id)
+  const mayWrite = useMayWrite()
+  const [, go] = useLocation()
+  return (
+    <Loaded query={query}>
+      {(destination) => (
+        <Page
+          title={destination.name}
+          parent={{ title: 'Destinations', to: '/destinations' }}
+          actions={mayWrite ? <EnabledSwitch destination={destination} /> : <OnOffBadge {...destination} />}
+        >
+          <Tabs
+            value={mayWrite && TABS.includes(tab) ? tab : 'health'}
+            onChange={(next) => go(`/destinations/${id}/${next}`, { replace: true })}
+            keepMounted={false}
+          >
+            <Tabs.List mb="md">
+              <Tabs.Tab value="health">Health</Tabs.Tab>
+              {mayWrite && (
+                <>
+                  <Tabs.Tab value="settings">Settings</Tabs.Tab>
+                  <Tabs.Tab value="test">Test</Tabs.Tab>
+                  <Tabs.Tab value="secret">Secret</Tabs.Tab>
+                  <Tabs.Tab value="replay">Replay</Tabs.Tab>
+                </>
+              )}
+            </Tabs.List>
+            <Tabs.Panel value="health">
+              <DestinationHealth destination={destination} />
+            </Tabs.Panel>
+            <Tabs.Panel value="settings">
+              <DestinationSettings destination={destination} />
+            </Tabs.Panel>
+            <Tabs.Panel value="test">
+              <TestPanel destination={destination} />
+            </Tabs.Panel>
+            <Tabs.Panel value="secret">
+              <SecretRotation destination={destination} />
+            </Tabs.Panel>
+            <Tabs.Panel value="replay">
+              <ReplayEvents destination={destination} />
+            </Tabs.Panel>
+          </Tabs>
+        </Page>
+      )}
+    </Loaded>
+  )
+}
+
+function EnabledSwitch({ destination }: { destination: Destination }) {
+  const state = destination.enabled ? 'On' : 'Off'
+  return (
+    <OnOff
+      destination={destination}
+      label={state}
+      ariaLabel={`${destination.name} is ${state.toLowerCase()}`}
+    />
+  )
+}
+
+function DestinationSettings({ destination }: { destination: Destination }) {
+  return (
+    <Stack>
+      <Editing latest={destination}>{(edited, key) => <SettingsForm key={key} {...edited} />}</Editing>
+      <DeleteDestination destination={destination} />
+    </Stack>
+  )
+}
+
+const DeleteDestination = ({ destination: { id, name } }: { destination: Destination }) => (
+  <DeletePanel
+    what="destination"
+    name={name}
+    lead="Stops all deliveries to it and cancels those that are waiting."
+    warning="Its URLs, headers and secret are deleted, and its dead letters can no longer be replayed. You cannot undo this."
+    mutation={useDeleteDestination(id)}
+  />
+)
+
+function TestPanel({ destination }: { destination: Destination }) {
+  return (
+    <Panel title="Test send" lead="Sends a sample event to each URL, signed like a real delivery.">
+      <TestSend destination={destination} />
+    </Panel>
+  )
+}

@@ -1,0 +1,60 @@
+import { Alert, Anchor, Text } from '@mantine/core'
+import { Link } from 'wouter'
+import type { Destination } from '../../../api/destinations.ts'
+import type { Health } from '../../../api/health.ts'
+import { ForAdmin } from '../../../ui/for-admin.tsx'
+import { SourceName } from '../../../ui/values/names.tsx'
+import { setUpLinkLabel, setUpPath } from '../set-up-progress.ts'
+
+/** Explains why a destination may receive nothing, and what to check. */
+export function NoTraffic({
+  destination,
+  minutes,
+}: {
+  destination: Destination
+  minutes: Health['minutes']
+}) {
+  const { id, enabled, sourceIds } = destination
+  const hasTraffic = minutes.some(
+    ({ delivered, rejected, retry, refused, deferred }) =>
+      delivered + rejected + retry + refused + deferred > 0,
+  )
+  if (hasTraffic) return null
+  const [source] = sourceIds
+  return (
+    <Alert color="blue" title="Nothing was sent in the last hour">
+      <Text size="sm">
+        {!enabled && (
+          <>
+            The destination is off.{' '}
+            <ForAdmin>
+              <Anchor component={Link} to={setUpPath(destination)} size="sm">
+                {setUpLinkLabel(destination)}
+              </Anchor>
+            </ForAdmin>
+          </>
+        )}
+        {enabled && source === undefined && (
+          <>
+            No source is connected.{' '}
+            <Anchor component={Link} to={`/destinations/${id}/settings`} size="sm">
+              Choose sources
+            </Anchor>
+          </>
+        )}
+        {enabled && source !== undefined && (
+          <>
+            Check whether calls arrive at{' '}
+            <Anchor component={Link} to={`/sources/${source}`} size="sm">
+              <SourceName id={source} />
+            </Anchor>
+            , or search for an event in{' '}
+            <Anchor component={Link} to="/deliveries" size="sm">
+              Where is my event?
+            </Anchor>
+          </>
+        )}
+      </Text>
+    </Alert>
+  )
+}

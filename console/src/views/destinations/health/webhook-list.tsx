@@ -1,0 +1,94 @@
+import { Group, Stack, Text } from '@mantine/core'
+import type { Destination } from '../../../api/destinations.ts'
+import type { Health } from '../../../api/health.ts'
+import { StateBadge } from '../../../ui/values/state-badge.tsx'
+import { RelativeTime, Timestamp } from '../../../ui/values/time.tsx'
+import { errorText } from '../../../wording/error-codes.ts'
+import { WEBHOOK_STATES, withStatus } from '../../../wording/states.ts'
+import { webhookHealth } from './webhook-health.ts'
+
+type ListProps = { destination: Destination; endpoints: Health['endpoints'] }
+
+export function WebhookList({ destination: { webhooks, updatedAt }, endpoints }: ListProps) {
+  return (
+    <Stack gap="md" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
+      {endpoints.map((webhook) => (
+        <li key={webhook.urlIndex}>
+          <Webhook webhook={webhook} url={webhooks[webhook.urlIndex]?.url ?? ''} updatedAt={updatedAt} />
+        </li>
+      ))}
+    </Stack>
+  )
+}
+
+type WebhookProps = { webhook: Health['endpoints'][number]; url: string; updatedAt: string }
+
+function Webhook({ webhook, url, updatedAt }: WebhookProps) {
+  const { breaker, since, lastError, lastDeliveredAt } = webhook
+  const { state, isErrorCurrent, isErrorOver, isDeliveryCurrent } = webhookHealth(webhook, updatedAt)
+  const isFailing = isErrorCurrent && !isErrorOver
+  const label = withStatus(WEBHOOK_STATES[state], state === 'rejecting' ? lastError?.status : null)
+  return (
+    <>
+      <Group gap="sm">
+        <Text size="sm" ff="monospace" className="in-flow">
+          {url}
+        </Text>
+        <StateBadge {...label} />
+        {/* `since` is of the breaker, which opens only after several failures in a row */}
+        {since !== null && !(breaker === 'closed' && isFailing) && (
+          <Text size="xs" c="dimmed">
+            since <Timestamp at={since} short />
+          </Text>
+        )}
+      </Group>
+      {lastDeliveredAt !== null && (
+        <Text size="sm" c="dimmed">
+          Last delivered <RelativeTime at={lastDeliveredAt} />
+          {!isDeliveryCurrent && <BeforeChange at={updatedAt} />}.
+        </Text>
+      )}
+      {lastError && <LastError {...{ lastError, isErrorCurrent, isFailing, updatedAt }} />}
+      {!lastError && lastDeliveredAt === null && (
+        <Text size="sm" c="dimmed">
+          {label.explanation}
+        </Text>
+      )}
+    </>
+  )
+}
+
+type ErrorProps = {
+  lastError: NonNullable<Health['endpoints'][number]['lastError']>
+  isErrorCurrent: boolean
+  /** Only an error that persists gets advice. */
+  isFailing: boolean
+  updatedAt: string
+}
+
+function LastError({ lastError, isErrorCurrent, isFailing, updatedAt }: ErrorProps) {
+  const { at, code, status, response } = lastError
+  const text = code === null ? undefined : errorText(code)
+  return (
+    <>
+      <Text size="sm" c={isFailing ? 'inherit' : 'dimmed'}>
+        Last error at <Timestamp at={at} short />
+        {!isErrorCurrent && <BeforeChange at={updatedAt} />}: {text?.meaning}
+        {status !== null && ` Status ${status}.`} {isFailing && text && <b>{text.advice}</b>}
+      </Text>
+      {response && isFailing && (
+        <Text size="xs" ff="monospace" c="dimmed" lineClamp={2} className="in-flow">
+          {response}
+        </Text>
+      )}
+    </>
+  )
+}
+
+function BeforeChange({ at }: { at: string }) {
+  return (
+    <>
+      , before the settings changed (<Timestamp at={at} short />)
+    </>
+  )
+}

@@ -1,0 +1,141 @@
+import { Anchor, Box, Button, Group, Text } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { Link } from 'wouter'
+import { type Destination, useDestinations } from '../../api/destinations.ts'
+import type { EventDelivery } from '../../api/events.ts'
+import { AttemptTable } from '../../ui/attempts/attempt-table.tsx'
+import type { Urls } from '../../ui/attempts/attempt-url.ts'
+import { StateBadge } from '../../ui/values/state-badge.tsx'
+import { RelativeTime, useNow } from '../../ui/values/time.tsx'
+import { pluralize } from '../../wording/format.ts'
+import { DELIVERY_STATES, deadReasonLabel, deliveryStateOf, withStatus } from '../../wording/states.ts'
+
+const urlsOf = ({ webhooks, updatedAt }: Destination) => ({
+  urls: webhooks.map(({ url }) => url),
+  since: updatedAt,
+})
+
+/** The delivery of an event to one destination, with its attempts. */
+export function DeliveryCard({ delivery, messageId }: { delivery: EventDelivery; messageId: string | null }) {
+  const { destinationId, deliveryId, state, attempts, nextAttemptAt } = delivery
+  const destination = useDestinations().data?.find(({ id }) => id === destinationId)
+  return (
+    <Box p="sm" bg="var(--sluice-panel)" style={{ borderRadius: 'var(--mantine-radius-md)' }}>
+      <Group gap="sm">
+        {destination ? (
+          <Anchor component={Link} to={`/destinations/${destinationId}`} fw={600} className="in-flow">
+            {destination.name}
+          </Anchor>
+        ) : (
+          <Text fw={600}>{destinationId}</Text>
+        )}
+        <StateBadge {...labelOf(delivery)} />
+        {nextAttemptAt !== null && <NextAttempt at={nextAttemptAt} />}
+      </Group>
+      {state !== null && (
+        <Text size="xs" c="dimmed" ff="monospace" className="in-flow">
+          X-Delivery-Id: {deliveryId}
+        </Text>
+      )}
+      <Explanation delivery={delivery} messageId={messageId} />
+      <Attempts attempts={attempts} urls={destination && urlsOf(destination)} />
+    </Box>
+  )
+}
+
+function labelOf({ state, nextAttemptAt, dead, attempts }: EventDelivery) {
+  if (state === null) return { label: 'Not sent', color: 'gray' }
+  const refined = deliveryStateOf({ state, nextAttemptAt, deadReason: dead?.reason })
+  const rejected = attempts.findLast(({ outcome }) => outcome === 'rejected')
+  return withStatus(DELIVERY_STATES[refined], refined === 'rejected' ? rejected?.status : null)
+}
+
+/** When the next attempt is due. It can be late when many deliveries are waiting. */
+function NextAttempt({ at }: { at: string }) {
+  const isLate = Date.parse(at) < useNow()
+  return (
+    <Text size="sm">
+      {isLate ? 'next attempt was due ' : 'next attempt '}
+      <RelativeTime at={at} />
+    </Text>
+  )
+}
+
+function Explanation({
+  delivery: { routed, reason, state, nextAttemptAt, dead, attempts },
+  messageId,
+}: {
+  delivery: EventDelivery
+  messageId: string | null
+}) {
+  return (
+    <>
+      {state === 'retrying' && nextAttemptAt === null && (
+        <Text size="sm" mt={4}>
+          The delivery waits for the webhook. The next attempt follows as soon as the webhook answers again.
+        </Text>
+      )}
+      {!routed && reason !== null && (
+        <Text size="sm" mt={4}>
+          {NOT_ROUTED[reason]}
+        </Text>
+      )}
+      {state === 'unknown' && (
+        <Text size="sm" c="dimmed" mt={4}>
+          The event is older than the available attempts. It is not among the dead letters, which are kept for
+          14 days.
+        </Text>
+      )}
+      {state === 'waiting' && attempts.length === 0 && (
+        <Text size="sm" mt={4}>
+          The delivery is on its way. No attempt has been made yet.
+        </Text>
+      )}
+      {dead && state === 'dead' && (
+        <Text size="sm" mt={4}>
+          {deadReasonLabel(dead.reason).explanation}{' '}
+          <Anchor component={Link} to={`/dead?messageId=${encodeURIComponent(messageId ?? '')}`} size="sm">
+            Replay it from the dead letters
+          </Anchor>
+        </Text>
+      )}
+    </>
+  )
+}
+
+/** Why a call is not sent to a destination, by its current settings. */
+const NOT_ROUTED: Record<NonNullable<EventDelivery['reason']>, string> = {
+  integrations:
+    'The call itself excludes this destination: its integrations contain "Webhooks": false, or "All": false without "Webhooks".',
+  disabled: 'The destination is off. Turn it on. To send the missed events, replay them.',
+  type: 'The destination does not accept events of this type. See its settings.',
+  source: 'The destination is not connected to this source. See its settings.',
+  removed: 'The destination was deleted.',
+}
+
+const MAX_SHOWN = 3
+
+/** The latest attempts without deferrals, and all of them on request. */
+function Attempts({ attempts, urls }: { attempts: EventDelivery['attempts']; urls: Urls | undefined }) {
+  const [showsAll, { toggle }] = useDisclosure()
+  if (attempts.length === 0) return null
+  const made = attempts.filter(({ outcome }) => outcome !== 'deferred')
+  const latest = made.slice(-MAX_SHOWN)
+  const deferrals = attempts.length - made.length
+  return (
+    <>
+      {(showsAll || latest.length > 0) && (
+        <AttemptTable attempts={showsAll ? attempts : latest} urls={urls} />
+      )}
+      {latest.length < attempts.length && (
+        <Text size="sm" c="dimmed" mt={4}>
+          {pluralize(made.length, 'attempt')}
+          {deferrals > 0 && `, deferred ${pluralize(deferrals, 'time')}`}.{' '}
+          <Button variant="subtle" size="compact-xs" onClick={toggle} aria-expanded={showsAll}>
+            {showsAll ? 'Show fewer' : 'Show all'}
+          </Button>
+        </Text>
+      )}
+    </>
+  )
+}

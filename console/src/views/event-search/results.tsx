@@ -1,0 +1,147 @@
+import { Button, Collapse, Group, Loader, Paper, Stack, Text, Title } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { useEffect, useState } from 'react'
+import {
+  eventKey,
+  type FoundEvent,
+  type Search,
+  stopSearch,
+  useEvents,
+  useUpdated,
+} from '../../api/events.ts'
+import { ErrorAlert } from '../../ui/error-alert.tsx'
+import { Empty } from '../../ui/layout/empty.tsx'
+import { Json } from '../../ui/values/code.tsx'
+import { SourceName } from '../../ui/values/names.tsx'
+import { StateBadge } from '../../ui/values/state-badge.tsx'
+import { Timestamp } from '../../ui/values/time.tsx'
+import { CALL_STATES } from '../../wording/states.ts'
+import { LogFaults } from '../lag/log-faults.tsx'
+import { DeliveryCard } from './delivery.tsx'
+
+/** The events found. Until one is found, the search continues further back automatically. */
+export function SearchResults({ search }: { search: Search }) {
+  const query = useEvents(search)
+  const [isStopped, setStopped] = useState(false)
+  const { data, hasNextPage, isFetching, error, fetchNextPage, refetch } = query
+  const items = useUpdated((data?.pages ?? []).flatMap((page) => page.items))
+  const hasMore = hasNextPage || !data
+  const continues = items.length === 0 && hasNextPage && !isStopped && !error
+  const isSearching = isFetching || continues
+  // the faults of a page reach back to its oldest call, so the longest list has all
+  const [faults = []] = (data?.pages ?? []).map((page) => page.faults).toSorted((a, b) => b.length - a.length)
+  const isMissing = items.length === 0 && !isSearching
+  useEffect(() => {
+    if (continues && !isFetching) void fetchNextPage()
+  }, [continues, isFetching, fetchNextPage])
+
+  function stop() {
+    setStopped(true)
+    stopSearch(search)
+  }
+  function resume() {
+    setStopped(false)
+    void (data ? fetchNextPage() : refetch())
+  }
+  return (
+    <Stack>
+      <ErrorAlert error={error} title="Search failed" />
+      <LogFaults faults={faults.filter(({ topic }) => isMissing || topic !== 'events')} />
+      {items.map((event, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: calls of one batch that was rejected as a whole are alike
+        <EventCard key={`${eventKey(event)} ${index}`} event={event} />
+      ))}
+      {isSearching && items.length === 0 && (
+        <Group>
+          <Group role="status" gap="sm">
+            <Loader size="sm" aria-hidden="true" />
+            <Text size="sm">Searching, newest first…</Text>
+          </Group>
+          <Button variant="default" size="compact-sm" onClick={stop}>
+            Stop
+          </Button>
+        </Group>
+      )}
+      {!isSearching && !error && items.length === 0 && (
+        <Empty icon="search" title={hasMore ? 'Not found yet' : 'No such event'}>
+          {hasMore
+            ? 'Older events have not been searched yet.'
+            : `Sluice has no such call${search.around === undefined ? '' : ' from that time'}. It cannot find calls that the client library has not sent yet, that were answered with 401 or 429, that belong to suppressed users, or that are older than seven days.`}
+        </Empty>
+      )}
+      <Group justify="space-between">
+        {data && <SearchedSince at={data.pages.at(-1)?.searchedSince ?? null} />}
+        {hasMore && (items.length > 0 || !isSearching) && (
+          <Button variant="default" onClick={resume} loading={isFetching}>
+            Search older events
+          </Button>
+        )}
+      </Group>
+    </Stack>
+  )
+}
+
+function SearchedSince({ at }: { at: string | null }) {
+  return (
+    <Text size="sm" c="dimmed">
+      {at === null ? (
+        'Search complete.'
+      ) : (
+        <>
+          Searched back to <Timestamp at={at} />.
+        </>
+      )}
+    </Text>
+  )
+}
+
+/** One call, with its delivery to each destination. */
+function EventCard({ event }: { event: FoundEvent }) {
+  const [opened, { toggle }] = useDisclosure()
+  const { rejected, destinations } = event
+  return (
+    <Paper withBorder p="md" component="article">
+      <Group justify="space-between" align="flex-start">
+        <div>
+          <Title order={2} size="h4" className="in-flow">
+            {event.type ?? 'call'}
+            {(event.event ?? event.name) !== null && ` “${event.event ?? event.name}”`}
+          </Title>
+          <Text size="sm" c="dimmed" className="in-flow">
+            {event.userId ?? event.anonymousId ?? 'No user'} from <SourceName id={event.sourceId} />, received{' '}
+            <Timestamp at={event.receivedAt} />
+          </Text>
+          <Text size="xs" c="dimmed" ff="monospace" className="in-flow">
+            {event.messageId}
+          </Text>
+        </div>
+        <Group gap="xs">
+          <StateBadge {...(rejected ? CALL_STATES.rejected : CALL_STATES.accepted)} />
+          <Button variant="default" size="compact-sm" onClick={toggle} aria-expanded={opened}>
+            {opened ? 'Hide call' : 'Show call'}
+          </Button>
+        </Group>
+      </Group>
+      <Collapse expanded={opened}>{opened && <Json value={event.call} label="Call" />}</Collapse>
+      {rejected && (
+        <Text size="sm" mt="sm">
+          {rejected.message} <b>({rejected.code})</b>. The call was stored but not forwarded. Correct it and
+          send it again.
+        </Text>
+      )}
+      {!rejected && destinations.length === 0 && (
+        <Text size="sm" mt="sm">
+          No destination is connected to the source <SourceName id={event.sourceId} />, so the event was
+          stored but not forwarded. Set up Webhooks for this source, then replay the event.
+        </Text>
+      )}
+      {destinations.length > 0 && (
+        <Stack gap="sm" mt="sm">
+          {destinations.map((delivery) => (
+            <DeliveryCard key={delivery.destinationId} delivery={delivery} messageId={event.messageId} />
+          ))}
+        </Stack>
+      )}
+    </Paper>
+  )
+}

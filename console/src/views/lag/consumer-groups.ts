@@ -1,0 +1,94 @@
+import type { components } from '../../api/schema.ts'
+
+export type LagItem = components['schemas']['Lag']
+type Status = LagItem['status']
+
+/** One topic that a group reads, with the sum of its partitions. */
+export type TopicLag = {
+  topic: string
+  records: number
+  seconds: number | null
+  status: Status
+  partitions: readonly LagItem[]
+}
+
+export type GroupLag = {
+  group: string
+  records: number
+  seconds: number | null
+  status: Status
+  topics: readonly TopicLag[]
+}
+
+const WORST_FIRST: readonly Status[] = ['stop', 'stall', 'rewind', 'warn', 'ok']
+
+export function groupsOf(items: readonly LagItem[]): GroupLag[] {
+  return [...Map.groupBy(items, ({ group }) => group)]
+    .map(([group, groupItems]) => {
+      const topics = [...Map.groupBy(groupItems, ({ topic }) => topic)].map(
+        ([topic, partitions]): TopicLag => ({ topic, ...combined(partitions), partitions }),
+      )
+      return { group, ...combined(groupItems), topics }
+    })
+    .sort((one, other) => position(one.group) - position(other.group) || (one.group < other.group ? -1 : 1))
+}
+
+/** The sum of the records, the longest lag and the worst status. */
+function combined(items: readonly LagItem[]): Pick<GroupLag, 'records' | 'seconds' | 'status'> {
+  const seconds = items.flatMap(({ lagSeconds }) => lagSeconds ?? [])
+  return {
+    records: items.reduce((sum, { lag }) => sum + lag, 0),
+    seconds: seconds.length > 0 ? Math.max(...seconds) : null,
+    status: worst(items.map(({ status }) => status)) ?? 'ok',
+  }
+}
+
+const worst = (statuses: readonly Status[]) => WORST_FIRST.find((status) => statuses.includes(status))
+
+export const worstOf = (groups: readonly GroupLag[]): Status | undefined =>
+  worst(groups.map(({ status }) => status))
+
+/** The order in which an event passes the groups. */
+const ORDER = ['router', 'deliverer', 'deliverer.due', 'deliverer.rungs', 'control.tasks']
+const position = (group: string) => (ORDER.includes(group) ? ORDER.indexOf(group) : ORDER.length)
+
+type StatusLabel = { label: string; color: string; explanation: string }
+
+const STATUSES: Record<LagItem['status'], StatusLabel> = {
+  ok: { label: 'OK', color: 'green', explanation: 'The group keeps up, or has nothing to do.' },
+  warn: {
+    label: 'Falling behind',
+    color: 'yellow',
+    explanation:
+      'The group makes progress, but its lag does not shrink. Either the process is too slow, and more instances help, or a webhook is.',
+  },
+  stall: {
+    label: 'Stalled',
+    color: 'red',
+    explanation:
+      'A consumer is connected but makes no progress. Check the log of the process, Kafka and the schema registry.',
+  },
+  stop: {
+    label: 'Stopped',
+    color: 'red',
+    explanation: 'There is work but no consumer. Check that the process is up, and check its log.',
+  },
+  rewind: {
+    label: 'Rewound',
+    color: 'orange',
+    explanation: 'The offset moved back because someone reset it. The records are delivered again.',
+  },
+}
+
+export const statusLabel = (status: LagItem['status']): StatusLabel => STATUSES[status]
+
+const GROUPS: Record<string, string> = {
+  router: 'Accepted calls that are not routed yet',
+  deliverer: 'First attempts in progress',
+  'deliverer.due': 'Retries and replayed deliveries in progress',
+  'deliverer.rungs': 'Deliveries that wait for their next attempt. The lag counts only overdue ones',
+  'control.tasks': 'Deletions, uploads and replays in progress',
+}
+
+export const groupDescription = (group: string): string =>
+  GROUPS[group] ?? (group.startsWith('replay.') ? 'Records that a running replay has yet to read' : '')

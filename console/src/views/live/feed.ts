@@ -1,0 +1,116 @@
+import type { Attempt, Call, RejectedCall, Skipped } from '../../api/live.ts'
+
+export type Row = { id: string; at: string } & (
+  | { kind: 'call'; call: Call; attempts: readonly Attempt[] }
+  | { kind: 'rejected'; rejected: RejectedCall }
+)
+
+export type FeedEvent =
+  | { name: 'call'; data: Call; id: string }
+  | { name: 'rejected'; data: RejectedCall; id: string }
+  | { name: 'attempt'; data: Attempt; id: string }
+  | { name: 'ready'; data: unknown; id: string }
+  | { name: 'skipped'; data: Skipped; id: string }
+
+export type Feed = {
+  /** Newest first. */
+  rows: readonly Row[]
+  /** Rows that the user has opened. They stay when the feed is full. */
+  opened: ReadonlySet<string>
+  isReady: boolean
+  skipped: number
+  /** Events received while paused. Undefined if the feed is not paused. */
+  waiting: readonly FeedEvent[] | undefined
+}
+
+export type FeedAction =
+  | { type: 'events'; events: readonly FeedEvent[] }
+  | { type: 'pause' }
+  | { type: 'toggle'; id: string }
+
+export const EMPTY_FEED: Feed = {
+  rows: [],
+  opened: new Set(),
+  isReady: false,
+  skipped: 0,
+  waiting: undefined,
+}
+const MAX_ROWS = 200
+const MAX_WAITING = 2_000
+
+export function reduceFeed(feed: Feed, action: FeedAction): Feed {
+  switch (action.type) {
+    case 'events':
+      if (!feed.waiting) return withEvents(feed, action.events)
+      return { ...feed, waiting: [...feed.waiting, ...action.events].slice(-MAX_WAITING) }
+    case 'pause':
+      return feed.waiting
+        ? withEvents({ ...feed, waiting: undefined }, feed.waiting)
+        : { ...feed, waiting: [] }
+    case 'toggle':
+      return { ...feed, opened: toggled(feed.opened, action.id) }
+  }
+}
+
+function toggled(ids: ReadonlySet<string>, id: string): ReadonlySet<string> {
+  const next = new Set(ids)
+  if (!next.delete(id)) next.add(id)
+  return next
+}
+
+/** A stream that reconnects repeats the latest calls with the same ids. */
+function withEvents(feed: Feed, events: readonly FeedEvent[]): Feed {
+  const known = new Set(feed.rows.map(({ id }) => id))
+  const added: Row[] = []
+  const attempts: Attempt[] = []
+  let { isReady, skipped } = feed
+  for (const { name, data, id } of events) {
+    if (name === 'ready') isReady = true
+    else if (name === 'skipped') skipped += data.count
+    else if (name === 'attempt') attempts.push(data)
+    else if ((name === 'call' || name === 'rejected') && !known.has(id)) {
+      known.add(id)
+      added.push(
+        name === 'call'
+          ? { kind: name, id, at: data.receivedAt, call: data, attempts: [] }
+          : { kind: name, id, at: data.receivedAt, rejected: data },
+      )
+    }
+  }
+  return { ...feed, isReady, skipped, rows: withAttempts(withRows(feed, added), attempts) }
+}
+
+function withRows({ rows, opened }: Feed, added: readonly Row[]): readonly Row[] {
+  if (added.length === 0) return rows
+  return [...rows, ...added]
+    .sort((one, other) => (one.at === other.at ? 0 : one.at < other.at ? 1 : -1))
+    .filter(({ id }, index) => index < MAX_ROWS || opened.has(id))
+}
+
+function withAttempts(rows: readonly Row[], attempts: readonly Attempt[]): readonly Row[] {
+  if (attempts.length === 0) return rows
+  const byMessage = Map.groupBy(attempts, ({ messageId }) => messageId)
+  return rows.map((row) => {
+    const added = row.kind === 'call' ? byMessage.get(row.call.messageId) : undefined
+    return added && row.kind === 'call' ? { ...row, attempts: merged(row.attempts, added) } : row
+  })
+}
+
+/** Without duplicates. */
+const merged = (known: readonly Attempt[], more: readonly Attempt[]): Attempt[] => [
+  ...new Map([...known, ...more].map((attempt) => [keyOf(attempt), attempt])).values(),
+]
+
+const keyOf = ({ deliveryId, attempt, urlIndex, startedAt, outcome }: Attempt) =>
+  [deliveryId, attempt, urlIndex, startedAt, outcome].join(' ')
+
+/** The latest attempt per destination. Of parallel attempts to several webhooks, a delivered one wins. */
+export function latestAttempts(attempts: readonly Attempt[]): Attempt[] {
+  const last = new Map<string, Attempt>()
+  for (const attempt of attempts) {
+    const known = last.get(attempt.destinationId)
+    if (!known || (known.outcome !== 'delivered' && known.attempt <= attempt.attempt))
+      last.set(attempt.destinationId, attempt)
+  }
+  return [...last.values()]
+}

@@ -1,0 +1,50 @@
+import type { Destination } from '../../api/destinations.ts'
+import type { DestinationNow } from '../../api/health.ts'
+import { type Label, WEBHOOK_STATES, withStatus } from '../../wording/states.ts'
+
+/** `weight`: rows with a higher one come first. */
+export type DestinationState = Label & { weight: number }
+
+/** The worst state of a destination's webhooks, with recent trouble. @param now undefined while it is loading. */
+export function destinationState(
+  { enabled, sourceIds }: Pick<Destination, 'enabled' | 'sourceIds'>,
+  now: DestinationNow | undefined,
+): DestinationState {
+  if (!enabled) return { ...WEBHOOK_STATES.paused, weight: 0 }
+  if (now?.state === 'failing') return { ...WEBHOOK_STATES.failing, weight: 5 }
+  if (now?.state === 'rejecting')
+    return { ...withStatus(WEBHOOK_STATES.rejecting, now.rejectedStatus), weight: 4 }
+  const trouble = now && recentTrouble(now)
+  if (now && trouble) return { ...WEBHOOK_STATES[now.state], color: 'yellow', ...trouble }
+  if (sourceIds.length === 0)
+    return {
+      ...{ ...WEBHOOK_STATES.idle, color: 'yellow' },
+      ...{ explanation: 'No source is connected, so nothing is sent.', weight: 2 },
+    }
+  if (!now) return { label: 'Unknown', color: 'gray', explanation: 'No data yet.', weight: 1 }
+  return { ...WEBHOOK_STATES[now.state], weight: 1 }
+}
+
+/** Failures of the last minute that are over: the last request was delivered. */
+function recentTrouble({ dead, retry, rejected, refused }: DestinationNow) {
+  if (dead > 0) return { explanation: 'Deliveries became dead letters in the last minute.', weight: 4 }
+  if (retry + rejected + refused > 0)
+    return { explanation: 'Some attempts failed or were rejected in the last minute.', weight: 3 }
+  return undefined
+}
+
+export type HealthRow = { destination: Destination; now: DestinationNow | undefined; state: DestinationState }
+
+/** Sorted by weight: destinations in trouble first. */
+export function healthRows(
+  destinations: readonly Destination[],
+  health: readonly DestinationNow[],
+): HealthRow[] {
+  const byId = new Map(health.map((now) => [now.destinationId, now]))
+  return destinations
+    .map((destination) => {
+      const now = byId.get(destination.id)
+      return { destination, now, state: destinationState(destination, now) }
+    })
+    .sort((one, other) => other.state.weight - one.state.weight)
+}

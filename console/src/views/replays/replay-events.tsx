@@ -1,0 +1,111 @@
+import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { useState } from 'react'
+import type { Destination } from '../../api/destinations.ts'
+import { useStartReplays } from '../../api/replays.ts'
+import { Confirm } from '../../ui/form/confirm.tsx'
+import { Panel } from '../../ui/layout/page.tsx'
+import { Timestamp } from '../../ui/values/time.tsx'
+import { LAST_PERIODS } from '../../wording/format.ts'
+import { RateField } from './rate-field.tsx'
+import { ReplayList } from './replay-list.tsx'
+import { newReplayId, parseRate, periodOf } from './requests.ts'
+
+/** Sends past events to one destination, for example to fill a new one. */
+export function ReplayEvents({ destination: { id, name } }: { destination: Destination }) {
+  const [choice, setChoice] = useState('1')
+  const [typed, setTyped] = useState({ from: '', to: '' })
+  const [rate, setRate] = useState('500')
+  const [pending, setPending] = useState({ replayId: '', from: '', to: '' })
+  const [opened, { open, close }] = useDisclosure()
+  const start = useStartReplays()
+  const period = periodOf(choice, typed, Date.now())
+  const perSecond = parseRate(rate)
+  const failed = start.data?.find(({ error }) => error !== undefined)
+
+  function ask() {
+    if (!period) return
+    // the id is fixed here, so that a second click in the dialog cannot start a second replay
+    setPending({ replayId: newReplayId(), ...period })
+    start.reset()
+    open()
+  }
+
+  function confirm() {
+    const { replayId, from, to } = pending
+    const request = { id: replayId, destinationId: id, what: 'events' as const, from, to }
+    start.mutate([{ ...request, ...(perSecond !== undefined && { perSecond }) }], {
+      onSuccess: ([started]) => started?.error === undefined && close(),
+    })
+  }
+
+  return (
+    <Stack>
+      <Panel
+        title="Replay events"
+        lead={`Sends past events from the connected sources to ${name}, using its current settings. Use it to fill a new destination, or after the destination was off. Events that were already delivered are sent again with the same X-Delivery-Id.`}
+      >
+        <Stack>
+          <Group align="flex-start">
+            <PeriodFields choice={choice} onChoose={setChoice} typed={typed} onType={setTyped} />
+            <RateField value={rate} onChange={setRate} />
+          </Group>
+          <Group>
+            <Button onClick={ask} disabled={!period || perSecond === undefined}>
+              Replay events
+            </Button>
+            <Text size="sm" role="status">
+              {start.data && !failed && 'Started. See the progress below.'}
+            </Text>
+          </Group>
+        </Stack>
+      </Panel>
+      <Confirm
+        opened={opened}
+        onClose={close}
+        title={`Replay events to ${name}?`}
+        action="Replay"
+        onConfirm={confirm}
+        loading={start.isPending}
+        error={failed?.error}
+      >
+        <Text size="sm">
+          Sends all events from the connected sources between <Timestamp at={pending.from || null} /> and{' '}
+          <Timestamp at={pending.to || null} /> to {name}, at up to {perSecond} per second. This includes
+          events that were already delivered.
+        </Text>
+      </Confirm>
+      <ReplayList destinationId={id} />
+    </Stack>
+  )
+}
+
+type PeriodProps = {
+  choice: string
+  onChoose: (choice: string) => void
+  typed: { from: string; to: string }
+  onType: (typed: { from: string; to: string }) => void
+}
+
+function PeriodFields({ choice, onChoose, typed, onType }: PeriodProps) {
+  return (
+    <>
+      <NativeSelect
+        label="Period"
+        value={choice}
+        onChange={(event) => onChoose(event.currentTarget.value)}
+        data={[...LAST_PERIODS, { value: 'custom', label: 'Custom' }]}
+      />
+      {choice === 'custom' &&
+        (['from', 'to'] as const).map((end) => (
+          <TextInput
+            key={end}
+            type="datetime-local"
+            label={end === 'from' ? 'From' : 'To'}
+            value={typed[end]}
+            onChange={(event) => onType({ ...typed, [end]: event.currentTarget.value })}
+          />
+        ))}
+    </>
+  )
+}

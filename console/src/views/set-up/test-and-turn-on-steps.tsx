@@ -1,0 +1,82 @@
+import { Alert, Anchor, Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import type { Destination } from '../../api/destinations.ts'
+import { useSources } from '../../api/sources.ts'
+import { Loaded } from '../../ui/layout/loaded.tsx'
+import { OnOff } from '../destinations/on-off.tsx'
+import { TestSend } from '../webhooks/test-send.tsx'
+import { FirstEvent } from './first-event.tsx'
+
+type StepProps = { destination: Destination; onSwitched: (destination: Destination) => void }
+
+export function TurnOnStep({ destination, onSwitched }: StepProps) {
+  return (
+    <Stack>
+      <OnOff
+        destination={destination}
+        label={destination.enabled ? `${destination.name} is on` : `Turn ${destination.name} on`}
+        description={
+          destination.enabled
+            ? 'Events from its sources are sent to its URLs.'
+            : 'Sluice then sends events from its sources to its URLs.'
+        }
+        onSaved={onSwitched}
+      />
+      {destination.enabled && (
+        <>
+          <FirstEventFrom destination={destination} />
+          <Text size="sm">
+            See{' '}
+            <Anchor component={Link} to={`/destinations/${destination.id}`}>
+              health, tests and settings of {destination.name}
+            </Anchor>
+          </Text>
+        </>
+      )}
+    </Stack>
+  )
+}
+
+function FirstEventFrom({ destination }: { destination: Destination }) {
+  const query = useSources()
+  const [sourceId, setSourceId] = useState(destination.sourceIds[0])
+  return (
+    <Loaded query={query}>
+      {(all) => {
+        const sources = all.filter(({ id }) => destination.sourceIds.includes(id))
+        const source = sources.find(({ id }) => id === sourceId) ?? sources[0]
+        if (!source)
+          return <Text size="sm">No source is connected anymore. Choose one in the first step.</Text>
+        return (
+          <>
+            {sources.length > 1 && (
+              <NativeSelect
+                label="Source of the first event"
+                value={source.id}
+                onChange={(event) => setSourceId(event.currentTarget.value)}
+                data={sources.map(({ id, name }) => ({ value: id, label: name }))}
+                maw={320}
+              />
+            )}
+            <FirstEvent key={source.id} source={source} destination={destination} />
+          </>
+        )
+      }}
+    </Loaded>
+  )
+}
+
+export function TestStep({ destination, onNext }: { destination: Destination; onNext: () => void }) {
+  return (
+    <Stack>
+      <Alert color="green" title={`${destination.name} is saved but still off`}>
+        Check that your receiver accepts a sample before events arrive.
+      </Alert>
+      <TestSend destination={destination} />
+      <Group justify="flex-end">
+        <Button onClick={onNext}>Next: turn on</Button>
+      </Group>
+    </Stack>
+  )
+}

@@ -1,0 +1,41 @@
+import { Checkbox, Stack, Text } from '@mantine/core'
+import type { Source } from '../../api/sources.ts'
+import { FilteredList } from '../../ui/layout/filtered-list.tsx'
+
+/** Selects the sources whose events a destination receives. */
+export function ChooseSources({
+  sources,
+  chosen,
+  onChange,
+  error,
+}: {
+  sources: readonly Source[]
+  chosen: readonly string[]
+  onChange: (ids: string[]) => void
+  error: string | undefined
+}) {
+  return (
+    <Checkbox.Group label="Sources" value={[...chosen]} onChange={onChange} error={error}>
+      <Stack gap={6} mt={6}>
+        <FilteredList all={sources} what="sources" textOf={({ id, name }) => `${name} ${id}`}>
+          {(shown) =>
+            shown.map(({ id, name }) => (
+              <Checkbox
+                key={id}
+                value={id}
+                label={
+                  <>
+                    {name}{' '}
+                    <Text span size="xs" c="dimmed" ff="monospace">
+                      {id}
+                    </Text>
+                  </>
+                }
+              />
+            ))
+          }
+        </FilteredList>
+      </Stack>
+    </Checkbox.Group>
+  )
+}

@@ -1,0 +1,42 @@
+import { Stack, Tabs } from '@mantine/core'
+import { useSource } from '../../api/sources.ts'
+import { ForAdmin } from '../../ui/for-admin.tsx'
+import { Loaded } from '../../ui/layout/loaded.tsx'
+import { Page } from '../../ui/layout/page.tsx'
+import { OnOffBadge } from '../../ui/values/state-badge.tsx'
+import { LiveCalls } from '../live/live-calls.tsx'
+import { Connect } from './connect.tsx'
+import { SourceSettings } from './source-settings.tsx'
+
+export default function SourcePage({ id }: { id: string }) {
+  const query = useSource(id)
+  return (
+    <Loaded query={query}>
+      {(source) => (
+        <Page
+          title={source.name}
+          parent={{ title: 'Sources', to: '/sources' }}
+          beside={<OnOffBadge {...source} />}
+        >
+          <Tabs defaultValue="calls" keepMounted={false}>
+            <Tabs.List mb="md">
+              <Tabs.Tab value="calls">Live</Tabs.Tab>
+              <ForAdmin>
+                <Tabs.Tab value="settings">Settings</Tabs.Tab>
+              </ForAdmin>
+            </Tabs.List>
+            <Tabs.Panel value="calls">
+              <Stack>
+                <Connect source={source} />
+                <LiveCalls sourceId={source.id} />
+              </Stack>
+            </Tabs.Panel>
+            <Tabs.Panel value="settings">
+              <SourceSettings source={source} />
+            </Tabs.Panel>
+          </Tabs>
+        </Page>
+      )}
+    </Loaded>
+  )
+}

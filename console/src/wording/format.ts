@@ -1,0 +1,82 @@
+const LOCAL = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
+const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'short' })
+const AGO = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' })
+
+/** In the local zone. */
+export const localTime = (iso: string): string => LOCAL.format(new Date(iso))
+
+/** Without the date if it is today. */
+export function shortTime(iso: string, now = new Date()): string {
+  const time = new Date(iso)
+  return DAY.format(time) === DAY.format(now) ? CLOCK.format(time) : LOCAL.format(time)
+}
+
+/** `2026-01-02 03:04:05.678 UTC` */
+export const utcTime = (iso: string): string =>
+  `${new Date(iso).toISOString().replace('T', ' ').replace('Z', '')} UTC`
+
+const UNITS = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1_000],
+] as const
+
+/** "3 min. ago", "in 5 sec.". @param now ms since 1970. */
+export function fromNow(iso: string, now: number): string {
+  const ms = Date.parse(iso) - now
+  const [unit, length] = UNITS.find(([, length]) => Math.abs(ms) >= length) ?? ['second', 1_000]
+  return AGO.format(Math.round(ms / length), unit)
+}
+
+/** "12 ms", "1.4 s", "3 min". */
+export function formatDuration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`
+  if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`
+  return `${(ms / 3_600_000).toFixed(1)} h`
+}
+
+/** The value of a `datetime-local` field: in the local zone, to the minute. */
+export function toLocalInput(iso: string): string {
+  const time = new Date(iso)
+  if (Number.isNaN(time.getTime())) return ''
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
+
+const WHOLE = new Intl.NumberFormat(undefined)
+const RATE = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 })
+
+export const formatInteger = (count: number): string => WHOLE.format(count)
+
+/** With at most one decimal. */
+export const formatRate = (value: number): string => RATE.format(value)
+
+/** "1 URL", "2 URLs". */
+export const pluralize = (count: number, one: string, more = `${one}s`): string =>
+  `${formatInteger(count)} ${count === 1 ? one : more}`
+
+export const HOUR_MS = 3_600_000
+
+type Choice = { value: string; label: string }
+
+const PERIODS = [
+  { hours: 1, length: '1 hour', last: 'Last hour' },
+  { hours: 24, length: '1 day', last: 'Last day' },
+  { hours: 168, length: '7 days', last: 'Last 7 days' },
+]
+
+/** Choices of a period; each value is a number of hours. */
+export const LAST_PERIODS: readonly Choice[] = PERIODS.map(({ hours, last }) => ({
+  value: String(hours),
+  label: last,
+}))
+export const FOR_PERIODS: readonly Choice[] = PERIODS.map(({ hours, length }) => ({
+  value: String(hours),
+  label: `For ${length}`,
+}))
+
+/** @param now ms since 1970. @returns ISO 8601 */
+export const hoursBefore = (hours: number, now: number): string =>
+  new Date(now - hours * HOUR_MS).toISOString()

@@ -1,0 +1,152 @@
+import type { MantineColor } from '@mantine/core'
+
+/** How a state is shown everywhere in the console. */
+export type Label = { label: string; color: MantineColor; explanation: string }
+
+/** States of a call at ingest. */
+export const CALL_STATES = {
+  accepted: { label: 'Accepted', color: 'blue' },
+  rejected: { label: 'Rejected', color: 'red' },
+} as const
+
+export type DeliveryState =
+  | 'waiting'
+  | 'delivered'
+  | 'rejected'
+  | 'retrying'
+  | 'deferred'
+  | 'dead'
+  | 'cancelled'
+  | 'unknown'
+
+export const DELIVERY_STATES: Record<DeliveryState, Label> = {
+  waiting: { label: 'Waiting', color: 'blue', explanation: 'No attempt has been made yet.' },
+  delivered: { label: 'Delivered', color: 'green', explanation: 'A webhook answered 2xx.' },
+  rejected: {
+    label: 'Rejected',
+    color: 'red',
+    explanation: 'The receiver answered 3xx or 4xx. Rejected deliveries are not retried.',
+  },
+  retrying: {
+    label: 'Retrying',
+    color: 'yellow',
+    explanation: 'An attempt failed. The next one follows the retry schedule.',
+  },
+  deferred: {
+    label: 'Deferred',
+    color: 'gray',
+    explanation: 'The webhook cannot take it now. The delivery waits without using an attempt.',
+  },
+  dead: {
+    label: 'Dead',
+    color: 'red',
+    explanation: 'The delivery ended without success. You can replay it.',
+  },
+  cancelled: {
+    label: 'Cancelled',
+    color: 'gray',
+    explanation: 'The destination was turned off or deleted before the event was delivered.',
+  },
+  unknown: {
+    label: 'Unknown',
+    color: 'gray',
+    explanation: 'The event is older than the attempts that Sluice still has.',
+  },
+}
+
+/** The states that the API reports, refined: it has `dead` for rejected deliveries and `retrying` for deferred ones. */
+export function deliveryStateOf({
+  state,
+  nextAttemptAt,
+  deadReason,
+}: {
+  state: Exclude<DeliveryState, 'rejected' | 'deferred'>
+  nextAttemptAt: string | null
+  deadReason: string | undefined
+}): DeliveryState {
+  if (state === 'dead' && deadReason === 'rejected') return 'rejected'
+  // the API knows no time for a deferred delivery: the deliverer decides when to continue
+  if (state === 'retrying' && nextAttemptAt === null) return 'deferred'
+  return state
+}
+
+/** Outcomes of one attempt, by the API's names. */
+const ATTEMPT_OUTCOMES: Record<string, Label> = {
+  delivered: { ...DELIVERY_STATES.delivered, explanation: 'The webhook answered 2xx.' },
+  rejected: { ...DELIVERY_STATES.rejected, explanation: 'The webhook answered 3xx or 4xx.' },
+  retry: {
+    label: 'Failed',
+    color: 'yellow',
+    explanation: 'The webhook gave no answer or a 5xx. The delivery is retried until the schedule ends.',
+  },
+  refused: {
+    label: 'Refused',
+    color: 'red',
+    explanation: 'The request was not sent: the certificate, address or URL is not acceptable.',
+  },
+  deferred: DELIVERY_STATES.deferred,
+  cancelled: DELIVERY_STATES.cancelled,
+}
+
+export type WebhookState = 'healthy' | 'rejecting' | 'failing' | 'paused' | 'idle'
+
+/** States of a webhook; a destination has the worst state of its webhooks. */
+export const WEBHOOK_STATES: Record<WebhookState, Label> = {
+  healthy: { label: 'Healthy', color: 'green', explanation: 'The last request was delivered.' },
+  rejecting: {
+    label: 'Rejecting',
+    color: 'red',
+    explanation:
+      'The webhook answers 3xx or 4xx. These events are not retried. If no other webhook accepts an event, you can replay it from the dead letters.',
+  },
+  failing: {
+    label: 'Failing',
+    color: 'red',
+    explanation:
+      'The last request got no answer or a 5xx. After several failures in a row, deliveries are deferred and the webhook is probed every few seconds.',
+  },
+  paused: { label: 'Paused', color: 'gray', explanation: 'The destination is off. Nothing is sent to it.' },
+  idle: { label: 'Idle', color: 'gray', explanation: 'Nothing has been sent recently.' },
+}
+
+/** Why a delivery became a dead letter, by the API's names. */
+const DEAD_REASONS: Record<string, Omit<Label, 'color'>> = {
+  attempts_exhausted: {
+    label: 'All attempts failed',
+    explanation: 'The last attempt of the retry schedule failed.',
+  },
+  window_expired: {
+    label: 'Retry window expired',
+    explanation: 'The next attempt would have come after the retry window (4 hours by default).',
+  },
+  rejected: {
+    label: 'Rejected by the receiver',
+    explanation:
+      'The receiver answered 3xx or 4xx, which is not retried. Fix the URL, token or receiver, then replay.',
+  },
+  refused: {
+    label: 'Refused',
+    explanation: 'The certificate, address or URL is not acceptable, so a retry would not help.',
+  },
+}
+
+/** The latest attempt to replay a dead letter, by its outcome. */
+const REPLAY_OUTCOMES: Record<string, Omit<Label, 'explanation'>> = {
+  delivered: { label: 'Replayed: delivered', color: 'green' },
+  rejected: { label: 'Replayed: rejected', color: 'red' },
+}
+
+export const outcomeLabel = (outcome: string): Label =>
+  ATTEMPT_OUTCOMES[outcome] ?? { label: outcome, color: 'gray', explanation: '' }
+
+export const deadReasonLabel = (reason: string): Label => ({
+  color: 'red',
+  ...(DEAD_REASONS[reason] ?? { label: reason, explanation: '' }),
+})
+
+export const replayOutcomeLabel = (outcome: string) =>
+  REPLAY_OUTCOMES[outcome] ?? { label: 'Replayed: not delivered yet', color: 'yellow' }
+
+/** Appends the status of the last answer: "Rejected: 404". */
+export const withStatus = (label: Label, status: number | null | undefined): Label =>
+  status == null ? label : { ...label, label: `${label.label}: ${status}` }

@@ -1,0 +1,221 @@
+import { beforeAll, expect, test } from 'vitest'
+import { until } from '../../helpers/until.ts'
+import { expectAccessible } from './axe.ts'
+import { writeDeadLetters } from './dead-letters.ts'
+import type { Stage } from './stage.ts'
+import { move, shoot } from './visit.ts'
+
+/** @param on returns the stage once it is open. */
+export function monitor(on: () => Stage): void {
+  beforeAll(async () => {
+    const { sluice, good, bad } = on()
+    await sluice.api('post', 'sources', { id: 'shop', name: 'Shop', writeKey: 'shop-write-key' })
+    await sluice.destination('crm', [`${good.url}/crm`])
+    await sluice.destination('billing', [`${bad.url}/status/503`])
+    await sluice.destination('search', [`${good.url}/search`], { eventTypes: ['identify'] })
+    await sluice.destination('old', [`${good.url}/old`], { enabled: false })
+    await sluice.send([
+      { type: 'track', userId: 'anna', event: 'Paid', messageId: 'paid-1' },
+      { type: 'track', userId: 'anna', event: 'Kept', messageId: 'kept-1', integrations: { All: false } },
+      { type: 'track', event: 'Of nobody', messageId: 'nobody-1' },
+    ])
+    await triedTwice('anna')
+  })
+
+  /** Waits for the first attempt and the first retry at the failing receiver. The second retry is far away. */
+  const triedTwice = (userId: string) =>
+    until(() => on().bad.arrivals.filter(({ body }) => body.includes(`"${userId}"`)).length === 2)
+
+  test('event search explains where an event was delivered, is retried, or was not sent', async () => {
+    const { page } = await on().come()
+    await page.goto('/deliveries')
+    await page.getByRole('textbox', { name: 'Message id' }).fill('paid-1')
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.getByRole('heading', { name: 'track “Paid”' }).waitFor()
+    await page.getByText('Delivered', { exact: true }).first().waitFor()
+    await page.getByText('Retrying', { exact: true }).waitFor()
+    await page.getByText(/next attempt in \d+ min/).waitFor()
+    await page.getByText('The receiver reported an error').first().waitFor()
+    await page.getByText('The destination does not accept events of this type').waitFor()
+    await page.getByText('The destination is off.').waitFor()
+    await shoot(page, 'where-is-my-event')
+  })
+
+  test('event search explains excluded, rejected and unknown events', async () => {
+    const { page } = await on().come({ colorScheme: 'dark' })
+    await page.goto('/deliveries?messageId=kept-1')
+    await page.getByText('The call itself excludes this destination').first().waitFor()
+    await move(page, '/deliveries?messageId=nobody-1')
+    await page.getByText('Rejected', { exact: true }).waitFor()
+    await page.getByText('userId or anonymousId is needed').waitFor()
+    // an empty page with a next cursor: the search continues automatically
+    const empty = { items: [], next: '1.0.0', searchedSince: '2026-01-02T03:04:05.000Z' }
+    await page.route(/api.events.*nothing-1/, (route) => route.fulfill({ json: empty }), { times: 1 })
+    await move(page, '/deliveries?messageId=nothing-1')
+    await page.getByText('No such event').waitFor()
+    await move(page, '/deliveries?userId=anna')
+    await page.getByRole('heading', { name: 'track “Kept”' }).waitFor()
+    expect(await page.getByRole('article').count()).toBe(2)
+  })
+
+  test('times are local, with UTC as a tooltip', async () => {
+    const { page } = await on().come()
+    await page.goto('/deliveries?messageId=paid-1')
+    const time = page.getByRole('article').locator('time').first()
+    await time.waitFor()
+    const at = new Date((await time.getAttribute('datetime')) ?? '')
+    const hour = new Intl.DateTimeFormat('en-US', {
+      hour: 'numeric',
+      hour12: false,
+      timeZone: 'Europe/Berlin',
+    })
+    expect(Number(hour.format(at)) % 12).toBe(Number(/(\d+):/.exec(await time.innerText())?.[1]) % 12)
+    expect(await time.getAttribute('title')).toBe(
+      `${at.toISOString().replace('T', ' ').replace('Z', '')} UTC`,
+    )
+  })
+
+  test('health shows deliveries, response times and explained errors', async () => {
+    await on().sluice.send([{ type: 'track', userId: 'u3', event: 'Paid' }])
+    await triedTwice('u3')
+    const { page } = await on().come()
+    await page.goto('/')
+    await page.getByRole('row', { name: /crm Healthy/ }).waitFor()
+    await shoot(page, 'overview')
+    await page.getByRole('link', { name: 'billing' }).click()
+    await page.getByText('Check the receiver’s log').waitFor()
+    // two failures do not open the breaker, but the webhook is failing
+    await page.getByText('Failing', { exact: true }).waitFor()
+    await page.getByRole('button', { name: /Deliveries per minute.*show as table/ }).click()
+    await page.getByRole('table', { name: /Deliveries per minute/ }).waitFor()
+
+    // an error from before the change may belong to another URL
+    const { version, ...billing } = (await on().sluice.api('get', 'destinations/billing')).body
+    const webhooks = [{ url: `${on().bad.url}/status/500` }]
+    const match = { 'if-match': `"${version}"` }
+    await on().sluice.api('put', 'destinations/billing', { ...billing, webhooks }, match)
+    await page.reload()
+    await page.getByText(/Last error.*, before the settings changed/).waitFor()
+    expect(await page.getByText('Check the receiver’s log').count()).toBe(0)
+    await page.goto('/destinations/crm')
+    await page.getByText('Last delivered').waitFor()
+    await page.getByText('Healthy', { exact: true }).waitFor()
+    await page.getByRole('img', { name: /Response time.*p50: now/ }).waitFor()
+    await shoot(page, 'health')
+  })
+
+  test('dead letters show reason, attempts and body; one, some or all of them can be replayed', async () => {
+    const { sluice, good } = on()
+    const letter = (index: number, fields: object) => ({
+      deliveryId: `dead-${index}`,
+      messageId: `gone-${index}`,
+      body: `{"version":1,"type":"track","event":"Lost ${index}"}`,
+      ...fields,
+    })
+    await writeDeadLetters(sluice, [
+      ...[0, 1, 2].map((index) => letter(index, { destinationId: 'crm', deadReason: 'attempts_exhausted' })),
+      letter(3, { destinationId: 'crm', deadReason: 'window_expired' }),
+      letter(4, { destinationId: 'search', deadReason: 'window_expired' }),
+      letter(5, { destinationId: 'old', deadReason: 'window_expired' }),
+    ])
+    const again = (id: string) => () =>
+      good.arrivals.filter(({ headers }) => headers['x-replay'] === 'true' && headers['x-delivery-id'] === id)
+        .length
+    const { page } = await on().come()
+    const dialog = page.getByRole('dialog', { name: 'Replay dead letters' })
+    await page.goto('/dead')
+    await page.getByRole('button', { name: 'Details of gone-0' }).click()
+    await page.getByText('Lost 0').waitFor()
+    await page.getByText('The last attempt of the retry schedule failed.').first().waitFor()
+    await expectAccessible(page, { where: 'main' })
+    await shoot(page, 'dead-letters')
+
+    await page.getByRole('button', { name: 'Replay gone-0' }).click()
+    await dialog.getByRole('button', { name: 'Replay' }).click()
+    await until(() => again('dead-0')() === 1)
+    await page.getByText('Done', { exact: true }).first().waitFor()
+    await page.getByRole('button', { name: 'Replay gone-0 again (already started)' }).waitFor()
+
+    await page.getByRole('checkbox', { name: 'Select gone-1' }).check()
+    await page.getByRole('checkbox', { name: 'Select gone-2' }).check()
+    await page.getByRole('button', { name: 'Replay 2 selected' }).click()
+    await dialog.getByRole('button', { name: 'Replay' }).click()
+    await until(() => again('dead-1')() === 1 && again('dead-2')() === 1)
+
+    await page.getByRole('combobox', { name: 'Reason' }).selectOption('window_expired')
+    await page.getByRole('checkbox', { name: 'Select gone-0' }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Replay all matching' }).click()
+    await dialog.getByText('old: it is off').waitFor()
+    await expectAccessible(page, { where: '[role=dialog]' })
+    await dialog.getByRole('button', { name: 'Replay' }).click()
+    await until(() => again('dead-3')() === 1 && again('dead-4')() === 1)
+    await page.reload()
+    await page.getByText('Replayed: delivered').first().waitFor()
+    expect(['dead-0', 'dead-1', 'dead-5'].map((id) => again(id)())).toEqual([1, 1, 0])
+  })
+
+  test('lag shows each group with records, seconds and state, and the rate of calls, live', async () => {
+    const { page } = await on().come({ colorScheme: 'dark' })
+    await page.goto('/lag')
+    for (const group of [
+      /^router Accepted calls.* records?.* behind/,
+      /^deliverer First attempts.* records?.* behind/,
+      /^deliverer.due Retries.* records?.* behind/,
+      /^deliverer.rungs Deliveries that wait.* records?.* overdue/,
+    ])
+      await page.getByRole('button', { name: group }).waitFor()
+    await page.getByRole('button', { name: /^router/ }).click()
+    await page.getByRole('row', { name: /events 0 \d/ }).waitFor()
+    await page.getByRole('img', { name: /Seconds behind/ }).waitFor()
+    // it says what control cannot count
+    await page.getByText('sluice_ingest_requests_total').waitFor()
+    const rate = page.getByText('Calls/s', { exact: true }).locator('..')
+    await until(async () => {
+      await on().sluice.send([{ type: 'track', userId: 'u2', event: 'Now' }])
+      return /[1-9]/.test((await rate.innerText()).replace('Calls/s', ''))
+    })
+    await shoot(page, 'lag')
+  })
+
+  test('an outage of Kafka or control is reported, with the last known data, until it is over', async () => {
+    const { sluice } = on()
+    const { page } = await on().come({ isNew: true })
+    await page.goto('/')
+    await page.getByRole('row', { name: /crm/ }).waitFor()
+    await page.getByText('Live', { exact: true }).waitFor()
+    await sluice.kill('control')
+    await page.getByRole('alert').getByText('Sluice is not responding').first().waitFor()
+    await page.getByRole('row', { name: /crm/ }).waitFor()
+    await sluice.start('control')
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.getByRole('alert').first().waitFor({ state: 'detached' })
+
+    const away = 'event: unavailable\ndata: {"event":"health"}\n\n'
+    const told = { contentType: 'text/event-stream', body: away }
+    await page.route('**/api/health/stream', (route) => route.fulfill(told))
+    await page.reload()
+    await page.getByText('Kafka is not responding').waitFor()
+    await expectAccessible(page)
+  })
+
+  test('a missing chunk, as after an upgrade, shows an error from which a reload recovers', async () => {
+    const { page } = await on().come({ isNew: true, reports: /dynamically imported|preload|Boundary/ })
+    await page.goto('/')
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    let asked = 0
+    await page.route('**/assets/lag-*.js', (route) => {
+      asked += 1
+      return route.fulfill({ status: 404 })
+    })
+    await page.getByRole('link', { name: 'Lag' }).click()
+    // one automatic reload
+    await until(() => asked === 2)
+    await page.getByText('This page could not be loaded').waitFor()
+    await page.getByRole('link', { name: 'Catalog' }).click()
+    await page.getByRole('heading', { name: 'Catalog' }).waitFor()
+    await page.goBack()
+    await page.unroute('**/assets/lag-*.js')
+    await page.getByRole('button', { name: 'Reload' }).click()
+    await page.getByRole('heading', { name: 'Lag' }).waitFor()
+  })
+}

@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest'
+import type { DeadLetter } from '../../console/src/api/dead-letters.ts'
+import { filterFromParams } from '../../console/src/views/dead-letters/filter.ts'
+import {
+  newReplayId,
+  parseRate,
+  periodOf,
+  requestsForFilter,
+  requestsForLetters,
+  startable,
+} from '../../console/src/views/replays/requests.ts'
+import { toLocalInput } from '../../console/src/wording/format.ts'
+import { replayShape } from '../../control/tasks/replays/decide.ts'
+
+const letter = (deliveryId: string, destinationId = 'crm'): DeadLetter => ({
+  deliveryId,
+  messageId: 'm1',
+  destinationId,
+  reason: 'refused',
+  deadAt: '2026-01-02T03:04:05.000Z',
+  attempts: [],
+  body: '{}',
+  afterwards: null,
+})
+
+const counted = (destinationId: string, reason: string) => ({ destinationId, reason, count: 1 })
+const totals = {
+  counts: [counted('crm', 'refused'), counted('billing', 'refused'), counted('erp', 'window_expired')],
+  isPartial: false,
+  destinations: [
+    { id: 'crm', enabled: true },
+    { id: 'billing', enabled: false },
+    { id: 'mail', enabled: true },
+  ],
+  letters: [letter('d1')],
+  now: Date.parse('2026-01-02T12:00:00.000Z'),
+}
+
+test('a selection becomes one valid request per destination', () => {
+  const requests = requestsForLetters([letter('d1'), letter('d2', 'billing'), letter('d3')])
+  expect(requests).toEqual([
+    { destinationId: 'crm', what: 'dead', deliveryIds: ['d1', 'd3'] },
+    { destinationId: 'billing', what: 'dead', deliveryIds: ['d2'] },
+  ])
+  for (const each of requests)
+    expect(replayShape.safeParse({ ...each, id: newReplayId() }).success).toBe(true)
+})
+
+test('more than a thousand deliveries are split into several requests', () => {
+  const requests = requestsForLetters(Array.from({ length: 1_001 }, (_, index) => letter(`d${index}`)))
+  expect(requests.map(({ deliveryIds }) => deliveryIds?.length)).toEqual([1_000, 1])
+})
+
+test('“replay all matching” uses the filter, not the loaded page', () => {
+  const filter = filterFromParams(new URLSearchParams('destinationId=crm&reason=refused&hours=24&since=1'))
+  const requests = requestsForFilter(filter, totals)
+  expect(requests).toEqual([
+    { destinationId: 'crm', what: 'dead', reason: 'refused', from: '2026-01-01T12:00:00.000Z' },
+  ])
+  expect(replayShape.safeParse(requests[0]).success).toBe(true)
+})
+
+test('a filter covers every counted destination, and all destinations if the counts are partial', () => {
+  const idsOf = (...asked: Parameters<typeof requestsForFilter>) =>
+    requestsForFilter(...asked).map(({ destinationId }) => destinationId)
+  expect(idsOf({}, totals)).toEqual(['crm', 'billing', 'erp'])
+  expect(idsOf({ reason: 'refused' }, totals)).toEqual(['crm', 'billing'])
+  expect(idsOf({}, { ...totals, isPartial: true })).toEqual(['crm', 'billing', 'erp', 'mail'])
+})
+
+test('a message filter replays only the loaded letters of that message', () => {
+  expect(requestsForFilter({ messageId: 'm1' }, totals)).toEqual([
+    { destinationId: 'crm', what: 'dead', deliveryIds: ['d1'] },
+  ])
+})
+
+test('a destination that is off or deleted is skipped and named', () => {
+  const { requests, skipped } = startable(requestsForFilter({}, totals), totals.destinations)
+  expect(requests.map(({ destinationId }) => destinationId)).toEqual(['crm'])
+  expect(skipped).toEqual([
+    { destinationId: 'billing', why: 'off' },
+    { destinationId: 'erp', why: 'deleted' },
+  ])
+  // while destinations are loading, the API decides
+  expect(startable(requestsForFilter({}, totals), undefined).requests).toHaveLength(3)
+})
+
+test('unknown filter parameters in the address are ignored', () => {
+  expect(filterFromParams(new URLSearchParams('reason=bad&hours=5&messageId=&since=2026'))).toEqual({})
+})
+
+test('a rate is a number from 1 to 10,000, or undefined', () => {
+  expect(['1', '0.5', '0', '', ' ', '10000', '10001', 'x'].map(parseRate)).toEqual([
+    1,
+    ...[undefined, undefined, undefined, undefined],
+    10_000,
+    ...[undefined, undefined],
+  ])
+})
+
+test('a period is the last hours or the typed times, and an empty end means now', () => {
+  const now = Date.parse('2026-01-02T12:00:00.000Z')
+  const none = { from: '', to: '' }
+  expect(periodOf('24', none, now)).toEqual({
+    from: '2026-01-01T12:00:00.000Z',
+    to: '2026-01-02T12:00:00.000Z',
+  })
+  const from = toLocalInput('2026-01-02T09:00:00.000Z')
+  expect(periodOf('custom', { from, to: '' }, now)).toEqual({
+    from: '2026-01-02T09:00:00.000Z',
+    to: '2026-01-02T12:00:00.000Z',
+  })
+  expect(periodOf('custom', none, now)).toBeUndefined()
+  expect(periodOf('custom', { from, to: from }, now)).toBeUndefined()
+})

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { mayReload } from '../../console/src/reload.ts'
+import { urlOf } from '../../console/src/ui/attempts/attempt-url.ts'
+import { changedFields } from '../../console/src/ui/form/changed-fields.ts'
+import { filterByWords } from '../../console/src/ui/layout/list-filter.ts'
+
+test('a list is filtered by words in any case and order', () => {
+  const names = ['Shop of Anna', 'iOS app', 'Blog']
+  expect(filterByWords(names, ' anna SHOP ', String)).toEqual(['Shop of Anna'])
+  expect(filterByWords(names, 'anna blog', String)).toEqual([])
+  expect(filterByWords(names, ' ', String)).toBe(names)
+})
+
+test('changed fields are named once, as in the form', () => {
+  const before = { version: 1, updatedAt: 'a', name: 'CRM', webhooks: [{ url: 'a' }], sharedSecret: '***' }
+  const after = {
+    ...before,
+    ...{ version: 2, updatedAt: 'b', webhooks: [{ url: 'b' }] },
+    ...{ previousSecret: '***', previousSecretExpiresAt: 'c' },
+  }
+  expect(changedFields(before, after)).toEqual(['URLs and headers', 'secret'])
+  expect(changedFields(before, { ...before, version: 3 })).toEqual([])
+})
+
+test('a page reloads itself at most once a minute', () => {
+  expect([mayReload(0, 100_000), mayReload(50_000, 100_000)]).toEqual([true, false])
+})
+
+const known = { urls: ['https://a.example/', 'https://b.example/'], since: '2026-01-02T00:00:00.000Z' }
+const at = (startedAt: string | null, urlIndex: number | null = 1) => urlOf({ urlIndex, startedAt }, known)
+
+test('an attempt shows the URL at its position, unless the settings changed since', () => {
+  expect(at('2026-01-02T00:00:01.000Z')).toBe('https://b.example/')
+  expect(at('2026-01-01T23:59:59.999Z')).toBe('URL 2 (settings changed since)')
+  expect(at('2026-01-02T00:00:01.000Z', 2)).toBe('URL 3')
+  expect(at('2026-01-02T00:00:01.000Z', null)).toBe('')
+  expect(urlOf({ urlIndex: 0, startedAt: null })).toBe('URL 1')
+})

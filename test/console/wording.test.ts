@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { errorText, hasErrorText } from '../../console/src/wording/error-codes.ts'
+import { outcomeLabel } from '../../console/src/wording/states.ts'
+import { OUTCOMES } from '../../control/activity/attempts.ts'
+import { errorCodes } from '../../delivery/outcome.ts'
+
+/** Names of system errors that are too rare for an own text. */
+const isSystemError = (code: string) => /^E[A-Z_]+$/.test(code)
+
+test('every error code of Sluice has a text', () => {
+  const codes = new Set([...errorCodes.values()].map(({ code }) => code))
+  const ours = [...codes].filter((code) => !isSystemError(code))
+  expect(ours.length).toBeGreaterThan(10)
+  const others = [
+    'http_5xx',
+    'http_429',
+    'breaker_open',
+    'queue_full',
+    'destination_disabled',
+    'destination_deleted',
+  ]
+  expect([...ours, ...others].filter((code) => !hasErrorText(code))).toEqual([])
+})
+
+test('an unknown code is shown unchanged', () => {
+  expect(errorText('EHOSTDOWN').meaning).toContain('EHOSTDOWN')
+})
+
+test('a redirect is named as such', () => {
+  expect(errorText('http_301').meaning).toContain('redirects to another address')
+  expect(errorText('http_410').meaning).toBe('The receiver did not accept the request.')
+})
+
+test('advice on a rejection promises no dead letter, because another webhook may have accepted the event', () => {
+  for (const code of ['http_301', 'http_401', 'http_403', 'http_404', 'http_410'])
+    expect(errorText(code).advice).toContain('then replay any dead letters')
+})
+
+test('every outcome has a label', () => {
+  expect(OUTCOMES.filter((outcome) => outcomeLabel(outcome).label === outcome)).toEqual([])
+})
