@@ -42,7 +42,7 @@ COPY deliverer deliverer
 COPY control control
 COPY --from=console /sluice/console/dist console/dist
 # for `kubectl exec` and `docker compose exec`: cli/sluice lag
-COPY local/data-folder.ts local/process-facts.ts local/running.ts local/whole-file.ts local/
+COPY local/data-folder.ts local/errors.ts local/lock.ts local/running.ts local/
 COPY cli cli
 # the image's user `node`, as a number: Kubernetes sees of a name only that it is none. No process writes a file, so that all of
 # this can be read-only

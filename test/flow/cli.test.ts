@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 
-import { tellRunning } from '../../local/running.ts'
+import { publishRunning } from '../../local/running.ts'
 import { type Arrival, type Receiver, startReceiver } from '../helpers/receiver.ts'
 import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
@@ -407,7 +407,7 @@ test('without an address it finds the npm start of its data folder, and says so 
     err: expect.stringContaining('No npm start of this checkout runs'),
   })
   const at = { control: sluice.control, ingest: sluice.ingest, controlToken: sluice.env.CONTROL_TOKEN ?? '' }
-  const takeBack = await tellRunning(folder, at)
+  const takeBack = await publishRunning(folder, at)
   expect(await run(['dead'], { env })).toMatchObject({ code: 0 })
   await takeBack()
   expect(await run(['dead'], { env })).toMatchObject({ code: 1 })
