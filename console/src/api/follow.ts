@@ -1,4 +1,4 @@
-import { sseParser, type Told } from '../../../cli/api/sse.ts'
+import { type ServerEvent, sseParser } from '../../../cli/api/sse.ts'
 import { type Refused, refusal, unreachable } from './problem.ts'
 
 /** `times` it was tried in vain, one after the other: the next try comes by itself. */
@@ -11,7 +11,7 @@ export type Following = {
   url: string
   /** Ends it. */
   signal: AbortSignal
-  onTold: (told: Told) => void
+  onTold: (told: ServerEvent) => void
   onState: (state: StreamState) => void
   /** What sends nothing for so long, not even that it is still there, is broken. */
   silenceMs?: number

@@ -2,15 +2,15 @@ import { styleText } from 'node:util'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
-/** 0 done, 1 failed, 2 (`diff` only) something differs. */
+/** 0 done, 1 failed, 2 (only `diff`) something differs. */
 export type ExitCode = 0 | 1 | 2
 
-/** What commands have of the outside, beside files and HTTP. */
-export type World = {
+/** What commands use of the outside world, besides files and HTTP. */
+export type Context = {
   env: Env
-  /** What was asked for. */
+  /** For results. */
   out: Output
-  /** What is said about it. */
+  /** For messages. */
   err: Output
   readInput(): Promise<string>
   /** Milliseconds since 1970. */
@@ -22,9 +22,9 @@ export type Style = 'green' | 'yellow' | 'red' | 'dim'
 
 export type Output = {
   line(text: string): void
-  /** As it is, without a colour, where nobody looks. */
+  /** Unchanged if the output is not a terminal. */
   styled(style: Style, text: string): string
-  /** Aborted when whoever read has gone (`sluice dead | head -1`): all further lines are dropped. */
+  /** Aborted when the reader has gone (`sluice dead | head -1`): all further lines are dropped. */
   closed: AbortSignal
 }
 
@@ -38,13 +38,13 @@ export function outputTo(stream: NodeJS.WriteStream): Output {
     line(text) {
       if (!closing.signal.aborted) stream.write(`${text}\n`)
     },
-    // asks whether it is a terminal, and NO_COLOR
+    // respects isTTY and NO_COLOR
     styled: (style, text) => styleText(style, text, { stream }),
     closed: closing.signal,
   }
 }
 
-export type CliFaultCode =
+export type CliErrorCode =
   | 'no_address'
   | 'no_token'
   | 'usage'
@@ -56,12 +56,12 @@ export type CliFaultCode =
   | 'unknown_answer'
   | 'changed_meanwhile'
 
-/** What whoever runs the command can put right: told on stderr without a stack, and the exit code is 1. */
-export class CliFault extends Error {
-  override name = 'CliFault'
-  readonly code: CliFaultCode
+/** A fault that the user can fix: printed on stderr without a stack; the exit code is 1. */
+export class CliError extends Error {
+  override name = 'CliError'
+  readonly code: CliErrorCode
 
-  constructor(code: CliFaultCode, message: string, options?: ErrorOptions) {
+  constructor(code: CliErrorCode, message: string, options?: ErrorOptions) {
     super(message, options)
     this.code = code
   }

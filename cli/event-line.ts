@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Told } from './api/sse.ts'
+import type { ServerEvent } from './api/sse.ts'
 import { plain } from './table.ts'
 
 const text = z.string().nullish()
@@ -34,8 +34,8 @@ const shapes = {
   }),
 }
 
-/** What a stream tells, on one line; what is of another form is shown as it came. */
-export function toldLine({ event, data }: Told): string {
+/** An event of a stream on one line; an event of an unknown form is shown unparsed. */
+export function eventLine({ event, data }: ServerEvent): string {
   const value = parsed(data)
   const words =
     event === 'call' ? call(value) : event === 'rejected' ? rejected(value) : attempt(event, value)
@@ -44,7 +44,7 @@ export function toldLine({ event, data }: Told): string {
 
 type Words = unknown[] | undefined
 
-/** It is told where all sources are watched. */
+/** Present only in the stream of all sources. */
 const sourceOf = ({ sourceId }: { sourceId?: string | null | undefined }) => (sourceId ? [sourceId] : [])
 
 function call(value: unknown): Words {
@@ -79,19 +79,5 @@ function parsed(data: string): unknown {
     return JSON.parse(data)
   } catch {
     return undefined
-  }
-}
-
-const MOST = 10_000
-
-/** Whether something is new, by its key; of the last 10,000 keys and a few more each is known. */
-export function once<T>(keyOf: (value: T) => string): (value: T) => boolean {
-  let [younger, older] = [new Set<string>(), new Set<string>()]
-  return (value) => {
-    const key = keyOf(value)
-    if (younger.has(key) || older.has(key)) return false
-    if (younger.size >= MOST) [younger, older] = [new Set(), younger]
-    younger.add(key)
-    return true
   }
 }
