@@ -56,7 +56,7 @@ sends that token to another address.
 
 Exit codes:
   0  done; diff: nothing differs
-  1  failed: refused, unreachable, or a mistake in the files or on the command line; test: a webhook was not delivered to
+  1  failed: refused, unreachable, or a mistake in the files or on the command line; test: a delivery failed
   2  diff only: something differs
 
 Examples:

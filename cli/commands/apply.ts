@@ -85,7 +85,7 @@ type DiffOptions = Drafting & { json?: true }
 export function addDiff({ program, ...cli }: Cli): void {
   filesOption(program.command('diff').summary('show what applying files would change'))
     .description(
-      `Prints what applying the files would change, field by field, with secrets masked.
+      `Prints what applying the files would change, field by field, with secrets masked. \
 The exit code is 0 if nothing differs, 2 if something differs, 1 on failure.`,
     )
     .addHelpText('after', FILES)
@@ -112,7 +112,7 @@ type Options = Drafting & { dryRun?: true; json?: true }
 export function addApply({ program, ...cli }: Cli): void {
   filesOption(program.command('apply').summary('change the settings to match files'))
     .description(
-      `Prints the differences, then changes the settings to match the files. If the files have faults, it reports all of them and
+      `Prints the differences, then changes the settings to match the files. If the files have faults, it reports all of them and \
 changes nothing.`,
     )
     .option('--dry-run', 'only print the differences')

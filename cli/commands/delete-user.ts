@@ -13,7 +13,7 @@ export function addDeleteUser({ program, ...cli }: Cli): void {
     .argument('<ids...>', 'user ids, up to 5,000; - reads them from standard input, one per line')
     .summary('ask destinations to delete users')
     .description(
-      `Sends a delete event for each user to the destinations of each source. The command returns once the request is accepted; it
+      `Sends a delete event for each user to the destinations of each source. The command returns once the request is accepted; it \
 continues in the background. GET /api/deletions/<id> shows its progress.`,
     )
     .option('--source <id>', 'only this source; can be repeated (default: all sources)', collect)

@@ -16,7 +16,7 @@ export function addExport({ program, ...cli }: Cli): void {
     .description(
       `Prints the settings in the format that diff and apply read. Applied to the same system, they change nothing.
 
-Secrets are exported as "***", which keeps the stored secret. Another system has no such secret, and apply reports that before
+Secrets are exported as "***", which keeps the stored secret. Another system has no such secret, and apply reports that before \
 it changes anything. Suppressed users are not exported.`,
     )
     .option(
@@ -87,8 +87,8 @@ export function addKeys({ program, ...cli }: Cli): void {
     .command('keys')
     .summary('derive restricted keys for ingest, router and deliverer from CONFIG_KEY')
     .description(
-      `Reads CONFIG_KEY from the environment and prints the values to set as CONFIG_KEY for ingest, router and deliverer instead. With
-its derived key, ingest can decrypt only write keys of sources, the deliverer only secrets of destinations, and the router no
+      `Reads CONFIG_KEY from the environment and prints the values to set as CONFIG_KEY for ingest, router and deliverer instead. With \
+its derived key, ingest can decrypt only write keys of sources, the deliverer only secrets of destinations, and the router no \
 secret at all. control needs CONFIG_KEY itself. Sends nothing to any system.`,
     )
     .addHelpText(

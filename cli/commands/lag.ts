@@ -44,9 +44,9 @@ export function addLag({ program, ...cli }: Cli): void {
     .command('lag')
     .summary('show how far consumers are behind')
     .description(
-      `Shows whether Sluice keeps up. For each consumer group and topic it prints the number of records waiting, how many seconds the
-slowest partition is behind, and the status: ok, or how many partitions are in warn, stall, stop or rewind. Those partitions follow
-one by one. For rungs of the retry ladder, the seconds count from the due time. Below are the unfinished tasks of control
+      `Shows whether Sluice keeps up. For each consumer group and topic it prints the number of records waiting, how many seconds the \
+slowest partition is behind, and the status: ok, or how many partitions are in warn, stall, stop or rewind. Those partitions follow \
+one by one. For rungs of the retry ladder, the seconds count from the due time. Below are the unfinished tasks of control \
 (deletions, syncs and replays) and the records that Kafka has lost or removed in the last seven days.`,
     )
     .option('--group <group>', 'only this group')

@@ -19,7 +19,7 @@ export function addTail({ program, ...cli }: Cli): void {
     .argument('<source>', 'id of a source, or "events" for all sources')
     .summary('watch the calls of a source, or of all')
     .description(
-      `Prints the latest calls, then each new call, rejected call and delivery attempt, until Ctrl-C. Above a hundred per second it
+      `Prints the latest calls, then each new call, rejected call and delivery attempt, until Ctrl-C. Above a hundred per second it \
 skips some, and prints how many.`,
     )
     .option('--source <id>', 'with "events": only this source')

@@ -26,7 +26,7 @@ export function addTest({ program, ...cli }: Cli): void {
     .argument('<destination>', 'id of the destination')
     .summary('send a sample event to a destination now')
     .description(
-      `Sends a sample event to each webhook of a destination, exactly as a delivery does, even if the destination is off. Nothing is
+      `Sends a sample event to each webhook of a destination, exactly as a delivery does, even if the destination is off. Nothing is \
 stored or retried. The exit code is 1 if any webhook did not accept it.`,
     )
     .option('--type <type>', `${EVENT_TYPES.join(', ')} (default: track)`)
