@@ -90,7 +90,7 @@ async function versions(): Promise<unknown[]> {
 }
 
 describe('settings as files', () => {
-  const NOTHING = 'Nothing differs.\nIn no file, and left alone (--prune removes them):\n    sources/shop\n'
+  const NOTHING = 'Nothing differs.\nNot in the files, and kept (--prune removes them):\n    sources/shop\n'
 
   test('a folder is applied as it is written', async () => {
     expect((await run(['diff', EXAMPLES])).code).toBe(2)

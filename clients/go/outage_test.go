@@ -22,7 +22,7 @@ func TestTheFirstTryThatFailsIsLoggedOnceUntilTheServiceAnswers(t *testing.T) {
 		must(t, c.Track(&Track{UserId: "u-secret", Event: "Opened"}))
 		must(t, c.Flush(context.Background()))
 	}
-	const failed, works = `analytics: 1 call not sent yet, and tried again: POST <endpoint>: "status 503"`, "analytics: the service answers again: POST <endpoint>"
+	const failed, works = `analytics: 1 call not sent yet, retrying: POST <endpoint>: "status 503"`, "analytics: the service responds again: POST <endpoint>"
 	for _, want := range []string{failed, failed + "\n" + works, failed + "\n" + works + "\n" + failed + "\n" + works} {
 		send()
 		got := strings.TrimSpace(strings.ReplaceAll(log.String(), s.URL+"/v1/batch", "<endpoint>"))
@@ -38,7 +38,7 @@ func TestAWrongPortIsLoggedAtTheFirstTry(t *testing.T) {
 	log := &lines{}
 	c.Logger, c.FlushAt = log, 1
 	pause := make(chan time.Time) // that does not end
-	c.edges.timer = func(time.Duration) (<-chan time.Time, func() bool) { return pause, func() bool { return true } }
+	c.externals.timer = func(time.Duration) (<-chan time.Time, func() bool) { return pause, func() bool { return true } }
 	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 	until(t, "it is logged", func() bool { return log.String() != "" })
 	if text := log.String(); !strings.Contains(text, "http://127.0.0.1:1/v1/batch") || !strings.Contains(text, "refused") {

@@ -75,7 +75,7 @@ func TestATryEndsInTimeAlthoughTheHTTPClientDoesNot(t *testing.T) {
 			must(t, c.Flush(ctx))
 			failure := receive(t, f.came)
 			if !errors.Is(failure.Err, ErrGaveUp) || !errors.Is(failure.Err, context.DeadlineExceeded) || failure.Tries != 3 ||
-				!strings.Contains(failure.Err.Error(), "no answer within 10ms") {
+				!strings.Contains(failure.Err.Error(), "no response within 10ms") {
 				t.Fatalf("got %+v", failure)
 			}
 			must(t, c.Close())
@@ -89,7 +89,7 @@ func TestCloseEndsInTimeAlthoughTheHTTPClientDoesNot(t *testing.T) {
 	c.HTTPClient = &http.Client{Transport: h}
 	c.CloseTimeout = 10 * time.Millisecond
 	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
-	if err := c.Close(); !errors.Is(err, ErrNotSent) || !strings.Contains(err.Error(), "(last try: no answer yet)") {
+	if err := c.Close(); !errors.Is(err, ErrNotSent) || !strings.Contains(err.Error(), "(last attempt: no response yet)") {
 		t.Fatalf("got %v", err)
 	}
 	if failure := receive(t, f.came); !errors.Is(failure.Err, ErrClosed) || failure.Tries != 1 {
@@ -116,7 +116,7 @@ func TestRequestsThatDoNotEndAreFewAndKeepTheirBodies(t *testing.T) {
 			t.Fatalf("got %v", failure.Err)
 		}
 	}
-	if most := h.most.Load(); most != leftBehind {
+	if most := h.most.Load(); most != maxAbandoned {
 		t.Fatalf("%d were under way", most)
 	}
 	h.end(t)
@@ -129,7 +129,7 @@ func TestRequestsThatDoNotEndAreFewAndKeepTheirBodies(t *testing.T) {
 			second++
 		}
 	}
-	if len(h.bodies) != leftBehind || first != 5 || second != 3 {
+	if len(h.bodies) != maxAbandoned || first != 5 || second != 3 {
 		t.Fatalf("of %d bodies %d are the first call's, and %d the second's", len(h.bodies), first, second)
 	}
 	until(t, "they have ended", func() bool { return len(c.sender.poster.underWay) == 0 })

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// answerBytes bounds what is read of an answer: 2,500 rejected calls take less than half of it.
+// answerBytes limits what is read of a response: 2,500 rejected calls need less than half of it.
 const answerBytes = 1 << 20
 
-// A RoundTripper that heeds no context is left behind with its request. So many may be, each with a goroutine and a body; with more
-// of them there is no further request until one has ended.
-const leftBehind = 8
+// maxAbandoned limits requests that did not end with their context, each of which holds a goroutine and a body. At the limit, no
+// further request is made until one has ended.
+const maxAbandoned = 8
 
-// endGrace is how long a request may take to end after its time.
+// endGrace is how long a request may take to end after its deadline.
 const endGrace = 100 * time.Millisecond
 
 // poster makes the requests.
@@ -27,16 +27,16 @@ type poster struct {
 	target   target
 	header   http.Header
 	http     http.Client
-	own      *http.Transport // nil when the caller gave a client
-	timeout  time.Duration   // of one try
-	underWay chan struct{}   // holds one for each request that has not ended
+	own      *http.Transport // nil if the caller has set HTTPClient
+	timeout  time.Duration   // of one attempt
+	underWay chan struct{}   // one entry per request that has not ended
 }
 
 func newPoster(s *settings) *poster {
 	p := &poster{
 		target:   s.target,
 		timeout:  s.requestTimeout,
-		underWay: make(chan struct{}, leftBehind),
+		underWay: make(chan struct{}, maxAbandoned),
 		header: http.Header{
 			"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte(s.writeKey+":"))},
 			"Content-Type":  {"application/json"},
@@ -49,7 +49,7 @@ func newPoster(s *settings) *poster {
 		p.own = newTransport()
 		p.http.Transport = p.own
 	}
-	// a POST that is redirected becomes a GET, or goes where nobody said that the write key may go
+	// a redirected POST becomes a GET, or sends the write key to an unknown server
 	p.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return p
 }
@@ -59,12 +59,12 @@ func newTransport() *http.Transport {
 	if common, ok := http.DefaultTransport.(*http.Transport); ok {
 		transport = common.Clone()
 	}
-	transport.IdleConnTimeout = 60 * time.Second // below the 75 s of the service, so that it is we who close
+	transport.IdleConnTimeout = 60 * time.Second // less than the service's 75 s, so that the client closes first
 	return transport
 }
 
-// post makes one request and reads its answer, for left at most. It returns in any case, whatever a RoundTripper of the caller does:
-// one that heeds no context is left behind, with a body that nobody writes to.
+// post makes one request and reads the response, within left. It returns even if the caller's RoundTripper ignores its context: the
+// request is then abandoned, with a body that is not written to again.
 func (p *poster) post(ctx context.Context, body payload, left time.Duration) answer {
 	limit := min(p.timeout, left)
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -81,17 +81,17 @@ func (p *poster) post(ctx context.Context, body payload, left time.Duration) ans
 	})
 	err, isOver := awaitEnd(ctx, ended)
 	switch {
-	case !isOver: // it may still write to a
+	case !isOver: // the request may still write to a
 		return answer{err: cause(ctx, limit, ctx.Err())}
 	case err != nil:
 		return answer{err: fmt.Errorf("the HTTP client %w", err)}
-	case a.err != nil: // also of one that broke off: its status says nothing
+	case a.err != nil: // also if the response broke off: its status is meaningless
 		return answer{err: cause(ctx, limit, a.err)}
 	}
 	return a
 }
 
-// awaitEnd waits until a request has ended, or should have. Whoever heeds the context gets a moment to end in order.
+// awaitEnd waits until a request has ended, or until shortly after its deadline.
 func awaitEnd(ctx context.Context, ended <-chan error) (err error, isOver bool) {
 	select {
 	case err = <-ended:
@@ -121,7 +121,7 @@ func (p *poster) exchange(ctx context.Context, body payload) answer {
 	text, err := io.ReadAll(io.LimitReader(response.Body, answerBytes))
 	a := answer{status: response.StatusCode, retryAfter: response.Header.Get("Retry-After"), body: text}
 	if err != nil && a.status == http.StatusOK && !a.saysSuccess() {
-		a.err = fmt.Errorf("the answer broke off: %w", err)
+		a.err = fmt.Errorf("the response broke off: %w", err)
 	}
 	return a
 }
@@ -140,10 +140,10 @@ func (p *poster) request(ctx context.Context, body payload) (*http.Request, erro
 	return request, nil
 }
 
-// cause leaves out the URL, whose query may be secret.
+// cause removes the URL, whose query may be secret.
 func cause(ctx context.Context, limit time.Duration, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("no answer within %v: %w", limit, context.DeadlineExceeded)
+		return fmt.Errorf("no response within %v: %w", limit, context.DeadlineExceeded)
 	}
 	var withURL *url.Error
 	if errors.As(err, &withURL) {
@@ -152,7 +152,7 @@ func cause(ctx context.Context, limit time.Duration, err error) error {
 	return err
 }
 
-// close lets go of idle connections, and so of their goroutines. Those of the caller's client stay.
+// close closes idle connections, except those of the caller's HTTPClient.
 func (p *poster) close() {
 	if p.own != nil {
 		p.own.CloseIdleConnections()
