@@ -3,7 +3,7 @@ import { stdin, stdout } from 'node:process'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
 
-/** What `npm audit --json` prints (report version 2); `via` has names of packages too, which are listed by themselves. */
+/** Output of `npm audit --json` (report version 2). A string in `via` names a package that has its own entry. */
 const report = z.object({
   auditReportVersion: z.literal(2),
   vulnerabilities: z.record(
@@ -19,7 +19,7 @@ const report = z.object({
   ),
 })
 
-/** `.ci/audit-exceptions.json`. `advisory`: its id on GitHub, `GHSA-…`. `reason`: why it does not concern Sluice. */
+/** `.ci/audit-exceptions.json`. `advisory`: GitHub id, `GHSA-…`. `reason`: why it does not affect Sluice. */
 export const exceptions = z.strictObject({
   exceptions: z.array(
     z.strictObject({ advisory: z.string().regex(/^GHSA(-[0-9a-z]{4}){3}$/), reason: z.string().min(20) }),
@@ -28,13 +28,13 @@ export const exceptions = z.strictObject({
 
 export type Judgement = { faults: string[]; warnings: string[] }
 
-/** @param output of `npm audit --omit=dev --json`. A fault fails CI; an audit that could not be made is a warning. */
+/** @param output of `npm audit --omit=dev --json`. A fault fails CI; a failed audit is only a warning. */
 export function judge(output: string, { exceptions: excepted }: z.infer<typeof exceptions>): Judgement {
   const { data, error } = report.safeParse(parsed(output))
   if (!data)
     return {
       faults: [],
-      warnings: [`npm audit did not answer, so nothing was checked: ${whyNot(output, error)}`],
+      warnings: [`npm audit failed, so nothing was checked: ${whyNot(output, error)}`],
     }
   const found = new Map(
     Object.values(data.vulnerabilities)
@@ -49,7 +49,7 @@ export function judge(output: string, { exceptions: excepted }: z.infer<typeof e
       .map(([id, { name, severity, title }]) => `${id}: ${name}, ${severity}: ${title}`),
     warnings: [...ids]
       .filter((id) => !found.has(id))
-      .map((id) => `${id} is excepted, but npm audit does not report it any more: remove it`),
+      .map((id) => `${id} is listed as an exception, but npm audit no longer reports it: remove it`),
   }
 }
 

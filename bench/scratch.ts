@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { killAllTied } from '../local/tied.ts'
+import { killAllChildren } from '../local/child-process.ts'
 
 const folders: string[] = []
 
@@ -26,5 +26,5 @@ function removeAll(): void {
 export function exitWhenInterrupted(): void {
   // each time: npm passes a Ctrl-C on that has reached this process already, and a second one unheard would end it with nothing removed
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.on(signal, () => void killAllTied().then(() => process.exit(130)))
+    process.on(signal, () => void killAllChildren().then(() => process.exit(130)))
 }

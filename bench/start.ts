@@ -1,11 +1,10 @@
 import { join } from 'node:path'
-import { archiveFlags } from '../local/archive.ts'
-import { startBroker } from '../local/broker.ts'
-import { cacheFolder } from '../local/cache.ts'
+import { spawnChild } from '../local/child-process.ts'
 import { ROOT } from '../local/data-folder.ts'
-import { kafkaJars } from '../local/jars.ts'
-import { findJava } from '../local/java.ts'
-import { spawnTied } from '../local/tied.ts'
+import { startBroker } from '../local/kafka/broker.ts'
+import { archiveFlags } from '../local/kafka/class-archive.ts'
+import { cacheFolder, kafkaJars } from '../local/kafka/downloads.ts'
+import { findJava } from '../local/kafka/java.ts'
 import { verdict } from './figures/goals.ts'
 import { markdownTable, median, spread } from './figures/stats.ts'
 import { scratchFolder } from './scratch.ts'
@@ -68,7 +67,7 @@ async function npmStart(data: string): Promise<Ready> {
   const said: string[] = []
   const ready = Promise.withResolvers<'ready'>()
   const { KAFKA_BROKERS: _, SCHEMA_REGISTRY_URL: __, ...own } = process.env
-  const tied = spawnTied('npm', {
+  const tied = spawnChild('npm', {
     args: ['start'],
     cwd: ROOT,
     env: { ...own, ...FREE_PORTS, SLUICE_DATA: data },

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { text } from 'node:stream/consumers'
+import { outputTo } from './context.ts'
 import { run } from './run.ts'
-import { outputTo } from './world.ts'
 
 const out = outputTo(process.stdout)
 const err = outputTo(process.stderr)
 
-// not process.exit: what is written to a pipe would be cut off
+// process.exit would cut off what is still being written to a pipe
 process.exitCode = await run(process.argv.slice(2), {
   env: process.env,
   out,

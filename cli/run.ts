@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { addApply, addDiff } from './commands/apply.ts'
 import { addAttempts } from './commands/attempts.ts'
-import { type Adding, addHelp } from './commands/command.ts'
+import { addHelp, type Cli } from './commands/command.ts'
 import { addDead } from './commands/dead.ts'
 import { addDeleteUser } from './commands/delete-user.ts'
 import { addExport, addKeys, addSchema } from './commands/export.ts'
@@ -11,21 +11,21 @@ import { addReplay } from './commands/replay.ts'
 import { addSend } from './commands/send.ts'
 import { addTail } from './commands/tail.ts'
 import { addTest } from './commands/test.ts'
-import { CliFault, type ExitCode, type World } from './world.ts'
+import { CliError, type Context, type ExitCode } from './context.ts'
 
-/** Runs one command; never throws what its user can put right. @param args without node and the program's file. */
-export async function run(args: readonly string[], world: World): Promise<ExitCode> {
+/** Runs one command. Throws only unexpected errors. @param args without node and the program's file */
+export async function run(args: readonly string[], context: Context): Promise<ExitCode> {
   let code: ExitCode = 0
   try {
-    const program = createProgram(world, (ended) => {
-      code = ended
+    const program = createProgram(context, (exitCode) => {
+      code = exitCode
     })
     await program.parseAsync([...args], { from: 'user' })
   } catch (error) {
-    // it has said itself what is wrong with the command line
+    // commander has printed what is wrong with the command line
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 1
-    if (!(error instanceof CliFault)) throw error
-    world.err.line(error.message)
+    if (!(error instanceof CliError)) throw error
+    context.err.line(error.message)
     return 1
   }
   return code
@@ -50,34 +50,35 @@ const COMMANDS = [
 ]
 
 const AFTER = `
-Where it asks: --url or SLUICE_URL with the token in CONTROL_TOKEN or --token-file; without an address the npm start of
-this checkout, when it runs (its data folder is SLUICE_DATA, or .sluice). The token of that one is sent nowhere else.
+Address and token: set SLUICE_URL (or --url) and CONTROL_TOKEN (or --token-file). Without an address, sluice uses the
+npm start of this checkout if it is running (data folder: SLUICE_DATA, default .sluice), and that system's token. It never
+sends that token to another address.
 
 Exit codes:
-  0  done; of diff: nothing differs
-  1  failed: refused, unreachable, faults in files or on the command line; of test: a URL was not delivered to
-  2  of diff only: something differs
+  0  done; diff: nothing differs
+  1  failed: refused, unreachable, or a mistake in the files or on the command line; test: a delivery failed
+  2  diff only: something differs
 
 Examples:
-  $ sluice diff settings/               # what would change, field by field
-  $ sluice apply settings/              # and change it
-  $ sluice tail shop                    # calls of a source as they come
+  $ sluice diff settings/               # show what would change, field by field
+  $ sluice apply settings/              # change it
+  $ sluice tail shop                    # watch the calls of a source
   $ sluice dead --since 1h --json | jq .counts`
 
-/** @param end told what the command that was run comes to. */
-export function createProgram(world: World, end: (code: ExitCode) => void): Command {
+/** @param setExitCode gets the exit code of the command that was run */
+export function createProgram(context: Context, setExitCode: (code: ExitCode) => void): Command {
   const program = new Command('sluice')
-    .description('Sluice from the command line: settings as files, and what operators need.')
-    .option('--url <url>', 'address of control, like https://sluice.example:8081 (SLUICE_URL)')
-    .option('--token-file <file>', 'file with the token, instead of CONTROL_TOKEN')
+    .description('The command line of Sluice: settings as files, and tools for operators.')
+    .option('--url <url>', 'address of control, for example https://sluice.example:8081 (SLUICE_URL)')
+    .option('--token-file <file>', 'file that contains the token (instead of CONTROL_TOKEN)')
     .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', AFTER)
     .configureOutput({
-      writeOut: (text) => world.out.line(text.trimEnd()),
-      writeErr: (text) => world.err.line(text.trimEnd()),
+      writeOut: (text) => context.out.line(text.trimEnd()),
+      writeErr: (text) => context.err.line(text.trimEnd()),
     })
     .exitOverride()
-  const adding: Adding = { program, world, end }
-  for (const add of COMMANDS) add(adding)
+  const cli: Cli = { program, context, setExitCode }
+  for (const add of COMMANDS) add(cli)
   return program
 }

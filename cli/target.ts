@@ -1,44 +1,44 @@
 import { readFile } from 'node:fs/promises'
 import { dataFolder } from '../local/data-folder.ts'
 import { findRunning } from '../local/running.ts'
-import { CliFault, type Env } from './world.ts'
+import { CliError, type Env } from './context.ts'
 
-/** Where a running system is reached, and with what. URLs without a slash at their end. */
+/** How to reach a running system; URLs without a trailing slash. */
 export type Target = {
   control: string
   token: string
-  /** Undefined: only who knows it can say so. */
+  /** Undefined: control cannot tell where ingest is. */
   ingest: string | undefined
 }
 
 export type Known = {
-  /** `--url`, and what is in the environment. */
+  /** From the command line or the environment. */
   url: string | undefined
   ingestUrl: string | undefined
   token: string | undefined
-  /** The `npm start` of this checkout, if it runs. */
+  /** The running `npm start` of this checkout. */
   local: { control: string; ingest: string; token: string } | undefined
 }
 
-/** Decides which system is meant. @throws CliFault no_address, no_token */
+/** Decides which system to use. @throws CliError no_address, no_token */
 export function chooseTarget({ url, ingestUrl, token, local }: Known): Target {
   if (url === undefined && local)
     return { control: local.control, token: token ?? local.token, ingest: trimmed(ingestUrl) ?? local.ingest }
-  if (url === undefined) throw new CliFault('no_address', NO_ADDRESS)
+  if (url === undefined) throw new CliError('no_address', NO_ADDRESS)
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
-    throw new CliFault('no_address', `"${url}" is no address: give one beginning with http:// or https://`)
-  // the token of the local system is for nobody else's eyes
-  if (token === undefined) throw new CliFault('no_token', `No token for ${url}: ${GIVE_TOKEN}`)
+    throw new CliError('no_address', `"${url}" is not an address: it must begin with http:// or https://`)
+  // the token of the local system must not be sent elsewhere
+  if (token === undefined) throw new CliError('no_token', `No token for ${url}: ${GIVE_TOKEN}`)
   return { control: trimmed(url) ?? url, token, ingest: trimmed(ingestUrl) }
 }
 
-const GIVE_TOKEN = 'set CONTROL_TOKEN, or name a file that holds it with --token-file'
-const NO_ADDRESS = `Which system? No npm start of this checkout runs here (SLUICE_DATA names its data folder, if it has another than .sluice),
-and no other is named: set SLUICE_URL or --url to control's address, and ${GIVE_TOKEN}.`
+const GIVE_TOKEN = 'set CONTROL_TOKEN, or pass a file that contains it with --token-file'
+const NO_ADDRESS = `No address. No npm start of this checkout is running (if its data folder is not .sluice, set SLUICE_DATA).
+For another system, set SLUICE_URL or --url to the address of control, and ${GIVE_TOKEN}.`
 
 const trimmed = (url: string | undefined) => url?.replace(/\/+$/, '')
 
-/** The system that the command line, the environment or a running `npm start` names. What is set but empty counts as not set. @throws CliFault */
+/** The system named by the command line, the environment or a running `npm start`. An empty variable counts as unset. @throws CliError */
 export async function findTarget(
   options: { url?: string; tokenFile?: string; ingestUrl?: string },
   env: Env,
@@ -54,9 +54,12 @@ export async function findTarget(
 
 async function tokenIn(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((cause: Error) => {
-    throw new CliFault('cannot_read', `The token's file cannot be read: ${cause.message}`, { cause })
+    throw new CliError('cannot_read', `Cannot read the token file: ${cause.message}`, { cause })
   })
   const token = text.trim()
   if (/^[\x21-\x7e]+$/.test(token)) return token
-  throw new CliFault('no_token', `${file} holds no token: one line of printable characters is needed`)
+  throw new CliError(
+    'no_token',
+    `${file} does not contain a token: it must be one line of printable characters`,
+  )
 }

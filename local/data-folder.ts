@@ -1,11 +1,91 @@
-import { isAbsolute, resolve } from 'node:path'
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdir, open, readFile, rename } from 'node:fs/promises'
+import { isAbsolute, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
+import { LocalError } from './errors.ts'
 
-/** Of this checkout; without a slash at its end. */
+/** The root of this checkout, without a trailing slash. */
 export const ROOT = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '')
 
-/** Where `npm start` keeps everything; absolute. */
+/** Where `npm start` stores everything; absolute. */
 export function dataFolder(env: { readonly SLUICE_DATA?: string | undefined }): string {
   const folder = env.SLUICE_DATA || '.sluice'
   return isAbsolute(folder) ? folder : resolve(ROOT, folder)
+}
+
+/** Creates the folder, readable only by its owner. @throws LocalError setting_invalid */
+export async function makeDataFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await chmod(folder, 0o700)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new LocalError('setting_invalid', `SLUICE_DATA: ${folder} cannot be created: ${reason}`, { cause })
+  }
+}
+
+/** The file appears whole or not at all, even after a crash; only its owner may read it. */
+export async function writeFileAtomically(path: string, text: string): Promise<void> {
+  const partial = `${path}.${process.pid}`
+  const file = await open(partial, 'w', 0o600)
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(partial, path)
+}
+
+const keys = z.object({
+  CONTROL_TOKEN: z.string().min(16),
+  CONTROL_VIEW_TOKEN: z.string().min(16),
+  CONFIG_KEY: z.base64().length(44),
+})
+
+/** Named after the settings that they fill. */
+export type Keys = z.infer<typeof keys>
+
+/**
+ * Reads the folder's keys, or creates them if the folder `isNew`. Lost keys are never replaced: settings encrypted under the
+ * old CONFIG_KEY would become unreadable. @throws LocalError keys_damaged
+ */
+export async function findKeys(folder: string, options: { isNew: boolean }): Promise<Keys> {
+  const path = join(folder, 'keys.json')
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' && options.isNew) return undefined
+    throw damaged(
+      path,
+      error.code === 'ENOENT' ? 'is missing, but the folder contains data' : error.message,
+      error,
+    )
+  })
+  if (text === undefined) return makeKeys(path)
+  await chmod(path, 0o600)
+  return parseKeys(path, text)
+}
+
+async function makeKeys(path: string): Promise<Keys> {
+  const made: Keys = {
+    CONTROL_TOKEN: randomBytes(24).toString('base64url'),
+    CONTROL_VIEW_TOKEN: randomBytes(24).toString('base64url'),
+    CONFIG_KEY: randomBytes(32).toString('base64'),
+  }
+  await writeFileAtomically(path, `${JSON.stringify(made, undefined, 2)}\n`)
+  return made
+}
+
+function parseKeys(path: string, text: string): Keys {
+  try {
+    return keys.parse(JSON.parse(text))
+  } catch (cause) {
+    throw damaged(path, 'is damaged', cause)
+  }
+}
+
+function damaged(path: string, state: string, cause: unknown): LocalError {
+  const message = `${path} ${state}. Without its CONFIG_KEY the settings in Kafka cannot be decrypted.
+Restore the file, or delete the whole data folder to start empty.`
+  return new LocalError('keys_damaged', message, { cause })
 }

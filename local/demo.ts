@@ -1,16 +1,20 @@
-import { randomBytes } from 'node:crypto'
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import got, { type Got } from 'got'
 import { Analytics } from '../clients/node/index.ts'
-import type { Addresses } from './addresses.ts'
-import { type Arrival, startReceiver } from './demo-receiver.ts'
-import type { Say } from './say.ts'
+import type { Addresses } from './settings.ts'
+import type { Terminal } from './terminal.ts'
 
 const CALLS = 6
-const PATIENCE_MS = 20_000
+const TIMEOUT_MS = 20_000
 
-/** `npm start -- --demo`: a source, a destination, a receiver that checks signatures, one call of each type, what arrived. */
-export async function demo(addresses: Addresses, say: Say): Promise<void> {
+/**
+ * `npm start -- --demo`: creates a source and a destination, starts a receiver that checks signatures, sends one call of each
+ * type, and prints what arrives.
+ */
+export async function demo(addresses: Addresses, terminal: Terminal): Promise<void> {
   const secret = randomBytes(16).toString('hex')
   const arrivals: Arrival[] = []
   const receiver = await startReceiver(secret, (arrival) => arrivals.push(arrival))
@@ -21,20 +25,20 @@ export async function demo(addresses: Addresses, say: Say): Promise<void> {
   })
   const writeKey = await makeSource(api)
   await makeDestination(api, { url: receiver.url, secret })
-  say.line(`demo: source "demo" forwards to ${receiver.url}; sending one call of each type ...`)
+  terminal.line(`demo: source "demo" forwards to ${receiver.url}; sending one call of each type ...`)
 
   await sendCalls(writeKey, addresses.ingest)
-  for (const end = Date.now() + PATIENCE_MS; arrivals.length < CALLS && Date.now() < end; ) await sleep(20)
-  for (const arrival of arrivals) say.line(describe(arrival))
+  for (const end = Date.now() + TIMEOUT_MS; arrivals.length < CALLS && Date.now() < end; ) await sleep(20)
+  for (const arrival of arrivals) terminal.line(describe(arrival))
   await receiver.close()
-  say.line(
+  terminal.line(
     arrivals.length === CALLS && arrivals.every(({ signatureIsRight }) => signatureIsRight)
-      ? 'demo: all six arrived, each signed as it should be. Sluice goes on running; Ctrl-C ends it.'
-      : `demo: ${arrivals.length} of ${CALLS} arrived within ${PATIENCE_MS / 1000} s; the log above says more.`,
+      ? 'demo: all six calls arrived with valid signatures. Sluice keeps running; press Ctrl-C to stop.'
+      : `demo: ${arrivals.length} of ${CALLS} calls arrived within ${TIMEOUT_MS / 1000} s; see the log above.`,
   )
 }
 
-/** A second demo on the same data finds the source of the first. @returns its write key. */
+/** Reuses the source of an earlier demo on the same data. @returns its write key */
 async function makeSource(api: Got): Promise<string> {
   const found = await api.get('sources/demo', { throwHttpErrors: false, responseType: 'json' })
   const { body } =
@@ -44,7 +48,7 @@ async function makeSource(api: Got): Promise<string> {
   return (body as { writeKey: string }).writeKey
 }
 
-/** The receiver's port is another each time, so an older demo's destination gives way. */
+/** Replaces an earlier demo's destination: the receiver's port is different each time. */
 async function makeDestination(api: Got, { url, secret }: { url: string; secret: string }): Promise<void> {
   await api.delete('destinations/demo', { throwHttpErrors: false })
   const webhooks = [{ url, headers: { 'X-Team': 'demo' } }]
@@ -70,6 +74,41 @@ async function sendCalls(writeKey: string, endpoint: string): Promise<void> {
 }
 
 function describe({ type, body, headers, signatureIsRight }: Arrival): string {
-  const signed = signatureIsRight ? 'signature right' : 'SIGNATURE WRONG'
-  return `demo: ${type.padEnd(8)} ${signed}, delivery ${headers['x-delivery-id']}, attempt ${headers['x-attempt']}\n        ${body}`
+  const signature = signatureIsRight ? 'signature valid' : 'SIGNATURE INVALID'
+  return `demo: ${type.padEnd(8)} ${signature}, delivery ${headers['x-delivery-id']}, attempt ${headers['x-attempt']}\n        ${body}`
+}
+
+/** One request as the receiver saw it. */
+type Arrival = { type: string; body: string; headers: IncomingHttpHeaders; signatureIsRight: boolean }
+
+type Receiver = { url: string; close(): Promise<void> }
+
+/** A receiver as a customer would write one: checks the signature over the body's bytes, and answers 200. */
+async function startReceiver(secret: string, onArrival: (arrival: Arrival) => void): Promise<Receiver> {
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray())
+    const { type } = JSON.parse(body.toString())
+    response.end()
+    onArrival({
+      type,
+      body: body.toString(),
+      headers: request.headers,
+      signatureIsRight: isSignature(String(request.headers['x-signature']), body, secret),
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}/webhook`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function isSignature(given: string, body: Buffer, secret: string): boolean {
+  const expected = createHmac('sha1', secret).update(body).digest('hex')
+  return given.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected))
 }

@@ -1,29 +1,30 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { LocalFault } from './fault.ts'
-import { isAlive, processFacts } from './process-facts.ts'
+import { LocalError } from './errors.ts'
+
+/** Pids are reused; a pid with its start time is not. */
+export const processId = z.object({ pid: z.number(), started: z.string() })
+export type ProcessId = z.infer<typeof processId>
 
 export type Lock = { release(): Promise<void> }
 
-const holder = z.object({ pid: z.number(), started: z.string() })
-
 /**
- * One `npm start` per data folder. A lock whose process is gone is taken over, also when another process has its pid now.
- * @throws LocalFault already_running
+ * Allows one `npm start` per data folder. Takes over the lock of a process that is gone, even if its pid is in use again.
+ * @throws LocalError already_running
  */
 export async function takeLock(folder: string): Promise<Lock> {
   const path = join(folder, 'lock')
-  const own = `${path}.${process.pid}`
-  await writeFile(
-    own,
-    JSON.stringify({ pid: process.pid, started: processFacts(process.pid)?.started ?? '' }),
-  )
+  const mine = `${path}.${process.pid}`
+  await writeFile(mine, JSON.stringify(identify(process.pid)))
   try {
-    // a link appears with its content, and fails when there is one
-    while (!(await link(own, path).then(() => true, isTaken))) await clearStale(path, folder)
+    // unlike `open` with `wx`, a link appears together with its content
+    while (!(await link(mine, path).then(() => true, isTaken))) await removeStale(path, folder)
   } finally {
-    await rm(own, { force: true })
+    await rm(mine, { force: true })
   }
   return { release: () => rm(path, { force: true }) }
 }
@@ -33,34 +34,87 @@ function isTaken(error: NodeJS.ErrnoException): boolean {
   throw error
 }
 
-/** Moves the lock away before removing it: what was moved tells whether somebody else has taken it over just now. */
-async function clearStale(path: string, folder: string): Promise<void> {
-  await refuseLiving(path, folder)
+/** Renames the lock before it removes it, and checks again: another process may have taken it over in between. */
+async function removeStale(path: string, folder: string): Promise<void> {
+  await refuseIfHeld(path, folder)
   const moved = `${path}.stale.${process.pid}`
-  await rename(path, moved).catch(() => {}) // another one was faster
+  await rename(path, moved).catch(() => {}) // another process was faster
   try {
-    await refuseLiving(moved, folder)
-  } catch (fault) {
+    await refuseIfHeld(moved, folder)
+  } catch (error) {
     await link(moved, path).catch(() => {})
-    throw fault
+    throw error
   } finally {
     await rm(moved, { force: true })
   }
 }
 
-async function refuseLiving(path: string, folder: string): Promise<void> {
-  const found = parse(await readFile(path, 'utf8').catch(() => ''))
-  if (!found.success || !isAlive(found.data.pid, found.data.started)) return
-  throw new LocalFault(
+async function refuseIfHeld(path: string, folder: string): Promise<void> {
+  const holder = await readHolder(path)
+  if (!holder || !isAlive(holder)) return
+  throw new LocalError(
     'already_running',
-    `npm start already runs on ${folder} (pid ${found.data.pid}).\nStop that one, or set SLUICE_DATA to another folder for a second one.`,
+    `npm start already runs on ${folder} (pid ${holder.pid}).\nStop it first, or set SLUICE_DATA to use another folder.`,
   )
 }
 
-function parse(text: string) {
-  try {
-    return holder.safeParse(JSON.parse(text))
-  } catch {
-    return holder.safeParse(undefined)
+/** Records in `file` which process uses the folder that the file is in. */
+export async function recordOwner(file: string, pid: number): Promise<void> {
+  await writeFile(file, JSON.stringify(identify(pid)))
+}
+
+/**
+ * Waits for a previous broker to exit: it lives up to a second longer than a killed `npm start`. Kafka's own lock is not enough,
+ * because a second broker writes to the first one's metadata before it asks for the lock (decision 4).
+ * @throws LocalError already_running
+ */
+export async function awaitPreviousOwner(file: string, directory: string, timeoutMs = 3_000): Promise<void> {
+  const owner = await readHolder(file)
+  if (!owner) return
+  for (let waited = 0; isAlive(owner); waited += 50) {
+    if (waited >= timeoutMs)
+      throw new LocalError('already_running', `A broker (pid ${owner.pid}) still runs on ${directory}.`)
+    await sleep(50)
   }
+}
+
+/** Undefined if the file is missing or damaged. */
+async function readHolder(path: string): Promise<ProcessId | undefined> {
+  try {
+    return processId.parse(JSON.parse(await readFile(path, 'utf8')))
+  } catch {
+    return undefined
+  }
+}
+
+export function identify(pid: number): ProcessId {
+  return { pid, started: startTimeOf(pid) ?? '' }
+}
+
+export function isAlive({ pid, started }: ProcessId): boolean {
+  return startTimeOf(pid) === started
+}
+
+/** In the system's own format. Undefined for a process that does not exist or is a zombie. */
+export function startTimeOf(pid: number): string | undefined {
+  try {
+    if (process.platform === 'linux') return startTimeInStat(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+    const options = { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C' } } as const
+    return startTimeInPs(execFileSync('ps', ['-o', 'stat=', '-o', 'lstart=', '-p', String(pid)], options))
+  } catch {
+    return undefined // no such file, or ps exited with 1
+  }
+}
+
+/** Field 22 of proc_pid_stat(5); field 3 is the state. Field 2, the name, may contain spaces and brackets. */
+export function startTimeInStat(stat: string): string | undefined {
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const [state, started] = [fields[0], fields[19]]
+  return state === 'Z' || state === 'X' ? undefined : started
+}
+
+/** For example `S+   Fri Nov 21 07:00:01 2025`. */
+export function startTimeInPs(output: string): string | undefined {
+  const [state, ...started] = output.trim().split(/\s+/)
+  return !state || state.startsWith('Z') ? undefined : started.join(' ')
 }

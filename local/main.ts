@@ -1,43 +1,42 @@
 import { createLog } from '../process/log.ts'
 import { ConfigError } from '../process/pem.ts'
 import { demo } from './demo.ts'
-import { asDiskFull } from './disk.ts'
-import { type Ending, watchEndings } from './endings.ts'
-import { LocalFault } from './fault.ts'
-import { sayTo } from './say.ts'
+import { asDiskFull, LocalError } from './errors.ts'
 import { type LocalSettings, readSettings } from './settings.ts'
+import { type ExitReason, watchShutdown } from './shutdown.ts'
 import { start } from './start.ts'
+import { terminalOn } from './terminal.ts'
 
-const endings = watchEndings(process.env)
+const shutdown = watchShutdown(process.env)
 const settings = settingsOrExit()
 const log = createLog({ role: 'start', level: settings.env.LOG_LEVEL || 'info' })
-const say = sayTo(process.stdout)
+const terminal = terminalOn(process.stdout)
 const closing = new AsyncDisposableStack()
 
-start({ settings, closing, log, say, endings })
-  .then((addresses) => (settings.demo ? demo(addresses, say) : undefined))
-  .catch((error) => endings.request(failure(asDiskFull(error, settings.dataFolder))))
+start({ settings, closing, log, terminal, shutdown })
+  .then((addresses) => (settings.demo ? demo(addresses, terminal) : undefined))
+  .catch((error) => shutdown.request(exitReason(asDiskFull(error, settings.dataFolder))))
 
-const { code, message } = await endings.requested
+const { code, message } = await shutdown.requested
 if (message) process.stderr.write(`${message}\n`)
-await closing.disposeAsync().catch((err) => log.error({ err }, 'not everything could be ended in order'))
+await closing.disposeAsync().catch((err) => log.error({ err }, 'shutdown was not clean'))
 log.flush()
-if (code === 0) say.line(`ended; its data stays in ${settings.dataFolder}`)
+if (code === 0) terminal.line(`stopped; the data stays in ${settings.dataFolder}`)
 process.exit(code)
 
-/** Exit code 2 for what whoever runs it can put right. */
-function failure(error: unknown): Ending {
-  if (error instanceof LocalFault || error instanceof ConfigError)
+/** Exit code 2 for what the user can fix. */
+function exitReason(error: unknown): ExitReason {
+  if (error instanceof LocalError || error instanceof ConfigError)
     return { code: 2, message: `\n${error.message}` }
   return { code: 1, message: error instanceof Error ? (error.stack ?? error.message) : String(error) }
 }
 
-/** Nothing has been begun yet that would have to be ended. */
+/** Exits directly: nothing has started yet. */
 function settingsOrExit(): LocalSettings {
   try {
     return readSettings(process.env, process.argv.slice(2))
   } catch (error) {
-    const { code, message } = failure(error)
+    const { code, message } = exitReason(error)
     process.stderr.write(`${message}\n`)
     process.exit(code)
   }

@@ -1,6 +1,10 @@
-import { LocalFault } from './fault.ts'
-import { freePort, isFree } from './free-port.ts'
-import { FIRST } from './kept-ports.ts'
+import { randomInt } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { writeFileAtomically } from './data-folder.ts'
+import { LocalError } from './errors.ts'
 
 const DEFAULTS = {
   INGEST_PORT: 8080,
@@ -14,65 +18,139 @@ const DEFAULTS = {
 export type PortName = keyof typeof DEFAULTS
 export type Ports = Record<PortName, number>
 
-const RESERVED = [...Object.values(DEFAULTS), ...Object.values(FIRST)]
+const kafkaPorts = z.object({ kafka: z.number(), controller: z.number(), registry: z.number() })
 
-// of an object with exactly these keys
+/** Users' own programs connect to Kafka and the registry, so these ports stay the same at every start while they are free. */
+export type KafkaPorts = z.infer<typeof kafkaPorts>
+
+const KAFKA_DEFAULTS: KafkaPorts = { kafka: 9092, controller: 9093, registry: 8085 }
+const RESERVED = [...Object.values(DEFAULTS), ...Object.values(KAFKA_DEFAULTS)]
+const LOOPBACK = '127.0.0.1'
+
+// the keys of DEFAULTS are exactly these names
 const names = Object.keys(DEFAULTS) as PortName[]
 
 /**
- * A port for each process, fixed for this run so that a restarted process keeps its own. A default that is taken gives way to
- * the next free one, and `say` tells so. @throws LocalFault port_taken, setting_invalid for one that was asked for
+ * Chooses a port for each process, fixed for this run, so that a restarted process gets its port again. If a default is taken,
+ * the next free port is used and `onChange` gets a line about it.
+ * @throws LocalError port_taken or setting_invalid for a port set in the environment
  */
 export async function choosePorts(
   env: NodeJS.ProcessEnv,
   host: string,
-  say: (line: string) => void,
+  onChange: (line: string) => void,
 ): Promise<Ports> {
   const chosen: Ports = { ...DEFAULTS }
   const used: number[] = []
-  // those asked for come first, so that no default takes theirs
+  // ports set in the environment come first, so that no default takes one of them
   for (const name of [...names].sort((a, b) => Number(!env[a]) - Number(!env[b]))) {
-    const port = await choose(name, env[name], host, used)
-    if (!env[name] && port !== DEFAULTS[name]) say(`${name}: ${DEFAULTS[name]} is taken, using ${port}`)
+    const setting = env[name]
+    const port = setting
+      ? await checkedPort(name, setting, { host, used })
+      : await nextFree(DEFAULTS[name], host, used)
+    if (!setting && port !== DEFAULTS[name]) onChange(`${name}: ${DEFAULTS[name]} is taken, using ${port}`)
     chosen[name] = port
     used.push(port)
   }
   return chosen
 }
 
-async function choose(
-  name: PortName,
-  asked: string | undefined,
-  host: string,
-  used: readonly number[],
-): Promise<number> {
-  if (!asked) return nextFree(DEFAULTS[name], host, used)
-  const port = Number(asked)
-  if (!/^\d+$/.test(asked) || port > 65_535)
-    throw new LocalFault('setting_invalid', `${name}: "${asked}" is no port`)
+type Place = { host: string; used: readonly number[] }
+
+async function checkedPort(name: PortName, setting: string, { host, used }: Place): Promise<number> {
+  const port = Number(setting)
+  if (!/^\d+$/.test(setting) || port > 65_535)
+    throw new LocalError('setting_invalid', `${name}: "${setting}" is not a port`)
   if (port === 0) return freePort(host, used)
   if (used.includes(port))
-    throw new LocalFault('port_taken', `${name}: ${port} is the port of another process, too`)
-  if (await usable(port, host, name)) return port
-  throw new LocalFault(
+    throw new LocalError('port_taken', `${name}: another process is also set to port ${port}`)
+  if (await isUsable(port, host, name)) return port
+  throw new LocalError(
     'port_taken',
-    `${name}: port ${port} on ${host} is taken. Set another one, or 0 for any free one.`,
+    `${name}: port ${port} on ${host} is taken. Set another port, or 0 for any free one.`,
   )
+}
+
+async function isUsable(port: number, host: string, name: PortName): Promise<boolean> {
+  return isFree(port, host).catch((cause: Error) => {
+    throw new LocalError('setting_invalid', `${name}: cannot listen on ${host}:${port}: ${cause.message}`, {
+      cause,
+    })
+  })
 }
 
 async function nextFree(first: number, host: string, used: readonly number[]): Promise<number> {
   for (let port = first; port < first + 1_000; port++) {
-    // the defaults of the others are theirs
     const reserved = port !== first && RESERVED.includes(port)
     if (!reserved && !used.includes(port) && (await isFree(port, host))) return port
   }
   return freePort(host, used)
 }
 
-async function usable(port: number, host: string, name: PortName): Promise<boolean> {
-  return isFree(port, host).catch((cause: Error) => {
-    throw new LocalFault('setting_invalid', `${name}: cannot listen on ${host}:${port}: ${cause.message}`, {
-      cause,
-    })
+export type KafkaPortsOptions = {
+  folder: string
+  taken: readonly number[]
+  /** What is started here. A port of what runs elsewhere is neither checked nor changed. */
+  started: { kafka: boolean; registry: boolean }
+  /** Gets a line for each port that differs from the last start, or from its default on a first start. */
+  onChange(line: string): void
+}
+
+/** Reads the folder's ports, replaces those that are taken, and stores the result. */
+export async function chooseKafkaPorts(options: KafkaPortsOptions): Promise<KafkaPorts> {
+  const { folder, taken, started, onChange } = options
+  const path = join(folder, 'ports.json')
+  const stored = await readFile(path, 'utf8')
+    .then((text) => kafkaPorts.parse(JSON.parse(text)))
+    .catch(() => KAFKA_DEFAULTS)
+  const { kafka: oldKafka, controller: oldController, registry: oldRegistry } = stored
+  const kafka = started.kafka ? await sameOrFree(oldKafka, taken) : oldKafka
+  const controller = started.kafka ? await sameOrFree(oldController, [...taken, kafka]) : oldController
+  const registry = started.registry
+    ? await sameOrFree(oldRegistry, [...taken, kafka, controller])
+    : oldRegistry
+  const report = (name: string, old: number, port: number) => {
+    if (port !== old) onChange(`${name}: port ${old} is taken, using ${port} from now on`)
+  }
+  report('Kafka', oldKafka, kafka)
+  report('schema registry', oldRegistry, registry)
+  const chosen = { kafka, controller, registry }
+  await writeFileAtomically(path, JSON.stringify(chosen))
+  return chosen
+}
+
+async function sameOrFree(port: number, taken: readonly number[]): Promise<number> {
+  return !taken.includes(port) && (await isFree(port, LOOPBACK)) ? port : freePort(LOOPBACK, taken)
+}
+
+/** How many ports a process looks among, and how many processes with consecutive pids have different ones. */
+const PORTS_EACH = 100
+const PROCESSES = 170
+let next = randomInt(PORTS_EACH)
+
+/**
+ * The first of the ports among which a process looks. Each process has its own range: in a shared one, two processes would
+ * sometimes find the same port free, because they listen only later. All ranges lie below the ports of outgoing connections:
+ * a client that dials a stopped broker's port from that very port connects to itself, and the broker cannot come back.
+ */
+export const firstPortOf = (pid: number): number => 15_000 + (pid % PROCESSES) * PORTS_EACH
+
+/** A port that nothing listens on. Rotates through the range, so a port that was found but is not in use yet is not found again soon. */
+export async function freePort(host = LOOPBACK, avoid: readonly number[] = []): Promise<number> {
+  for (let attempt = 0; attempt < PORTS_EACH; attempt++) {
+    const port = firstPortOf(process.pid) + (next++ % PORTS_EACH)
+    if (!avoid.includes(port) && (await isFree(port, host))) return port
+  }
+  throw new Error(`no free port from ${firstPortOf(process.pid)} on ${host}`)
+}
+
+/** Whether a server could listen there now. @throws any error but "address in use" */
+function isFree(port: number, host: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' ? resolve(false) : reject(error),
+    )
+    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(true)))
   })
 }

@@ -1,47 +1,33 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import type { Addresses } from './addresses.ts'
-import { isAlive, processFacts } from './process-facts.ts'
-import { writeWhole } from './whole-file.ts'
+import { writeFileAtomically } from './data-folder.ts'
+import { identify, isAlive, processId } from './lock.ts'
+import type { Addresses } from './settings.ts'
 
-const shape = z.object({
-  pid: z.number(),
-  started: z.string(),
-  control: z.string(),
-  ingest: z.string(),
-  token: z.string(),
-})
+const shape = processId.extend({ control: z.string(), ingest: z.string(), token: z.string() })
 
-/** What a running `npm start` tells programs of its user; URLs without a slash at their end. */
+/** What a running `npm start` publishes to its user's other programs; URLs without a trailing slash. */
 export type Running = Pick<z.infer<typeof shape>, 'control' | 'ingest' | 'token'>
 
 const pathIn = (folder: string) => join(folder, 'running.json')
 
-/** Only its owner may read it: the token is in it, as in the keys beside it. @returns how to take it back. */
-export async function tellRunning(
+/** Only the owner may read the file, since it contains the token. @returns a function that removes it */
+export async function publishRunning(
   folder: string,
   { control, ingest, controlToken: token }: Pick<Addresses, 'control' | 'ingest' | 'controlToken'>,
 ): Promise<() => Promise<void>> {
-  const { pid } = process
-  const started = processFacts(pid)?.started ?? ''
-  await writeWhole(pathIn(folder), JSON.stringify({ pid, started, control, ingest, token }))
+  const content = { ...identify(process.pid), control, ingest, token }
+  await writeFileAtomically(pathIn(folder), JSON.stringify(content))
   return () => rm(pathIn(folder), { force: true })
 }
 
-/** Undefined when none runs on this folder; what a killed one has left behind counts for nothing. */
+/** Undefined if no `npm start` runs on this folder; ignores what a killed one has left behind. */
 export async function findRunning(folder: string): Promise<Running | undefined> {
-  const text = await readFile(pathIn(folder), 'utf8').catch(() => '')
-  const found = parsed(text)
-  if (!found.success) return undefined
-  const { pid, started, ...running } = found.data
-  return isAlive(pid, started) ? running : undefined
-}
-
-function parsed(text: string) {
   try {
-    return shape.safeParse(JSON.parse(text))
+    const { pid, started, ...running } = shape.parse(JSON.parse(await readFile(pathIn(folder), 'utf8')))
+    return isAlive({ pid, started }) ? running : undefined
   } catch {
-    return shape.safeParse(undefined)
+    return undefined // missing or damaged
   }
 }

@@ -1,21 +1,25 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { readConfig } from '../config.ts'
-import { dataFolder } from './data-folder.ts'
-import { LocalFault } from './fault.ts'
+import { dataFolder, findKeys, type Keys } from './data-folder.ts'
+import { LocalError } from './errors.ts'
+import { chooseKafkaPorts, choosePorts, type KafkaPorts, type Ports } from './ports.ts'
 
-/** What only `npm start` asks of the environment; all else is read by `config.ts`, in each process. */
+/** What `npm start` itself needs from the environment; each process reads the rest with `config.ts`. */
 export type LocalSettings = {
   env: NodeJS.ProcessEnv
-  /** Kafka's data, keys, ports, lock; absolute. */
+  /** Holds Kafka's data, keys, ports and the lock; absolute. */
   dataFolder: string
   host: string
-  /** Undefined: start one here. */
+  /** Undefined: start Kafka here. */
   kafkaBrokers: string | undefined
+  /** Undefined: start the schema registry here. */
   registryUrl: string | undefined
   demo: boolean
 }
 
-/** @throws ConfigError, LocalFault with all that is wrong, before anything is begun */
+/** Reports all faults before anything starts. @throws ConfigError, LocalError */
 export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[]): LocalSettings {
   checkEnvironment(env)
   return {
@@ -28,25 +32,126 @@ export function readSettings(env: NodeJS.ProcessEnv, args: readonly string[]): L
   }
 }
 
-/** What `npm start` chooses by itself is filled in, so that all the rest is judged at once, as each process would. */
+/** Checks the environment as the processes will, with placeholders for what `npm start` chooses later. */
 function checkEnvironment(env: NodeJS.ProcessEnv): void {
-  const chosenHere = {
+  const placeholders = {
     KAFKA_BROKERS: '127.0.0.1:9092',
     SCHEMA_REGISTRY_URL: 'http://127.0.0.1',
     CONFIG_KEY: Buffer.alloc(32, 'made by npm start').toString('base64'),
     CONTROL_TOKEN: 'made by npm start',
   }
   const given = Object.entries(env).filter(([, value]) => value)
-  readConfig({ ...chosenHere, ...Object.fromEntries(given) }, 'control')
+  readConfig({ ...placeholders, ...Object.fromEntries(given) }, 'control')
 }
 
-/** `npm start --demo`, without the two dashes in between, arrives as npm's own setting. */
+/** npm takes `npm start --demo`, without the extra dashes, as a setting of its own. */
 function readDemo(args: readonly string[], env: NodeJS.ProcessEnv): boolean {
   try {
     const { values } = parseArgs({ args: [...args], options: { demo: { type: 'boolean' } } })
     return values.demo ?? env.npm_config_demo === 'true'
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw new LocalFault('setting_invalid', `${why}\nusage: npm start [-- --demo]`)
+    throw new LocalError('setting_invalid', `${why}\nusage: npm start [-- --demo]`)
   }
+}
+
+/**
+ * Fills in keys, ports and addresses that the environment does not set; `onChange` gets a line for each port that is not the
+ * usual one. @throws LocalError
+ */
+export async function chooseEnvironment(
+  settings: LocalSettings,
+  onChange: (line: string) => void,
+): Promise<{ env: ChildEnvironment; ports: KafkaPorts }> {
+  refuseSecuredKafkaWithoutRegistry(settings)
+  const { dataFolder, env, host, kafkaBrokers, registryUrl } = settings
+  // ports.json is written after the keys: without it, nothing was ever encrypted with them
+  const isNew = !existsSync(join(dataFolder, 'ports.json')) || Boolean(env.CONFIG_KEY)
+  const keys = await findKeys(dataFolder, { isNew })
+  const processPorts = await choosePorts(env, host, onChange)
+  const ports = await chooseKafkaPorts({
+    folder: dataFolder,
+    taken: Object.values(processPorts),
+    started: { kafka: !kafkaBrokers, registry: !registryUrl },
+    onChange,
+  })
+  const chosen = {
+    brokers: kafkaBrokers ?? `127.0.0.1:${ports.kafka}`,
+    registryUrl: registryUrl ?? `http://127.0.0.1:${ports.registry}/apis/ccompat/v7`,
+    ports: processPorts,
+    keys,
+  }
+  return { env: childEnvironment(settings, chosen), ports }
+}
+
+function refuseSecuredKafkaWithoutRegistry({ env, kafkaBrokers, registryUrl }: LocalSettings): void {
+  if (!kafkaBrokers || registryUrl || !(env.KAFKA_SSL || env.KAFKA_SASL_MECHANISM)) return
+  const message =
+    'SCHEMA_REGISTRY_URL is not set. The registry that npm start runs supports only Kafka without TLS and SASL.'
+  throw new LocalError('setting_invalid', message)
+}
+
+const LOOPBACK_BLOCKS = '127.0.0.0/8,::1/128'
+
+export type Chosen = { brokers: string; registryUrl: string; ports: Ports; keys: Keys }
+
+/** The environment of the four processes: the user's, completed with what was chosen here. */
+export function childEnvironment(
+  { env, host }: LocalSettings,
+  { brokers, registryUrl, ports, keys }: Chosen,
+) {
+  return {
+    ...env,
+    HOST: host,
+    KAFKA_BROKERS: brokers,
+    SCHEMA_REGISTRY_URL: registryUrl,
+    KAFKAJS_NO_PARTITIONER_WARNING: '1',
+    INGEST_PORT: String(ports.INGEST_PORT),
+    CONTROL_PORT: String(ports.CONTROL_PORT),
+    ROUTER_PORT: String(ports.ROUTER_PORT),
+    DELIVERER_PORT: String(ports.DELIVERER_PORT),
+    INGEST_METRICS_PORT: String(ports.INGEST_METRICS_PORT),
+    CONTROL_METRICS_PORT: String(ports.CONTROL_METRICS_PORT),
+    CONTROL_TOKEN: env.CONTROL_TOKEN || keys.CONTROL_TOKEN,
+    CONTROL_VIEW_TOKEN: env.CONTROL_VIEW_TOKEN || keys.CONTROL_VIEW_TOKEN,
+    CONFIG_KEY: env.CONFIG_KEY || keys.CONFIG_KEY,
+    // set but empty means none
+    EGRESS_ALLOW: env.EGRESS_ALLOW ?? LOOPBACK_BLOCKS,
+  }
+}
+
+export type ChildEnvironment = ReturnType<typeof childEnvironment>
+
+/** How to reach a started system; URLs without a trailing slash. */
+export type Addresses = {
+  ingest: string
+  control: string
+  router: string
+  deliverer: string
+  ingestMetrics: string
+  brokers: string
+  registryUrl: string
+  controlToken: string
+  egressAllow: string
+}
+
+export function addressesOf(env: ChildEnvironment): Addresses {
+  const at = (port: string) => `http://${reachable(env.HOST)}:${port}`
+  return {
+    ingest: at(env.INGEST_PORT),
+    control: at(env.CONTROL_PORT),
+    router: at(env.ROUTER_PORT),
+    deliverer: at(env.DELIVERER_PORT),
+    ingestMetrics: at(env.INGEST_METRICS_PORT),
+    brokers: env.KAFKA_BROKERS,
+    registryUrl: env.SCHEMA_REGISTRY_URL,
+    controlToken: env.CONTROL_TOKEN,
+    egressAllow: env.EGRESS_ALLOW,
+  }
+}
+
+/** The host to connect to for a host to listen on. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost'
+  return host.includes(':') ? `[${host}]` : host
 }

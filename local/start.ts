@@ -1,45 +1,46 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Config, readConfig } from '../config.ts'
 import { createTopics } from '../kafka/admin/topics.ts'
 import { type Connection, connect } from '../kafka/client.ts'
 import type { Logger } from '../process/log.ts'
 import { prepare } from '../schemas/prepare.ts'
 import { topics } from '../schemas/topics.ts'
-import { type Addresses, addressesOf } from './addresses.ts'
-import type { Archive } from './archive.ts'
-import { banner } from './banner.ts'
-import { chooseEnvironment } from './choose.ts'
-import { ROOT } from './data-folder.ts'
-import type { Endings } from './endings.ts'
-import type { ChildEnvironment } from './environment.ts'
-import { startKafkaAndRegistry } from './kafka-and-registry.ts'
-import { makeDataFolder } from './keys.ts'
+import { killAllChildren } from './child-process.ts'
+import { makeDataFolder, ROOT } from './data-folder.ts'
+import type { ClassArchive } from './kafka/class-archive.ts'
+import { startKafkaAndRegistry } from './kafka/kafka-and-registry.ts'
 import { takeLock } from './lock.ts'
-import { allReady } from './ready.ts'
-import { tellRunning } from './running.ts'
-import type { Say } from './say.ts'
-import type { LocalSettings } from './settings.ts'
+import { publishRunning } from './running.ts'
+import {
+  type Addresses,
+  addressesOf,
+  type ChildEnvironment,
+  chooseEnvironment,
+  type LocalSettings,
+} from './settings.ts'
+import type { Shutdown } from './shutdown.ts'
 import { supervise } from './supervise.ts'
-import { killAllTied } from './tied.ts'
+import { banner, type Terminal } from './terminal.ts'
 
 export type StartOptions = {
   settings: LocalSettings
-  /** Gets what must end with `npm start`; closed in reverse order. */
+  /** Gets everything that must end with `npm start`; closed in reverse order. */
   closing: AsyncDisposableStack
   log: Logger
-  say: Say
-  endings: Pick<Endings, 'request' | 'signal'>
+  terminal: Terminal
+  shutdown: Pick<Shutdown, 'request' | 'signal'>
 }
 
-/** All of `npm start`, from the lock to `sluice ready`. @throws LocalFault, ConfigError */
+/** All of `npm start`, from the lock to `sluice ready`. @throws LocalError, ConfigError */
 export async function start(options: StartOptions): Promise<Addresses> {
-  const { settings, closing, log, say, endings } = options
+  const { settings, closing, log, terminal, shutdown } = options
   await makeDataFolder(settings.dataFolder)
   const lock = await takeLock(settings.dataFolder)
   closing.defer(() => lock.release())
-  closing.defer(killAllTied)
-  const { env, ports } = await chooseEnvironment(settings, say)
-  const config = readConfig(env, 'control') // all faults are told before anything runs
-  say.line('starting Sluice ...')
+  closing.defer(killAllChildren)
+  const { env, ports } = await chooseEnvironment(settings, terminal.line)
+  const config = readConfig(env, 'control') // reports all faults before anything runs
+  terminal.line('starting Sluice ...')
   const connection = connect(config.kafka, { clientId: 'sluice-start', log })
   const onKafka = () => makeTopics(connection, config)
   const archives = await startKafkaAndRegistry({
@@ -47,21 +48,21 @@ export async function start(options: StartOptions): Promise<Addresses> {
     ports,
     kafka: config.kafka,
     onKafka,
-    ending: endings.signal,
+    ending: shutdown.signal,
   })
   await prepare(
     connection,
     config,
-    (what) => what && say.progress(`waiting for the schema registry: ${what}`),
+    (reason) => reason && terminal.progress(`waiting for the schema registry: ${reason}`),
   )
   const addresses = await startProcesses(options, env)
-  closing.defer(await tellRunning(settings.dataFolder, addresses))
-  say.line(banner(addresses))
-  makeAll(archives).catch((err) => log.debug({ err }, 'no class archive, the next start is not quicker'))
+  closing.defer(await publishRunning(settings.dataFolder, addresses))
+  terminal.line(banner(addresses))
+  makeArchives(archives).catch((err) => log.debug({ err }, 'no class archive: the next start is not faster'))
   return addresses
 }
 
-/** The part of `prepare` that needs no registry. */
+/** The part of `prepare` that does not need the registry. */
 async function makeTopics(connection: Connection, { delivery, dedupWindowMs, kafka }: Config): Promise<void> {
   await createTopics(connection, topics({ ...delivery, dedupWindowMs }), kafka)
 }
@@ -72,28 +73,66 @@ const PROGRAMS = {
   deliverer: 'deliverer/main.ts',
   control: 'control/main.ts',
 }
-/** A process ends by itself after at most 15 s (lifecycle.ts). */
+/** A process stops within 15 s (lifecycle.ts). */
 const GRACE_MS = 16_000
 
 async function startProcesses(
-  { closing, log, say, endings }: StartOptions,
+  { closing, log, terminal, shutdown }: StartOptions,
   env: ChildEnvironment,
 ): Promise<Addresses> {
   const onRefused = (name: string) =>
-    endings.request({ code: 2, message: `${name} refuses its settings; it says why above.` })
-  const processes = supervise({ programs: PROGRAMS, root: ROOT, env, log, ending: endings.signal, onRefused })
+    shutdown.request({ code: 2, message: `${name} rejects its settings; see its message above.` })
+  const processes = supervise({
+    programs: PROGRAMS,
+    root: ROOT,
+    env,
+    log,
+    ending: shutdown.signal,
+    onRefused,
+  })
   closing.defer(() => processes.stop(GRACE_MS))
   const addresses = addressesOf(env)
   const { ingest, ingestMetrics, router, deliverer, control } = addresses
   const bases = Object.entries({ ingest, 'ingest metrics': ingestMetrics, router, deliverer, control })
-  await allReady({
-    urls: Object.fromEntries(bases.map(([name, base]) => [name, `${base}/readyz`])),
-    onSlow: say.line,
-  })
+  await allReady(Object.fromEntries(bases.map(([name, base]) => [name, `${base}/readyz`])), terminal.line)
   processes.accepted()
   return addresses
 }
 
-async function makeAll(archives: readonly Archive[]): Promise<void> {
+const SLOW_MS = 30_000
+
+/** Waits until every URL has answered 200. Has no limit: the user can press Ctrl-C. `onSlow` gets what is missing, once. */
+async function allReady(
+  urls: Readonly<Record<string, string>>,
+  onSlow: (line: string) => void,
+): Promise<void> {
+  const waiting = new Map(Object.keys(urls).map((name) => [name, 'no answer']))
+  const timer = setTimeout(
+    () => onSlow(`not ready yet: ${[...waiting].map((entry) => entry.join(': ')).join('; ')}`),
+    SLOW_MS,
+  )
+  const waitFor = async ([name, url]: [string, string]) => {
+    for (;;) {
+      const answer = await ask(url)
+      if (answer === 'ready') break
+      waiting.set(name, answer)
+      await sleep(100)
+    }
+    waiting.delete(name)
+  }
+  await Promise.all(Object.entries(urls).map(waitFor)).finally(() => clearTimeout(timer))
+}
+
+async function ask(url: string): Promise<string> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(2_000) })
+    const text = await response.text()
+    return response.status === 200 ? 'ready' : `${response.status} ${text.slice(0, 200)}`
+  } catch {
+    return 'no answer'
+  }
+}
+
+async function makeArchives(archives: readonly ClassArchive[]): Promise<void> {
   for (const archive of archives) await archive.make()
 }

@@ -1,47 +1,120 @@
 import { join } from 'node:path'
-import { type Kept, keepRunning, type Warn } from './keep.ts'
-import { type Exit, spawnTiedNode } from './tied.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Child, type Exit, spawnNodeChild } from './child-process.ts'
+import { LocalError } from './errors.ts'
+
+export type Warn = { warn(fields: object, text: string): void }
 
 export type SuperviseOptions = {
-  /** Paths of the programs under `root`, by name. */
+  /** Paths of the programs below `root`, by name. */
   programs: Readonly<Record<string, string>>
   root: string
   env: NodeJS.ProcessEnv
   log: Warn
-  /** Aborted when everything is to end. */
+  /** Aborted at shutdown. */
   ending: AbortSignal
-  /** Told when a program refuses its settings (exit code 2) before all are ready; it has printed why. */
+  /** Called if a program rejects its settings (exit code 2) before all are ready; it has printed the reason. */
   onRefused: (name: string) => void
 }
 
 export type Supervised = {
-  /** From now on exit code 2 is an end like any other: the settings were accepted before. */
+  /** From now on the settings are known to be good, and a program that exits with 2 is restarted. */
   accepted(): void
-  /** SIGTERM to all at once; SIGKILL to those that are still there after `graceMs`. */
+  /** Sends SIGTERM to all at once, and SIGKILL to those still running after `graceMs`. */
   stop(graceMs: number): Promise<void>
 }
 
 const REFUSED = 2
 
-/** Starts the programs and keeps them running. */
+/** Starts the programs and restarts those that exit. */
 export function supervise({ programs, root, env, log, ending, onRefused }: SuperviseOptions): Supervised {
   let accepted = false
-  const keep = ([name, script]: [string, string]): Kept => {
-    const start = () => spawnTiedNode(join(root, script), { args: [], cwd: root, env })
+  const keep = ([name, script]: [string, string]): KeptRunning => {
+    const start = () => spawnNodeChild(join(root, script), { args: [], cwd: root, env })
     const isFinal = ({ code }: Exit) => {
       const refused = code === REFUSED && !accepted
       if (refused) onRefused(name)
       return refused
     }
-    return keepRunning({ name, first: start(), again: async () => start(), log, ending, isFinal })
+    return keepRunning({ name, first: start(), restart: async () => start(), log, ending, isFinal })
   }
-  const kept = Object.entries(programs).map(keep)
+  const all = Object.entries(programs).map(keep)
   return {
     accepted: () => {
       accepted = true
     },
     stop: async (graceMs) => {
-      await Promise.all(kept.map((process) => process.stop(graceMs)))
+      await Promise.all(all.map((process) => process.stop(graceMs)))
     },
   }
+}
+
+export type KeepRunningOptions<T extends Child> = {
+  name: string
+  first: T
+  restart: (ended: T) => Promise<T>
+  log: Warn
+  /** Aborted at shutdown: nothing is restarted from then on. */
+  ending: AbortSignal
+  /** Called at each exit; true means no restart. */
+  isFinal?: (exit: Exit) => boolean
+}
+
+export type KeptRunning = { stop(graceMs: number): Promise<void> }
+
+/** Restarts the process whenever it exits, at growing intervals, until it is stopped. */
+export function keepRunning<T extends Child>(options: KeepRunningOptions<T>): KeptRunning {
+  const stopping = new AbortController()
+  const stopped = AbortSignal.any([stopping.signal, options.ending])
+  let current = options.first
+  const done = restartUntil(stopped, options, (next) => {
+    current = next
+  })
+  return {
+    stop: async (graceMs) => {
+      stopping.abort()
+      await current.stop(graceMs)
+      await done
+    },
+  }
+}
+
+async function restartUntil<T extends Child>(
+  stopped: AbortSignal,
+  { name, first, restart, log, isFinal = () => false }: KeepRunningOptions<T>,
+  onStarted: (next: T) => void,
+): Promise<void> {
+  let current = first
+  let startedAt = performance.now()
+  let delay: number | undefined
+  for (;;) {
+    const exit = await current.exited
+    if (stopped.aborted || isFinal(exit)) return
+    delay = nextDelay(delay, performance.now() - startedAt)
+    const end = exit.signal ?? `exit code ${exit.code}`
+    log.warn({ name, ...exit, delayMs: delay }, `${name} ended (${end}), restarting in ${delay} ms`)
+    await sleep(delay, undefined, { signal: stopped }).catch(() => {})
+    if (stopped.aborted) return
+    startedAt = performance.now()
+    const next = await restart(current).catch((err) => {
+      if (stopped.aborted) return
+      if (err instanceof LocalError)
+        log.warn({ name, code: err.code }, `${name} did not start: ${err.message}`)
+      else log.warn({ name, err }, `${name} did not start`)
+    })
+    if (!next) continue // counts as one more exit
+    current = next
+    onStarted(next)
+    if (stopped.aborted) await next.stop()
+  }
+}
+
+const FIRST_MS = 250
+const LONGEST_MS = 10_000
+const STEADY_MS = 30_000
+
+/** The delay doubles with each restart, and starts over after a process has run for a while. */
+export function nextDelay(previousMs: number | undefined, upMs: number): number {
+  if (previousMs === undefined || upMs >= STEADY_MS) return FIRST_MS
+  return Math.min(previousMs * 2, LONGEST_MS)
 }

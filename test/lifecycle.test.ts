@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { freePort } from '../local/free-port.ts'
+import { freePort } from '../local/ports.ts'
 import { NODE_FLAGS } from './helpers/node-flags.ts'
 
 /** A router that is told to end while it starts: what it opens next finds all closed. */

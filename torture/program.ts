@@ -1,6 +1,6 @@
 import { readOrExit } from '../bench/command-line.ts'
 import { exitWhenInterrupted } from '../bench/scratch.ts'
-import { killAllTied } from '../local/tied.ts'
+import { killAllChildren } from '../local/child-process.ts'
 
 const begun = performance.now()
 
@@ -27,7 +27,7 @@ export async function runProgram<T>({ usage, options, run }: Program<T>): Promis
     process.exitCode = (await run(asked)) ? 0 : 1
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.stack : error}\n`)
-    await killAllTied()
+    await killAllChildren()
     // its clients would go on for ever
     process.exit(2)
   }

@@ -4,15 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import got from 'got'
 import pRetry from 'p-retry'
 import { scratchFolder } from '../bench/scratch.ts'
-import { archiveFlags } from '../local/archive.ts'
-import { type Broker, startBroker } from '../local/broker.ts'
-import { cacheFolder } from '../local/cache.ts'
-import { freePort } from '../local/free-port.ts'
-import { kafkaJars, registryApp } from '../local/jars.ts'
-import { findJava } from '../local/java.ts'
-import { ensureOwnJournal } from '../local/journal.ts'
-import { startRegistry } from '../local/registry.ts'
-import { spawnTied, type Tied } from '../local/tied.ts'
+import { type Child, spawnChild } from '../local/child-process.ts'
+import { type Broker, startBroker } from '../local/kafka/broker.ts'
+import { archiveFlags } from '../local/kafka/class-archive.ts'
+import { cacheFolder, kafkaJars, registryApp } from '../local/kafka/downloads.ts'
+import { findJava } from '../local/kafka/java.ts'
+import { ensureTestJournal, startRegistry } from '../local/kafka/registry.ts'
+import { freePort } from '../local/ports.ts'
 import { ROLES, type Role } from '../settings/config-key.ts'
 import { imageOf, type OffsetRange } from '../test/helpers/broker.ts'
 import { NODE_FLAGS } from '../test/helpers/node-flags.ts'
@@ -73,7 +71,7 @@ export async function startSluice(
     java: java.program,
     jar: await registryApp(cache, quiet),
     directory: folder,
-    ensureJournal: ensureOwnJournal,
+    ensureJournal: ensureTestJournal,
     jvmFlags: await archiveFlags({ java, cache, name: 'registry' }),
   })
   const env = {
@@ -90,14 +88,14 @@ export async function startSluice(
   if (faketime)
     for (const name of [...ROLES, 'right'] as const)
       clocks.set(name, await openClock(faketime, join(folder, `clock-${name}`)))
-  const running = new Map<Role, Tied>()
+  const running = new Map<Role, Child>()
   /** Roles that are being hurt: their ends are meant. */
-  const meant = new Set<Tied>()
+  const meant = new Set<Child>()
   let deaths = 0
   let closed = false
 
-  function launch(role: Role, clock: Clock | undefined, more: Record<string, string> = {}): Tied {
-    const tied = spawnTied(process.execPath, {
+  function launch(role: Role, clock: Clock | undefined, more: Record<string, string> = {}): Child {
+    const tied = spawnChild(process.execPath, {
       args: [...NODE_FLAGS, `${role}/main.ts`],
       env: { PATH: process.env.PATH, ...env, ...clock?.env, ...more },
       onLine: (line) => {
@@ -123,7 +121,7 @@ export async function startSluice(
     })
   }
 
-  const held = (role: Role): Tied => {
+  const held = (role: Role): Child => {
     const tied = running.get(role)
     if (!tied) throw new Error(`${role} does not run`)
     return tied
@@ -215,7 +213,7 @@ function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): void {
 
 /** As a supervisor would, until it stays: on a machine that is short of CPU Kafka itself may end at its start. */
 const startAgain = (broker: Broker): Promise<Broker> =>
-  pRetry(() => broker.again(), {
+  pRetry(() => broker.restart(), {
     retries: 5,
     minTimeout: AGAIN_MS,
     onFailedAttempt: ({ error }) => void process.stderr.write(`    broker: ${error.message}\n`),

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { spawnTied, type Tied } from '../../local/tied.ts'
+import { type Child, spawnChild } from '../../local/child-process.ts'
 import { prepareSystem, type System, startIngest } from '../../test/ingest/ingest-process.ts'
 import { type LoadReport, startLoad } from '../load/process.ts'
 import { cpuSeconds, pin } from '../stack/process.ts'
@@ -47,10 +47,10 @@ export async function startBench(): Promise<Bench> {
 }
 
 /** What ingest is compared with, in its place. */
-export async function startBare(): Promise<Tied & Target> {
+export async function startBare(): Promise<Child & Target> {
   const address = Promise.withResolvers<string>()
   const args = [fileURLToPath(new URL('./bare.ts', import.meta.url))]
-  const tied = spawnTied(process.execPath, { args, onLine: address.resolve })
+  const tied = spawnChild(process.execPath, { args, onLine: address.resolve })
   await pin(tied.pid, MEASURED_CORE)
   return { ...tied, url: await address.promise }
 }

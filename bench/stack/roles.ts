@@ -1,13 +1,13 @@
 import { fileURLToPath } from 'node:url'
 import got from 'got'
-import { freePort } from '../../local/free-port.ts'
-import { spawnTied, type Tied } from '../../local/tied.ts'
+import { type Child, spawnChild } from '../../local/child-process.ts'
+import { freePort } from '../../local/ports.ts'
 import { NODE_FLAGS } from '../../test/helpers/node-flags.ts'
 import { until } from '../../test/helpers/until.ts'
 import type { System } from '../../test/ingest/ingest-process.ts'
 
 /** `metrics`: what /metrics says now. */
-export type RoleProcess = Tied & { url: string; metrics(): Promise<string> }
+export type RoleProcess = Child & { url: string; metrics(): Promise<string> }
 
 /** The real process with the flags of `npm start`; @returns when it says that it is ready. */
 export async function startRole(
@@ -17,7 +17,7 @@ export async function startRole(
 ): Promise<RoleProcess> {
   const port = await freePort()
   const said: string[] = []
-  const tied = spawnTied(process.execPath, {
+  const tied = spawnChild(process.execPath, {
     args: [...NODE_FLAGS, fileURLToPath(new URL(`../../${role}/main.ts`, import.meta.url))],
     env: {
       PATH: process.env.PATH,

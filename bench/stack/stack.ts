@@ -1,11 +1,9 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { startBroker } from '../../local/broker.ts'
-import { cacheFolder } from '../../local/cache.ts'
-import { kafkaJars, registryApp } from '../../local/jars.ts'
-import { findJava } from '../../local/java.ts'
-import { ensureOwnJournal } from '../../local/journal.ts'
-import { startRegistry } from '../../local/registry.ts'
+import { startBroker } from '../../local/kafka/broker.ts'
+import { cacheFolder, kafkaJars, registryApp } from '../../local/kafka/downloads.ts'
+import { findJava } from '../../local/kafka/java.ts'
+import { ensureTestJournal, startRegistry } from '../../local/kafka/registry.ts'
 import { scratchFolder } from '../scratch.ts'
 
 export type Stack = { brokers: string; brokerPid: number; registryUrl: string } & AsyncDisposable
@@ -24,7 +22,7 @@ export async function startStack(): Promise<Stack> {
     java,
     jar,
     directory: folder,
-    ensureJournal: ensureOwnJournal,
+    ensureJournal: ensureTestJournal,
   })
   return {
     brokers: broker.brokers,

@@ -1,17 +1,17 @@
 import { createParser } from 'eventsource-parser'
 
-/** A server-sent event; `data` as it came. */
-export type Told = { event: string; id: string | undefined; data: string }
+/** A server-sent event; `data` is unparsed. */
+export type ServerEvent = { event: string; id: string | undefined; data: string }
 
-/** Takes a stream of server-sent events in whatever pieces it comes. @returns what each piece completes. */
-export function sseParser(): (piece: string) => Told[] {
-  let told: Told[] = []
+/** Parses a stream of server-sent events in pieces of any size; each call returns the events that the piece completes. */
+export function sseParser(): (piece: string) => ServerEvent[] {
+  let events: ServerEvent[] = []
   const parser = createParser({
-    onEvent: ({ event = 'message', id, data }) => void told.push({ event, id, data }),
+    onEvent: ({ event = 'message', id, data }) => void events.push({ event, id, data }),
   })
   return (piece) => {
-    told = []
+    events = []
     parser.feed(piece)
-    return told
+    return events
   }
 }

@@ -1,61 +1,61 @@
 import type { Command } from 'commander'
 import { MASK } from '../../settings/masked.ts'
+import { CliError, type ExitCode, type Output } from '../context.ts'
 import { apply, faulty } from '../settings/apply.ts'
 import { type Declaration, declare } from '../settings/declare.ts'
+import type { Change } from '../settings/difference.ts'
 import { readFiles } from '../settings/files.ts'
-import { type Change, nameOf, type Ref } from '../settings/form.ts'
-import { planAsJson, type Step, showPlan } from '../settings/plan.ts'
-import { type Planned, planNow } from '../settings/plan-now.ts'
+import { type Planned, planAsJson, planNow, type Step, showPlan } from '../settings/plan.ts'
+import { nameOf, type Ref } from '../settings/schema.ts'
 import { hide, isFilledIn } from '../settings/variables.ts'
-import { CliFault, type ExitCode, type Output } from '../world.ts'
-import { type Adding, type Doing, doing } from './command.ts'
+import { action, type Cli, type Invocation } from './command.ts'
 
-/** What `diff` and `apply` have in common. */
-export type Drafting = { prune?: true }
+/** Options of both `diff` and `apply`. */
+type Drafting = { prune?: true }
 
-export const filesOption = (command: Command): Command =>
+const filesOption = (command: Command): Command =>
   command
-    .argument('<files...>', 'YAML files, folders of them, - for standard input')
-    .option('--prune', 'remove what the files do not have')
-    .option('--json', 'as one JSON document')
+    .argument('<files...>', 'YAML files, folders of YAML files, or - for standard input')
+    .option('--prune', 'also remove records that are not in the files')
+    .option('--json', 'print one JSON document')
 
-export const FILES = `
-A file has lists of records under sources, destinations, audiences and traits, each with its id and the fields of the API; what
-a record does not name is as if it had never been set, but for a write key, which stays. Several documents, files and folders
-count as one. \${NAME} in a text is a variable of the environment, whose value is not printed; $\${ is \${ itself.
-Variables of Sluice itself, like CONTROL_TOKEN, are refused.
+const FILES = `
+A file contains lists of records under the keys sources, destinations, audiences and traits. A record has an id and the fields
+of the API; a field that is left out is unset, except a source's write key, which stays. Several documents, files and folders
+are read as one. \${NAME} in a text stands for an environment variable, whose value is never printed; write $\${ for a literal
+\${. Variables of Sluice itself, such as CONTROL_TOKEN, are refused.
 
---prune looks only at those of the four that the files have a list of; [] is a list, of none.
+--prune affects only kinds of records that the files list; the empty list [] counts.
 
-Secrets and the values of webhooks' headers are compared by the API, which says only whether they differ; a token that may only
-read cannot have it do that. "***" keeps what is stored.`
+The API compares secrets and header values of webhooks, and returns only whether they differ. It does not do this for a read-only
+token. "***" keeps the stored secret.`
 
-export type Draft = {
+type Draft = {
   declaration: Declaration
-  /** Reads the settings that there are, and decides. @throws CliFault faulty_files */
+  /** Reads the current settings and plans the changes. @throws CliError faulty_files */
   planNow(isDone?: (ref: Ref) => boolean): Promise<Planned>
 }
 
-/** Does something with files. What variables have filled in there is printed nowhere. @throws CliFault cannot_read, faulty_files */
-export async function withFiles<O extends Drafting>(
-  asked: Doing<O>,
-  act: (asked: Doing<O>, draft: Draft) => Promise<ExitCode>,
+/** Reads the files and calls `act`, with the values of variables hidden from all output. @throws CliError cannot_read, faulty_files */
+async function withFiles<O extends Drafting>(
+  invocation: Invocation<O>,
+  act: (invocation: Invocation<O>, draft: Draft) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const { args, env, readInput } = asked
+  const { args, env, readInput } = invocation
   const { filledIn, ...declared } = declare(await readFiles(args, { readInput }), env)
   const hidden = (text: string) => hide(text, filledIn)
   const hiding = (output: Output): Output => ({ ...output, line: (text) => output.line(hidden(text)) })
   try {
     if ('faults' in declared) throw faulty(declared.faults)
-    const draft = { declaration: declared, planNow: planner(asked, declared, filledIn) }
-    return await act({ ...asked, out: hiding(asked.out), err: hiding(asked.err) }, draft)
+    const draft = { declaration: declared, planNow: planner(invocation, declared, filledIn) }
+    return await act({ ...invocation, out: hiding(invocation.out), err: hiding(invocation.err) }, draft)
   } catch (error) {
-    throw error instanceof CliFault ? new CliFault(error.code, hidden(error.message)) : error
+    throw error instanceof CliError ? new CliError(error.code, hidden(error.message)) : error
   }
 }
 
 function planner(
-  { options, now, control }: Doing<Drafting>,
+  { options, now, control }: Invocation<Drafting>,
   declaration: Declaration,
   filledIn: ReadonlySet<string>,
 ): Draft['planNow'] {
@@ -74,7 +74,7 @@ function planner(
   }
 }
 
-/** What a field had before a variable filled it in may be the secret of yesterday. */
+/** Also masks the old value of such a field: it may be the previous secret. */
 function masked(change: Change, filledIn: ReadonlySet<string>): Change {
   if (!isFilledIn(change.after, filledIn)) return change
   return { ...change, ...('before' in change && { before: MASK }), after: MASK }
@@ -82,11 +82,11 @@ function masked(change: Change, filledIn: ReadonlySet<string>): Change {
 
 type DiffOptions = Drafting & { json?: true }
 
-export function addDiff({ program, ...adding }: Adding): void {
-  filesOption(program.command('diff').summary('what applying files would change'))
+export function addDiff({ program, ...cli }: Cli): void {
+  filesOption(program.command('diff').summary('show what applying files would change'))
     .description(
-      `Prints what applying files would change, field by field, with secrets masked.
-The exit code is 0 when nothing differs, 2 when something does, 1 when it cannot be told.`,
+      `Prints what applying the files would change, field by field, with secrets masked. \
+The exit code is 0 if nothing differs, 2 if something differs, 1 on failure.`,
     )
     .addHelpText('after', FILES)
     .addHelpText(
@@ -97,25 +97,25 @@ Examples:
   $ sluice diff --prune settings/sources.yaml settings/crm.yaml
   $ sluice diff --json settings/ | jq '.changes[] | .id'`,
     )
-    .action(doing<DiffOptions>(adding, (asked) => withFiles(asked, diff)))
+    .action(action<DiffOptions>(cli, (invocation) => withFiles(invocation, diff)))
 }
 
-async function diff(asked: Doing<DiffOptions>, { planNow }: Draft): Promise<ExitCode> {
+async function diff(invocation: Invocation<DiffOptions>, { planNow }: Draft): Promise<ExitCode> {
   const planned = await planNow()
-  if (asked.options.json) asked.out.line(JSON.stringify(planAsJson(planned)))
-  else showPlan(planned, asked.out)
+  if (invocation.options.json) invocation.out.line(JSON.stringify(planAsJson(planned)))
+  else showPlan(planned, invocation.out)
   return planned.steps.length > 0 ? 2 : 0
 }
 
 type Options = Drafting & { dryRun?: true; json?: true }
 
-export function addApply({ program, ...adding }: Adding): void {
-  filesOption(program.command('apply').summary('change the settings to what files say'))
+export function addApply({ program, ...cli }: Cli): void {
+  filesOption(program.command('apply').summary('change the settings to match files'))
     .description(
-      `Changes the settings to what files say, after printing the difference. Faults in the files are told all at once, before
-anything is changed.`,
+      `Prints the differences, then changes the settings to match the files. If the files have faults, it reports all of them and \
+changes nothing.`,
     )
-    .option('--dry-run', 'print the difference alone')
+    .option('--dry-run', 'only print the differences')
     .addHelpText('after', FILES)
     .addHelpText(
       'after',
@@ -125,20 +125,20 @@ Examples:
   $ CRM_SECRET=s3cret sluice apply settings/crm.yaml
   $ sluice apply --prune --dry-run settings/`,
     )
-    .action(doing<Options>(adding, (asked) => withFiles(asked, act)))
+    .action(action<Options>(cli, (invocation) => withFiles(invocation, act)))
 }
 
-async function act(asked: Doing<Options>, { declaration, planNow }: Draft): Promise<ExitCode> {
-  const { options, out } = asked
+async function act(invocation: Invocation<Options>, { declaration, planNow }: Draft): Promise<ExitCode> {
+  const { options, out } = invocation
   const first = await planNow()
-  const made: Step[] = []
+  const done: Step[] = []
   if (!options.json) showPlan(first, out)
   const onDone = (step: Step) => {
-    made.push(step)
+    done.push(step)
     if (!options.json) out.line(`${DONE[step.action]} ${nameOf(step)}`)
   }
-  const again = async (isDone: (ref: Ref) => boolean): Promise<Planned> => {
-    asked.err.line('Somebody else has changed settings meanwhile: read again, and decided anew.')
+  const replan = async (isDone: (ref: Ref) => boolean): Promise<Planned> => {
+    invocation.err.line('Someone else has changed settings in the meantime; planning again.')
     const next = await planNow(isDone)
     if (!options.json) showPlan(next, out)
     return next
@@ -146,17 +146,17 @@ async function act(asked: Doing<Options>, { declaration, planNow }: Draft): Prom
   const { length: all } = first.steps
   try {
     if (!options.dryRun && all > 0)
-      await apply(first, { ask: await asked.control(), declaration, again, onDone })
+      await apply(first, { api: await invocation.control(), declaration, replan, onDone })
   } finally {
     if (options.json)
       out.line(
         JSON.stringify({
           ...planAsJson(first),
-          applied: made.map(({ collection, id }) => ({ collection, id })),
+          applied: done.map(({ collection, id }) => ({ collection, id })),
         }),
       )
     else if (all > 0)
-      out.line(options.dryRun ? 'A dry run: nothing was changed.' : `${made.length} of ${all} changes made.`)
+      out.line(options.dryRun ? 'Dry run: nothing was changed.' : `${done.length} of ${all} changes made.`)
   }
   return 0
 }

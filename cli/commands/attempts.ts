@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { pages, plain, table, timeOf, wholeNumber } from '../table.ts'
-import type { ExitCode } from '../world.ts'
-import { type Adding, type Doing, doing } from './command.ts'
+import { pages } from '../api/client.ts'
+import type { ExitCode } from '../context.ts'
+import { plain, table } from '../table.ts'
+import { action, type Cli, type Invocation, positiveInteger, timeOf } from './command.ts'
 
 type Options = {
   destination?: string
@@ -28,22 +29,22 @@ const item = z.looseObject({
 })
 const first = z.object({ oldest: z.string().nullable() })
 
-export function addAttempts({ program, ...adding }: Adding): void {
+export function addAttempts({ program, ...cli }: Cli): void {
   program
     .command('attempts')
-    .summary('POSTs of late, and what came of them')
+    .summary('list recent attempts and their outcomes')
     .description(
-      'Prints the newest POSTs to webhooks, and what came of each. Control holds the last 10,000 or so.',
+      'Prints the newest attempts (POSTs to webhooks) and their outcomes. Control holds about the last 10,000.',
     )
-    .option('--destination <id>', 'to this destination')
-    .option('--source <id>', 'of this source')
+    .option('--destination <id>', 'only to this destination')
+    .option('--source <id>', 'only of this source')
     .option('--outcome <outcome>', 'delivered, rejected, retry, refused, cancelled or deferred')
-    .option('--message <id>', 'with this messageId')
-    .option('--delivery <id>', 'with this X-Delivery-Id')
-    .option('--since <time>', 'begun since: 15m (ago), or 2026-01-02T03:04:05Z')
-    .option('--until <time>', 'begun before')
-    .option('--limit <count>', 'at most so many', wholeNumber, 50)
-    .option('--json', 'as one JSON document, with the answers of receivers')
+    .option('--message <id>', 'only with this messageId')
+    .option('--delivery <id>', 'only with this X-Delivery-Id')
+    .option('--since <time>', 'started since: 15m (ago), or 2026-01-02T03:04:05Z')
+    .option('--until <time>', 'started before')
+    .option('--limit <count>', 'how many at most', positiveInteger, 50)
+    .option('--json', "print one JSON document, with the receivers' responses")
     .addHelpText(
       'after',
       `
@@ -51,10 +52,10 @@ Examples:
   $ sluice attempts --destination crm --outcome retry --since 15m
   $ sluice attempts --message 7c2e... --json | jq '.items[].response'`,
     )
-    .action(doing<Options>(adding, act))
+    .action(action<Options>(cli, act))
 }
 
-async function act({ options, control, out, now }: Doing<Options>): Promise<ExitCode> {
+async function act({ options, control, out, now }: Invocation<Options>): Promise<ExitCode> {
   const query = {
     destinationId: options.destination,
     sourceId: options.source,
@@ -69,7 +70,7 @@ async function act({ options, control, out, now }: Doing<Options>): Promise<Exit
     first,
     query,
     limit: options.limit,
-    most: 1_000,
+    perPage: 1_000,
   })
   const { items } = found
   const { oldest } = found.first
@@ -77,7 +78,7 @@ async function act({ options, control, out, now }: Doing<Options>): Promise<Exit
     out.line(JSON.stringify({ items, oldest }))
     return 0
   }
-  const heads = ['begun', 'destination', 'URL', 'attempt', 'outcome', 'status', 'code', 'ms', 'message']
+  const heads = ['started', 'destination', 'webhook', 'attempt', 'outcome', 'status', 'code', 'ms', 'message']
   const rows = items.map((each) => [
     each.startedAt,
     each.destinationId,
@@ -90,6 +91,7 @@ async function act({ options, control, out, now }: Doing<Options>): Promise<Exit
     each.messageId,
   ])
   for (const line of table(heads, rows)) out.line(line)
-  if (items.length === 0) out.line(`No such attempt; the oldest that is known began ${plain(oldest)}.`)
+  if (items.length === 0)
+    out.line(`No such attempt. The oldest attempt that control holds started at ${plain(oldest)}.`)
   return 0
 }

@@ -1,52 +1,77 @@
-import type { Command } from 'commander'
-import { type Ask, askOf } from '../api/ask.ts'
+import { type Command, InvalidArgumentError } from 'commander'
+import ms, { type StringValue } from 'ms'
+import { type Api, apiOf } from '../api/client.ts'
+import { CliError, type Context, type ExitCode } from '../context.ts'
 import { findTarget, type Target } from '../target.ts'
-import type { ExitCode, World } from '../world.ts'
 
-/** Where a command is added, and what it will work with. */
-export type Adding = { program: Command; world: World; end: (code: ExitCode) => void }
+/** What a command is added to. */
+export type Cli = { program: Command; context: Context; setExitCode: (code: ExitCode) => void }
 
-/** Of all commands. */
+/** Options of all commands. */
 export type GlobalOptions = { url?: string; tokenFile?: string }
 
-export type Doing<O> = World & {
-  /** What stands on the command line beside options, in its order. */
+/** One run of a command; `O` are its options as commander names them. */
+export type Invocation<O> = Context & {
+  /** Arguments that are not options, in order. */
   args: readonly string[]
   options: O & GlobalOptions
-  /** Where the system is. @throws CliFault no_address, no_token */
+  /** @throws CliError no_address, no_token */
   target(): Promise<Target>
-  /** Control's API, with the token. @throws CliFault no_address, no_token */
-  control(): Promise<Ask>
+  /** Control's API, with the token. @throws CliError no_address, no_token */
+  control(): Promise<Api>
 }
 
-/** A command's action; `O` are its options as commander names them. */
-export function doing<O>(
-  { world, end }: Pick<Adding, 'world' | 'end'>,
-  act: (asked: Doing<O>) => Promise<ExitCode>,
+/** Turns a function of an invocation into an action for commander. */
+export function action<O>(
+  { context, setExitCode }: Pick<Cli, 'context' | 'setExitCode'>,
+  act: (invocation: Invocation<O>) => Promise<ExitCode>,
 ): (this: Command) => Promise<void> {
   return async function (this: Command) {
     const options = this.optsWithGlobals<O & GlobalOptions>()
-    const target = () => findTarget(options, world.env)
-    const control = async () => askOf(await target())
-    end(await act({ ...world, args: this.args, options, target, control }))
+    const target = () => findTarget(options, context.env)
+    const control = async () => apiOf(await target())
+    setExitCode(await act({ ...context, args: this.args, options, target, control }))
   }
 }
 
-/** For options that can be given several times. */
+/** Parser for options that can be repeated. */
 export const collect = (value: string, before: readonly string[] = []): string[] => [...before, value]
 
-/** Commander's own knows commands of the first level alone: of `help replay start` it shows `replay`. */
-export function addHelp({ program }: Pick<Adding, 'program'>): void {
-  program
-    .command('help')
-    .argument('[command...]', 'as it would be called')
-    .summary('what a command does, its options and examples')
-    .description('Tells what a command does, its options and examples.')
-    .addHelpText('after', '\nExample:\n  $ sluice help replay start')
-    .action((names: string[]) => names.reduce(below, program).help())
+/** Parser for counts. */
+export function positiveInteger(text: string): number {
+  const number = Number(text)
+  if (/^\d+$/.test(text) && number > 0 && Number.isSafeInteger(number)) return number
+  throw new InvalidArgumentError('it must be a whole number above 0')
 }
 
-function below(command: Command, name: string): Command {
+/**
+ * Takes an ISO 8601 time, or how long ago: `90s`, `15m`, `2h`, `7d`. Returns ISO 8601.
+ * @param now milliseconds since 1970. @throws CliError usage
+ */
+export function timeOf(text: string | undefined, now: number): string | undefined {
+  if (text === undefined) return undefined
+  if (/^\d+(\.\d+)?[smhd]$/.test(text)) return new Date(now - ms(text as StringValue)).toISOString()
+  // a time without a zone would mean this machine's zone
+  if (/^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:?\d\d)$/.test(text) && !Number.isNaN(Date.parse(text)))
+    return new Date(text).toISOString()
+  throw new CliError(
+    'usage',
+    `"${text}" is not a time: use how long ago (15m, 2h, 7d) or a time such as 2026-01-02T03:04:05Z`,
+  )
+}
+
+/** Replaces commander's own help, which for `help replay start` shows only `replay`. */
+export function addHelp({ program }: Pick<Cli, 'program'>): void {
+  program
+    .command('help')
+    .argument('[command...]', 'the command, for example: replay start')
+    .summary('show what a command does, with options and examples')
+    .description('Shows what a command does, with its options and examples.')
+    .addHelpText('after', '\nExample:\n  $ sluice help replay start')
+    .action((names: string[]) => names.reduce(subcommand, program).help())
+}
+
+function subcommand(command: Command, name: string): Command {
   const found = command.commands.find((each) => each.name() === name)
   return found ?? command.error(`error: unknown command '${name}'`)
 }

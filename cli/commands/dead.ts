@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { pages, plain, table, timeOf, wholeNumber } from '../table.ts'
-import type { ExitCode } from '../world.ts'
-import { type Adding, type Doing, doing } from './command.ts'
+import { pages } from '../api/client.ts'
+import type { ExitCode } from '../context.ts'
+import { plain, table } from '../table.ts'
+import { action, type Cli, type Invocation, positiveInteger, timeOf } from './command.ts'
 
 type Options = {
   destination?: string
@@ -30,37 +31,37 @@ const first = z.object({
   oldest: z.string().nullable(),
 })
 
-export function addDead({ program, ...adding }: Adding): void {
+export function addDead({ program, ...cli }: Cli): void {
   program
     .command('dead')
-    .summary('deliveries that were given up, and why')
+    .summary('list dead deliveries and the reasons')
     .description(
-      'Prints how many deliveries of each destination were given up for which reason, and the newest ones.',
+      'Prints how many deliveries of each destination are dead, by reason, and lists the newest dead letters.',
     )
-    .option('--destination <id>', 'of this destination')
+    .option('--destination <id>', 'only of this destination')
     .option('--reason <reason>', 'window_expired, attempts_exhausted, rejected or refused')
-    .option('--message <id>', 'with this messageId')
-    .option('--delivery <id>', 'with this X-Delivery-Id')
-    .option('--since <time>', 'given up since: 2h (ago), or 2026-01-02T03:04:05Z')
-    .option('--until <time>', 'given up before')
-    .option('--limit <count>', 'at most so many', wholeNumber, 50)
-    .option('--body', 'with the body of each, which is user data')
-    .option('--json', 'as one JSON document, bodies and attempts included')
+    .option('--message <id>', 'only with this messageId')
+    .option('--delivery <id>', 'only with this X-Delivery-Id')
+    .option('--since <time>', 'dead since: 2h (ago), or 2026-01-02T03:04:05Z')
+    .option('--until <time>', 'dead before')
+    .option('--limit <count>', 'how many at most', positiveInteger, 50)
+    .option('--body', 'also print bodies, which contain user data')
+    .option('--json', 'print one JSON document, with bodies and attempts')
     .addHelpText(
       'after',
       `
-The counts are of all dead letters that are held, at any time; with --destination or --reason, only of that.
-With --json they are of all destinations and reasons.
+The counts cover all dead letters that control holds, whatever the time; --destination and --reason narrow them.
+With --json they always cover all destinations and reasons.
 
 Examples:
   $ sluice dead --destination crm --since 24h
   $ sluice dead --reason refused --body
   $ sluice dead --limit 1000 --json | jq -r '.items[].messageId'`,
     )
-    .action(doing<Options>(adding, act))
+    .action(action<Options>(cli, act))
 }
 
-async function act({ options, control, out, now }: Doing<Options>): Promise<ExitCode> {
+async function act({ options, control, out, now }: Invocation<Options>): Promise<ExitCode> {
   const query = {
     destinationId: options.destination,
     reason: options.reason,
@@ -69,7 +70,13 @@ async function act({ options, control, out, now }: Doing<Options>): Promise<Exit
     since: timeOf(options.since, now()),
     until: timeOf(options.until, now()),
   }
-  const found = await pages(await control(), 'dead', { item, first, query, limit: options.limit, most: 100 })
+  const found = await pages(await control(), 'dead', {
+    item,
+    first,
+    query,
+    limit: options.limit,
+    perPage: 100,
+  })
   const { items } = found
   const { counts, partial, oldest } = found.first
   if (options.json) {
@@ -80,13 +87,13 @@ async function act({ options, control, out, now }: Doing<Options>): Promise<Exit
     ({ destinationId, reason }) =>
       destinationId === (options.destination ?? destinationId) && reason === (options.reason ?? reason),
   )
-  if (shown.length === 0) out.line('Nothing has been given up.')
+  if (shown.length === 0) out.line('No dead letters.')
   for (const line of table(
-    ['destination', 'reason', 'given up'],
+    ['destination', 'reason', 'dead'],
     shown.map((each) => [each.destinationId, each.reason, each.count]),
   ))
     out.line(line)
-  if (partial) out.line(`There are older ones than those of ${plain(oldest)}, which are not counted.`)
+  if (partial) out.line(`Dead letters older than ${plain(oldest)} are not counted.`)
   if (items.length > 0) out.line('')
   show(items, { out, withBody: options.body ?? false })
   return 0
@@ -94,9 +101,9 @@ async function act({ options, control, out, now }: Doing<Options>): Promise<Exit
 
 function show(
   items: readonly z.infer<typeof item>[],
-  { out, withBody }: Pick<Doing<Options>, 'out'> & { withBody: boolean },
+  { out, withBody }: Pick<Invocation<Options>, 'out'> & { withBody: boolean },
 ): void {
-  const heads = ['given up', 'destination', 'reason', 'POSTs', 'last', 'message', 'delivery']
+  const heads = ['dead since', 'destination', 'reason', 'attempts', 'last', 'message', 'delivery']
   const rows = items.map(({ deadAt, destinationId, reason, attempts, messageId, deliveryId }) => {
     const last = attempts.at(-1)
     return [deadAt, destinationId, reason, attempts.length, last?.code ?? last?.status, messageId, deliveryId]

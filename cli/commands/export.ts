@@ -1,31 +1,31 @@
 import { dirname, join } from 'node:path'
 import { DERIVED_ROLES, derivedKeys, parseConfigKey } from '../../settings/config-key.ts'
+import { CliError, type ExitCode } from '../context.ts'
 import { asYaml, type Exported, exported, quoted, SCHEMA_FILE } from '../settings/export.ts'
 import { type NewFile, writeNew } from '../settings/files.ts'
-import { COLLECTIONS, jsonSchema } from '../settings/form.ts'
+import { COLLECTIONS, jsonSchema } from '../settings/schema.ts'
 import { readState } from '../settings/state.ts'
-import { CliFault, type ExitCode } from '../world.ts'
-import { type Adding, type Doing, doing } from './command.ts'
+import { action, type Cli, type Invocation } from './command.ts'
 
 type Options = { output?: string; writeKeys?: true; force?: true; json?: true }
 
-export function addExport({ program, ...adding }: Adding): void {
+export function addExport({ program, ...cli }: Cli): void {
   program
     .command('export')
-    .summary('the settings as files')
+    .summary('export the settings as files')
     .description(
-      `Prints the settings in the form that diff and apply read. Applied where they come from, they change nothing.
+      `Prints the settings in the format that diff and apply read. Applied to the same system, they change nothing.
 
-Secrets are exported as "***", which keeps the one that is stored: in another system there is none, and apply says so before it
-changes anything. Suppressed users are not exported.`,
+Secrets are exported as "***", which keeps the stored secret. Another system has no such secret, and apply reports that before \
+it changes anything. Suppressed users are not exported.`,
     )
     .option(
       '-o, --output <path>',
-      'a file ending with .yaml or .yml, or a folder: a file for each kind, and the schema',
+      'a .yaml or .yml file, or a folder: one file per kind; both with the schema',
     )
-    .option('--write-keys', 'with write keys as they are')
-    .option('--force', 'over files that are there')
-    .option('--json', 'as JSON, which can be applied as well')
+    .option('--write-keys', 'export write keys unmasked')
+    .option('--force', 'overwrite existing files')
+    .option('--json', 'print JSON, which can be applied too')
     .addHelpText(
       'after',
       `
@@ -34,10 +34,10 @@ Examples:
   $ sluice export > all.yaml
   $ sluice export | SLUICE_URL=http://other:8081 CONTROL_TOKEN=... sluice diff -`,
     )
-    .action(doing<Options>(adding, exportSettings))
+    .action(action<Options>(cli, exportSettings))
 }
 
-async function exportSettings({ options, control, out, err }: Doing<Options>): Promise<ExitCode> {
+async function exportSettings({ options, control, out, err }: Invocation<Options>): Promise<ExitCode> {
   const { output, force = false, writeKeys = false, json } = options
   const settings = exported(await readState(await control()), { writeKeys })
   if (output === undefined) {
@@ -50,7 +50,7 @@ async function exportSettings({ options, control, out, err }: Doing<Options>): P
   return 0
 }
 
-/** One file, or a folder with a file for each kind; beside them the schema that they name. */
+/** One file, or a folder with a file per collection; with the schema that they refer to. */
 function filesFor(settings: Exported, output: string): NewFile[] {
   const isFile = /\.ya?ml$/.test(output)
   const folder = isFile ? dirname(output) : output
@@ -58,38 +58,38 @@ function filesFor(settings: Exported, output: string): NewFile[] {
     ? [{ path: output, text: asYaml(settings) }]
     : COLLECTIONS.map((each) => ({ path: join(folder, `${each}.yaml`), text: asYaml(settings, [each]) }))
   const schema = `${JSON.stringify(jsonSchema(), undefined, 2)}\n`
-  return [...files, { path: join(folder, SCHEMA_FILE), text: schema, isMade: true }]
+  return [...files, { path: join(folder, SCHEMA_FILE), text: schema, isGenerated: true }]
 }
 
-export function addSchema({ program, ...adding }: Adding): void {
+export function addSchema({ program, ...cli }: Cli): void {
   program
     .command('schema')
-    .summary('the JSON Schema of settings files')
-    .description('Prints the JSON Schema (draft 7) by which editors check and complete settings files.')
+    .summary('print the JSON Schema of settings files')
+    .description('Prints the JSON Schema (draft 7) with which editors check and complete settings files.')
     .addHelpText(
       'after',
       `
 Examples:
   $ sluice schema > settings/sluice.schema.json
-  with this as the first line of a file beside it:
+  and as the first line of a file in the same folder:
   # yaml-language-server: $schema=./sluice.schema.json`,
     )
     .action(
-      doing(adding, async ({ out }) => {
+      action(cli, async ({ out }) => {
         out.line(JSON.stringify(jsonSchema(), undefined, 2))
         return 0
       }),
     )
 }
 
-export function addKeys({ program, ...adding }: Adding): void {
+export function addKeys({ program, ...cli }: Cli): void {
   program
     .command('keys')
-    .summary('derive from CONFIG_KEY a smaller key for ingest, router and deliverer')
+    .summary('derive restricted keys for ingest, router and deliverer from CONFIG_KEY')
     .description(
-      `Reads CONFIG_KEY from the environment and prints what to set as CONFIG_KEY for ingest, router and deliverer instead. With its
-derived key, ingest can open sources' write keys only, the deliverer destinations' secrets only, and the router no secret at all.
-control needs CONFIG_KEY itself. Nothing is sent anywhere.`,
+      `Reads CONFIG_KEY from the environment and prints the values to set as CONFIG_KEY for ingest, router and deliverer instead. With \
+its derived key, ingest can decrypt only write keys of sources, the deliverer only secrets of destinations, and the router no \
+secret at all. control needs CONFIG_KEY itself. Sends nothing to any system.`,
     )
     .addHelpText(
       'after',
@@ -97,15 +97,15 @@ control needs CONFIG_KEY itself. Nothing is sent anywhere.`,
 Examples:
   $ CONFIG_KEY=$(cat config.key) sluice keys`,
     )
-    .action(doing<object>(adding, printKeys))
+    .action(action<object>(cli, printKeys))
 }
 
-async function printKeys({ env, out }: Doing<object>): Promise<ExitCode> {
+async function printKeys({ env, out }: Invocation<object>): Promise<ExitCode> {
   const texts = (env.CONFIG_KEY ?? '').split(',').map((text) => text.trim())
   const wholes = texts.map((text) => {
     const key = parseConfigKey(text)
     if (key && 'whole' in key) return key.whole
-    throw new CliFault('usage', 'Set CONFIG_KEY to the key that control has: 32 bytes in base64.')
+    throw new CliError('usage', 'Set CONFIG_KEY to the key that control uses: 32 bytes in base64.')
   })
   for (const role of DERIVED_ROLES)
     out.line(`${role}: CONFIG_KEY=${wholes.map((whole) => derivedKeys(role, whole)).join(',')}`)

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { asked } from '../api/ask.ts'
+import { request } from '../api/client.ts'
+import type { ExitCode } from '../context.ts'
 import { table } from '../table.ts'
-import type { ExitCode } from '../world.ts'
-import { type Adding, type Doing, doing } from './command.ts'
+import { action, type Cli, type Invocation } from './command.ts'
 
 type Options = { json?: true }
 
@@ -37,39 +37,39 @@ const ofOne = z.looseObject({
   ),
 })
 
-export function addHealth({ program, ...adding }: Adding): void {
+export function addHealth({ program, ...cli }: Cli): void {
   program
     .command('health')
-    .summary('how destinations and their webhooks are')
-    .argument('[destination]', 'the webhooks of this destination')
+    .summary('show the state of destinations and webhooks')
+    .argument('[destination]', 'show the webhooks of this destination')
     .description(
-      `Shows the state of each destination, which is that of its worst webhook, and how many of its POSTs of the last minute were delivered,
-rejected (3xx or 4xx) or failed, and how many deliveries were given up. For one destination it shows each webhook: its state, its breaker,
-and its last error.`,
+      `Shows for each destination its state (that of its worst webhook), how many attempts of the last minute were delivered, rejected \
+(3xx or 4xx) or failed, and how many deliveries died. For one destination it shows each webhook with its state, circuit breaker \
+and last error.`,
     )
-    .option('--json', 'as one JSON document')
+    .option('--json', 'print one JSON document')
     .addHelpText(
       'after',
       `
-States: failing, rejecting, healthy, idle (nothing sent in the last 15 minutes), paused (the destination is off).
+States: failing, rejecting, healthy, idle (nothing sent for 15 minutes), paused (the destination is off).
 
 Examples:
   $ sluice health
   $ sluice health crm
   $ sluice health --json | jq -r '.items[] | select(.state == "rejecting").destinationId'`,
     )
-    .action(doing<Options>(adding, act))
+    .action(action<Options>(cli, act))
 }
 
-async function act({ args: [id], options, control, out }: Doing<Options>): Promise<ExitCode> {
+async function act({ args: [id], options, control, out }: Invocation<Options>): Promise<ExitCode> {
   const target = await control()
   if (id === undefined) {
-    const answer = await asked(target, { path: 'health' }, overview)
+    const answer = await request(target, { path: 'health' }, overview)
     if (options.json) out.line(JSON.stringify(answer))
     else for (const line of destinations(answer)) out.line(line)
     return 0
   }
-  const answer = await asked(target, { path: `destinations/${encodeURIComponent(id)}/health` }, ofOne)
+  const answer = await request(target, { path: `destinations/${encodeURIComponent(id)}/health` }, ofOne)
   if (options.json) out.line(JSON.stringify(answer))
   else for (const line of webhooks(answer)) out.line(line)
   return 0
@@ -88,7 +88,7 @@ function destinations({ items }: z.infer<typeof overview>): string[] {
     retry,
     dead,
   ])
-  return table(['destination', 'state', 'delivered', 'rejected', 'failed', 'given up'], rows)
+  return table(['destination', 'state', 'delivered', 'rejected', 'failed', 'dead'], rows)
 }
 
 function webhooks({ endpoints }: z.infer<typeof ofOne>): string[] {
@@ -100,5 +100,5 @@ function webhooks({ endpoints }: z.infer<typeof ofOne>): string[] {
     lastError?.status ?? lastError?.code,
     lastError?.at,
   ])
-  return table(['URL', 'state', 'breaker', 'last delivered', 'last error', 'at'], rows)
+  return table(['webhook', 'state', 'breaker', 'last delivered', 'last error', 'at'], rows)
 }

@@ -1,8 +1,9 @@
+import type { Command } from 'commander'
 import { z } from 'zod'
-import { type Asked, asked, askedUnder } from '../api/ask.ts'
-import { pages, plain, table, timeOf, wholeNumber } from '../table.ts'
-import type { ExitCode } from '../world.ts'
-import { type Adding, type Doing, doing } from './command.ts'
+import { type ApiRequest, pages, request, requestOnce } from '../api/client.ts'
+import type { ExitCode } from '../context.ts'
+import { plain, table } from '../table.ts'
+import { action, type Cli, type Invocation, positiveInteger, timeOf } from './command.ts'
 
 type Options = { json?: true }
 type ListOptions = Options & { destination?: string; limit: number }
@@ -28,11 +29,11 @@ const shape = z.looseObject({
   cause: z.looseObject({ message: z.string() }).optional(),
 })
 
-export function addReplay({ program, ...adding }: Adding): void {
+export function addReplay({ program, ...cli }: Cli): void {
   const replay = program
     .command('replay')
-    .summary('deliver again what was given up, or what came in')
-    .description('Delivers again what was given up, or what came in, to one destination.')
+    .summary('deliver dead letters or past events again')
+    .description('Delivers dead letters, or past events, to one destination again.')
     .addHelpText(
       'after',
       `
@@ -43,46 +44,52 @@ Examples:
   $ sluice replay show 3f0c...
   $ sluice replay cancel 3f0c...`,
     )
+  addStart(replay, cli)
+  replay
+    .command('list')
+    .description('Lists the replays of the last 30 days, newest first.')
+    .option('--destination <id>', 'only to this destination')
+    .option('--limit <count>', 'how many at most', positiveInteger, 50)
+    .option('--json', 'print one JSON document')
+    .action(action<ListOptions>(cli, list))
+  replay
+    .command('show')
+    .argument('<id>', 'id of the replay')
+    .description('Shows the progress of a replay.')
+    .option('--json', 'print one JSON document')
+    .action(action<Options>(cli, (invocation) => show(invocation, { path: pathOf(invocation) })))
+  replay
+    .command('cancel')
+    .argument('<id>', 'id of the replay')
+    .description('Stops a replay. What it has delivered so far stays delivered.')
+    .option('--json', 'print one JSON document')
+    .action(
+      action<Options>(cli, (invocation) => show(invocation, { method: 'DELETE', path: pathOf(invocation) })),
+    )
+}
+
+function addStart(replay: Command, cli: Omit<Cli, 'program'>): void {
   replay
     .command('start')
-    .argument('<destination>', 'its id')
-    .description('Begins one, which goes on in the background.')
-    .option('--what <what>', 'dead: what was given up; events: all that came in (default: dead)')
-    .option('--from <time>', 'since: 2h (ago), or 2026-01-02T03:04:05Z (default: all that is kept)')
+    .argument('<destination>', 'id of the destination')
+    .description('Starts a replay, which runs in the background.')
+    .option('--what <what>', 'dead: dead letters; events: all events of the time span (default: dead)')
+    .option('--from <time>', 'since: 2h (ago), or 2026-01-02T03:04:05Z (default: all that is stored)')
     .option('--to <time>', 'before (default: now)')
     .option(
       '--reason <reason>',
       'only dead letters with this reason: window_expired, attempts_exhausted, rejected or refused',
     )
-    .option('--per-second <count>', 'deliveries a second at most', wholeNumber)
-    .option('--id <id>', 'of the replay (default: a new one); begun under one id twice it is begun once')
-    .option('--json', 'as one JSON document')
-    .action(doing<StartOptions>(adding, start))
-  replay
-    .command('list')
-    .description('Tells of those of the last 30 days, the newest first.')
-    .option('--destination <id>', 'to this destination')
-    .option('--limit <count>', 'at most so many', wholeNumber, 50)
-    .option('--json', 'as one JSON document')
-    .action(doing<ListOptions>(adding, list))
-  replay
-    .command('show')
-    .argument('<id>', 'of the replay')
-    .description('Tells how far one is.')
-    .option('--json', 'as one JSON document')
-    .action(doing<Options>(adding, (given) => tell(given, { path: pathOf(given) })))
-  replay
-    .command('cancel')
-    .argument('<id>', 'of the replay')
-    .description('Ends one. What was replayed before stays so.')
-    .option('--json', 'as one JSON document')
-    .action(doing<Options>(adding, (given) => tell(given, { method: 'DELETE', path: pathOf(given) })))
+    .option('--per-second <count>', 'deliveries per second at most', positiveInteger)
+    .option('--id <id>', 'id of the replay (default: a new one); started twice with one id, it runs once')
+    .option('--json', 'print one JSON document')
+    .action(action<StartOptions>(cli, start))
 }
 
-const pathOf = ({ args }: Pick<Doing<Options>, 'args'>) => `replays/${encodeURIComponent(args[0] ?? '')}`
+const pathOf = ({ args }: Pick<Invocation<Options>, 'args'>) => `replays/${encodeURIComponent(args[0] ?? '')}`
 
-async function start(given: Doing<StartOptions>): Promise<ExitCode> {
-  const { args, options, control, now, newId } = given
+async function start(invocation: Invocation<StartOptions>): Promise<ExitCode> {
+  const { args, options, control, now, newId } = invocation
   const json = {
     destinationId: args[0],
     what: options.what,
@@ -92,14 +99,14 @@ async function start(given: Doing<StartOptions>): Promise<ExitCode> {
     perSecond: options.perSecond,
   }
   const what = { method: 'POST', path: 'replays', json: { ...json, id: options.id ?? newId() } } as const
-  return say(given, await askedUnder(what.json.id, await control(), what, shape))
+  return print(invocation, await requestOnce(await control(), what, shape))
 }
 
-/** The API lists by id, of which the newest may be any. */
+/** The API lists replays by id, so all must be read to find the newest. */
 const MOST = 10_000
 
-async function list({ control, options, out }: Doing<ListOptions>): Promise<ExitCode> {
-  const of = { item: shape, first: z.object({}), query: {}, limit: MOST, most: 1_000 }
+async function list({ control, options, out }: Invocation<ListOptions>): Promise<ExitCode> {
+  const of = { item: shape, first: z.object({}), query: {}, limit: MOST, perPage: 1_000 }
   const { items } = await pages(await control(), 'replays', of)
   const newest = items
     .filter(({ destinationId }) => destinationId === (options.destination ?? destinationId))
@@ -109,7 +116,7 @@ async function list({ control, options, out }: Doing<ListOptions>): Promise<Exit
     out.line(JSON.stringify({ items: newest }))
     return 0
   }
-  const heads = ['begun', 'destination', 'what', 'state', 'read', 'of', 'replayed', 'id']
+  const heads = ['started', 'destination', 'what', 'state', 'read', 'of', 'replayed', 'id']
   const rows = newest.map((each) => [
     each.createdAt,
     each.destinationId,
@@ -121,20 +128,20 @@ async function list({ control, options, out }: Doing<ListOptions>): Promise<Exit
     each.id,
   ])
   for (const line of table(heads, rows)) out.line(line)
-  if (newest.length === 0) out.line('There is no such replay.')
+  if (newest.length === 0) out.line('No such replay.')
   return 0
 }
 
-async function tell(given: Doing<Options>, what: Asked): Promise<ExitCode> {
-  return say(given, await asked(await given.control(), what, shape))
+async function show(invocation: Invocation<Options>, what: ApiRequest): Promise<ExitCode> {
+  return print(invocation, await request(await invocation.control(), what, shape))
 }
 
-function say({ options, out }: Doing<Options>, answer: z.infer<typeof shape>): ExitCode {
-  for (const line of options.json ? [JSON.stringify(answer)] : told(answer)) out.line(line)
+function print({ options, out }: Invocation<Options>, answer: z.infer<typeof shape>): ExitCode {
+  for (const line of options.json ? [JSON.stringify(answer)] : progress(answer)) out.line(line)
   return 0
 }
 
-function told({
+function progress({
   id,
   state,
   read = 0,
@@ -144,7 +151,7 @@ function told({
   cause,
 }: z.infer<typeof shape>): string[] {
   const of = total === undefined ? '' : ` of ${total}`
-  const aside = parked === 0 ? '' : `, ${parked} could not be read: they are in topic parked`
-  const line = `replay ${id} is ${plain(state)}: ${read}${of} records read, ${replayed} replayed${aside}`
+  const unreadable = parked === 0 ? '' : `, ${parked} unreadable (in topic parked)`
+  const line = `replay ${id} is ${plain(state)}: ${read}${of} records read, ${replayed} replayed${unreadable}`
   return cause ? [line, plain(cause.message)] : [line]
 }

@@ -1,22 +1,21 @@
 import got from 'got'
 import { z } from 'zod'
-import { asked, unreachable } from '../api/ask.ts'
-import { timeOf } from '../table.ts'
-import { CliFault, type ExitCode } from '../world.ts'
-import { type Adding, type Doing, doing } from './command.ts'
+import { request, unreachable } from '../api/client.ts'
+import { CliError, type ExitCode } from '../context.ts'
+import { action, type Cli, type Invocation, timeOf } from './command.ts'
 
 type Options = CallOptions & { writeKey?: string; source?: string; ingestUrl?: string; json?: true }
 
-export function addSend({ program, ...adding }: Adding): void {
+export function addSend({ program, ...cli }: Cli): void {
   program
     .command('send')
     .argument('<type>', TYPES.join(', '))
-    .summary('send one call, as a client would')
+    .summary('send one call, as a client does')
     .description(
-      'Sends one call to ingest, and prints what that answers. The exit code is 1 when the call is not accepted.',
+      'Sends one call to ingest and prints the response. The exit code is 1 if the call is not accepted.',
     )
     .option('--write-key <key>', "the source's write key (SLUICE_WRITE_KEY)")
-    .option('--source <id>', 'the source: its write key is looked up with the admin token')
+    .option('--source <id>', 'id of the source; its write key is looked up with the admin token')
     .option('--ingest-url <url>', 'address of ingest (SLUICE_INGEST_URL)')
     .option('--user <id>', 'userId')
     .option('--anonymous <id>', 'anonymousId')
@@ -25,24 +24,24 @@ export function addSend({ program, ...adding }: Adding): void {
     .option('--category <name>', "a page's category")
     .option('--group <id>', 'groupId')
     .option('--previous <id>', "an alias's previousId")
-    .option('--properties <json>', 'an object')
-    .option('--traits <json>', 'an object')
-    .option('--context <json>', 'an object')
+    .option('--properties <json>', 'JSON object')
+    .option('--traits <json>', 'JSON object')
+    .option('--context <json>', 'JSON object')
     .option('--message-id <id>', 'messageId (default: a new one)')
     .option('--timestamp <time>', 'when it happened: 2h (ago), or 2026-01-02T03:04:05Z')
-    .option('--json', 'as one JSON document')
+    .option('--json', 'print one JSON document')
     .addHelpText(
       'after',
       `
 Examples:
   $ sluice send track --source shop --user u1 --event 'Signed Up' --properties '{"plan": "pro"}'
   $ sluice send identify --write-key shop-write-key --user u1 --traits '{"email": "u1@example.com"}'
-  $ sluice attempts --message <the messageId that was printed>`,
+  $ sluice attempts --message <printed messageId>`,
     )
-    .action(doing<Options>(adding, act))
+    .action(action<Options>(cli, act))
 }
 
-async function act(given: Doing<Options>): Promise<ExitCode> {
+async function act(given: Invocation<Options>): Promise<ExitCode> {
   const { args, options, out, now, newId } = given
   const call = callOf(args[0] ?? '', options, { now: now(), newId })
   const writeKey = await writeKeyOf(given)
@@ -68,32 +67,32 @@ async function act(given: Doing<Options>): Promise<ExitCode> {
   return statusCode === 200 ? 0 : 1
 }
 
-async function writeKeyOf({ options, env, control }: Doing<Options>): Promise<string> {
+async function writeKeyOf({ options, env, control }: Invocation<Options>): Promise<string> {
   const given = options.writeKey ?? (options.source === undefined ? env.SLUICE_WRITE_KEY : undefined)
   if (given) return given
   if (options.source === undefined)
-    throw new CliFault('usage', 'Whose call is it? Give --source, or --write-key (SLUICE_WRITE_KEY).')
+    throw new CliError('usage', 'No source: set --source, or --write-key (SLUICE_WRITE_KEY).')
   const shape = z.looseObject({ writeKey: z.string() })
   const path = `sources/${encodeURIComponent(options.source)}`
-  const { writeKey } = await asked(await control(), { path }, shape)
+  const { writeKey } = await request(await control(), { path }, shape)
   if (writeKey !== '***') return writeKey
-  throw new CliFault('no_token', 'This token may only read, and does not see write keys: give --write-key.')
+  throw new CliError('no_token', 'This token is read-only and cannot see write keys: use --write-key.')
 }
 
-/** With an address of its own nothing need be known of control. */
-async function ingestOf({ options, env, target }: Doing<Options>): Promise<string> {
+/** With an explicit address, control is not needed. */
+async function ingestOf({ options, env, target }: Invocation<Options>): Promise<string> {
   const given = options.ingestUrl ?? (env.SLUICE_INGEST_URL || undefined)
   const ingest = given?.replace(/\/+$/, '') ?? (await target()).ingest
   if (ingest) return ingest
-  throw new CliFault(
+  throw new CliError(
     'no_address',
-    "Where is ingest? Set SLUICE_INGEST_URL or --ingest-url: it is not at control's address.",
+    "No address of ingest: set SLUICE_INGEST_URL or --ingest-url. It differs from control's address.",
   )
 }
 
 export const TYPES = ['identify', 'track', 'page', 'screen', 'group', 'alias'] as const
 
-/** As they stand on the command line. */
+/** As given on the command line. */
 export type CallOptions = {
   user?: string
   anonymous?: string
@@ -111,10 +110,14 @@ export type CallOptions = {
 
 export type Call = { type: (typeof TYPES)[number]; body: Record<string, unknown> & { messageId: string } }
 
-/** The call that options describe; whether it is a valid one ingest says. `now`: milliseconds since 1970. @throws CliFault usage */
-export function callOf(text: string, options: CallOptions, by: { now: number; newId: () => string }): Call {
+/** Builds a call from options; ingest validates it. `now`: milliseconds since 1970. @throws CliError usage */
+export function callOf(
+  text: string,
+  options: CallOptions,
+  { now, newId }: { now: number; newId: () => string },
+): Call {
   const type = TYPES.find((each) => each === text)
-  if (!type) throw new CliFault('usage', `"${text}" is no type of call: give one of ${TYPES.join(', ')}`)
+  if (!type) throw new CliError('usage', `"${text}" is not a type of call: use one of ${TYPES.join(', ')}`)
   const given = {
     userId: options.user,
     anonymousId: options.anonymous,
@@ -126,10 +129,10 @@ export function callOf(text: string, options: CallOptions, by: { now: number; ne
     properties: objectOf('--properties', options.properties),
     traits: objectOf('--traits', options.traits),
     context: objectOf('--context', options.context),
-    timestamp: timeOf(options.timestamp, by.now),
+    timestamp: timeOf(options.timestamp, now),
   }
   const fields = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
-  return { type, body: { messageId: options.messageId ?? by.newId(), ...fields } }
+  return { type, body: { messageId: options.messageId ?? newId(), ...fields } }
 }
 
 function objectOf(option: string, text: string | undefined): object | undefined {
@@ -138,7 +141,7 @@ function objectOf(option: string, text: string | undefined): object | undefined 
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
   } catch {
-    // told below
+    // reported below
   }
-  throw new CliFault('usage', `${option} takes a JSON object like '{"plan": "pro"}', and not ${text}`)
+  throw new CliError('usage', `${option} takes a JSON object such as '{"plan": "pro"}', not ${text}`)
 }

@@ -1,27 +1,31 @@
+import { once as onceEvent } from 'node:events'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Told } from '../api/sse.ts'
-import { listen } from '../api/stream.ts'
-import { once, toldLine } from '../live-line.ts'
-import { CliFault, type ExitCode } from '../world.ts'
-import { type Adding, type Doing, doing } from './command.ts'
+import got, { RequestError } from 'got'
+import { refused, unreachable } from '../api/client.ts'
+import { type ServerEvent, sseParser } from '../api/sse.ts'
+import { CliError, type ExitCode } from '../context.ts'
+import { eventLine } from '../event-line.ts'
+import type { Target } from '../target.ts'
+import { action, type Cli, type Invocation } from './command.ts'
 
 type Options = { source?: string; json?: true }
 
-const AGAIN_MS = 2_000
+const RECONNECT_MS = 2_000
 
-export function addTail({ program, ...adding }: Adding): void {
+export function addTail({ program, ...cli }: Cli): void {
   program
     .command('tail')
-    .argument('<source>', 'its id; or events, for all sources')
-    .summary('calls of a source, or of all, as they come')
+    .argument('<source>', 'id of a source, or "events" for all sources')
+    .summary('watch the calls of a source, or of all')
     .description(
-      `Prints the last calls, then each that comes, those that are rejected, and what came of their deliveries; until Ctrl-C. Past a
-hundred a second it leaves out, and says how many.`,
+      `Prints the latest calls, then each new call, rejected call and delivery attempt, until Ctrl-C. Above a hundred per second it \
+skips some, and prints how many.`,
     )
-    .option('--source <id>', 'with events: those of this source alone')
+    .option('--source <id>', 'with "events": only this source')
     .option(
       '--json',
-      'as lines of JSON: {"event": "call" | "rejected" | "attempt" | "skipped" | "ready", "data": ...}',
+      'print JSON lines: {"event": "call" | "rejected" | "attempt" | "skipped" | "ready", "data": ...}',
     )
     .addHelpText(
       'after',
@@ -31,41 +35,101 @@ Examples:
   $ sluice tail shop                    # or: tail events --source shop
   $ sluice tail shop --json | jq 'select(.event == "rejected") | .data'`,
     )
-    .action(doing<Options>(adding, act))
+    .action(action<Options>(cli, act))
 }
 
-async function act(given: Doing<Options>): Promise<ExitCode> {
-  const { args, options, target, out, err } = given
+async function act(invocation: Invocation<Options>): Promise<ExitCode> {
+  const { args, options, target, out, err } = invocation
   const path = pathOf(args[0] ?? '', options.source)
   const found = await target()
   const signal = out.closed
-  // who comes again is told the last calls again
-  const isNew = once<Told>(({ id, event, data }) => id ?? `${event} ${data}`)
+  // after a reconnect the latest calls come again
+  const isNew = firstSeen<ServerEvent>(({ id, event, data }) => id ?? `${event} ${data}`)
   let hasBegun = false
   while (!signal.aborted) {
     try {
-      for await (const told of listen(found, { path, signal })) {
+      for await (const event of listen(found, { path, signal })) {
         hasBegun = true
-        if (told.event === 'ready' || isNew(told)) out.line(options.json ? asJson(told) : toldLine(told))
+        if (event.event === 'ready' || isNew(event)) out.line(options.json ? asJson(event) : eventLine(event))
       }
     } catch (error) {
-      // control is being started again, perhaps
-      if (!hasBegun || !(error instanceof CliFault) || error.code !== 'unreachable') throw error
+      // control may be restarting
+      if (!hasBegun || !(error instanceof CliError) || error.code !== 'unreachable') throw error
     }
     if (signal.aborted) break
-    err.line(`The stream has ended: again in ${AGAIN_MS / 1_000} s.`)
-    await sleep(AGAIN_MS, undefined, { signal }).catch(() => undefined)
+    err.line(`The stream has ended; reconnecting in ${RECONNECT_MS / 1_000} s.`)
+    await sleep(RECONNECT_MS, undefined, { signal }).catch(() => undefined)
   }
   return 0
 }
 
-/** A source that is itself called `events` is told by the option. */
+/** `--source` exists for a source whose id is `events`. */
 function pathOf(what: string, source: string | undefined): string {
   if (what === 'events' && source === undefined) return 'live'
   if (what !== 'events' && source !== undefined)
-    throw new CliFault('usage', `Give the source once: tail ${source}, or tail events --source ${source}`)
+    throw new CliError('usage', `Name the source once: tail ${source}, or tail events --source ${source}`)
   return `sources/${encodeURIComponent(source ?? what)}/live`
 }
 
-/** What comes from the API is JSON already. */
-const asJson = ({ event, data }: Told) => `{"event":${JSON.stringify(event)},"data":${data}}`
+/** The data is JSON already. */
+const asJson = ({ event, data }: ServerEvent) => `{"event":${JSON.stringify(event)},"data":${data}}`
+
+/**
+ * The events of a stream of control. Returns when the stream ends, is aborted, or breaks after it has begun.
+ * @throws CliError refused, unreachable
+ */
+async function* listen(
+  { control, token }: Pick<Target, 'control' | 'token'>,
+  { path, signal }: { path: string; signal: AbortSignal },
+): AsyncGenerator<ServerEvent> {
+  const stream = got.stream(`${control}/api/${path}`, {
+    headers: { authorization: `Bearer ${token}` },
+    throwHttpErrors: false,
+    followRedirect: false,
+    retry: { limit: 0 },
+    signal,
+  })
+  const response = await onceEvent(stream, 'response').then(
+    ([first]: { statusCode: number }[]) => first,
+    (cause: unknown) => {
+      if (signal.aborted) return undefined
+      throw unreachable(control, cause)
+    },
+  )
+  if (!response) return
+  if (response.statusCode !== 200)
+    throw refused({ status: response.statusCode, body: jsonOrUndefined(await text(stream)) })
+  const parse = sseParser()
+  const decoder = new TextDecoder()
+  try {
+    for await (const chunk of stream) yield* parse(decoder.decode(chunk, { stream: true }))
+  } catch (error) {
+    if (!signal.aborted && !isBroken(error)) throw error
+  }
+}
+
+const isBroken = (error: unknown) =>
+  error instanceof RequestError ||
+  (error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE')
+
+function jsonOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const REMEMBERED = 10_000
+
+/** Whether a key is seen for the first time; remembers at least the last 10,000 keys. */
+export function firstSeen<T>(keyOf: (value: T) => string): (value: T) => boolean {
+  let [younger, older] = [new Set<string>(), new Set<string>()]
+  return (value) => {
+    const key = keyOf(value)
+    if (younger.has(key) || older.has(key)) return false
+    if (younger.size >= REMEMBERED) [younger, older] = [new Set(), younger]
+    younger.add(key)
+    return true
+  }
+}

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { EVENT_TYPES } from '../../settings/settings.ts'
-import { asked } from '../api/ask.ts'
+import { request } from '../api/client.ts'
+import type { ExitCode } from '../context.ts'
 import { table } from '../table.ts'
-import type { ExitCode } from '../world.ts'
-import { type Adding, type Doing, doing } from './command.ts'
+import { action, type Cli, type Invocation } from './command.ts'
 
 type Options = { type?: string; json?: true }
 
@@ -20,17 +20,17 @@ const results = z.object({
   ),
 })
 
-export function addTest({ program, ...adding }: Adding): void {
+export function addTest({ program, ...cli }: Cli): void {
   program
     .command('test')
-    .argument('<destination>', 'its id')
-    .summary('post a sample to a destination now')
+    .argument('<destination>', 'id of the destination')
+    .summary('send a sample event to a destination now')
     .description(
-      `Posts a sample to each URL of a destination now, just as a delivery would, also while it is off. Nothing is kept or tried again.
-The exit code is 1 when one of the URLs was not delivered to.`,
+      `Sends a sample event to each webhook of a destination, exactly as a delivery does, even if the destination is off. Nothing is \
+stored or retried. The exit code is 1 if any webhook did not accept it.`,
     )
     .option('--type <type>', `${EVENT_TYPES.join(', ')} (default: track)`)
-    .option('--json', 'as one JSON document')
+    .option('--json', 'print one JSON document')
     .addHelpText(
       'after',
       `
@@ -38,13 +38,13 @@ Examples:
   $ sluice test crm
   $ sluice test crm --type identify --json | jq '.results[].response'`,
     )
-    .action(doing<Options>(adding, act))
+    .action(action<Options>(cli, act))
 }
 
-async function act({ args, options, control, out }: Doing<Options>): Promise<ExitCode> {
+async function act({ args, options, control, out }: Invocation<Options>): Promise<ExitCode> {
   const path = `destinations/${encodeURIComponent(args[0] ?? '')}/test`
   const json = options.type === undefined ? {} : { type: options.type }
-  const answer = await asked(await control(), { method: 'POST', path, json }, results)
+  const answer = await request(await control(), { method: 'POST', path, json }, results)
   const heads = ['URL', 'outcome', 'status', 'code', 'ms', 'response']
   const rows = answer.results.map(({ url, outcome, status, code, durationMs, response }) => [
     url,

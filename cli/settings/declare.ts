@@ -1,27 +1,27 @@
 import { faultsOf, isObject, type Members } from '../../settings/faults.ts'
 import { idShape } from '../../settings/settings.ts'
-import type { Fault } from '../api/ask.ts'
-import type { Env } from '../world.ts'
+import type { Fault } from '../api/client.ts'
+import type { Env } from '../context.ts'
 import { type File, type Parsed, parse } from './files.ts'
-import { COLLECTIONS, type Collection, nameOf, type Ref, recordShapes } from './form.ts'
 import { inOrder, type Place, type PlacedFault, partsOf } from './place.ts'
+import { COLLECTIONS, type Collection, nameOf, type Ref, recordShapes } from './schema.ts'
 
-/** A record as a file has it. */
+/** A record in a file. */
 export type Declared = Ref & {
   body: Members
-  /** A fault of it, with its place in the file. */
+  /** Adds the place in the file to a fault of this record. */
   placed(fault: Fault): PlacedFault
 }
 
 export type Declaration = {
   records: readonly Declared[]
-  /** Those that the files have a list of, be it empty. */
+  /** Collections that the files list, even if the list is empty. */
   collections: ReadonlySet<Collection>
 }
 
 /**
- * All files together as one declaration, or all that can be found wrong with them without asking anybody. `filledIn`: the values of variables
- * in them, which are not to be printed.
+ * Reads all files as one declaration, or returns all faults that can be found locally. `filledIn`: the values of variables, which
+ * must not be printed.
  */
 export function declare(
   files: readonly File[],
@@ -31,7 +31,7 @@ export function declare(
   const found = parsed.flatMap(({ documents }) => documents).map(recordsIn)
   const records = found.flatMap((document) => document.records)
   const faults = [...parsed, ...found].flatMap((each) => each.faults)
-  // what a variable should have filled in is not wrong once more as it stands
+  // a missing variable already has a fault: do not report its text as well
   const known = new Set(faults.map(({ place }) => JSON.stringify(place)))
   faults.push(...records.flatMap(shapeFaults).filter(({ place }) => !known.has(JSON.stringify(place))))
   faults.push(...repeated(records))
@@ -50,12 +50,12 @@ function recordsIn(document: Parsed): Found {
   const { value, at } = document
   const found: Found = { records: [], collections: [], faults: [] }
   if (value !== null && !isObject(value))
-    found.faults.push(malformed(at([]), `the keys of a file are ${COLLECTIONS.join(', ')}`))
+    found.faults.push(malformed(at([]), `the keys of a file must be ${COLLECTIONS.join(', ')}`))
   for (const [key, list] of Object.entries(isObject(value) ? value : {})) {
     if (!isCollection(key))
-      found.faults.push(malformed(at([key], true), `there is no key ${key}: ${hintFor(key)}`))
+      found.faults.push(malformed(at([key], true), `unknown key ${key}: ${hintFor(key)}`))
     else if (!Array.isArray(list))
-      found.faults.push(malformed(at([key]), 'give a list of records; [] says that there are none'))
+      found.faults.push(malformed(at([key]), 'must be a list of records; use [] for none'))
     else {
       found.collections.push(key)
       const records = list.map((record: unknown, index) =>
@@ -72,7 +72,7 @@ function recordAt(
   { at }: Parsed,
   { collection, index, record }: { collection: Collection; index: number; record: unknown },
 ): Declared | PlacedFault {
-  if (!isObject(record)) return malformed(at([collection, index]), 'give a record: its fields, with its id')
+  if (!isObject(record)) return malformed(at([collection, index]), 'must be a record: an object with an id')
   const id = idShape.safeParse(record.id)
   if (id.success)
     return declared({ collection, id: id.data }, record, (path, atKey) =>
@@ -81,7 +81,7 @@ function recordAt(
   return {
     place: at([collection, index, 'id']),
     code: 'invalid_id',
-    message: `each record has an id: ${ID_FORM}`,
+    message: `each record needs an id: ${ID_FORM}`,
   }
 }
 
@@ -89,11 +89,15 @@ const ID_FORM = '1 to 64 of a-z, 0-9, _ and -'
 
 const hintFor = (key: string): string =>
   key === 'suppressions'
-    ? 'suppressed users are no settings for files, /api/suppressions has them'
+    ? 'suppressed users cannot be set in files; use /api/suppressions'
     : `use ${COLLECTIONS.join(', ')}`
 
-/** Where a name is at fault, and not what stands behind it. */
-const OF_NAMES: ReadonlySet<string> = new Set(['unknown_field', 'reserved_header', 'invalid_header_name'])
+/** Faults of a field's name, not of its value. */
+const FAULTS_OF_NAMES: ReadonlySet<string> = new Set([
+  'unknown_field',
+  'reserved_header',
+  'invalid_header_name',
+])
 
 function declared(ref: Ref, body: Members, at: Parsed['at']): Declared {
   return {
@@ -102,7 +106,7 @@ function declared(ref: Ref, body: Members, at: Parsed['at']): Declared {
     placed: ({ pointer, code, message }) => {
       const path = partsOf(pointer)
       const named = path.length > 0 ? `${nameOf(ref)} ${path.join('/')}` : nameOf(ref)
-      return { place: at(path, OF_NAMES.has(code)), code, message: `${named}: ${message}` }
+      return { place: at(path, FAULTS_OF_NAMES.has(code)), code, message: `${named}: ${message}` }
     },
   }
 }
@@ -119,7 +123,7 @@ function repeated(records: readonly Declared[]): PlacedFault[] {
     first.set(nameOf(record), before ?? record)
     if (!before) return []
     const { place } = before.placed({ pointer: '/id', code: '', message: '' })
-    const message = `is there twice: first at ${place?.file}:${place?.line}`
+    const message = `appears twice; first at ${place?.file}:${place?.line}`
     return [record.placed({ pointer: '/id', code: 'id_twice', message })]
   })
 }

@@ -1,64 +1,72 @@
 import { z } from 'zod'
-import { type Answer, type Ask, type Asked, type Fault, inShape, problemOf, refused } from '../api/ask.ts'
+import {
+  type Api,
+  type ApiRequest,
+  type ApiResponse,
+  type Fault,
+  parseBody,
+  problemOf,
+  refused,
+} from '../api/client.ts'
 import type { Declared } from './declare.ts'
-import { nameOf } from './form.ts'
+import { nameOf } from './schema.ts'
 import type { State } from './state.ts'
 
-/** What the API says of a record of the files: where it would be another than now, as pointers; or what is wrong with it. */
-export type Tried = { changed: ReadonlySet<string>; faults: readonly Fault[] }
+/** What the API says about a record: pointers to the fields that would change, or the faults. */
+export type DryRunResult = { changed: ReadonlySet<string>; faults: readonly Fault[] }
 
-/** By `nameOf`. */
-export type Trials = ReadonlyMap<string, Tried>
+/** Keyed by `nameOf`. */
+export type DryRuns = ReadonlyMap<string, DryRunResult>
 
 const AT_ONCE = 8
 
 /**
- * Has the API judge the destinations: it alone knows their secrets, and which addresses webhooks may not reach. All else
- * is decided here by the same rules.
- * @returns `stale`: something is another than in `state` by now. `read_only`: the token may not ask. @throws CliFault
+ * Lets the API check the destinations, because only it knows their secrets and which addresses webhooks may reach. All other
+ * records are checked here by the same rules.
+ * @returns `stale` if a record no longer matches `state`, `read_only` if the token is not allowed to do this. @throws CliError
  */
-export async function tryOut(
+export async function dryRun(
   records: readonly Declared[],
   state: State,
-  ask: Ask,
-): Promise<Trials | 'stale' | 'read_only'> {
-  const wanted = records.filter(({ collection }) => collection === 'destinations')
-  const trials = new Map<string, Tried>()
-  for (let first = 0; first < wanted.length; first += AT_ONCE) {
-    const some = wanted.slice(first, first + AT_ONCE)
-    const found = await Promise.all(some.map((record) => tryOne(record, state, ask)))
+  api: Api,
+): Promise<DryRuns | 'stale' | 'read_only'> {
+  const chosen = records.filter(({ collection }) => collection === 'destinations')
+  const dryRuns = new Map<string, DryRunResult>()
+  for (let first = 0; first < chosen.length; first += AT_ONCE) {
+    const some = chosen.slice(first, first + AT_ONCE)
+    const found = await Promise.all(some.map((record) => dryRunOne(record, state, api)))
     for (const [index, tried] of found.entries()) {
       const record = some[index]
       if (typeof tried === 'string') return tried
-      if (record) trials.set(nameOf(record), tried)
+      if (record) dryRuns.set(nameOf(record), tried)
     }
   }
-  return trials
+  return dryRuns
 }
 
-async function tryOne(
+async function dryRunOne(
   { id, body }: Declared,
   { destinations, sources }: State,
-  ask: Ask,
-): Promise<Tried | 'stale' | 'read_only'> {
-  // a source may be made in the same run
+  api: Api,
+): Promise<DryRunResult | 'stale' | 'read_only'> {
+  // other sources may be created in the same run
   const known = Array.isArray(body.sourceIds) && body.sourceIds.filter((each) => sources.has(each))
   const before = destinations.get(id)
-  const asked: Asked = {
+  const request: ApiRequest = {
     ...(before
       ? { method: 'PUT', path: `destinations/${id}`, ifMatch: before.version }
       : { method: 'POST', path: 'destinations' }),
     query: { dryRun: 'true' },
     json: { ...body, ...(known && { sourceIds: known }) },
   }
-  return judge(await ask(asked), asked)
+  return judge(await api(request), request)
 }
 
 const draftShape = z.object({ changed: z.array(z.string()) })
 
-function judge(answer: Answer, asked: Asked): Tried | 'stale' | 'read_only' {
+function judge(answer: ApiResponse, request: ApiRequest): DryRunResult | 'stale' | 'read_only' {
   if (answer.status < 300) {
-    const { changed } = inShape(answer, asked, draftShape)
+    const { changed } = parseBody(answer, request, draftShape)
     return { changed: new Set(changed), faults: [] }
   }
   const { code, errors } = problemOf(answer)

@@ -1,14 +1,14 @@
 import { access, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Alias, type Document, LineCounter, parseAllDocuments, visit } from 'yaml'
-import { CliFault, type Env, type World } from '../world.ts'
+import { CliError, type Context, type Env } from '../context.ts'
 import { offsetOf, type Place, type PlacedFault, placeAt } from './place.ts'
 import { substitute } from './variables.ts'
 
-/** Each path is a file, a folder of YAML files (with those of its folders, but for hidden ones), or `-`. @throws CliFault cannot_read */
+/** Each path is a file, a folder (all YAML files below it that are not hidden), or `-`. @throws CliError cannot_read */
 export async function readFiles(
   paths: readonly string[],
-  { readInput }: Pick<World, 'readInput'>,
+  { readInput }: Pick<Context, 'readInput'>,
 ): Promise<File[]> {
   const files: File[] = []
   for (const path of paths) {
@@ -26,30 +26,30 @@ async function filesAt(path: string): Promise<string[]> {
   const names = await readdir(path, { recursive: true }).catch(refuse)
   const isHidden = (name: string) => name.split('/').some((part) => part.startsWith('.'))
   const files = names.filter((name) => /\.ya?ml$/.test(name) && !isHidden(name)).sort()
-  if (files.length === 0) throw new CliFault('cannot_read', `${path} holds no file ending with .yaml or .yml`)
+  if (files.length === 0) throw new CliError('cannot_read', `${path} contains no .yaml or .yml files`)
   return files.map((name) => join(path, name))
 }
 
 function refuse(cause: NodeJS.ErrnoException): never {
-  const message = cause.code === 'ENOENT' ? `there is no file or folder ${cause.path}` : cause.message
-  throw new CliFault('cannot_read', message, { cause })
+  const message = cause.code === 'ENOENT' ? `no such file or folder: ${cause.path}` : cause.message
+  throw new CliError('cannot_read', message, { cause })
 }
 
-/** `isMade`: nobody edits it, so that a newer one may always take its place. */
-export type NewFile = { path: string; text: string; isMade?: true }
+/** `isGenerated`: never edited by hand, so it is always overwritten. */
+export type NewFile = { path: string; text: string; isGenerated?: true }
 
-/** Writes all of them, or none where one is there already. @throws CliFault cannot_write */
+/** Writes all files, or none if one of them exists. @throws CliError cannot_write */
 export async function writeNew(files: readonly NewFile[], { force }: { force: boolean }): Promise<void> {
-  for (const { path, isMade } of files)
-    if (!force && !isMade && (await isThere(path)))
-      throw new CliFault('cannot_write', `${path} is there already: --force writes over it`)
+  for (const { path, isGenerated } of files)
+    if (!force && !isGenerated && (await isThere(path)))
+      throw new CliError('cannot_write', `${path} already exists; use --force to overwrite it`)
   try {
     for (const { path, text } of files) {
       await mkdir(dirname(path), { recursive: true })
       await writeFile(path, text)
     }
   } catch (cause) {
-    throw new CliFault('cannot_write', cause instanceof Error ? cause.message : String(cause), { cause })
+    throw new CliError('cannot_write', cause instanceof Error ? cause.message : String(cause), { cause })
   }
 }
 
@@ -62,70 +62,70 @@ const isThere = (path: string) =>
 export type File = { name: string; text: string }
 
 export type Parsed = {
-  /** As JSON would have it; `null` for an empty document. */
+  /** As parsed from JSON; `null` for an empty document. */
   value: unknown
-  /** Where a path leads; `atKey`: to the name there, and not to its value. */
+  /** The place of what a path leads to; `atKey`: of its name instead of its value. */
   at(path: readonly (string | number)[], atKey?: boolean): Place
 }
 
-/** `filledIn`: the values of the variables that were. */
+/** `filledIn`: the values of variables. */
 export type ParsedFile = { documents: Parsed[]; faults: PlacedFault[]; filledIn: string[] }
 
-/** The documents of a YAML file with their variables filled in, and everything that is wrong with them. */
+/** Parses the documents of a YAML file, fills in variables, and collects all faults. */
 export function parse({ name: file, text }: File, env: Env): ParsedFile {
   const lines = new LineCounter()
   const faults: PlacedFault[] = []
   const filledIn: string[] = []
-  const tell = (offset: number, fault: { code: string; message: string }) =>
+  const report = (offset: number, fault: { code: string; message: string }) =>
     faults.push({ place: placeAt(offset, { file, lines }), ...fault })
   const options = { lineCounter: lines, prettyErrors: false, stringKeys: true } as const
   const documents = [...parseAllDocuments(text, options)].flatMap((document): Parsed[] => {
-    // a tag that means nothing to us is a warning
+    // an unknown tag is only a warning
     for (const { pos, message } of [...document.errors, ...document.warnings])
-      tell(pos[0], { code: 'invalid_yaml', message })
-    filledIn.push(...fillIn(document, env, tell))
-    const value = contentOf(document, tell)
+      report(pos[0], { code: 'invalid_yaml', message })
+    filledIn.push(...fillIn(document, env, report))
+    const value = contentOf(document, report)
     if (value === undefined) return []
     return [{ value, at: (path, atKey) => placeAt(offsetOf(document, path, atKey), { file, lines }) }]
   })
   return { documents, faults, filledIn }
 }
 
-const NOT_A_NAME = { code: 'invalid_form', message: 'nothing can be called __proto__' }
+const NOT_A_NAME = { code: 'invalid_form', message: '__proto__ is not allowed as a name' }
 
-type Tell = (offset: number, fault: { code: string; message: string }) => void
+type Report = (offset: number, fault: { code: string; message: string }) => void
 
-function fillIn(document: Document, env: Env, tell: Tell): string[] {
+function fillIn(document: Document, env: Env, report: Report): string[] {
   const values: string[] = []
   visit(document, {
     Scalar(role, node) {
       if (role === 'key') {
-        // the API takes a body with such a name for an attack
-        if (node.value === '__proto__') tell(node.range?.[0] ?? 0, NOT_A_NAME)
+        // the API rejects such a body as an attack
+        if (node.value === '__proto__') report(node.range?.[0] ?? 0, NOT_A_NAME)
         return
       }
       if (typeof node.value !== 'string') return
       const { text, filledIn, faults } = substitute(node.value, env)
       node.value = text
       values.push(...filledIn)
-      for (const fault of faults) tell(node.range?.[0] ?? 0, fault)
+      for (const fault of faults) report(node.range?.[0] ?? 0, fault)
     },
   })
   return values
 }
 
-function contentOf(document: Document, tell: Tell): unknown {
+function contentOf(document: Document, report: Report): unknown {
   if (document.errors.length > 0) return undefined
   try {
     return document.toJS()
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
-    tell(wrongAlias(document)?.range?.[0] ?? 0, { code: 'invalid_yaml', message })
+    report(wrongAlias(document)?.range?.[0] ?? 0, { code: 'invalid_yaml', message })
     return undefined
   }
 }
 
-/** One that leads nowhere; undefined: all of them together say too much. */
+/** An alias without an anchor. Undefined if the aliases are valid but expand to too much. */
 function wrongAlias(document: Document): Alias | undefined {
   let found: Alias | undefined
   visit(document, {

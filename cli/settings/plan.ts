@@ -1,16 +1,16 @@
 import type { Members } from '../../settings/faults.ts'
-import type { Fault } from '../api/ask.ts'
+import type { Api, Fault } from '../api/client.ts'
+import { CliError, type Output, type Style } from '../context.ts'
 import { plain } from '../table.ts'
-import type { Output, Style } from '../world.ts'
 import type { Declaration, Declared } from './declare.ts'
-import type { Trials } from './dry-run.ts'
-import { rules, type Written } from './export.ts'
-import { type Change, COLLECTIONS, type Collection, difference, nameOf, type Ref } from './form.ts'
+import { type Change, difference } from './difference.ts'
+import { type DryRuns, dryRun } from './dry-run.ts'
 import { inOrder, type PlacedFault } from './place.ts'
-import type { Planned } from './plan-now.ts'
-import { copyOf, type State } from './state.ts'
+import { type Hidden, revealIn } from './reveal-secrets.ts'
+import { COLLECTIONS, type Collection, nameOf, type Ref } from './schema.ts'
+import { copyOf, readState, rules, type State, type Written } from './state.ts'
 
-/** One request to the API; `version` is the one that was read. */
+/** One request to the API; `version` is the version that was read. */
 export type Step = Ref & { changes: readonly Change[] } & (
     | { action: 'create'; body: Members }
     | { action: 'replace'; body: Members; version: number }
@@ -18,28 +18,70 @@ export type Step = Ref & { changes: readonly Change[] } & (
   )
 
 export type Plan = {
-  /** In the order in which they can be made. */
+  /** In an order in which they can be applied. */
   steps: readonly Step[]
-  /** Records that are in no file, of collections that the files have; they stay. */
+  /** Records that stay although they are in no file; only of collections that the files list. */
   others: readonly Ref[]
 }
 
+export type Planned = Plan & {
+  /** Secrets that are assumed to be unchanged, because the API does not compare them for a read-only token. */
+  hidden: readonly Hidden[]
+}
+
 export type PlanOptions = {
-  /** Removes what the files do not have; only of collections that they have a list of. */
+  /** Removes records that are not in the files; only of collections that the files list. */
   prune: boolean
   /** ISO 8601 UTC. */
   now: string
-  /** Written already: not to be looked at again. */
+  /** Records that have been written and are skipped. */
   isDone?: (ref: Ref) => boolean
-  /** What the API has said beforehand. */
-  trials?: Trials | undefined
+  /** What the API has said in dry runs. */
+  dryRuns?: DryRuns | undefined
 }
 
-type Drawn = { steps: Step[]; faults: PlacedFault[] }
+const MAX_READS = 3
+
+/** Reads the current settings, lets the API check what only it can check, and plans. @throws CliError */
+export async function planNow(
+  declaration: Declaration,
+  api: Api,
+  options: Omit<PlanOptions, 'dryRuns'>,
+): Promise<Planned | { faults: readonly PlacedFault[] }> {
+  const { isDone = () => false } = options
+  const records = declaration.records.filter((record) => !isDone(record))
+  for (let reads = 1; reads <= MAX_READS; reads++) {
+    const state = await readState(api)
+    const found = await dryRun(needDryRun(declaration, { records, state, options }), state, api)
+    if (found === 'stale') continue
+    const dryRuns = found === 'read_only' ? undefined : found
+    const { revealed, hidden } = revealIn(state, records, dryRuns)
+    const planned = plan(declaration, revealed, { ...options, dryRuns })
+    return 'faults' in planned ? planned : { ...planned, hidden }
+  }
+  throw new CliError('changed_meanwhile', 'Someone else is changing the settings. Run the command again.')
+}
 
 /**
- * What makes the settings that there are those that are declared; or all that stands against it, before anything is changed.
- * @param state with secrets in clear where they are those of the declaration.
+ * The records that need a dry run: those that would be written, or might be because of their secrets. A record that does not
+ * change must not block the rest, even if the API would reject it today.
+ */
+function needDryRun(
+  declaration: Declaration,
+  { records, state, options }: { records: readonly Declared[]; state: State; options: PlanOptions },
+): readonly Declared[] {
+  const { revealed, hidden } = revealIn(state, records, undefined)
+  const guess = plan(declaration, revealed, options)
+  if ('faults' in guess) return records
+  const names = new Set([...guess.steps, ...hidden].map(nameOf))
+  return records.filter((record) => names.has(nameOf(record)))
+}
+
+type Draft = { steps: Step[]; faults: PlacedFault[] }
+
+/**
+ * The steps that turn the current settings into the declared ones, or all faults.
+ * @param state with secrets in clear text where they equal those of the declaration
  */
 export function plan(
   declaration: Declaration,
@@ -47,49 +89,49 @@ export function plan(
   options: PlanOptions,
 ): Plan | { faults: readonly PlacedFault[] } {
   const { isDone = () => false } = options
-  const drawn: Drawn = { steps: [], faults: [] }
+  const draft: Draft = { steps: [], faults: [] }
   const future = copyOf(state)
   const declared = declaration.records.filter((record) => !isDone(record))
   for (const collection of COLLECTIONS)
     for (const record of declared)
-      if (record.collection === collection) draw(record, { future, drawn, options })
+      if (record.collection === collection) addStep(record, { future, draft, options })
   const others = othersIn(declaration, state)
-  if (options.prune) for (const other of others.toReversed()) drawRemoval(other, { future, drawn })
-  const { faults, steps } = drawn
+  if (options.prune) for (const other of others.toReversed()) addRemoval(other, { future, draft })
+  const { faults, steps } = draft
   return faults.length > 0 ? { faults: inOrder(faults) } : { steps, others: options.prune ? [] : others }
 }
 
-type Drawing = { future: State; drawn: Drawn; options: PlanOptions }
+type StepContext = { future: State; draft: Draft; options: PlanOptions }
 
-function draw(record: Declared, { future, drawn, options }: Drawing): void {
+function addStep(record: Declared, { future, draft, options }: StepContext): void {
   const { collection, id, body } = record
   const rule = rules[collection]
   const written = rule.write(future, { id, body, now: options.now })
-  const faults = faultsOf(written, options.trials?.get(nameOf(record))?.faults)
-  drawn.faults.push(...faults.map(record.placed))
+  const faults = faultsOf(written, options.dryRuns?.get(nameOf(record))?.faults)
+  draft.faults.push(...faults.map(record.placed))
   if ('faults' in written) {
     rule.assume(future, id)
     return
   }
   const { before, after } = written
   const changes = difference(before, after)
-  if (!before) drawn.steps.push({ collection, id, action: 'create', body, changes })
+  if (!before) draft.steps.push({ collection, id, action: 'create', body, changes })
   else if (changes.length > 0)
-    drawn.steps.push({ collection, id, action: 'replace', body, version: before.version, changes })
+    draft.steps.push({ collection, id, action: 'replace', body, version: before.version, changes })
 }
 
-/** The API knows more, but not what is made in the same run. */
-function faultsOf(written: Written, told: readonly Fault[] = []): readonly Fault[] {
-  const own = 'faults' in written ? written.faults : []
-  return told.length === 0 ? own : [...told, ...own.filter(({ code }) => code === 'unknown_source')]
+/** The API knows more, except which sources are created in the same run. */
+function faultsOf(written: Written, fromApi: readonly Fault[] = []): readonly Fault[] {
+  const local = 'faults' in written ? written.faults : []
+  return fromApi.length === 0 ? local : [...fromApi, ...local.filter(({ code }) => code === 'unknown_source')]
 }
 
-function drawRemoval({ collection, id }: Ref, { future, drawn }: Omit<Drawing, 'options'>): void {
+function addRemoval({ collection, id }: Ref, { future, draft }: Omit<StepContext, 'options'>): void {
   const before = rules[collection].of(future).get(id)
   if (!before) return
   const faults = rules[collection].remove(future, id)
   const name = nameOf({ collection, id })
-  drawn.faults.push(
+  draft.faults.push(
     ...faults.map(({ code, message }) => ({
       place: undefined,
       code,
@@ -97,10 +139,10 @@ function drawRemoval({ collection, id }: Ref, { future, drawn }: Omit<Drawing, '
     })),
   )
   const changes = difference(before, undefined)
-  drawn.steps.push({ collection, id, action: 'remove', version: before.version, changes })
+  draft.steps.push({ collection, id, action: 'remove', version: before.version, changes })
 }
 
-/** In the order of writing. */
+/** Records in no file, in the order of writing. */
 function othersIn({ collections, records }: Declaration, state: State): Ref[] {
   const names = new Set(records.map(nameOf))
   const all = (collection: Collection) =>
@@ -116,7 +158,7 @@ const SIGNS: Readonly<Record<Step['action'], readonly [string, Style]>> = {
   remove: ['-', 'red'],
 }
 
-/** Says what a plan would change, for people. */
+/** Prints a plan for people. */
 export function showPlan({ steps, others, hidden }: Planned, out: Pick<Output, 'line' | 'styled'>): void {
   for (const step of steps) {
     const [sign, style] = SIGNS[step.action]
@@ -125,16 +167,16 @@ export function showPlan({ steps, others, hidden }: Planned, out: Pick<Output, '
   }
   if (steps.length === 0) out.line('Nothing differs.')
   if (hidden.length > 0) {
-    out.line(out.styled('dim', 'Secrets that a token that may only read cannot compare:'))
+    out.line(out.styled('dim', 'Secrets that a read-only token cannot compare:'))
     for (const ref of hidden) out.line(out.styled('dim', `    ${nameOf(ref)} ${ref.fields.join(', ')}`))
   }
   if (others.length > 0) {
-    out.line(out.styled('dim', 'In no file, and left alone (--prune removes them):'))
+    out.line(out.styled('dim', 'Not in the files, and kept (--prune removes them):'))
     for (const ref of others) out.line(out.styled('dim', `    ${nameOf(ref)}`))
   }
 }
 
-/** What a plan would change, for programs. */
+/** A plan for programs. */
 export const planAsJson = ({ steps, others, hidden }: Planned): object => ({
   changes: steps.map(({ collection, id, action, changes }) => ({ collection, id, action, fields: changes })),
   hidden,
@@ -148,5 +190,5 @@ function shownChange({ field: name, before, after }: Change, action: Step['actio
   return `${field}: ${shown(before)} -> ${shown(after)}`
 }
 
-/** As JSON. What an operator did not write may hold what a terminal would obey, also in the name of a label. */
+/** As JSON, with control characters escaped: a value or a label's name may come from anyone. */
 const shown = (value: unknown) => (value === undefined ? '(none)' : plain(JSON.stringify(value)))

@@ -1,5 +1,9 @@
 import { z } from 'zod'
-import type { Facts } from '../../settings/resource.ts'
+import { audiences, traits } from '../../settings/computations.ts'
+import { create, type Decided, remove, replace } from '../../settings/decide.ts'
+import { destinations } from '../../settings/destinations.ts'
+import type { Members } from '../../settings/faults.ts'
+import type { Facts, Replaceable, Stamp } from '../../settings/resource.ts'
 import {
   type Computation,
   type Destination,
@@ -8,10 +12,11 @@ import {
   storedDestination,
   storedSource,
 } from '../../settings/settings.ts'
-import { type Ask, asked } from '../api/ask.ts'
-import type { Collection } from './form.ts'
+import { sources } from '../../settings/sources.ts'
+import { type Api, type Fault, pages } from '../api/client.ts'
+import type { Collection } from './schema.ts'
 
-/** The settings that there are, as the API shows them: with masks in place of secrets. */
+/** The current settings as the API shows them, with secrets masked. */
 export type State = {
   sources: Map<string, Source>
   destinations: Map<string, Destination>
@@ -19,31 +24,25 @@ export type State = {
   traits: Map<string, Computation>
 }
 
-/** @throws CliFault */
-export async function readState(ask: Ask): Promise<State> {
+/** @throws CliError */
+export async function readState(api: Api): Promise<State> {
   const [sources, destinations, audiences, traits] = await Promise.all([
-    all(ask, 'sources', storedSource),
-    all(ask, 'destinations', storedDestination),
-    all(ask, 'audiences', storedComputation),
-    all(ask, 'traits', storedComputation),
+    all(api, 'sources', storedSource),
+    all(api, 'destinations', storedDestination),
+    all(api, 'audiences', storedComputation),
+    all(api, 'traits', storedComputation),
   ])
   return { sources, destinations, audiences, traits }
 }
 
 async function all<T extends { id: string }>(
-  ask: Ask,
+  api: Api,
   collection: Collection,
-  shape: z.ZodType<T>,
+  item: z.ZodType<T>,
 ): Promise<Map<string, T>> {
-  const pageShape = z.object({ items: z.array(shape), next: z.string().nullable() })
-  const records = new Map<string, T>()
-  let cursor: string | undefined
-  do {
-    const page = await asked(ask, { path: collection, query: { limit: 1_000, cursor } }, pageShape)
-    for (const record of page.items) records.set(record.id, record)
-    cursor = page.next ?? undefined
-  } while (cursor !== undefined)
-  return records
+  const options = { item, first: z.object({}), query: {}, limit: Number.POSITIVE_INFINITY, perPage: 1_000 }
+  const { items } = await pages(api, collection, options)
+  return new Map(items.map((record) => [record.id, record]))
 }
 
 export const copyOf = (state: State): State => ({
@@ -53,9 +52,68 @@ export const copyOf = (state: State): State => ({
   traits: new Map(state.traits),
 })
 
-/** As the API's own decisions want them. */
-export function factsOf(state: State): Facts {
+/** In the form that the API's rules take. */
+function factsOf(state: State): Facts {
   const sourceByWriteKey = (key: string) =>
     [...state.sources.values()].find(({ writeKey }) => writeKey === key)
   return { ...state, suppressions: new Map(), unreadable: new Map(), sourceByWriteKey }
 }
+
+export type Written = { before: Stamp | undefined; after: Stamp } | { faults: readonly Fault[] }
+
+/** The API's own rules for a collection, applied to a local copy of the state before anything is sent. */
+export type Rules = {
+  of(state: State): ReadonlyMap<string, Stamp>
+  /** Creates or replaces a record. `now`: ISO 8601 UTC. */
+  write(state: State, record: { id: string; body: Members; now: string }): Written
+  remove(state: State, id: string): readonly Fault[]
+  /** Pretends that a faulty new record exists, so that records that refer to it are not reported too. */
+  assume(state: State, id: string): void
+}
+
+export const rules: Readonly<Record<Collection, Rules>> = {
+  sources: { ...rulesOf(sources, (state) => state.sources), assume: assumeSource },
+  destinations: rulesOf(destinations, (state) => state.destinations),
+  audiences: rulesOf(audiences, (state) => state.audiences),
+  traits: rulesOf(traits, (state) => state.traits),
+}
+
+/** Placeholders for what the server makes. */
+const made = { idSuffix: '', writeKey: '(made)' }
+/** Only the server knows which addresses are not allowed; it checks them itself. */
+const unreachable = new Map<string, string>()
+
+function rulesOf<G extends object, T extends Stamp>(
+  resource: Replaceable<G, T>,
+  of: (state: State) => Map<string, T>,
+): Rules {
+  return {
+    of,
+    write(state, { id, body, now }) {
+      const before = of(state).get(id)
+      const input = { body, now, made, unreachable }
+      const facts = factsOf(state)
+      const decided = before
+        ? replace(resource, { ...input, id, version: before.version }, facts)
+        : create(resource, input, facts)
+      if ('refusal' in decided || !decided.record) return { faults: faultsIn(decided) }
+      of(state).set(id, decided.record)
+      return { before, after: decided.record }
+    },
+    remove(state, id) {
+      const faults = faultsIn(remove(resource, { id, version: undefined }, factsOf(state)))
+      if (faults.length === 0) of(state).delete(id)
+      return faults
+    },
+    // records refer only to sources
+    assume: () => undefined,
+  }
+}
+
+function assumeSource({ sources: all }: State, id: string): void {
+  const nothing = { name: '', writeKey: '', enabled: true, version: 1, updatedAt: '' }
+  if (!all.has(id)) all.set(id, { id, ...nothing })
+}
+
+const faultsIn = (decided: Decided<unknown>): readonly Fault[] =>
+  'refusal' in decided && 'faults' in decided.refusal ? decided.refusal.faults : []

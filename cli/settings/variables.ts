@@ -1,8 +1,8 @@
 import { SETTINGS } from '../../config.ts'
 import { MASK } from '../../settings/masked.ts'
-import type { Env } from '../world.ts'
+import type { Env } from '../context.ts'
 
-/** `filledIn`: the values of variables that are in the text now. */
+/** `filledIn`: the values of variables that the text now contains. */
 export type Substituted = {
   text: string
   filledIn: readonly string[]
@@ -13,17 +13,17 @@ const PART = /\$\$\{|\$\{([^}]*)(\}?)/g
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 /**
- * `${NAME}` becomes what the environment has under that name, `$${` becomes `${`. What is put in is not looked at again. A
- * variable that is set but empty counts as not set: as a secret it would be none. Variables of Sluice itself, like CONTROL_TOKEN, are refused:
- * no setting needs them, and whoever may change a file would have them sent to a webhook.
+ * Replaces `${NAME}` with the value of the environment variable, once, and `$${` with `${`. An empty variable counts as unset,
+ * because an empty secret is no secret. Variables of Sluice itself, such as CONTROL_TOKEN, are refused: no setting needs them,
+ * and anyone who can change a file could send them to a webhook.
  */
 export function substitute(text: string, env: Env): Substituted {
   const faults: { code: string; message: string }[] = []
   const filledIn: string[] = []
-  const whole = text.replaceAll(PART, (found: string, name: string | undefined, end: string) => {
+  const replaced = text.replaceAll(PART, (found: string, name: string | undefined, end: string) => {
     if (name === undefined) return '${'
     const fault = faultOf(found, name, end)
-    // what the environment has by nature, like toString, nobody has set
+    // inherited properties such as toString are not variables
     const value = fault || !Object.hasOwn(env, name) ? undefined : env[name]
     if (value) {
       filledIn.push(value)
@@ -34,40 +34,40 @@ export function substitute(text: string, env: Env): Substituted {
     )
     return found
   })
-  return { text: whole, filledIn, faults }
+  return { text: replaced, filledIn, faults }
 }
 
 function faultOf(found: string, name: string, end: string): { code: string; message: string } | undefined {
   if (!end || !NAME.test(name))
     return {
       code: 'invalid_variable',
-      message: `"${found}" names no variable: write \${NAME}, or $\${ for \${`,
+      message: `"${found}" is not a variable: write \${NAME}, or $\${ for a literal \${`,
     }
   if (SETTINGS.includes(name) || name.startsWith('SLUICE_'))
     return {
       code: 'reserved_variable',
-      message: `${name} is a variable of Sluice itself, which no setting may have: use one of another name`,
+      message: `${name} is a variable of Sluice itself and cannot be used in settings: choose another name`,
     }
   return undefined
 }
 
-/** The text that substitutes to this one. */
+/** The inverse of `substitute`. */
 export const literally = (text: string): string => text.replaceAll('${', () => '$${')
 
-/** Shorter ones are in many texts by chance. */
-const TELLING = 4
+/** Shorter values occur in many texts by chance. */
+const MIN_HIDDEN_LENGTH = 4
 
-/** The text without what variables have filled in, be it as it is or as JSON has it. */
+/** Masks the values of variables in a text, raw or JSON-escaped. */
 export function hide(text: string, filledIn: Iterable<string>): string {
   let hidden = text
   for (const value of filledIn)
-    if (value.length >= TELLING)
+    if (value.length >= MIN_HIDDEN_LENGTH)
       for (const form of [JSON.stringify(value).slice(1, -1), value])
         hidden = hidden.replaceAll(form, () => MASK)
   return hidden
 }
 
-/** Whether a setting has something of what variables have filled in. */
+/** Whether a setting contains the value of a variable. */
 export function isFilledIn(value: unknown, filledIn: ReadonlySet<string>): boolean {
   if (Array.isArray(value)) return value.some((each) => isFilledIn(each, filledIn))
   if (typeof value !== 'string') return false

@@ -11,45 +11,45 @@ import (
 	"time"
 )
 
-// answer is what came of one try.
+// answer is the result of one attempt.
 type answer struct {
-	endpoint   string // that was asked, as it may be shown
-	status     int    // 0 when there was none
-	retryAfter string // the header, as it came
+	endpoint   string // requested URL without secrets
+	status     int    // 0 if there was no response
+	retryAfter string // the header
 	body       []byte
-	err        error // why there was none
+	err        error // why there was no response
 }
 
-// verdict on a try.
+// verdict says what follows from an answer.
 type verdict int
 
 const (
-	taken    verdict = iota
-	refused          // for good: the same body would be refused again
-	tryAgain         // a later try may succeed
+	taken      verdict = iota
+	refused            // final: a retry would be refused too
+	retryLater         // a later attempt may succeed
 )
 
-// judge: success is status 200 and {"success": true}, and nothing else (the service's contract). A network error, 429 and 5xx are
-// tried again; so is another 200, which is that of somebody in between, or of another service, until the endpoint is set right.
+// judge: only status 200 with {"success": true} is success (the service's contract). Network errors, 429 and 5xx are retried, and so
+// is any other 200, which comes from a proxy or another server.
 func (a *answer) judge() verdict {
 	switch {
 	case a.err != nil:
-		return tryAgain
+		return retryLater
 	case a.status == http.StatusOK && a.saysSuccess():
 		return taken
 	case a.status == http.StatusOK || a.status == http.StatusTooManyRequests || a.status >= 500 && a.status <= 599:
-		return tryAgain
+		return retryLater
 	}
 	return refused
 }
 
-// saysSuccess looks at this key alone: rejections reads the others.
+// saysSuccess reads only this key; rejections reads the others.
 func (a *answer) saysSuccess() bool {
-	var said map[string]json.RawMessage // a struct would take "Success" too
+	var said map[string]json.RawMessage // a struct would also match "Success"
 	return json.Unmarshal(a.body, &said) == nil && string(said["success"]) == "true"
 }
 
-// String is for the log.
+// String formats the answer for the log.
 func (a *answer) String() string {
 	if a.err != nil {
 		return "none: " + a.err.Error()
@@ -57,13 +57,13 @@ func (a *answer) String() string {
 	return fmt.Sprintf("status %d, %s", a.status, counted(len(a.body), "byte", "bytes"))
 }
 
-// reason says what was wrong with a try that did not succeed.
+// reason says why an attempt failed.
 func (a *answer) reason() error {
 	if a.err != nil {
 		return a.err
 	}
 	if a.status == http.StatusOK {
-		return errors.New(`answered 200 without {"success": true}; is the endpoint Sluice's?`)
+		return errors.New(`got 200 without {"success": true}; is Endpoint an address of Sluice?`)
 	}
 	if said := a.said(); said != nil {
 		return said.because(fmt.Sprintf("status %d: %s", a.status, said.Message), nil)
@@ -71,7 +71,7 @@ func (a *answer) reason() error {
 	return fmt.Errorf("status %d", a.status)
 }
 
-// said returns what the service itself says is wrong; nil where it has no code for it.
+// said returns the service's own error; nil if the response has no code.
 func (a *answer) said() *Error {
 	var said struct{ Code, Message string }
 	if json.Unmarshal(a.body, &said) != nil || said.Code == "" {
@@ -80,14 +80,14 @@ func (a *answer) said() *Error {
 	return &Error{Code: cut(said.Code), Message: cut(said.Message)}
 }
 
-// rejection is one call of a batch that was not taken, by its place in it.
+// rejection is a call that the service rejected, by its index in the batch.
 type rejection struct {
 	Index   int
 	Code    string
 	Message string
 }
 
-// rejections returns those of a batch of so many calls, at most one for each. What cannot be read of one does not hide the others.
+// rejections returns at most one rejection per call. An unreadable entry does not hide the others.
 func (a *answer) rejections(calls int) (rejections []rejection) {
 	if !bytes.Contains(a.body, []byte(`"rejected"`)) {
 		return nil
@@ -107,7 +107,7 @@ func (a *answer) rejections(calls int) (rejections []rejection) {
 	return rejections
 }
 
-// readRejection needs nothing but the place: what points to no call of the batch is none.
+// readRejection requires only a valid index.
 func readRejection(item json.RawMessage, calls int) (r rejection, ok bool) {
 	var said struct{ Index, Code, Message any }
 	if json.Unmarshal(item, &said) != nil {
@@ -122,11 +122,11 @@ func readRejection(item json.RawMessage, calls int) (r rejection, ok bool) {
 	return rejection{
 		Index:   int(index),
 		Code:    or(cut(code), ErrRejected.Code),
-		Message: or(cut(message), "the service does not say why"),
+		Message: or(cut(message), "the service gave no reason"),
 	}, true
 }
 
-// cut bounds what another system says before it comes into errors and logs.
+// cut limits foreign text in errors and logs.
 func cut(text string) string {
 	const most = 300
 	if len(text) <= most {
@@ -135,10 +135,10 @@ func cut(text string) string {
 	return text[:most] + "..."
 }
 
-// longestRetryAfter bounds what a service can ask for.
+// longestRetryAfter limits what the service can ask for.
 const longestRetryAfter = 300 * time.Second
 
-// retryAfterOf reads a Retry-After header (RFC 9110, 10.2.3): whole seconds or a date. 0 for anything else, and for a date that is past.
+// retryAfterOf reads a Retry-After header (RFC 9110, 10.2.3): whole seconds or a date. 0 for anything else and for past dates.
 func retryAfterOf(header string, now time.Time) time.Duration {
 	if header == "" {
 		return 0

@@ -2,14 +2,14 @@ package analytics
 
 import "time"
 
-// The service's limits for a batch. Exactly at them is within them.
+// The service's limits for a batch, inclusive.
 const (
-	batchBytes = 500 * 1024 // of the uninflated body
+	batchBytes = 500 * 1024 // of the uncompressed body
 	batchCalls = 2500
 )
 
-// A body is bodyStart, calls with commas between them, and bodyEnd with the time in its middle. The service merges
-// the batch's context under that of each call.
+// A body is bodyStart, the calls separated by commas, bodySentAt, the time and bodyContext. The service merges the batch's context
+// under that of each call.
 const (
 	bodyStart   = `{"batch":[`
 	bodySentAt  = `],"sentAt":"`
@@ -20,10 +20,10 @@ const (
 
 const libraryName = "sluice-go"
 
-// Version of this library; the service sees it in context.library and in User-Agent.
+// Version of this library, sent to the service in context.library and in User-Agent.
 const Version = "0.1.0"
 
-// batch is the body of one request in the making: calls are written into it as they come.
+// batch is the body of a future request; calls are written into it as they come.
 type batch struct {
 	body []byte
 	ends []int // of each call in body
@@ -31,7 +31,7 @@ type batch struct {
 
 func (b *batch) calls() int { return len(b.ends) }
 
-// bytes counts those of the calls alone.
+// bytes returns the size of the calls without the frame.
 func (b *batch) bytes() int {
 	if len(b.ends) == 0 {
 		return 0
@@ -40,7 +40,7 @@ func (b *batch) bytes() int {
 	return b.ends[len(b.ends)-1] - len(bodyStart) - commas
 }
 
-// takes reports whether one more call fits: most is how many there may be. A first one fits always.
+// takes reports whether one more call fits; most limits their number. A first call always fits.
 func (b *batch) takes(size, most int) bool {
 	return len(b.ends) == 0 || len(b.ends) < most && len(b.body)+len(",")+size+bodyEndBytes <= batchBytes
 }
@@ -55,15 +55,15 @@ func (b *batch) add(call []byte) {
 	b.ends = append(b.ends, len(b.body))
 }
 
-// seal completes the body, anew for each try: the service takes the difference between sentAt and its own clock for an error of
-// this machine's. Nothing can be added afterwards.
+// seal completes the body, for each attempt anew: the service treats the difference between sentAt and its own clock as this
+// machine's clock error. Nothing can be added afterwards.
 func (b *batch) seal(sentAt time.Time) {
 	b.body = append(b.body[:b.ends[len(b.ends)-1]], bodySentAt...)
 	b.body = sentAt.UTC().AppendFormat(b.body, timeForm)
 	b.body = append(b.body, bodyContext...)
 }
 
-// call returns the JSON of one call, as it stands in the body.
+// call returns the JSON of one call in the body.
 func (b *batch) call(index int) []byte {
 	start := len(bodyStart)
 	if index > 0 {

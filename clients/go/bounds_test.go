@@ -70,7 +70,7 @@ func TestAQueueThatIsFullOfBytesRefusesMore(t *testing.T) {
 func TestAThresholdAboveTheQueueIsThatOfAFullOne(t *testing.T) {
 	s := newService(t, nil)
 	c, _ := newClient(t, s.URL)
-	c.edges = newFakeTime().edges()
+	c.externals = newFakeTime().externals()
 	c.MaxQueue, c.FlushAt = 5, 100
 	for i := 0; i < 5; i++ {
 		must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
@@ -81,7 +81,7 @@ func TestAThresholdAboveTheQueueIsThatOfAFullOne(t *testing.T) {
 func TestAQueueThatIsFullIsFlushedBelowItsThreshold(t *testing.T) {
 	s := newService(t, nil)
 	c, _ := newClient(t, s.URL)
-	c.edges = newFakeTime().edges()
+	c.externals = newFakeTime().externals()
 	c.MaxQueueBytes = 1000
 	for c.Track(&Track{UserId: "u1", Event: "Opened"}) == nil {
 	}

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// call is a message of any of the five types, by the names on the wire. An empty string or a nil map is absent. A nil
-// message becomes a call without a kind, which check refuses.
+// call is a message of any of the five types, with the names on the wire. An empty string or a nil map is absent. A nil message
+// becomes a call without a kind, which check rejects.
 type call struct {
 	kind, messageId, timestamp                string
 	userId, anonymousId, previousId           string
@@ -16,11 +16,10 @@ type call struct {
 	properties, traits, context, integrations map[string]any
 }
 
-// messageIdChars is the service's limit, in UTF-16 units as it counts them. A longer one it would replace, and
-// then not see that a call comes twice.
+// messageIdChars is the service's limit, in UTF-16 units. The service would replace a longer id and then not recognize duplicates.
 const messageIdChars = 100
 
-// check returns why the service would refuse the call, or take another id or time than the one given; nil when it would not.
+// check returns an error if the service would reject the call or replace its id or time.
 func (c *call) check() *Error {
 	if err := c.checkIds(); err != nil {
 		return err
@@ -61,7 +60,7 @@ func (c *call) checkIds() *Error {
 	return nil
 }
 
-// checkIntegrations looks at those by which the service goes: the call's own or, without any, those in its context.
+// checkIntegrations checks what the service uses: the call's integrations or, if it has none, those in its context.
 func (c *call) checkIntegrations() *Error {
 	integrations := c.integrations
 	if integrations == nil {
@@ -77,8 +76,8 @@ func (c *call) checkIntegrations() *Error {
 	return nil
 }
 
-// mayBeObject reports whether a value may become a JSON object, or null. What a struct or a MarshalJSON makes of itself
-// only the service can tell.
+// mayBeObject reports whether a value may become a JSON object, or null. The result of a struct or a MarshalJSON is only known to
+// the service.
 func mayBeObject(value any) bool {
 	if _, itself := value.(json.Marshaler); itself {
 		return true
@@ -90,7 +89,7 @@ func mayBeObject(value any) bool {
 	return false
 }
 
-// allIsBoolean: "All" switches every destination, so that a text such as "false" in its place would do the opposite of what it says.
+// allIsBoolean: "All" controls every destination, and a string such as "false" would turn them on.
 func allIsBoolean(integrations map[string]any) bool {
 	for _, key := range [...]string{"All", "all"} {
 		value := integrations[key]
@@ -110,7 +109,7 @@ func allIsBoolean(integrations map[string]any) bool {
 
 func utf16Units(text string) int {
 	if len(text) <= messageIdChars {
-		return len(text) // or fewer: within the limit in any case
+		return len(text) // at least the number of units
 	}
 	units := utf8.RuneCountInString(text)
 	for _, r := range text {

@@ -70,7 +70,7 @@ func TestTheThresholdFlushes(t *testing.T) {
 			s := newService(t, nil)
 			c, _ := newClient(t, s.URL)
 			clock := newFakeTime()
-			c.edges = clock.edges()
+			c.externals = clock.externals()
 			set(c)
 			must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 			clock.awaitArmed(t, 5*time.Second)
@@ -87,7 +87,7 @@ func TestTheThresholdFlushes(t *testing.T) {
 func TestTwentyCallsAreTheDefaultThreshold(t *testing.T) {
 	s := newService(t, nil)
 	c, _ := newClient(t, s.URL)
-	c.edges = newFakeTime().edges()
+	c.externals = newFakeTime().externals()
 	for i := 0; i < 20; i++ {
 		must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 	}
@@ -107,7 +107,7 @@ func TestTheIntervalFlushesFromTheLastFlushOn(t *testing.T) {
 			s := newService(t, nil)
 			c, _ := newClient(t, s.URL)
 			clock := newFakeTime()
-			c.edges = clock.edges()
+			c.externals = clock.externals()
 			set(c)
 			must(t, c.Flush(context.Background())) // of nothing
 			clock.advance(time.Hour)               // the first interval begins with the first call
@@ -141,7 +141,7 @@ func TestAWholeBatchIsFlushedBelowTheThreshold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newService(t, nil)
 			c, _ := newClient(t, s.URL)
-			c.edges = newFakeTime().edges()
+			c.externals = newFakeTime().externals()
 			c.FlushAt = 10_000
 			properties := map[string]any{"p": strings.Repeat("x", test.padding)}
 			for i := 0; i < test.calls; i++ {

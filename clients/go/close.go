@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// closeGrace is how long Close waits, after its limit, for what is left to be reported.
+// closeGrace is how long Close waits after its limit until remaining calls are reported.
 const closeGrace = time.Second
 
-// Flush has all calls sent that wait now, and returns when each of them is: sent, or reported to OnFailure. That takes
-// as long as it takes; when ctx is done first it fails with [ErrNotFlushed], and the calls are sent as ever.
+// Flush sends all queued calls, and returns when each is delivered or reported to OnFailure. If ctx is done first, it fails with
+// [ErrNotFlushed]; the calls will still be sent.
 func (c *Client) Flush(ctx context.Context) error {
 	if err := c.open(); err != nil {
 		return err
@@ -21,11 +21,11 @@ func (c *Client) Flush(ctx context.Context) error {
 	return nil
 }
 
-// Close refuses further calls ([ErrClosed]), flushes all others, with retries, and ends the client's goroutine. After
-// CloseTimeout it goes on no longer: what is left goes to OnFailure.
+// Close rejects further calls ([ErrClosed]), sends the queued ones, with retries, and ends the client's goroutine. After CloseTimeout
+// it gives up: the remaining calls go to OnFailure.
 //
-// It fails with [ErrNotSent] when calls that waited or were under way could not be sent, be it for the lack of time or because the
-// service refused them; the cause is that of the first. OnFailure has got each of them, with its own. A second Close returns the same as the first.
+// It fails with [ErrNotSent] if queued calls could not be sent, for lack of time or because the service rejected them; the cause is
+// the error of the first. OnFailure has received each with its own error. A second Close returns the same result.
 func (c *Client) Close() error {
 	if err := c.open(); err != nil {
 		return err
@@ -35,8 +35,8 @@ func (c *Client) Close() error {
 	return c.CloseContext(ctx)
 }
 
-// CloseContext is Close with the limit of ctx in the place of CloseTimeout. The limit of the first one counts: another
-// that is called meanwhile waits for its result, or fails with [ErrClosed] when its own ctx is done.
+// CloseContext is Close with the deadline of ctx instead of CloseTimeout. Only the deadline of the first call counts: a concurrent call
+// waits for its result, or fails with [ErrClosed] when its own ctx is done.
 func (c *Client) CloseContext(ctx context.Context) error {
 	if err := c.open(); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (c *Client) CloseContext(ctx context.Context) error {
 	return c.closeErr
 }
 
-// awaitEnd waits for the sender to end, and has it report what is left when ctx is done.
+// awaitEnd waits for the sender to end. When ctx is done, it makes the sender report the remaining calls.
 func (c *Client) awaitEnd(ctx context.Context) error {
 	select {
 	case <-c.sender.done:
@@ -70,7 +70,7 @@ func (c *Client) awaitEnd(ctx context.Context) error {
 		defer grace.Stop()
 		select {
 		case <-c.sender.done:
-		case <-grace.C: // a callback or a logger that does not end
+		case <-grace.C: // a callback or a logger does not return
 		}
 	}
 	failed, held, why := c.outbox.unsent()
@@ -85,7 +85,7 @@ func (c *Client) awaitEnd(ctx context.Context) error {
 
 func describeEnd(err error) string {
 	if err == nil {
-		return "nothing is left"
+		return "all calls are settled"
 	}
 	return textOf(err)
 }

@@ -151,7 +151,7 @@ func TestAtTheLimitOfCloseEachBatchHasItsCause(t *testing.T) {
 		answer func(n int, w http.ResponseWriter, r *request, end func())
 		cause  string
 	}{
-		"without an answer": {func(_ int, _ http.ResponseWriter, r *request, end func()) { hang(r, end) }, "no answer yet"},
+		"without an answer": {func(_ int, _ http.ResponseWriter, r *request, end func()) { hang(r, end) }, "no response yet"},
 		"between two tries": {func(_ int, w http.ResponseWriter, _ *request, _ func()) {
 			w.Header().Set("Retry-After", "300")
 			w.WriteHeader(503)
@@ -168,7 +168,7 @@ func TestAtTheLimitOfCloseEachBatchHasItsCause(t *testing.T) {
 			ctx, end := context.WithCancel(context.Background())
 			s := newService(t, func(n int, w http.ResponseWriter, r *request) { test.answer(n, w, r, end) })
 			c, f := newClient(t, s.URL)
-			c.edges.timer = func(d time.Duration) (<-chan time.Time, func() bool) {
+			c.externals.timer = func(d time.Duration) (<-chan time.Time, func() bool) {
 				if d == longestRetryAfter {
 					end()
 				}
@@ -177,7 +177,7 @@ func TestAtTheLimitOfCloseEachBatchHasItsCause(t *testing.T) {
 			for i := 0; i < batchCalls+1; i++ {
 				must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 			}
-			first, second := "(last try: "+test.cause+")", "(not tried; the batch before it: "+test.cause+")"
+			first, second := "(last attempt: "+test.cause+")", "(not attempted; the batch before it: "+test.cause+")"
 			err := c.CloseContext(ctx)
 			if !errors.Is(err, ErrNotSent) || callsOf(err) != batchCalls+1 || !strings.Contains(err.Error(), first) {
 				t.Fatalf("got %v", err)

@@ -41,11 +41,11 @@ func TestDEBUGShowsWhatHappensButNoSecretAndNoValue(t *testing.T) {
 		`analytics: queue: track "m1", 1\d\d bytes, 1 call held`,
 		`analytics: flush: 1 call, 2\d\d bytes, 2\d\d on the wire`,
 		`analytics: response: status 503, 0 bytes in \d+ ms`,
-		`analytics: 1 call not sent yet, and tried again: POST ` + s.URL + `/v1/batch: "status 503"`,
-		`analytics: retry: try 2 in \d+ ms`,
+		`analytics: 1 call not sent yet, retrying: POST ` + s.URL + `/v1/batch: "status 503"`,
+		`analytics: retry: attempt 2 in \d+ ms`,
 		`analytics: response: status 200, 16 bytes in \d+ ms`,
-		`analytics: the service answers again: POST ` + s.URL + `/v1/batch`,
-		`analytics: close: nothing is left`,
+		`analytics: the service responds again: POST ` + s.URL + `/v1/batch`,
+		`analytics: close: all calls are settled`,
 	} {
 		if !regexp.MustCompile(`(?m)^` + line + `$`).MatchString(text) {
 			t.Errorf("%s is not in\n%s", line, text)

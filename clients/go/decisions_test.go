@@ -68,12 +68,12 @@ func TestABatchIsTriedAgainUntilItsRetriesOrItsTimeAreUsedUp(t *testing.T) {
 		want  string // of its text
 	}{
 		{retryFacts{tries: 25, maxRetries: 25}, ""},
-		{retryFacts{tries: 26, maxRetries: 25}, "gave_up: the batch could not be sent to http://host/v1/batch in 26 tries: status 503"},
-		{retryFacts{tries: 1, maxRetries: -1}, "gave_up: the batch could not be sent to http://host/v1/batch in 1 try: status 503"},
+		{retryFacts{tries: 26, maxRetries: 25}, "gave_up: the batch could not be sent to http://host/v1/batch in 26 attempts: status 503"},
+		{retryFacts{tries: 1, maxRetries: -1}, "gave_up: the batch could not be sent to http://host/v1/batch in 1 attempt: status 503"},
 		{retryFacts{tries: 9, maxRetries: 25, elapsed: 40 * time.Minute, wait: 5*time.Minute - 1}, ""},
 		{retryFacts{tries: 9, maxRetries: 25, elapsed: 40 * time.Minute, wait: 5 * time.Minute},
-			"gave_up: the batch could not be sent to http://host/v1/batch within 45 minutes, in 9 tries: status 503"},
-		{retryFacts{tries: 1, maxRetries: 25, elapsed: 2 * time.Hour}, "gave_up: the batch could not be sent to http://host/v1/batch within 45 minutes, in 1 try: status 503"},
+			"gave_up: the batch could not be sent to http://host/v1/batch within 45 minutes, in 9 attempts: status 503"},
+		{retryFacts{tries: 1, maxRetries: 25, elapsed: 2 * time.Hour}, "gave_up: the batch could not be sent to http://host/v1/batch within 45 minutes, in 1 attempt: status 503"},
 	} {
 		got := gaveUp(test.facts, last)
 		if got == nil != (test.want == "") || got != nil && got.text() != test.want {
@@ -86,13 +86,13 @@ func TestAnAnswerIsJudgedByItsStatus(t *testing.T) {
 	for status, want := range map[int]verdict{
 		200: taken, 201: refused, 202: refused, 204: refused, 301: refused, 302: refused, 304: refused, 307: refused, 308: refused,
 		400: refused, 401: refused, 403: refused, 404: refused, 405: refused, 408: refused, 413: refused, 415: refused, 425: refused, 431: refused,
-		429: tryAgain, 500: tryAgain, 502: tryAgain, 503: tryAgain, 504: tryAgain, 599: tryAgain, 600: refused,
+		429: retryLater, 500: retryLater, 502: retryLater, 503: retryLater, 504: retryLater, 599: retryLater, 600: refused,
 	} {
 		if got := (&answer{status: status, body: []byte(success)}).judge(); got != want {
 			t.Errorf("%d: got %v, want %v", status, got, want)
 		}
 	}
-	if got := (&answer{err: errors.New("reset")}).judge(); got != tryAgain {
+	if got := (&answer{err: errors.New("reset")}).judge(); got != retryLater {
 		t.Errorf("no answer: got %v", got)
 	}
 }
@@ -100,16 +100,16 @@ func TestAnAnswerIsJudgedByItsStatus(t *testing.T) {
 func TestA200IsSuccessWhenItSaysSo(t *testing.T) {
 	for body, want := range map[string]verdict{
 		success: taken, ` { "more" : [] , "success" : true } `: taken, `{"success":true,"rejected":[{"index":0,"code":"x"}]}`: taken,
-		"": tryAgain, "OK": tryAgain, "<html>": tryAgain, "true": tryAgain, "null": tryAgain, "[true]": tryAgain, "{}": tryAgain,
-		`{"success":false}`: tryAgain, `{"success":"true"}`: tryAgain, `{"success":1}`: tryAgain, `{"Success":true}`: tryAgain,
-		`{"success":true`: tryAgain, `{"success":true,"rejected":[{"index"`: tryAgain, `{"success":true}{"success":true}`: tryAgain,
-		`{"data":{"success":true}}`: tryAgain, `{"code":"x","message":"m"}`: tryAgain,
+		"": retryLater, "OK": retryLater, "<html>": retryLater, "true": retryLater, "null": retryLater, "[true]": retryLater, "{}": retryLater,
+		`{"success":false}`: retryLater, `{"success":"true"}`: retryLater, `{"success":1}`: retryLater, `{"Success":true}`: retryLater,
+		`{"success":true`: retryLater, `{"success":true,"rejected":[{"index"`: retryLater, `{"success":true}{"success":true}`: retryLater,
+		`{"data":{"success":true}}`: retryLater, `{"code":"x","message":"m"}`: retryLater,
 	} {
 		a := &answer{status: 200, body: []byte(body)}
 		if got := a.judge(); got != want {
 			t.Errorf("%s: got %v, want %v", body, got, want)
 		}
-		if text := a.reason().Error(); want == tryAgain && text != `answered 200 without {"success": true}; is the endpoint Sluice's?` {
+		if text := a.reason().Error(); want == retryLater && text != `got 200 without {"success": true}; is Endpoint an address of Sluice?` {
 			t.Errorf("%s: the reason is %s", body, text)
 		}
 	}
@@ -132,7 +132,7 @@ func TestRetryAfterIsSecondsOrADate(t *testing.T) {
 }
 
 func TestRejectionsAreReadWhereTheyMakeSense(t *testing.T) {
-	const silent = "the service does not say why"
+	const silent = "the service gave no reason"
 	for _, test := range []struct {
 		body string
 		want []rejection

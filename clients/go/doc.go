@@ -5,30 +5,30 @@
 //		log.Print(err)
 //	}
 //	...
-//	if err := client.Close(); err != nil { // sends what waits
+//	if err := client.Close(); err != nil { // sends all queued calls
 //		log.Fatal(err)
 //	}
 //
-// A call is checked and encoded at once, and queued in memory; it makes no HTTP request itself. A goroutine that starts
-// when the client is first used sends what waits in batches, one at a time and in the order of the calls, and sends again what may
-// succeed later, for 45 minutes at most. When that begins a line is logged.
-// What it cannot send goes to [Client.OnFailure] or, without one, is logged too: nothing is lost in silence while the process lives.
-// Call [Client.Close] before it ends: a signal, os.Exit and log.Fatal run nothing that is deferred. A server waits for SIGTERM with
-// [os/signal.NotifyContext], shuts down, and then closes the client, as examples/server does.
+// A call is checked, encoded and queued in memory; it makes no HTTP request itself. A goroutine, started at the first use of the
+// client, sends the queue in batches, one at a time and in order. It retries failed batches for up to 45 minutes, and logs a line
+// when that begins. Calls that it cannot send go to [Client.OnFailure], or to the log if that is nil: while the process lives,
+// nothing is lost silently. Call [Client.Close] before the process ends: a signal, os.Exit and log.Fatal do not run deferred
+// functions. A server waits for SIGTERM with [os/signal.NotifyContext], shuts down, and then closes the client, as in
+// examples/server.
 //
-// All methods may be used from many goroutines at once. None of them panics.
+// All methods are safe for concurrent use. None of them panics.
 //
 // # Messages
 //
-// What [Identify], [Track], [Page], [Group] and [Alias] have in common:
+// Common fields of [Identify], [Track], [Page], [Group] and [Alias]:
 //
-//   - UserId is the id of the user in your database, AnonymousId stands in while the user is unknown. An empty string is absent.
-//   - A nil map is absent, an empty one is sent as {}. Maps are written with their keys in ascending order, and their values as
-//     encoding/json writes them. Nobody may change them during the call; after it they are yours again.
-//   - Context is about the circumstances (device, address, page) and is no attribute of the user.
-//   - Integrations has destinations as keys and booleans as values; "All" set to false turns off every destination but those that
-//     are set to true. Webhooks are "Webhooks".
-//   - Timestamp is when it happened, ISO 8601; without one it is the time of the call. One in the past makes a historical import. Given or
-//     not, the service moves it by how far its clock is ahead of this machine's when the batch arrives.
-//   - MessageId is the id by which the service drops what comes twice, at most 100 characters; a UUIDv7 is made without one.
+//   - UserId is the user's id in your database; AnonymousId identifies an unknown user. An empty string counts as absent.
+//   - A nil map is absent; an empty map is sent as {}. Keys are written in ascending order, values as encoding/json writes them.
+//     Do not change a map during the call; you may change it afterwards.
+//   - Context describes the circumstances (device, address, page), not the user.
+//   - Integrations maps destinations to booleans; "All": false turns off all destinations except those set to true. The key for
+//     webhooks is "Webhooks".
+//   - Timestamp is when it happened, in ISO 8601. Default: the time of the call. Use a past time for a historical import. The
+//     service shifts every timestamp by the difference between its clock and this machine's when the batch arrives.
+//   - MessageId identifies duplicates; at most 100 characters. Default: a new UUIDv7.
 package analytics

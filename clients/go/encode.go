@@ -3,11 +3,14 @@ package analytics
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
 
-// callBytes is the service's limit for one call as compact JSON, in bytes of UTF-8. Exactly at it is within it.
+// callBytes is the service's limit for one call as compact JSON, inclusive, in bytes of UTF-8.
 const callBytes = 32 * 1024
 
 // timeForm is ISO 8601 in UTC with milliseconds; timeBytes is its length.
@@ -16,12 +19,12 @@ const (
 	timeBytes = len(timeForm)
 )
 
-// encoder turns calls into JSON. It is used by one goroutine at a time, and kept for others.
+// encoder turns calls into JSON. It is pooled, and used by one goroutine at a time.
 type encoder struct {
 	ids   ids
-	item  []byte   // the call that was encoded last
-	keys  []string // of the maps that are being written, those of inner ones behind those of outer ones
-	other []byte   // what encoding/json has written so far
+	item  []byte   // the last encoded call
+	keys  []string // of the maps being written, outer before inner
+	other []byte   // output of encoding/json so far
 	json  *json.Encoder
 }
 
@@ -32,16 +35,16 @@ var encoders = sync.Pool{New: func() any {
 	return e
 }}
 
-// release gives an encoder back. One that holds much, after a call that was too large, is left to the collector.
+// release returns an encoder to the pool, unless it has grown large.
 func (e *encoder) release() {
 	if cap(e.item) > 2*callBytes || cap(e.keys) > 4096 {
 		return
 	}
-	clear(e.keys[:cap(e.keys)]) // they are the caller's
+	clear(e.keys[:cap(e.keys)]) // do not retain the caller's strings
 	encoders.Put(e)
 }
 
-// encode returns a call as compact JSON; it is valid until the next one. now stands in for a timestamp.
+// encode returns a call as compact JSON, valid until the next call of encode. now is the default timestamp.
 func (e *encoder) encode(c *call, now time.Time) ([]byte, *Error) {
 	b, err := e.append(e.item[:0], c, now)
 	e.item = b
@@ -72,10 +75,10 @@ func toError(err error) *Error {
 }
 
 func tooLarge(size string) *Error {
-	return ErrCallTooLarge.because(fmt.Sprintf("the call has %s bytes of JSON and may have at most %d", size, callBytes), nil)
+	return ErrCallTooLarge.because(fmt.Sprintf("the call has %s bytes of JSON, but may have at most %d", size, callBytes), nil)
 }
 
-// append has the keys in the order that all client libraries have.
+// append writes the keys in the same order as all client libraries.
 func (e *encoder) append(b []byte, c *call, now time.Time) (_ []byte, err error) {
 	b = append(append(b, `{"type":"`...), c.kind...)
 	b = append(b, `","messageId":`...)
@@ -84,7 +87,7 @@ func (e *encoder) append(b []byte, c *call, now time.Time) (_ []byte, err error)
 	}
 	b = append(b, `,"timestamp":"`...)
 	if c.timestamp != "" {
-		b = append(b, c.timestamp...) // isTime has seen it: nothing in it needs an escape
+		b = append(b, c.timestamp...) // checked by isTime: needs no escape
 	} else {
 		b = now.UTC().AppendFormat(b, timeForm)
 	}
@@ -124,4 +127,53 @@ func appendField(b []byte, key, value string) []byte {
 		return b
 	}
 	return appendText(append(b, key...), value)
+}
+
+// valueError says where in a call a value cannot be written. Both lists go from the inside out.
+type valueError struct {
+	keys    []string
+	holders []holder // of these keys, except the outermost, which is a field of the call
+	cause   error
+}
+
+// holder identifies a map or a list.
+type holder struct {
+	at     uintptr
+	length int
+}
+
+func (e *valueError) Error() string { return e.cause.Error() }
+
+// at adds the key of the value that caused err, and the map or list that contains it.
+func at(key string, err error, holders ...any) error {
+	within, ok := err.(*valueError)
+	if !ok {
+		within = &valueError{cause: err}
+	}
+	within.keys = append(within.keys, key)
+	for _, each := range holders {
+		v := reflect.ValueOf(each)
+		within.holders = append(within.holders, holder{v.Pointer(), v.Len()})
+	}
+	return within
+}
+
+// path returns the outermost keys, joined.
+func (e *valueError) path(keys int) string {
+	path := slices.Clone(e.keys[len(e.keys)-keys:])
+	slices.Reverse(path)
+	return strings.Join(path, ".")
+}
+
+// circle returns the path of a map or a list that contains itself, and where it occurs again. It only runs after an error.
+func (e *valueError) circle() (first, again string, found bool) {
+	last := len(e.holders) - 1
+	for depth := 1; depth <= last; depth++ {
+		for outer := 0; outer < depth; outer++ {
+			if e.holders[last-depth] == e.holders[last-outer] {
+				return e.path(outer + 1), e.path(depth + 1), true
+			}
+		}
+	}
+	return "", "", false
 }

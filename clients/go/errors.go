@@ -2,24 +2,23 @@ package analytics
 
 import "fmt"
 
-// Error is what every method of this package returns when it fails, and what a [Failure] carries.
-// Two of them match under [errors.Is] when their codes are equal, so that each can be compared with
-// one of the Err variables, or with &Error{Code: "..."} for a code of the service that has none.
+// Error is the error of all methods of this package and of a [Failure]. Two errors match with [errors.Is] if their codes are equal:
+// compare with one of the Err variables, or with &Error{Code: "..."} for another code of the service.
 type Error struct {
-	// Code says what is wrong, in snake_case. For a bad call it is the code that the service would answer with.
+	// Code is in snake_case. For an invalid call it is the service's own code.
 	Code string
-	// Message says it to people, and what to do. It holds no values of the call, but may hold keys of its maps.
+	// Message is for people. It contains no values of the call, but may contain keys of its maps.
 	Message string
-	// Calls is how many calls it is about, for [ErrNotSent] and [ErrNotFlushed]; otherwise 0.
+	// Calls is the number of calls concerned, for [ErrNotSent] and [ErrNotFlushed]; otherwise 0.
 	Calls int
-	// Err is the cause; nil when there is none.
+	// Err is the cause, or nil.
 	Err error
 }
 
 // Error returns code, message and cause in one line.
 func (e *Error) Error() string { return "analytics: " + e.text() }
 
-// text leaves out the package's name, for where that stands already.
+// text is Error without the package name.
 func (e *Error) text() string {
 	text := e.Code + ": " + e.Message
 	if e.Err != nil {
@@ -38,27 +37,27 @@ func textOf(err error) string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is reports whether target is an [Error] of the same code.
+// Is reports whether target is an [Error] with the same code.
 func (e *Error) Is(target error) bool {
 	other, ok := target.(*Error)
 	return ok && other != nil && other.Code == e.Code
 }
 
-// Settings: returned by every call, by Flush and by Close.
+// Invalid settings: returned by every call, by Flush and by Close.
 var (
-	ErrWriteKeyRequired = &Error{Code: "write_key_required", Message: "New needs the write key of a source"}
+	ErrWriteKeyRequired = &Error{Code: "write_key_required", Message: "New requires the write key of a source"}
 	ErrInvalidEndpoint  = &Error{Code: "invalid_endpoint", Message: "Endpoint must be the http or https URL of the batch route, without user and password"}
-	ErrInvalidOption    = &Error{Code: "invalid_option", Message: "a field of the client has a value that it cannot have"}
+	ErrInvalidOption    = &Error{Code: "invalid_option", Message: "a field of the client has an invalid value"}
 )
 
-// Bad calls: they are not queued. All but the last three are rules of the service.
+// Invalid calls, which are not queued.
 var (
 	ErrNilMessage                = &Error{Code: "call_not_object", Message: "the message is nil"}
-	ErrNoUserOrAnonymousId       = &Error{Code: "no_user_or_anonymous_id", Message: "UserId or AnonymousId is needed"}
-	ErrUserIdRequired            = &Error{Code: "user_id_required", Message: "an alias needs UserId, the new id"}
-	ErrPreviousIdRequired        = &Error{Code: "previous_id_required", Message: "an alias needs PreviousId, the id to alias from"}
-	ErrGroupIdRequired           = &Error{Code: "group_id_required", Message: "a group needs GroupId"}
-	ErrEventNotDefined           = &Error{Code: "event_not_defined", Message: "a track needs Event, the name of the action"}
+	ErrNoUserOrAnonymousId       = &Error{Code: "no_user_or_anonymous_id", Message: "UserId or AnonymousId is required"}
+	ErrUserIdRequired            = &Error{Code: "user_id_required", Message: "Alias requires UserId, the new id"}
+	ErrPreviousIdRequired        = &Error{Code: "previous_id_required", Message: "Alias requires PreviousId, the old id"}
+	ErrGroupIdRequired           = &Error{Code: "group_id_required", Message: "Group requires GroupId"}
+	ErrEventNotDefined           = &Error{Code: "event_not_defined", Message: "Track requires Event, the name of the action"}
 	ErrIntegrationsAllNotBoolean = &Error{Code: "integrations_all_not_boolean", Message: `"All" of Integrations must be true or false`}
 	ErrIntegrationsNotObject     = &Error{Code: "integrations_not_object", Message: `Context["integrations"] must be a map`}
 	ErrCallTooLarge              = &Error{Code: "call_too_large", Message: "a call may have at most 32,768 bytes of JSON"}
@@ -70,33 +69,33 @@ var (
 
 // The queue.
 var (
-	// ErrQueueFull: the call is not queued; what waits already is kept. Its text names the bound and the field that sets it.
-	ErrQueueFull = &Error{Code: "queue_full", Message: "too much waits to be sent"}
-	// ErrClosed: the call came after Close. In a [Failure]: it was taken, and was not sent in time; the service may
-	// have it nevertheless, when a request was under way.
+	// ErrQueueFull: the call is not queued. The message names the limit and its field.
+	ErrQueueFull = &Error{Code: "queue_full", Message: "the queue is full"}
+	// ErrClosed: the call came after Close. In a [Failure]: the call was queued but not sent in time; if a request was in progress,
+	// the service may have received it.
 	ErrClosed = &Error{Code: "closed", Message: "the client is closed"}
-	// ErrNotSent: Close could not have all calls sent that waited or were under way. Calls is how many, Err why the first of them
-	// could not: it matches [ErrClosed], [ErrRejected] or [ErrGaveUp]. (Single calls of a batch that the service took do not count.)
+	// ErrNotSent: Close could not send all queued calls. Calls is their number, Err the error of the first: it matches [ErrClosed],
+	// [ErrRejected] or [ErrGaveUp]. Single rejected calls of an accepted batch do not count.
 	ErrNotSent = &Error{Code: "not_sent", Message: "calls could not be sent"}
-	// ErrNotFlushed: Flush did not wait to the end. The calls still wait, and are sent as ever.
-	ErrNotFlushed = &Error{Code: "not_flushed", Message: "calls still wait"}
+	// ErrNotFlushed: the context of Flush was done first. The calls are still queued and will be sent.
+	ErrNotFlushed = &Error{Code: "not_flushed", Message: "calls are still queued"}
 )
 
-// What may come of a batch, in a [Failure]. A single call of a batch that the service took is
-// rejected with the service's own code instead, such as too_deep; with that of ErrRejected where it gave none.
+// Errors of a [Failure]. A single rejected call of an accepted batch has the service's code instead, such as too_deep, or that of
+// ErrRejected if the service gave none.
 var (
-	// ErrRejected: an answer that is neither success nor worth a retry. Err has the service's code, where it gave one.
-	ErrRejected = &Error{Code: "rejected", Message: "the service refused the batch"}
-	// ErrGaveUp: the last retry failed too, or the next would come more than 45 minutes after the first try. Err is why the last try failed.
+	// ErrRejected: the response is neither success nor worth a retry. Err has the service's code, if it gave one.
+	ErrRejected = &Error{Code: "rejected", Message: "the service rejected the batch"}
+	// ErrGaveUp: the last retry failed, or the next one would be more than 45 minutes after the first attempt. Err is the last error.
 	ErrGaveUp = &Error{Code: "gave_up", Message: "the batch could not be sent"}
 )
 
-// because returns an error of the same code with a message and a cause of its own.
+// because returns an error with the same code, and the given message and cause.
 func (e *Error) because(message string, cause error) *Error {
 	return &Error{Code: e.Code, Message: message, Err: cause}
 }
 
-// about returns an error of the same code on so many calls.
+// about returns an error with the same code for a number of calls.
 func (e *Error) about(calls int, what string, cause error) *Error {
 	return &Error{Code: e.Code, Message: counted(calls, "call", "calls") + " " + what, Calls: calls, Err: cause}
 }

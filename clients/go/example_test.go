@@ -148,7 +148,7 @@ func ExampleError() {
 		fmt.Println(coded.Code, errors.Is(err, analytics.ErrNotSerialisable))
 	}
 	// Output:
-	// analytics: event_not_defined: a track needs Event, the name of the action
+	// analytics: event_not_defined: Track requires Event, the name of the action
 	// analytics: not_serialisable: properties.total cannot be written as JSON: json: unsupported value: NaN
 	// not_serialisable true
 }

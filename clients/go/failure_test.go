@@ -48,7 +48,7 @@ func TestARejectionThatCannotBeReadHidesNoOther(t *testing.T) {
 	}
 	must(t, c.Close())
 	one, two := receive(t, f.came), receive(t, f.came)
-	if one.Err.Error() != "analytics: rejected: the service does not say why" || one.Messages[0].MessageId != "m1" {
+	if one.Err.Error() != "analytics: rejected: the service gave no reason" || one.Messages[0].MessageId != "m1" {
 		t.Fatalf("got %+v", one)
 	}
 	if !errors.Is(two.Err, ErrTooDeep) || two.Messages[0].MessageId != "m2" {
@@ -109,8 +109,8 @@ func TestA200OfAnotherIsNoSuccessInTheEnd(t *testing.T) {
 	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 	must(t, c.Flush(context.Background()))
 	failure := receive(t, f.came)
-	if !errors.Is(failure.Err, ErrGaveUp) || failure.Status != 200 || !strings.Contains(failure.Err.Error(), "is the endpoint Sluice's?") ||
-		!strings.Contains(failure.Err.Error(), " to "+s.URL+"/v1/batch in 1 try") {
+	if !errors.Is(failure.Err, ErrGaveUp) || failure.Status != 200 || !strings.Contains(failure.Err.Error(), "is Endpoint an address of Sluice?") ||
+		!strings.Contains(failure.Err.Error(), " to "+s.URL+"/v1/batch in 1 attempt") {
 		t.Fatalf("got %v", failure.Err)
 	}
 }
@@ -205,7 +205,7 @@ func TestWithoutACallbackOneLinePerBatchIsLogged(t *testing.T) {
 	}
 	must(t, c.Close())
 	text := log.String()
-	if strings.Count(text, "\n") != 2 || !strings.Contains(text, "5 calls lost after 1 try") || !strings.Contains(text, "batch_too_large") ||
+	if strings.Count(text, "\n") != 2 || !strings.Contains(text, "5 calls lost after 1 attempt") || !strings.Contains(text, "batch_too_large") ||
 		strings.Count(text, "analytics:") != 2 || !strings.Contains(text, `2 of 5 calls rejected, the first with "event_not_defined"`) {
 		t.Fatalf("got %s", text)
 	}
@@ -242,8 +242,8 @@ func TestErrorsAreToldByTheirCodes(t *testing.T) {
 	if got := err.Error(); got != "analytics: not_serialisable: properties.a cannot be written as JSON: disk full" {
 		t.Fatalf("got %s", got)
 	}
-	nested := ErrNotSent.about(1, "could not be sent", ErrGaveUp.because("the batch could not be sent in 1 try", ErrTooDeep))
-	if got := nested.Error(); got != "analytics: not_sent: 1 call could not be sent: gave_up: the batch could not be sent in 1 try: "+
+	nested := ErrNotSent.about(1, "could not be sent", ErrGaveUp.because("the batch could not be sent in 1 attempt", ErrTooDeep))
+	if got := nested.Error(); got != "analytics: not_sent: 1 call could not be sent: gave_up: the batch could not be sent in 1 attempt: "+
 		"too_deep: the call is nested deeper than 64 levels" {
 		t.Fatalf("got %s", got)
 	}

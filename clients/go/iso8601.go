@@ -15,9 +15,8 @@ const (
 
 var iso8601 = regexp.MustCompile(`^` + isoDate + `(?:[Tt ]` + isoClock + ` ?` + isoOffset + `?)?$`)
 
-// isTime reports whether the service understands text as ISO 8601: a date, or date and time, in extended or basic form,
-// with any offset or none, any number of decimals, in the years 1 to 9999.
-// (The service takes its own time for one that it does not understand, so that the caller would never know.)
+// isTime reports whether the service accepts text as ISO 8601: a date, or date and time, in extended or basic form, with any offset or
+// none, any number of decimals, in the years 1 to 9999. (The service silently replaces other timestamps with its own time.)
 func isTime(text string) bool {
 	if isUsual(text) {
 		return true
@@ -27,12 +26,12 @@ func isTime(text string) bool {
 		return false
 	}
 	number := func(part int) int {
-		n, _ := strconv.Atoi(parts[part]) // digits or, of a part that there is not, nothing
+		n, _ := strconv.Atoi(parts[part]) // digits, or empty
 		return n
 	}
 	year, month, day := number(1), time.Month(number(2)), number(3)
 	hour, minute, second := number(4), number(5), number(6)
-	// 24:00 is the end of a day; the service cuts a second's decimals to milliseconds
+	// 24:00 is the end of a day; the service truncates decimals to milliseconds
 	isMidnight := minute == 0 && second == 0 && strings.Trim(parts[7][:min(3, len(parts[7]))], "0") == ""
 	if hour > 24 || hour == 24 && !isMidnight || minute > 59 || second > 59 || number(9) > 23 || number(10) > 59 {
 		return false
@@ -41,13 +40,13 @@ func isTime(text string) bool {
 	if parts[8] == "-" {
 		offset = -offset
 	}
-	// time.Date takes 30 February for 2 March, and 13 for January
+	// time.Date reads 30 February as 2 March, and month 13 as January
 	local, utc := time.Date(year, month, day, 0, 0, 0, 0, time.UTC), time.Date(year, month, day, hour, minute-offset, second, 0, time.UTC)
 	return local.Month() == month && local.Day() == day && utc.Year() >= 1 && utc.Year() <= 9999
 }
 
-// isUsual knows, at a fraction of the cost, what most programs give: RFC 3339 in UTC, which the service understands. time.Parse takes
-// more than that, but only for hours of one digit and for offsets.
+// isUsual recognizes the most common form, RFC 3339 in UTC, at a fraction of the cost. time.Parse accepts more than the service, but
+// only hours of one digit and offsets, which are excluded here.
 func isUsual(text string) bool {
 	const colon = len("2006-01-02T15")
 	if len(text) <= colon || text[colon] != ':' || text[len(text)-1] != 'Z' {

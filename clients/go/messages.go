@@ -1,6 +1,6 @@
 package analytics
 
-// Identify ties a user to traits. Send it when an account is made, and again when its traits change.
+// Identify sets traits of a user. Send it when an account is created, and again when its traits change.
 type Identify struct {
 	UserId      string // this or AnonymousId is required
 	AnonymousId string
@@ -12,7 +12,7 @@ type Identify struct {
 	MessageId    string
 }
 
-// Track records what a user did.
+// Track records an action of a user.
 type Track struct {
 	UserId      string // this or AnonymousId is required
 	AnonymousId string
@@ -25,7 +25,7 @@ type Track struct {
 	MessageId    string
 }
 
-// Page records that a page was seen.
+// Page records a page view.
 type Page struct {
 	UserId      string // this or AnonymousId is required
 	AnonymousId string
@@ -39,7 +39,7 @@ type Page struct {
 	MessageId    string
 }
 
-// Group puts a user into a group: a company, organisation, account, project or team.
+// Group adds a user to a group: a company, organization, account, project or team.
 type Group struct {
 	UserId      string // this or AnonymousId is required
 	AnonymousId string
@@ -52,11 +52,10 @@ type Group struct {
 	MessageId    string
 }
 
-// Alias says that two ids are one user. Track under the anonymous id, alias it to the
-// known one, identify the known one, and go on under that.
+// Alias merges two ids of one user. Track with the anonymous id, alias it to the known id, identify that, and use it from then on.
 type Alias struct {
 	UserId     string // required: the new id
-	PreviousId string // required: the id to alias from
+	PreviousId string // required: the old id
 
 	Context      map[string]any
 	Integrations map[string]any

@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// outbox is the queue between the callers and the sender, with the signals between them.
+// outbox is the queue between callers and sender, with the signals between them.
 type outbox struct {
 	flushAt    int
 	flushAfter time.Duration
-	isFull     [3]*Error // by what is full
+	isFull     [3]*Error // indexed by room
 
 	mu        sync.Mutex
 	queue     queue
 	closed    bool
-	failed    int           // calls of batches that could not be sent, since it is closed
-	why       *Error        // the first of them could not: those behind it may not have had a try
-	reporting int           // calls of a batch that the service took, and that is not settled
-	flushTo   uint64        // a flush goes on until so many calls since the beginning are settled
-	lastFlush time.Time     // or the first call
-	progress  chan struct{} // closed when calls are settled, or on Close; nil while nobody waits for that
+	failed    int           // calls of batches that could not be sent since the close
+	why       *Error        // of the first of them; later ones may not have been attempted
+	reporting int           // calls of a batch that was delivered but is not settled
+	flushTo   uint64        // flush until this many calls since the start are settled
+	lastFlush time.Time     // or of the first call
+	progress  chan struct{} // closed when calls are settled, or on Close; nil if nobody waits
 
-	wake chan struct{} // tells the sender to look again; holds one
+	wake chan struct{} // wakes the sender; holds one signal
 }
 
 func newOutbox(s *settings) *outbox {
@@ -36,13 +36,13 @@ func newOutbox(s *settings) *outbox {
 	if s.flushAt == 1 {
 		o.queue.batchCalls = 1
 	}
-	o.isFull[fullOfCalls] = ErrQueueFull.because(counted(s.bounds.calls, "call waits or is under way", "calls wait or are under way")+" (MaxQueue)", nil)
+	o.isFull[fullOfCalls] = ErrQueueFull.because(counted(s.bounds.calls, "call is", "calls are")+" waiting or being sent (MaxQueue)", nil)
 	o.isFull[fullOfBytes] = ErrQueueFull.because(
-		fmt.Sprintf("the calls that wait or are under way have %d bytes (MaxQueueBytes), or would have more", s.bounds.bytes), nil)
+		fmt.Sprintf("calls waiting or being sent would exceed %d bytes (MaxQueueBytes)", s.bounds.bytes), nil)
 	return o
 }
 
-// put queues a copy of an encoded call. Without room it fails, or with a context waits until that is done.
+// put queues a copy of an encoded call. Without room it fails or, with a context, waits until that is done.
 func (o *outbox) put(ctx context.Context, call []byte, now time.Time) *Error {
 	for {
 		err, progress := o.tryPut(call, now, ctx != nil)
@@ -57,7 +57,7 @@ func (o *outbox) put(ctx context.Context, call []byte, now time.Time) *Error {
 	}
 }
 
-// tryPut returns a channel that is closed when there may be room, if there is none now and the caller waits for some.
+// tryPut returns, if there is no room and the caller waits, a channel that is closed when there may be room.
 func (o *outbox) tryPut(call []byte, now time.Time, waits bool) (err *Error, progress <-chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -81,8 +81,7 @@ func (o *outbox) tryPut(call []byte, now time.Time, waits bool) (err *Error, pro
 	return nil, nil
 }
 
-// take returns the next batch when it is due, else how long to wait for one, until wake at the latest. done says
-// that nothing will come any more.
+// take returns the next batch if it is due, and otherwise how long to wait, unless woken. done: the outbox is closed and empty.
 func (o *outbox) take(now time.Time) (b *batch, wait time.Duration, done bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -101,14 +100,14 @@ func (o *outbox) take(now time.Time) (b *batch, wait time.Duration, done bool) {
 	return o.queue.take(), 0, false
 }
 
-// arrived: the service took a batch. It keeps its place until its rejections are reported, and is not unsent any more.
+// arrived marks a batch as delivered. It keeps its place until its rejections are reported.
 func (o *outbox) arrived(b *batch) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.reporting = b.calls()
 }
 
-// settle frees the place of a batch that was sent or, for that reason, reported.
+// settle frees the place of a batch that was delivered, or reported with the reason.
 func (o *outbox) settle(b *batch, why *Error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -121,7 +120,7 @@ func (o *outbox) settle(b *batch, why *Error) {
 	o.announce()
 }
 
-// awaitSettled has all that waits flushed, and returns when it is settled; else how many calls are not, with why it ended.
+// awaitSettled flushes the queue and waits until it is settled, or returns how many calls are not when ctx is done.
 func (o *outbox) awaitSettled(ctx context.Context) (left int, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -143,7 +142,7 @@ func (o *outbox) awaitSettled(ctx context.Context) (left int, err error) {
 	return 0, nil
 }
 
-// close refuses further calls and has the others flushed. first: it was not closed yet.
+// close rejects further calls and flushes the others. first: it was not closed before.
 func (o *outbox) close() (first bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -154,21 +153,21 @@ func (o *outbox) close() (first bool) {
 	return first
 }
 
-// unsent returns how many calls have failed since it is closed, and why the first did, and how many it still holds that have not arrived.
+// unsent returns how many calls have failed since the close, how many are held but not delivered, and the first failure.
 func (o *outbox) unsent() (failed, held int, why *Error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.failed, o.queue.held.calls - o.reporting, o.why
 }
 
-// held returns how many calls wait or are under way.
+// held returns how many calls are waiting or being sent.
 func (o *outbox) held() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.queue.held.calls
 }
 
-// What follows needs the lock.
+// The methods below need the lock.
 
 func (o *outbox) flush() {
 	o.flushTo = o.queue.put
@@ -178,7 +177,7 @@ func (o *outbox) flush() {
 func (o *outbox) signal() {
 	select {
 	case o.wake <- struct{}{}:
-	default: // it is told already
+	default: // already signalled
 	}
 }
 
@@ -194,4 +193,28 @@ func (o *outbox) announce() {
 		close(o.progress)
 		o.progress = nil
 	}
+}
+
+// never is the wait if there is nothing to flush.
+const never time.Duration = -1
+
+// flushFacts decides when to flush.
+type flushFacts struct {
+	waiting    int  // calls
+	flushAt    int  // number of calls that triggers a flush
+	whole      bool // at least one batch is full
+	asked      bool // by Flush or Close, or because the queue is full
+	sinceFlush time.Duration
+	flushAfter time.Duration
+}
+
+// untilFlush returns how long to wait for the next batch: 0 if it is due, never if nothing is waiting.
+func untilFlush(f flushFacts) time.Duration {
+	switch {
+	case f.waiting == 0:
+		return never
+	case f.asked || f.waiting >= f.flushAt || f.whole || f.sinceFlush >= f.flushAfter:
+		return 0
+	}
+	return f.flushAfter - f.sinceFlush
 }

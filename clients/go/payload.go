@@ -6,34 +6,34 @@ import (
 	"slices"
 )
 
-// compressFrom is the size in bytes above which a body is sent in gzip: below it there is nothing to gain.
+// compressFrom is the size in bytes above which a body is compressed; smaller bodies gain nothing.
 const compressFrom = 1024
 
-// payload is a body as it goes over the wire, in one try. It is never written to again: a request may be read on although its
-// answer is there (net/http, RoundTripper), with HTTP/2 even after its body is closed.
+// payload is the body of one attempt. It is never written to again: net/http may still read it after the response (see RoundTripper),
+// with HTTP/2 even after it is closed.
 type payload struct {
 	bytes    []byte
 	encoding string // Content-Encoding; empty for none
 }
 
-// compressor makes payloads. Its writer, of about 1 MB, is used again. Not safe for several goroutines.
+// compressor makes payloads. It reuses its writer of about 1 MB. Not safe for concurrent use.
 type compressor struct {
 	disabled bool
 	writer   *gzip.Writer
 }
 
-// pack returns the payload of a body, which may be written to afterwards.
+// pack returns the payload of a body. The body may be changed afterwards.
 func (c *compressor) pack(body []byte) payload {
 	if c.disabled || len(body) <= compressFrom {
 		return payload{bytes: slices.Clone(body)}
 	}
 	if c.writer == nil {
-		c.writer, _ = gzip.NewWriterLevel(nil, gzip.BestSpeed) // fails for unknown levels alone
+		c.writer, _ = gzip.NewWriterLevel(nil, gzip.BestSpeed) // fails only for unknown levels
 	}
 	var packed bytes.Buffer
-	packed.Grow(len(body) / 4) // of most calls it takes less
+	packed.Grow(len(body) / 4) // most bodies compress better
 	c.writer.Reset(&packed)
-	_, _ = c.writer.Write(body) // a bytes.Buffer takes all
+	_, _ = c.writer.Write(body) // a bytes.Buffer never fails
 	_ = c.writer.Close()
 	return payload{bytes: packed.Bytes(), encoding: "gzip"}
 }

@@ -1,27 +1,26 @@
 package analytics
 
-// bounds of what a queue may hold. What is under way counts as well as what waits.
+// bounds of a queue, for waiting calls and calls being sent together.
 type bounds struct {
 	calls int
 	bytes int // of the calls' JSON
 }
 
-// queue holds calls in their order, as bodies in the making: what waits is in batches, of which only the last still takes
-// calls. As each begins where the one before it was full, they are those that one would make of the whole queue at once.
-// Not safe for several goroutines.
+// queue holds calls in order, already written into batches; only the last batch still takes calls. The batches are the same as if
+// the whole queue were split at once. Not safe for concurrent use.
 type queue struct {
 	bounds     bounds
-	batchCalls int // how many a batch may have: 1 turns batching off
+	batchCalls int // limit per batch; 1 turns batching off
 
-	batches []*batch // that wait
-	spare   *batch   // that is settled: to be written into next
+	batches []*batch // waiting
+	spare   *batch   // a settled batch, for reuse
 	waiting int      // calls in batches
-	held    bounds   // waiting and under way
+	held    bounds   // waiting and being sent
 
-	put, settled uint64 // calls since the beginning
+	put, settled uint64 // calls since the start
 }
 
-// room says whether a call fits, and else what is full.
+// room says whether a call fits or what is full.
 type room int
 
 const (
@@ -40,10 +39,10 @@ func (q *queue) room(size int) room {
 	return free
 }
 
-// hasWhole reports whether a batch waits that takes no more calls. For all that is known the last may be one too.
+// hasWhole reports whether a full batch is waiting. (The last batch may be full too, but that is not known yet.)
 func (q *queue) hasWhole() bool { return len(q.batches) > 1 }
 
-// add copies a call behind the others. There must be room for it.
+// add appends a copy of a call. There must be room for it.
 func (q *queue) add(call []byte) {
 	if n := len(q.batches); n == 0 || !q.batches[n-1].takes(len(call), q.batchCalls) {
 		q.batches = append(q.batches, q.empty())
@@ -65,7 +64,7 @@ func (q *queue) empty() *batch {
 	return b
 }
 
-// take removes the first batch: as many of the calls that wait as fit. It counts as held until it is settled. nil when nothing waits.
+// take removes the first batch, or returns nil. It counts as held until it is settled.
 func (q *queue) take() *batch {
 	if len(q.batches) == 0 {
 		return nil
@@ -77,7 +76,7 @@ func (q *queue) take() *batch {
 	return b
 }
 
-// settle frees the place of a batch that was taken. Nobody may read it any more.
+// settle frees the place of a batch that was taken. The batch must not be used afterwards.
 func (q *queue) settle(b *batch) {
 	q.held.calls -= b.calls()
 	q.held.bytes -= b.bytes()

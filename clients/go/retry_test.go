@@ -57,7 +57,7 @@ func TestWhatMaySucceedLaterIsSentAgainWithTheSameCallsAndTheTimeOfTheTry(t *tes
 			})
 			c, f := newClient(t, s.URL)
 			var looks atomic.Int64
-			c.edges.now = func() time.Time { return time.UnixMilli(1_700_000_000_000 + looks.Add(1)) }
+			c.externals.now = func() time.Time { return time.UnixMilli(1_700_000_000_000 + looks.Add(1)) }
 			must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 			must(t, c.Close())
 			if n := len(s.requests); n != 3 {
@@ -82,8 +82,8 @@ func TestAServiceThatIsAwayIsTriedUntilItIsBack(t *testing.T) {
 
 	pauses := make(chan time.Duration, 1000)
 	c, f := newClient(t, "http://"+address)
-	c.edges = instantly(pauses)
-	c.edges.timer = func(time.Duration) (<-chan time.Time, func() bool) { return realTimer(time.Millisecond) }
+	c.externals = instantly(pauses)
+	c.externals.timer = func(time.Duration) (<-chan time.Time, func() bool) { return realTimer(time.Millisecond) }
 	c.FlushAt, c.MaxRetries = 1, 1_000_000
 	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 	until(t, "a try has failed", func() bool { return strings.Contains(c.Logger.(*lines).String(), "not sent yet") })
@@ -121,7 +121,7 @@ func TestATryWithoutAnAnswerIsReportedWithItsLimit(t *testing.T) {
 	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 	must(t, c.Flush(context.Background()))
 	failure := receive(t, f.came)
-	if !errors.Is(failure.Err, context.DeadlineExceeded) || !strings.Contains(failure.Err.Error(), "no answer within 10ms") || failure.Status != 0 {
+	if !errors.Is(failure.Err, context.DeadlineExceeded) || !strings.Contains(failure.Err.Error(), "no response within 10ms") || failure.Status != 0 {
 		t.Fatalf("got %+v", failure)
 	}
 }
@@ -138,9 +138,9 @@ func TestAnAnswerThatBreaksOffIsToldAsThat(t *testing.T) {
 		limit time.Duration
 		want  string // nothing: it has arrived
 	}{
-		{"", stall, 10 * time.Millisecond, "in 1 try: no answer within 10ms: context deadline exceeded"},
-		{`{"success":tr`, stall, 10 * time.Millisecond, "in 1 try: no answer within 10ms: context deadline exceeded"},
-		{`{"success":tr`, breakOff, patience, "in 1 try: the answer broke off: unexpected EOF"},
+		{"", stall, 10 * time.Millisecond, "in 1 attempt: no response within 10ms: context deadline exceeded"},
+		{`{"success":tr`, stall, 10 * time.Millisecond, "in 1 attempt: no response within 10ms: context deadline exceeded"},
+		{`{"success":tr`, breakOff, patience, "in 1 attempt: the response broke off: unexpected EOF"},
 		{success, breakOff, patience, ""},
 	} {
 		c, f := newClient(t, "http://localhost:1")
@@ -169,7 +169,7 @@ func TestItGivesUpAfterTheLastRetry(t *testing.T) {
 	})
 	pauses := make(chan time.Duration, 100)
 	c, f := newClient(t, s.URL)
-	c.edges = instantly(pauses)
+	c.externals = instantly(pauses)
 	c.FlushAt, c.MaxRetries, c.RetryBase = 1, 9, 100*time.Millisecond
 	must(t, c.Track(&Track{UserId: "u1", Event: "Opened", MessageId: "m1"}))
 	failure := receive(t, f.came)
@@ -219,8 +219,8 @@ func TestRetryAfterIsWaitedAtLeast(t *testing.T) {
 			})
 			pauses := make(chan time.Duration, 10)
 			c, f := newClient(t, s.URL)
-			c.edges = instantly(pauses)
-			c.edges.now = func() time.Time { return now }
+			c.externals = instantly(pauses)
+			c.externals.now = func() time.Time { return now }
 			c.FlushAt, c.RetryBase = 1, 100*time.Millisecond
 			must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 			if got := receive(t, pauses); got != want {
@@ -266,12 +266,12 @@ func TestTimeIsThatOfTheClockThatSaysMore(t *testing.T) {
 
 // pausing is a clock that moves with each pause alone; over is how much longer than asked for they are, and slept for how long after
 // each the machine sleeps.
-func pausing(over, slept time.Duration) edges {
+func pausing(over, slept time.Duration) externals {
 	var mu sync.Mutex
 	at := time.Now()
 	elapsed := make(chan time.Time)
 	close(elapsed)
-	return edges{
+	return externals{
 		now: func() time.Time {
 			mu.Lock()
 			defer mu.Unlock()
@@ -304,7 +304,7 @@ func TestABatchIsNotSentAgainWhenTheServiceMayHaveForgottenIt(t *testing.T) {
 				w.WriteHeader(503)
 			})
 			c, f := newClient(t, s.URL)
-			c.edges = pausing(test.over, test.slept)
+			c.externals = pausing(test.over, test.slept)
 			c.FlushAt, c.MaxRetries = 1, 1000
 			must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 			failure := receive(t, f.came)
@@ -337,7 +337,7 @@ func TestTheLastTryEndsWithTheTimeOfItsBatch(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	a := newPoster(s).post(ctx, payload{}, 10*time.Millisecond)
-	if a.err == nil || !strings.Contains(a.err.Error(), "no answer within 10ms") {
+	if a.err == nil || !strings.Contains(a.err.Error(), "no response within 10ms") {
 		t.Fatalf("got %v", a.err)
 	}
 }
@@ -388,15 +388,15 @@ func TestASourceThatIsNotKnownYetIsWaitedForAndTheLogSaysSo(t *testing.T) {
 	s, now := refuses(t, 3, 401, unknownSource)
 	c, f := newClient(t, s.URL)
 	log := &lines{}
-	c.Logger, c.edges = log, instantly(make(chan time.Duration, 1000))
-	c.edges.now = now
+	c.Logger, c.externals = log, instantly(make(chan time.Duration, 1000))
+	c.externals.now = now
 	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 	must(t, c.Close())
 	f.none(t)
 	if n := len(s.requests); n != 4 {
 		t.Fatalf("%d requests", n)
 	}
-	if text := log.String(); !strings.Contains(text, "tried again") || !strings.Contains(text, "No source has this write key") {
+	if text := log.String(); !strings.Contains(text, "retrying") || !strings.Contains(text, "No source has this write key") {
 		t.Fatalf("got %s", text)
 	}
 }
@@ -414,8 +414,8 @@ func TestARefusalThatDoesNotPassIsFinalAndAtOnceForTheNextBatches(t *testing.T) 
 			s, now := refuses(t, test.seconds+2, test.code, test.body)
 			c, f := newClient(t, s.URL)
 			c.MaxRetries = 1_000
-			c.edges = instantly(make(chan time.Duration, 1000))
-			c.edges.now = now
+			c.externals = instantly(make(chan time.Duration, 1000))
+			c.externals.now = now
 			for _, tries := range []int{test.seconds + 1, 1} { // the first answer begins the time
 				must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 				must(t, c.Flush(context.Background()))

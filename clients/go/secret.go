@@ -6,8 +6,8 @@ import (
 	"log/slog"
 )
 
-// secret holds a text that must not be printed. Where a client is in a private field of another struct, fmt calls none of its methods and
-// prints its fields, of which this one is then the address of a function.
+// secret holds a text that must not be printed. If a client is in a private field of a struct, fmt prints its fields without calling
+// its methods; this field is then the address of a function.
 type secret func() string
 
 func secretOf(text string) secret { return func() string { return text } }
@@ -19,7 +19,7 @@ func (s secret) reveal() string {
 	return s()
 }
 
-// masked shows enough of a write key to tell it from others.
+// masked shows enough of a write key to recognize it.
 func masked(writeKey string) string {
 	if len(writeKey) < 8 {
 		return "***"

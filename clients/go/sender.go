@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// outcome of a batch, when nothing more is done about it.
+// outcome is the final result of a batch.
 type outcome struct {
-	err        *Error // why no call of it was taken; nil when the service took it
+	err        *Error // nil if the service accepted the batch
 	rejections []rejection
-	status     int // of the last answer
+	status     int // of the last response
 	tries      int
 }
 
-// sender is the goroutine that empties an outbox: one batch at a time, in order, each until it is settled.
+// sender is the goroutine that empties an outbox, one batch at a time and in order.
 type sender struct {
 	outbox     *outbox
 	poster     *poster
@@ -22,12 +22,12 @@ type sender struct {
 	journal    journal
 	maxRetries int
 	retryBase  time.Duration
-	edges      edges
-	trouble    trouble
-	// refusedSince is when a refusal that may pass came first. It begins anew when a batch has been taken, not with each batch.
+	externals  externals
+	outage     outage
+	// refusedSince is the time of the first temporary refusal. Reset when a batch is accepted, not by each batch.
 	refusedSince time.Time
 
-	quit    context.Context         // is done when what is left must be reported instead of sent
+	quit    context.Context         // done when remaining calls must be reported instead of sent
 	abandon context.CancelCauseFunc // ends quit
 	done    chan struct{}
 }
@@ -42,21 +42,21 @@ func newSender(s *settings, o *outbox, j journal) *sender {
 		journal:    j,
 		maxRetries: s.maxRetries,
 		retryBase:  s.retryBase,
-		edges:      s.edges,
-		trouble:    trouble{endpoint: s.target.shown, journal: j},
+		externals:  s.externals,
+		outage:     outage{endpoint: s.target.shown, journal: j},
 		quit:       quit,
 		abandon:    abandon,
 		done:       make(chan struct{}),
 	}
 }
 
-// run ends when the outbox is closed and empty.
+// run returns when the outbox is closed and empty.
 func (s *sender) run() {
 	defer close(s.done)
 	defer s.abandon(nil)
 	defer s.poster.close()
 	for {
-		b, wait, done := s.outbox.take(s.edges.now())
+		b, wait, done := s.outbox.take(s.externals.now())
 		switch {
 		case done:
 			return
@@ -68,12 +68,12 @@ func (s *sender) run() {
 	}
 }
 
-// rest waits until the outbox has something new, or for so long.
+// rest waits until the outbox has something new, or for the given time.
 func (s *sender) rest(wait time.Duration) {
 	var elapsed <-chan time.Time
 	if wait != never {
 		var stop func() bool
-		elapsed, stop = s.edges.timer(wait)
+		elapsed, stop = s.externals.timer(wait)
 		defer stop()
 	}
 	select {
@@ -82,7 +82,7 @@ func (s *sender) rest(wait time.Duration) {
 	}
 }
 
-// settle sends a batch, reports what has failed of it and frees its place, in this order: what is not reported yet is still held.
+// settle sends a batch, reports its failures, and then frees its place: unreported calls still count as held.
 func (s *sender) settle(b *batch) {
 	o := s.deliver(b)
 	if o.err == nil {
@@ -92,32 +92,32 @@ func (s *sender) settle(b *batch) {
 	s.outbox.settle(b, o.err)
 }
 
-// deliver tries until the batch is taken or refused, its retries or its time are used up, or the client is given up.
+// deliver sends a batch until it is accepted or refused, its retries or its time are used up, or the sender is told to quit.
 func (s *sender) deliver(b *batch) outcome {
 	var last answer
-	began := s.edges.now()
+	began := s.externals.now()
 	for tries := 0; ; {
 		if s.quit.Err() != nil {
-			return outcome{err: abandoned(tries, s.trouble.reason, context.Cause(s.quit)), status: last.status, tries: tries}
+			return outcome{err: abandoned(tries, s.outage.reason, context.Cause(s.quit)), status: last.status, tries: tries}
 		}
-		a := s.try(b, retryFor-elapsed(began, s.edges.now()))
+		a := s.try(b, retryFor-elapsed(began, s.externals.now()))
 		tries++
 		if a.err != nil && s.quit.Err() != nil {
 			if tries == 1 {
-				s.trouble.reason = errNoAnswerYet // else the answer before it says more
+				s.outage.reason = errNoAnswerYet // otherwise the response before says more
 			}
 			continue
 		}
 		last = a
 		switch last.judge() {
 		case taken:
-			s.trouble.over()
+			s.outage.end()
 			s.refusedSince = time.Time{}
 			return outcome{rejections: last.rejections(b.calls()), status: last.status, tries: tries}
 		case refused:
 			if !s.mayPass(&last) {
-				if s.refusedSince.IsZero() { // else it is still the same trouble
-					s.trouble.over()
+				if s.refusedSince.IsZero() { // otherwise it is the same outage
+					s.outage.end()
 				}
 				return outcome{err: refusal(&last), status: last.status, tries: tries}
 			}
@@ -128,13 +128,13 @@ func (s *sender) deliver(b *batch) outcome {
 	}
 }
 
-// mayPass says whether a refusal is worth another try.
+// mayPass says whether a refusal is temporary and worth a retry.
 func (s *sender) mayPass(a *answer) bool {
 	within := passesWithin(a)
 	if within == 0 {
 		return false
 	}
-	now := s.edges.now()
+	now := s.externals.now()
 	if s.refusedSince.IsZero() {
 		s.refusedSince = now
 	}
@@ -142,33 +142,33 @@ func (s *sender) mayPass(a *answer) bool {
 }
 
 func (s *sender) try(b *batch, left time.Duration) answer {
-	b.seal(s.edges.now())
+	b.seal(s.externals.now())
 	body := s.compressor.pack(b.body)
 	s.journal.debugf("flush: %s, %d bytes, %d on the wire", counted(b.calls(), "call", "calls"), len(b.body), len(body.bytes))
-	start := s.edges.now()
+	start := s.externals.now()
 	a := s.poster.post(s.quit, body, left)
 	a.endpoint = s.poster.target.shown
-	s.journal.debugf("response: %v in %d ms", &a, s.edges.now().Sub(start).Milliseconds())
+	s.journal.debugf("response: %v in %d ms", &a, s.externals.now().Sub(start).Milliseconds())
 	return a
 }
 
-// waitToRetry fails when there is no further try.
+// waitToRetry waits before the next attempt, or fails if there is none.
 func (s *sender) waitToRetry(b *batch, last *answer, tries int, began time.Time) *Error {
-	facts := retryFacts{tries: tries, maxRetries: s.maxRetries, elapsed: elapsed(began, s.edges.now())}
+	facts := retryFacts{tries: tries, maxRetries: s.maxRetries, elapsed: elapsed(began, s.externals.now())}
 	facts.wait = max(
-		backoff(tries, s.retryBase, s.edges.random()),
-		retryAfterOf(last.retryAfter, s.edges.now()),
+		backoff(tries, s.retryBase, s.externals.random()),
+		retryAfterOf(last.retryAfter, s.externals.now()),
 	)
 	if err := gaveUp(facts, last); err != nil {
-		s.trouble.reason = last.reason()
+		s.outage.reason = last.reason()
 		return err
 	}
-	s.trouble.met(last.reason(), b.calls())
-	s.journal.debugf("retry: try %d in %d ms", tries+1, facts.wait.Milliseconds())
-	s.edges.pause(s.quit, facts.wait)
+	s.outage.start(last.reason(), b.calls())
+	s.journal.debugf("retry: attempt %d in %d ms", tries+1, facts.wait.Milliseconds())
+	s.externals.pause(s.quit, facts.wait)
 	if s.quit.Err() != nil {
-		return nil // for want of time to wait
+		return nil // deliver reports the batch as abandoned
 	}
-	facts.elapsed, facts.wait = elapsed(began, s.edges.now()), 0 // it may have been longer, as where the process was stopped
+	facts.elapsed, facts.wait = elapsed(began, s.externals.now()), 0 // the wait may have been longer, for example if the process was stopped
 	return gaveUp(facts, last)
 }

@@ -227,8 +227,8 @@ func newFakeTime() *fakeTime {
 	return &fakeTime{at: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC), armed: make(chan time.Duration, 1000)}
 }
 
-func (f *fakeTime) edges() edges {
-	return edges{now: f.now, timer: f.timer, random: func() float64 { return 0.5 }}
+func (f *fakeTime) externals() externals {
+	return externals{now: f.now, timer: f.timer, random: func() float64 { return 0.5 }}
 }
 
 func (f *fakeTime) now() time.Time {
@@ -272,10 +272,10 @@ func (f *fakeTime) advance(d time.Duration) {
 }
 
 // instantly has no pause take any time, and tells how long they would have been.
-func instantly(pauses chan<- time.Duration) edges {
+func instantly(pauses chan<- time.Duration) externals {
 	elapsed := make(chan time.Time)
 	close(elapsed)
-	return edges{random: func() float64 { return 0.5 }, timer: func(d time.Duration) (<-chan time.Time, func() bool) {
+	return externals{random: func() float64 { return 0.5 }, timer: func(d time.Duration) (<-chan time.Time, func() bool) {
 		pauses <- d
 		return elapsed, func() bool { return true }
 	}}

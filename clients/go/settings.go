@@ -1,16 +1,20 @@
 package analytics
 
 import (
+	"context"
 	"fmt"
 	"log"
+	"math/rand"
 	"net/http"
+	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
 )
 
-// What the fields of [Client] are when they are not set.
+// Defaults of the fields of [Client].
 const (
 	DefaultEndpoint       = "http://localhost:8080/v1/batch"
 	DefaultFlushAt        = 20
@@ -19,11 +23,11 @@ const (
 	DefaultMaxQueueBytes  = 32 << 20
 	DefaultMaxRetries     = 25
 	DefaultRetryBase      = 100 * time.Millisecond
-	DefaultRequestTimeout = 15 * time.Second // the service answers within 10 s
+	DefaultRequestTimeout = 15 * time.Second // the service responds within 10 s
 	DefaultCloseTimeout   = 30 * time.Second
 )
 
-// settings are the fields of a client as they are at its first call, checked, with the defaults in their places.
+// settings are the fields of a client at its first call, checked and with defaults filled in.
 type settings struct {
 	writeKey           string
 	target             target
@@ -38,8 +42,8 @@ type settings struct {
 	onFailure          func(Failure)
 	logger             Logger
 	debug              bool
-	http               *http.Client // nil: one of our own
-	edges              edges
+	http               *http.Client // nil: a client of our own
+	externals          externals
 }
 
 func (c *Client) settings() (*settings, *Error) {
@@ -48,8 +52,8 @@ func (c *Client) settings() (*settings, *Error) {
 		return nil, ErrWriteKeyRequired
 	}
 	if strings.ContainsFunc(writeKey, func(r rune) bool { return r == ':' || unicode.IsControl(r) }) {
-		// it is the user name of basic auth (RFC 7617, 2): what stands behind a colon would be cut off
-		return nil, ErrInvalidOption.because("the write key must be without colons and control characters", nil)
+		// it becomes the user name of basic auth (RFC 7617, 2), which ends at a colon
+		return nil, ErrInvalidOption.because("the write key must not contain colons or control characters", nil)
 	}
 	target, err := parseEndpoint(or(c.Endpoint, DefaultEndpoint))
 	if err != nil {
@@ -73,9 +77,9 @@ func (c *Client) settings() (*settings, *Error) {
 		logger:             c.Logger,
 		debug:              c.debug,
 		http:               c.HTTPClient,
-		edges:              c.edges.orReal(),
+		externals:          c.externals.orDefaults(),
 	}
-	s.flushAt = min(s.flushAt, s.bounds.calls, batchCalls) // or a full queue, or a whole batch, would wait for more
+	s.flushAt = min(s.flushAt, s.bounds.calls, batchCalls) // otherwise a full queue or a full batch would wait for more calls
 	if s.logger == nil {
 		s.logger = log.New(os.Stderr, "", log.LstdFlags)
 	}
@@ -98,19 +102,19 @@ func (c *Client) checkOptions() *Error {
 		{"CloseTimeout", int64(c.CloseTimeout)},
 	} {
 		if option.value < 0 {
-			return ErrInvalidOption.because(fmt.Sprintf("%s is %d and must not be negative", option.name, option.value), nil)
+			return ErrInvalidOption.because(fmt.Sprintf("%s is %d but must not be negative", option.name, option.value), nil)
 		}
 	}
 	if differ(c.Size, c.FlushAt) {
-		return ErrInvalidOption.because("Size is another name of FlushAt: set one of them", nil)
+		return ErrInvalidOption.because("Size and FlushAt are the same option: set only one of them", nil)
 	}
 	if differ(c.Interval, c.FlushAfter) {
-		return ErrInvalidOption.because("Interval is another name of FlushAfter: set one of them", nil)
+		return ErrInvalidOption.because("Interval and FlushAfter are the same option: set only one of them", nil)
 	}
 	return nil
 }
 
-// differ reports whether both values are set, and not the same.
+// differ reports whether both values are set and different.
 func differ[T comparable](alias, value T) bool {
 	var unset T
 	return alias != unset && value != unset && alias != value
@@ -125,4 +129,65 @@ func or[T comparable](values ...T) T {
 		}
 	}
 	return unset
+}
+
+const batchPath = "/v1/batch"
+
+// target is where batches go.
+type target struct {
+	url   string
+	shown string // without the query, which may be secret
+}
+
+// parseEndpoint parses a request URL; one without a path means the batch route.
+func parseEndpoint(endpoint string) (target, *Error) {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "" || u.User != nil {
+		return target{}, ErrInvalidEndpoint // does not show the URL, which may contain a password
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return target{}, ErrInvalidEndpoint
+		}
+	}
+	if u.Path == "" || u.Path == "/" {
+		u.Path = batchPath
+	}
+	u.Fragment = ""
+	return target{url: u.String(), shown: u.Scheme + "://" + u.Host + u.EscapedPath()}, nil
+}
+
+// externals are the time and randomness that decisions depend on; tests replace them.
+type externals struct {
+	now    func() time.Time
+	timer  func(time.Duration) (elapsed <-chan time.Time, stop func() bool)
+	random func() float64 // in [0, 1)
+}
+
+func (e externals) orDefaults() externals {
+	if e.now == nil {
+		e.now = time.Now
+	}
+	if e.timer == nil {
+		e.timer = realTimer
+	}
+	if e.random == nil {
+		e.random = rand.Float64
+	}
+	return e
+}
+
+func realTimer(d time.Duration) (<-chan time.Time, func() bool) {
+	timer := time.NewTimer(d)
+	return timer.C, timer.Stop
+}
+
+// pause waits for d, or until ctx is done.
+func (e externals) pause(ctx context.Context, d time.Duration) {
+	elapsed, stop := e.timer(d)
+	defer stop()
+	select {
+	case <-elapsed:
+	case <-ctx.Done():
+	}
 }

@@ -7,11 +7,11 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// appendText appends text as a JSON string, in UTF-8: quotes, backslashes and control characters are escaped, and so are
-// U+2028 and U+2029 (as encoding/json does always). What is no UTF-8 becomes U+FFFD. Nothing is escaped for HTML.
+// appendText appends text as a JSON string in UTF-8. It escapes quotes, backslashes, control characters, and U+2028 and U+2029 (as
+// encoding/json always does). Invalid UTF-8 becomes U+FFFD. Nothing is escaped for HTML.
 func appendText(b []byte, text string) []byte {
 	b = append(b, '"')
-	plain := 0 // from here on nothing is appended yet
+	plain := 0 // start of what is not appended yet
 	for i := 0; i < len(text); {
 		if c := text[i]; c < utf8.RuneSelf {
 			if c < ' ' || c == '"' || c == '\\' {
@@ -31,8 +31,8 @@ func appendText(b []byte, text string) []byte {
 	return append(append(b, text[plain:]...), '"')
 }
 
-// escapeTexts does the same, from a place on, to what encoding/json has taken over as it came, from a json.RawMessage or a MarshalJSON: one text
-// that is no UTF-8 would have the whole batch refused. Above ASCII JSON has nothing but texts.
+// escapeTexts does the same, from an offset, for output of a json.RawMessage or a MarshalJSON, which encoding/json copies: one string
+// with invalid UTF-8 would make the service reject the whole batch. In JSON, only strings have characters above ASCII.
 func escapeTexts(b []byte, from int) []byte {
 	if !mayNeedEscape(b[from:]) {
 		return b
@@ -73,7 +73,7 @@ func appendEscape(b []byte, c byte) []byte {
 	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xF])
 }
 
-// escapeOf returns what stands for a character above ASCII; nothing when it stands for itself.
+// escapeOf returns the escape of a character above ASCII; empty if it needs none.
 func escapeOf(r rune, size int) string {
 	switch {
 	case r == utf8.RuneError && size == 1:

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// ids makes UUIDs of version 7 (RFC 9562, 5.7): they sort by the time of their making, to a quarter of a microsecond.
-// Randomness is read for many at a time. Not safe for several goroutines.
+// ids makes UUIDs of version 7 (RFC 9562, 5.7), which sort by creation time, to a quarter of a microsecond. It reads random bytes for
+// many ids at once. Not safe for concurrent use.
 type ids struct {
 	random [1024]byte
 	unused int // bytes at the end of random
 }
 
-// append appends the text form of a new id. It fails only where the system has no randomness.
+// append appends the text form of a new id. It fails only if the system has no random bytes.
 func (g *ids) append(b []byte, now time.Time) ([]byte, error) {
 	if g.unused < 8 {
 		if _, err := io.ReadFull(rand.Reader, g.random[:]); err != nil {
@@ -28,7 +28,7 @@ func (g *ids) append(b []byte, now time.Time) ([]byte, error) {
 	return appendUUID(b, uuid7(now, random)), nil
 }
 
-// uuid7 has 48 bits of milliseconds, 12 of what is left of the time (RFC 9562, 6.2, method 3), and 62 of random.
+// uuid7 has 48 bits of milliseconds, 12 bits of the remaining time (RFC 9562, 6.2, method 3) and 62 random bits.
 func uuid7(now time.Time, random uint64) (id [16]byte) {
 	const version, variant = 7, 0b10
 	nanoseconds := uint64(now.Nanosecond() % 1e6)

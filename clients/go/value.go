@@ -1,16 +1,19 @@
 package analytics
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
+	"reflect"
 	"slices"
 	"strconv"
 )
 
-// callLevels is the service's limit of objects and arrays within one another, the call its own among them.
+// callLevels is the service's limit for nested objects and arrays, including the call itself.
 const callLevels = 64
 
-// encodedBytes is where encoding ends although there is more: a call of this size is too large in any case, and what
-// holds one map in many places could be written for ever.
+// encodedBytes is where encoding stops: such a call is too large anyway, and a map referenced in many places could expand without
+// end.
 const encodedBytes = 32 * callBytes
 
 // stop ends an encoding early.
@@ -23,8 +26,8 @@ const (
 
 func (s stop) Error() string { return string(s) }
 
-// appendMap appends an object, its keys in ascending order of their bytes as encoding/json has them.
-// The common types are written here, which takes no allocation; all else goes through encoding/json.
+// appendMap appends an object with its keys in ascending byte order, as encoding/json does. Common types are written here without
+// allocation; all others through encoding/json.
 func (e *encoder) appendMap(b []byte, m map[string]any, level int) ([]byte, error) {
 	if m == nil {
 		return append(b, "null"...), nil
@@ -83,7 +86,7 @@ func mayGoOn(b []byte, level int) error {
 	return nil
 }
 
-// appendValue appends any value; level is the one that it has if it is an object or an array.
+// appendValue appends any value; level is its level if it is an object or an array.
 func (e *encoder) appendValue(b []byte, value any, level int) ([]byte, error) {
 	switch v := value.(type) {
 	case nil:
@@ -112,7 +115,7 @@ func (e *encoder) appendValue(b []byte, value any, level int) ([]byte, error) {
 	return e.appendOther(b, value, level)
 }
 
-// appendOther has encoding/json append a value. What the caller's own MarshalJSON may do, such as panic, is its cause.
+// appendOther appends a value with encoding/json. A panic of the caller's MarshalJSON becomes an error.
 func (e *encoder) appendOther(b []byte, value any, level int) (_ []byte, err error) {
 	e.other = b
 	defer func() {
@@ -131,13 +134,13 @@ func (e *encoder) appendOther(b []byte, value any, level int) (_ []byte, err err
 	return written, nil
 }
 
-// Write takes what encoding/json writes for appendOther.
+// Write receives the output of encoding/json for appendOther.
 func (e *encoder) Write(p []byte) (int, error) {
 	e.other = append(e.other, p...)
 	return len(p), nil
 }
 
-// levels counts the objects and arrays within one another in a JSON text.
+// levels returns the deepest nesting of objects and arrays in a JSON text.
 func levels(text []byte) (deepest int) {
 	level, inText := 0, false
 	for i := 0; i < len(text); i++ {
@@ -155,4 +158,28 @@ func levels(text []byte) (deepest int) {
 		}
 	}
 	return deepest
+}
+
+// appendFloat appends the shortest number that reads back the same, as encoding/json does: in the form of ECMAScript (ECMA-262,
+// Number::toString) except for -0, with an exponent below 1e-6 and from 1e21. It fails for NaN and infinities.
+func appendFloat(b []byte, f float64, bits int) ([]byte, error) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return b, &json.UnsupportedValueError{Value: reflect.ValueOf(f), Str: strconv.FormatFloat(f, 'g', -1, bits)}
+	}
+	if !needsExponent(f, bits) {
+		return strconv.AppendFloat(b, f, 'f', -1, bits), nil
+	}
+	b = strconv.AppendFloat(b, f, 'e', -1, bits)
+	if n := len(b); n >= 4 && b[n-4] == 'e' && b[n-2] == '0' { // e-09
+		b = append(b[:n-2], b[n-1])
+	}
+	return b, nil
+}
+
+func needsExponent(f float64, bits int) bool {
+	size := math.Abs(f)
+	if bits == 32 {
+		return size != 0 && (float32(size) < 1e-6 || float32(size) >= 1e21)
+	}
+	return size != 0 && (size < 1e-6 || size >= 1e21)
 }

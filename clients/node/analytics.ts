@@ -1,5 +1,4 @@
 import type { Alias, CallType, Group, Identify, Page, Screen, Track } from './calls.ts'
-import { isoClock } from './clock.ts'
 import { debug, isDebug, masked, withoutQuery } from './debug.ts'
 import { deliverer } from './deliver.ts'
 import { encode } from './encode.ts'
@@ -12,21 +11,22 @@ import { Queue } from './queue.ts'
 import { reporter } from './report.ts'
 import { Sender } from './sender.ts'
 import { readSettings, type Settings } from './settings.ts'
+import { isoClock } from './timestamp.ts'
 import { uuids } from './uuid.ts'
 
-/** More than `closeTimeout` is there for onFailure to take what was not sent in it. */
+/** The time that onFailure has after `closeTimeout`. */
 const GRACE_MS = 1_000
 
-/** Shared by all clients of the process: their ids ascend together. */
+/** Shared by all clients of the process, so that all ids ascend. */
 const newId = uuids(Date.now)
 const timestamp = isoClock(Date.now)
 
 /**
- * Queues calls in memory and sends them in batches, in the background. One client is enough for a process.
+ * Queues calls in memory and sends them in batches in the background. A process needs only one client.
  *
- * Each of the six methods checks its call, takes it and returns; it makes no request. It throws an AnalyticsError at once when the call
- * is not what the service takes, has over 32,768 bytes as JSON, finds the queue full (`queue_full`) or the client closed (`closed`).
- * What was taken is sent, or handed to `onFailure`. The call is printed at once: it may be changed afterwards.
+ * Each of the six methods checks the call, queues it and returns without a request. It throws an AnalyticsError if the call is
+ * invalid or larger than 32,768 bytes as JSON, if the queue is full (`queue_full`) or if the client is closed (`closed`). A queued
+ * call is either delivered or passed to `onFailure`. The call is serialized at once, so you may change it afterwards.
  */
 export class Analytics {
   readonly #sender: Sender
@@ -57,40 +57,40 @@ export class Analytics {
     })
   }
 
-  /** Ties a user to traits. */
+  /** Sets traits of a user. */
   identify(call: Identify): void {
     this.#call('identify', call)
   }
 
-  /** Records what a user does. */
+  /** Records an action of a user. */
   track(call: Track): void {
     this.#call('track', call)
   }
 
-  /** Records that a page is viewed. */
+  /** Records a page view. */
   page(call: Page): void {
     this.#call('page', call)
   }
 
-  /** Records that a screen of an app is viewed. */
+  /** Records a view of an app's screen. */
   screen(call: Screen): void {
     this.#call('screen', call)
   }
 
-  /** Associates a user with a group. */
+  /** Adds a user to a group. */
   group(call: Group): void {
     this.#call('group', call)
   }
 
-  /** Associates one id with another. */
+  /** Merges two ids of one user. */
   alias(call: Alias): void {
     this.#call('alias', call)
   }
 
   /**
-   * Resolves when a call of any size would be taken, at once if there is room. For programs that make calls faster than they can be
-   * sent: `await analytics.room()` right before each. However many wait, no more go on than there is room for, and in their order; each
-   * has its room until the end of that turn of the event loop. Rejects with `closed` when the client is closed.
+   * Resolves when the queue has room for a call of any size. For programs that make calls faster than they can be sent: await it right
+   * before each call. Waiters continue in order, and only as many as there is room for; each keeps its room until the end of that
+   * turn of the event loop. Rejects with `closed` if the client is closed.
    */
   async room(): Promise<void> {
     this.#refuseWhenClosed()
@@ -99,18 +99,16 @@ export class Analytics {
   }
 
   /**
-   * Sends what waits without waiting for more. Resolves when all of it is settled: sent, or taken by `onFailure`, whose promise is
-   * waited for. Never rejects.
+   * Sends all queued calls now. Resolves when each is delivered or `onFailure` has finished with it. Never rejects.
    */
   flush(): Promise<void> {
     return this.#sender.flush()
   }
 
   /**
-   * Takes no more calls, sends what there is, and lets go of the connections; within `closeTimeout`, and a second more where a
-   * promise of `onFailure` takes it. Called again, it returns the same promise. Await it, or catch what it rejects with: Node ends a
-   * process by a rejection that nobody handles.
-   * @throws AnalyticsError `not_sent`, whose `calls` is how many of them could not be sent. `onFailure` has got each.
+   * Rejects further calls, sends the queued ones and closes the connections. Takes at most `closeTimeout`, plus a second if a promise
+   * of `onFailure` is pending. Every call returns the same promise. Handle its rejection: an unhandled one ends the process.
+   * @throws AnalyticsError `not_sent` if calls could not be sent; `calls` is their number, and `onFailure` has received each
    */
   close(): Promise<void> {
     this.#closing ??= this.#close()
@@ -122,7 +120,7 @@ export class Analytics {
     const before = this.#sender.failed.calls
     let limit = setTimeout(() => {
       this.#sender.giveUp()
-      limit = setTimeout(() => this.#sender.hurry(), GRACE_MS)
+      limit = setTimeout(() => this.#sender.stopWaitingForReports(), GRACE_MS)
     }, this.#settings.closeTimeout)
     await this.#sender.flush()
     clearTimeout(limit)
@@ -143,6 +141,6 @@ export class Analytics {
   }
 
   #refuseWhenClosed(): void {
-    if (this.#closing) throw fault('closed', 'The client is closed and takes no more calls.')
+    if (this.#closing) throw fault('closed', 'The client is closed and accepts no more calls.')
   }
 }

@@ -1,18 +1,17 @@
 import { type AnalyticsError, fault } from './errors.ts'
 import { isObject } from './fields.ts'
-import { retryAfter } from './retry-after.ts'
 
-/** What came back for a request; `body` as far as it could be read, `brokenBy` why no further. Or why nothing did. */
+/** The response to a request (`brokenBy`: why `body` is incomplete), or the error. */
 export type Posted =
   | { status: number; retryAfter: string | undefined; body: string; brokenBy?: Error | undefined }
   | { error: Error }
 
-/** A call that the service does not take, by its place in the batch. */
+/** A call that the service rejects, by its index in the batch. */
 export type Rejection = { index: number; code: string; message: string }
 
 /**
- * What that means. `retry`: nothing is known to be taken, and it may be later. `refused`: the same would come back again; with
- * `passesWithinMs` only if it still does so long after it came first.
+ * `retry`: it is unknown whether anything was accepted, and a retry may succeed. `refused`: a retry would give the same result; with
+ * `passesWithinMs`, only if the refusal lasts that long.
  */
 export type Verdict =
   | { verdict: 'taken'; rejected: readonly Rejection[] }
@@ -20,41 +19,41 @@ export type Verdict =
   | { verdict: 'refused'; error: AnalyticsError; passesWithinMs?: number }
 
 /**
- * Refusals of the service that may pass by themselves, with ms: a new source is unknown until each process of the service has read of
- * it, mostly for less than a second, and one that is switched off may be switched on again.
+ * Temporary refusals, with their longest duration in ms. A new source is unknown until each process of the service has read it,
+ * mostly for less than a second. A disabled source may be enabled again.
  */
 const PASSES_WITHIN_MS: ReadonlyMap<string | undefined, number> = new Map([
   ['unknown_source', 10_000],
   ['source_disabled', 60_000],
 ])
 
-/** `now` in ms since 1970; `url` what was requested, as it may be shown. */
-export type Asked = { now: number; url: string }
+/** `now`: ms since 1970. `url`: the requested URL, without secrets. */
+export type RequestFacts = { now: number; url: string }
 
 /**
- * Success is exactly 200 and `"success": true` in JSON: a 200 without it is somebody else's, or broke off. Tried again is a closed
- * list: no answer, such a 200, 429 and 5xx.
+ * Success is exactly status 200 with `"success": true` in JSON: any other 200 comes from another server or broke off. Retries are
+ * limited to no response, such a 200, 429 and 5xx.
  */
-export function judge(posted: Posted, { now, url }: Asked): Verdict {
+export function judge(posted: Posted, { now, url }: RequestFacts): Verdict {
   if ('error' in posted) return { verdict: 'retry', error: posted.error, retryAfterMs: undefined }
   const { status } = posted
   const body = parse(posted.body)
   if (status === 200 && isObject(body) && body.success === true)
     return { verdict: 'taken', rejected: rejectedOf(body.rejected) }
-  // any other status says enough without its body
+  // any other status is meaningful without its body
   if (status === 200 && posted.brokenBy)
     return { verdict: 'retry', error: posted.brokenBy, retryAfterMs: undefined }
   const error = refusal(status, body, url)
-  if (!isTriedAgain(status)) {
+  if (!isRetried(status)) {
     const passesWithinMs = PASSES_WITHIN_MS.get(error.reason)
     return { verdict: 'refused', error, ...(passesWithinMs !== undefined && { passesWithinMs }) }
   }
   return { verdict: 'retry', error, retryAfterMs: retryAfter(posted.retryAfter, now) }
 }
 
-const isTriedAgain = (status: number) => status === 200 || status === 429 || (status >= 500 && status <= 599)
+const isRetried = (status: number) => status === 200 || status === 429 || (status >= 500 && status <= 599)
 
-/** What is no JSON is nothing. */
+/** Undefined if it is not JSON. */
 function parse(body: string): unknown {
   try {
     return JSON.parse(body)
@@ -63,15 +62,15 @@ function parse(body: string): unknown {
   }
 }
 
-const MOST_CHARS = 300
+const MAX_CHARS = 300
 
-/** Bounds what somebody else says before it comes into errors and warnings. */
-const cut = (text: string) => (text.length > MOST_CHARS ? `${text.slice(0, MOST_CHARS)}...` : text)
+/** Limits foreign text in errors and warnings. */
+const cut = (text: string) => (text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}...` : text)
 
-/** A text of the answer; nothing where it is empty, or something else. */
+/** A non-empty string of the response. */
 const textIn = (value: unknown) => (typeof value === 'string' && value !== '' ? cut(value) : undefined)
 
-/** The URL is named: with another than that of batches the service's own words would mislead. */
+/** Names the URL, because with a wrong URL the response alone would be misleading. */
 function refusal(status: number, body: unknown, url: string): AnalyticsError {
   if (status === 200)
     return fault('rejected', `${url} answered 200 without {"success": true}: is it /v1/batch of Sluice?`, {
@@ -85,7 +84,7 @@ function refusal(status: number, body: unknown, url: string): AnalyticsError {
   return fault('rejected', text, { status, reason })
 }
 
-/** Those whose place can be read, each once. One without a code is a rejection all the same. */
+/** Rejections with a valid index, each index once. A rejection without a code counts too. */
 function rejectedOf(list: unknown): Rejection[] {
   const rejected = new Map<number, Rejection>()
   for (const each of Array.isArray(list) ? list : []) {
@@ -95,4 +94,25 @@ function rejectedOf(list: unknown): Rejection[] {
       rejected.set(index, { index, code: textIn(code) ?? 'rejected', message: textIn(message) ?? '' })
   }
   return [...rejected.values()]
+}
+
+const TIME = String.raw`\d\d:\d\d:\d\d`
+/** The date formats that recipients must accept (RFC 9110, 5.6.7): the current one, RFC 850's, and asctime's, which is in GMT. */
+const HTTP_DATES = [
+  new RegExp(String.raw`^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} ${TIME} GMT$`),
+  new RegExp(String.raw`^[A-Z][a-z]{5,8}, \d\d-[A-Z][a-z]{2}-\d\d ${TIME} GMT$`),
+]
+const ASCTIME = new RegExp(String.raw`^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d ${TIME} \d{4}$`)
+
+/**
+ * @param value the header Retry-After (RFC 9110, 10.2.3): whole seconds, or an HTTP date. @param now ms since 1970
+ * @returns ms from `now`, at least 0; undefined if missing or unreadable
+ */
+export function retryAfter(value: string | undefined, now: number): number | undefined {
+  const text = value?.trim() ?? ''
+  if (/^\d+$/.test(text)) return Number(text) * 1_000
+  const date = ASCTIME.test(text) ? `${text} GMT` : text
+  if (date === text && !HTTP_DATES.some((form) => form.test(text))) return undefined
+  const at = Date.parse(date)
+  return Number.isNaN(at) ? undefined : Math.max(at - now, 0)
 }

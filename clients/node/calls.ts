@@ -1,45 +1,45 @@
 export type CallType = 'identify' | 'track' | 'page' | 'screen' | 'group' | 'alias'
 
-/** A text; a whole number up to 2^53 - 1 is sent as its decimal text. */
+/** A string; a whole number up to 2^53 - 1 is sent as a decimal string. */
 export type Id = string | number
 
-/** ISO 8601, such as `2026-01-02T03:04:05.678Z`; without an offset it is taken for UTC. */
+/** ISO 8601, such as `2026-01-02T03:04:05.678Z`; UTC if it has no offset. */
 export type Timestamp = string | Date
 
-/** What every call takes. Null and undefined are the same everywhere: absent. */
+/** Fields of every call. Null and undefined count as absent. */
 type Common = {
-  /** Keeps a call from being counted twice: at most 100 characters. Made when there is none (UUIDv7). */
+  /** Identifies duplicates; at most 100 characters. Default: a new UUIDv7. */
   messageId?: string | null | undefined
-  /** When it happened; now, when there is none. The service corrects it by how far this machine's clock is off its own. */
+  /** When it happened. Default: now. The service corrects it by the clock error of this machine. */
   timestamp?: Timestamp | null | undefined
-  /** What surrounds the call (page, device, locale). It is no attribute of the user. A JSON object. */
+  /** The circumstances of the call (page, device, locale), not attributes of the user. */
   context?: object | null | undefined
-  /** Destinations by name, to be switched on or off: `{ All: false, Webhooks: true }` is Webhooks alone. */
+  /** Turns destinations on or off by name: `{ All: false, Webhooks: true }` sends only to Webhooks. */
   integrations?: object | null | undefined
 }
 
-/** One of the two is needed. */
+/** At least one of the two is required. */
 type Someone =
   | { userId: Id; anonymousId?: Id | null | undefined }
   | { userId?: Id | null | undefined; anonymousId: Id }
 
-/** Ties a user to traits. */
+/** Sets traits of a user. */
 export type Identify = Common & Someone & { traits?: object | null | undefined }
 
-/** What a user does. */
+/** An action of a user. */
 export type Track = Common & Someone & { event: string; properties?: object | null | undefined }
 
-/** A page is viewed. Known keys of `properties`: url, title, referrer, path. */
+/** A page view. Known keys of `properties`: url, title, referrer, path. */
 export type Page = Common &
   Someone & {
     category?: string | null | undefined
     name?: string | null | undefined
     properties?: object | null | undefined
-    /** The Go library's name for `properties`; the service takes them where there are no properties. */
+    /** The Go library's name for `properties`; used if there are no properties. */
     traits?: object | null | undefined
   }
 
-/** A screen of an app is viewed. */
+/** A view of an app's screen. */
 export type Screen = Common &
   Someone & {
     category?: string | null | undefined
@@ -47,8 +47,8 @@ export type Screen = Common &
     properties?: object | null | undefined
   }
 
-/** A user belongs to a company, an organization, an account, a project or a team. */
+/** A user is a member of a company, organization, account, project or team. */
 export type Group = Common & Someone & { groupId: Id; traits?: object | null | undefined }
 
-/** Two ids are one user: `userId` the new one, `previousId` the one until now. */
+/** Two ids belong to one user: `userId` is the new id, `previousId` the old one. */
 export type Alias = Common & { userId: Id; previousId: Id }

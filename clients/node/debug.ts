@@ -1,24 +1,24 @@
-/** Writes one line: what happened, and facts about it; never what calls hold. */
+/** Prints one line with an event and facts about it, without any content of calls. */
 export type Debug = (what: string, facts: Readonly<Record<string, string | number | boolean>>) => void
 
-/** @param names the environment variable DEBUG: names with commas or spaces between them, `*` for all. */
+/** @param names the variable DEBUG: names separated by commas or spaces; `*` for all */
 export function isDebug(names: string | undefined): boolean {
   return (names ?? '').split(/[\s,]+/).some((name) => name === 'analytics' || name === '*')
 }
 
-/** To stderr, so that stdout stays the program's own. */
+/** Uses stderr, because stdout belongs to the program. */
 export const debug: Debug = (what, facts) => {
   const pairs = Object.entries(facts).map(([name, value]) => `${name}=${JSON.stringify(value)}`)
   process.stderr.write(`${new Date().toISOString()} analytics ${[what, ...pairs].join(' ')}\n`)
 }
 
-/** A URL as it may be shown: its query may hold a secret. */
+/** Removes the query, which may contain a secret. */
 export function withoutQuery(url: string): string {
   const { origin, pathname } = new URL(url)
   return origin + pathname
 }
 
-/** Enough of a write key to tell it from others. */
+/** Enough of a write key to recognize it. */
 export function masked(writeKey: string): string {
   return writeKey.length < 8 ? '***' : `${writeKey.slice(0, 4)}***`
 }

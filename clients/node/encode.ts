@@ -11,43 +11,45 @@ import {
   textOf,
   timestampOf,
 } from './fields.ts'
-import { isDeeper } from './levels.ts'
 import { CALL_BYTES, CALL_LEVELS } from './limits.ts'
 
 /**
- * A call as it is queued and sent: `bytes` of `json` in UTF-8. No text of the caller's is in it, as one may be a part of another,
- * and keep all of that in memory.
+ * A call as it is queued and sent; `bytes` is the UTF-8 length of `json`. Holds no string of the caller: it could be a slice that
+ * keeps a larger string in memory.
  */
 export type Encoded = { type: CallType; json: string; bytes: number }
 
 /** The call's messageId. */
 export function idIn({ json }: Encoded): string {
-  const { messageId } = JSON.parse(json) as { messageId: string } // as it was printed here
+  const { messageId } = JSON.parse(json) as { messageId: string } // written by `print`
   return messageId
 }
 
-/** What a call gets when it does not bring its own. */
-export type Made = { messageId: string; timestamp: string }
+/** Values for a call that has none of its own. */
+export type Defaults = { messageId: string; timestamp: string }
 
 /**
- * Checks a call and prints it, once. Nothing of it is kept, so that the caller may change it afterwards.
- * @throws AnalyticsError for whatever the service would refuse, also where the caller's code throws while it is printed.
+ * Checks and serializes a call. Keeps no reference to it, so the caller may change it afterwards.
+ * @throws AnalyticsError for a call that the service would reject, or if the caller's code throws during serialization
  */
-export function encode(type: CallType, call: unknown, made: Made): Encoded {
+export function encode(type: CallType, call: unknown, defaults: Defaults): Encoded {
   if (!isObject(call))
-    throw fault('call_not_object', `${type} takes an object, like { userId: 'u1' }; it got ${kindOf(call)}.`)
-  const json = print(type, call, made)
+    throw fault('call_not_object', `${type} takes an object such as { userId: 'u1' }, not ${kindOf(call)}.`)
+  const json = print(type, call, defaults)
   if (isDeeper(json, CALL_LEVELS)) throw tooDeep(type)
   const bytes = Buffer.byteLength(json)
   if (bytes > CALL_BYTES)
-    throw fault('call_too_large', `A call may have ${CALL_BYTES} bytes as JSON; this ${type} has ${bytes}.`)
+    throw fault(
+      'call_too_large',
+      `A call may have at most ${CALL_BYTES} bytes as JSON; this ${type} has ${bytes}.`,
+    )
   return { type, json, bytes }
 }
 
-function print(type: CallType, call: Given, made: Made): string {
+function print(type: CallType, call: Given, defaults: Defaults): string {
   try {
-    const wire = wireOf(type, call, made)
-    need[type](wire)
+    const wire = wireOf(type, call, defaults)
+    requireFields[type](wire)
     checkIntegrations(wire)
     return escaped(JSON.stringify(wire))
   } catch (cause) {
@@ -57,25 +59,29 @@ function print(type: CallType, call: Given, made: Made): string {
   }
 }
 
-/** Thousands of levels are printed no further than the stack goes. */
+/** JSON.stringify overflows the stack at thousands of levels. */
 const isEndOfStack = (cause: unknown) => cause instanceof RangeError && cause.message.includes('call stack')
 
 const tooDeep = (type: CallType, cause?: unknown) =>
-  fault('too_deep', `A call may have ${CALL_LEVELS} levels of objects and arrays; this ${type} has more.`, {
-    ...(cause !== undefined && { cause }),
-  })
+  fault(
+    'too_deep',
+    `A call may have at most ${CALL_LEVELS} levels of objects and arrays; this ${type} has more.`,
+    {
+      ...(cause !== undefined && { cause }),
+    },
+  )
 
 const messageOf = (cause: unknown) => (cause instanceof Error ? cause.message : 'something was thrown')
 
 type Wire = ReturnType<typeof wireOf>
 
-/** The keys in the order in which they are sent; those that are undefined are not. */
-function wireOf(type: CallType, call: Given, made: Made) {
-  knowAll(type, call)
+/** The keys in the order of sending; undefined ones are not sent. */
+function wireOf(type: CallType, call: Given, defaults: Defaults) {
+  refuseUnknown(type, call)
   return {
     type,
-    messageId: messageIdOf(call) ?? made.messageId,
-    timestamp: timestampOf(call) ?? made.timestamp,
+    messageId: messageIdOf(call) ?? defaults.messageId,
+    timestamp: timestampOf(call) ?? defaults.timestamp,
     userId: idOf(call, 'userId'),
     anonymousId: idOf(call, 'anonymousId'),
     previousId: idOf(call, 'previousId'),
@@ -92,7 +98,7 @@ function wireOf(type: CallType, call: Given, made: Made) {
 
 const common = ['messageId', 'timestamp', 'userId', 'context', 'integrations']
 
-/** The fields of each type; a page may have its properties in `traits` too, as with the Go library. */
+/** The fields of each type; a page may have its properties in `traits`, as in the Go library. */
 const fields: Readonly<Record<CallType, ReadonlySet<string>>> = {
   identify: new Set([...common, 'anonymousId', 'traits']),
   track: new Set([...common, 'anonymousId', 'event', 'properties']),
@@ -102,8 +108,8 @@ const fields: Readonly<Record<CallType, ReadonlySet<string>>> = {
   alias: new Set([...common, 'previousId']),
 }
 
-/** A field that would not be sent is a fault, or a misspelt one would be lost without a word. */
-function knowAll(type: CallType, call: Given): void {
+/** Rejects unknown fields, so that a misspelt one is not lost silently. */
+function refuseUnknown(type: CallType, call: Given): void {
   for (const field in call)
     if (!fields[type].has(field) && call[field] !== undefined)
       throw fault('unknown_field', `${type} has no field ${field}; it takes ${[...fields[type]].join(', ')}.`)
@@ -111,34 +117,62 @@ function knowAll(type: CallType, call: Given): void {
 
 const someone = ({ userId, anonymousId }: Wire) => {
   if (userId === undefined && anonymousId === undefined)
-    throw fault('no_user_or_anonymous_id', 'userId or anonymousId is needed.')
+    throw fault('no_user_or_anonymous_id', 'userId or anonymousId is required.')
 }
 
-/** What a call of each type must have: the service's own rules. */
-const need: Readonly<Record<CallType, (wire: Wire) => void>> = {
+/** The required fields of each type, by the service's rules. */
+const requireFields: Readonly<Record<CallType, (wire: Wire) => void>> = {
   identify: someone,
   page: someone,
   screen: someone,
   track: (wire) => {
     someone(wire)
     if (wire.event === undefined)
-      throw fault('event_not_defined', 'track needs event, the name of the action.')
+      throw fault('event_not_defined', 'track requires event, the name of the action.')
   },
   group: (wire) => {
     someone(wire)
-    if (wire.groupId === undefined) throw fault('group_id_required', 'group needs groupId.')
+    if (wire.groupId === undefined) throw fault('group_id_required', 'group requires groupId.')
   },
   alias: ({ userId, previousId }) => {
-    if (userId === undefined) throw fault('user_id_required', 'alias needs userId, the new id.')
+    if (userId === undefined) throw fault('user_id_required', 'alias requires userId, the new id.')
     if (previousId === undefined)
-      throw fault('previous_id_required', 'alias needs previousId, the id to alias from.')
+      throw fault('previous_id_required', 'alias requires previousId, the old id.')
   },
 }
 
 const SEPARATORS = /[\u2028\u2029]/
 
-/** Go's JSON has them escaped; both libraries send the same bytes. */
+/** As Go's JSON does, so that both libraries send the same bytes. */
 function escaped(json: string): string {
   if (!SEPARATORS.test(json)) return json
   return json.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
+}
+
+const [QUOTE, BACKSLASH] = ['"'.charCodeAt(0), '\\'.charCodeAt(0)]
+const OPENING = new Set(['{'.charCodeAt(0), '['.charCodeAt(0)])
+const CLOSING = new Set(['}'.charCodeAt(0), ']'.charCodeAt(0)])
+
+/** Whether a JSON text has more than `most` levels of objects and arrays, counting the outermost. */
+export function isDeeper(json: string, most: number): boolean {
+  if (!hasMoreOpening(json, most)) return false
+  let [level, inText] = [0, false]
+  for (let at = 0; at < json.length; at++) {
+    const char = json.charCodeAt(at)
+    if (char === BACKSLASH) at++
+    else if (char === QUOTE) inText = !inText
+    else if (inText) continue
+    else if (OPENING.has(char) && ++level > most) return true
+    else if (CLOSING.has(char)) level--
+  }
+  return false
+}
+
+/** A quick check, because a text cannot have more levels than opening brackets: few texts need the slow scan. */
+function hasMoreOpening(json: string, most: number): boolean {
+  let count = 0
+  for (const bracket of ['{', '['])
+    for (let at = json.indexOf(bracket); at >= 0; at = json.indexOf(bracket, at + 1))
+      if (++count > most) return true
+  return false
 }

@@ -1,4 +1,4 @@
-/** The codes of this library. Those of single calls are the service's own, where it has one for the fault. */
+/** The codes of this library. For faults of calls they are the service's own codes where it has one. */
 export const CODES = [
   'write_key_required',
   'invalid_endpoint',
@@ -34,28 +34,28 @@ export const CODES = [
 
 export type Code = (typeof CODES)[number]
 
-/** What else is known of an error, where it applies. */
+/** Further facts, where they apply. */
 export type Details = {
   cause?: unknown
-  /** The answer's HTTP status. */
+  /** HTTP status of the response. */
   status?: number
-  /** The service's own code for a request that it refused as a whole, such as `unknown_source`. */
+  /** The service's code for a rejected request, such as `unknown_source`. */
   reason?: string
-  /** How many times the request was made. */
+  /** Number of attempts. */
   tries?: number
-  /** How many calls it is about. */
+  /** Number of calls concerned. */
   calls?: number
 }
 
-/** The one error that this library throws, rejects with and reports. */
+/** Every error that this library throws, rejects with or reports. */
 export class AnalyticsError extends Error {
   override readonly name = 'AnalyticsError'
   /**
-   * One of the README's table. A call that the service has rejected from within a batch has the service's code, which may be
-   * one that this version of the library does not know.
+   * One of the codes in the README. For a single call that the service has rejected, the service's code, which this version may not
+   * know.
    */
   readonly code: Code | (string & Record<never, never>)
-  // declared alone: an error has no fields that say nothing
+  // only declared, so that an error has no undefined fields
   declare readonly status?: number
   declare readonly reason?: string
   declare readonly tries?: number
@@ -68,10 +68,10 @@ export class AnalyticsError extends Error {
   }
 }
 
-/** So many calls, as messages say it. */
+/** For example `1 call`, `2 calls`. */
 export const callsOf = (count: number): string => (count === 1 ? '1 call' : `${count} calls`)
 
-/** The same for codes of this library alone, which the compiler then knows. */
+/** An error with one of this library's own codes. */
 export function fault(code: Code, message: string, details?: Details): AnalyticsError {
   return new AnalyticsError(code, message, details)
 }

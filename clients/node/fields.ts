@@ -3,18 +3,18 @@ import { type Code, fault } from './errors.ts'
 import { MESSAGE_ID_CHARS } from './limits.ts'
 import { isIsoTime } from './timestamp.ts'
 
-/** A call, or a part of one, as it was given: nothing is known of its values. */
+/** A call, or a part of one, before any checks. */
 export type Given = { readonly [key: string]: unknown }
 
 export function isObject(value: unknown): value is Given {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Null, undefined and the empty text are the same as nothing, as they are for the service. */
+/** As for the service, null, undefined and the empty string are absent. */
 const isAbsent = (value: unknown): value is null | undefined | '' =>
   value === undefined || value === null || value === ''
 
-/** An id of the call; undefined when there is none. */
+/** An id of the call, if it has one. */
 export function idOf(call: Given, field: 'userId' | 'anonymousId' | 'previousId' | 'groupId') {
   const value = call[field]
   if (isAbsent(value)) return undefined
@@ -22,26 +22,26 @@ export function idOf(call: Given, field: 'userId' | 'anonymousId' | 'previousId'
   if (Number.isSafeInteger(value)) return String(value)
   throw fault(
     'id_not_string',
-    `${field} must be a text, or a whole number up to 2^53 - 1; it is ${kindOf(value)}.`,
+    `${field} must be a string, or a whole number up to 2^53 - 1, not ${kindOf(value)}.`,
   )
 }
 
-/** A text of the call; undefined when there is none. */
+/** A string of the call, if it has one. */
 export function textOf(call: Given, field: 'event' | 'category' | 'name', code: Code): string | undefined {
   const value = call[field]
   if (isAbsent(value)) return undefined
   if (typeof value === 'string') return value
-  throw fault(code, `${field} must be a text; it is ${kindOf(value)}.`)
+  throw fault(code, `${field} must be a string, not ${kindOf(value)}.`)
 }
 
 export function messageIdOf({ messageId }: Given): string | undefined {
   if (isAbsent(messageId)) return undefined
   if (typeof messageId !== 'string')
-    throw fault('message_id_not_string', `messageId must be a text; it is ${kindOf(messageId)}.`)
+    throw fault('message_id_not_string', `messageId must be a string, not ${kindOf(messageId)}.`)
   if (messageId.length > MESSAGE_ID_CHARS)
     throw fault(
       'message_id_too_long',
-      `messageId may have ${MESSAGE_ID_CHARS} characters; it has ${messageId.length}.`,
+      `messageId may have at most ${MESSAGE_ID_CHARS} characters; it has ${messageId.length}.`,
     )
   return messageId
 }
@@ -50,40 +50,40 @@ export function timestampOf({ timestamp }: Given): string | undefined {
   if (isAbsent(timestamp)) return undefined
   const text = isDate(timestamp) ? isoOf(timestamp) : timestamp
   if (typeof text === 'string' && isIsoTime(text)) return text
-  throw fault('invalid_timestamp', 'timestamp must be ISO 8601, like 2026-01-02T03:04:05.678Z, or a Date.')
+  throw fault('invalid_timestamp', 'timestamp must be ISO 8601, such as 2026-01-02T03:04:05.678Z, or a Date.')
 }
 
-/** An invalid Date throws when it is printed; years past 9999 print with a sign and are refused with it. */
+/** An invalid Date would throw; years after 9999 get a sign, which isIsoTime rejects. */
 const isoOf = (date: Date) => (Number.isNaN(date.getTime()) ? '' : date.toISOString())
 
 type Part = 'properties' | 'traits' | 'context' | 'integrations'
 
-/** A part of the call that is an object, undefined when there is none. */
+/** A part of the call that must be an object, if it has one. */
 export const objectOf = (call: Given, part: Part) => objectIn(call[part], part)
 
-/** What has a `toJSON` is what that gives. */
+/** A value with `toJSON` counts as what that returns. */
 function objectIn(given: unknown, part: Part, where: string = part): Given | undefined {
   if (given === undefined || given === null) return undefined
   const value = isObject(given) && typeof given.toJSON === 'function' ? given.toJSON() : given
-  if (isObject(value) && (isPlain(value) || !misprintOf(value))) return value
-  throw fault(`${part}_not_object`, `${where} must be an object; it is ${kindOf(value)}.`)
+  if (isObject(value) && (isPlain(value) || !nonJsonKindOf(value))) return value
+  throw fault(`${part}_not_object`, `${where} must be an object, not ${kindOf(value)}.`)
 }
 
 const isPlain = (value: object) => Object.getPrototypeOf(value) === Object.prototype
 
-/** Objects of which JSON would have nothing but `{}`, and those that it does not print as objects. */
-const MISPRINTED = [
+/** Objects that JSON.stringify turns into `{}` or into something other than an object. */
+const NOT_JSON_OBJECTS = [
   [isMap, 'a Map'],
   [isSet, 'a Set'],
   [isPromise, 'a Promise'],
   [isBoxedPrimitive, 'a boxed value'],
 ] as const
 
-const misprintOf = (value: unknown) => MISPRINTED.find(([is]) => is(value))?.[1]
+const nonJsonKindOf = (value: unknown) => NOT_JSON_OBJECTS.find(([is]) => is(value))?.[1]
 
 /**
- * `All` switches every destination, so that a text such as 'false' in its place would do the opposite of what it says. The service
- * looks into the context where the call has no integrations of its own.
+ * `All` controls every destination, and a string such as 'false' would turn them on. The service uses `context.integrations` if the
+ * call has no integrations of its own.
  */
 export function checkIntegrations(call: {
   integrations: Given | undefined
@@ -93,19 +93,19 @@ export function checkIntegrations(call: {
   const integrations = call.integrations ?? objectIn(call.context?.integrations, 'integrations', where)
   const all = integrations?.All ?? integrations?.all ?? true
   if (typeof all !== 'boolean')
-    throw fault('integrations_all_not_boolean', `${where}.All must be true or false; it is ${kindOf(all)}.`)
+    throw fault('integrations_all_not_boolean', `${where}.All must be true or false, not ${kindOf(all)}.`)
 }
 
-/** What a value is, for people; never the value, which may be personal. */
+/** The kind of a value, for messages; never the value, which may be personal data. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'an array'
-  return misprintOf(value) ?? KINDS[typeof value] ?? `a ${typeof value}`
+  return nonJsonKindOf(value) ?? KINDS[typeof value] ?? `a ${typeof value}`
 }
 
 const KINDS: Readonly<Record<string, string>> = {
   undefined: 'undefined',
   object: 'an object',
-  string: 'a text',
+  string: 'a string',
   bigint: 'a BigInt',
 }

@@ -6,41 +6,41 @@ import got from 'got'
 import type { Posted } from './answer.ts'
 import { LIBRARY } from './library.ts'
 
-/** A body as it goes over the wire. */
+/** The body of a request. */
 export type Packed = { bytes: Buffer; gzipped: boolean }
 
 const gzip = promisify(gzipWithCallback)
-/** Below it gzip gains nothing that is worth its time. */
+/** Below this size gzip is not worth its time. */
 const GZIP_ABOVE = 1024
 
-/** Compresses outside of the main thread, as fast as gzip can. */
+/** Compresses outside the main thread, at the fastest level. */
 export async function pack(body: string, settings: { gzip: boolean }): Promise<Packed> {
   const bytes = Buffer.from(body)
   if (!settings.gzip || bytes.length <= GZIP_ABOVE) return { bytes, gzipped: false }
   return { bytes: await gzip(bytes, { level: constants.Z_BEST_SPEED }), gzipped: true }
 }
 
-/** When a request is to end at the latest: soon after the signal, and `mostMs` after its start. */
+/** A request ends soon after the signal, and at most `mostMs` after its start. */
 export type Limits = { signal: AbortSignal; mostMs: number }
 
-/** Makes one request, within its limits and `requestTimeout`. Never rejects. */
+/** Makes one request within its limits and `requestTimeout`. Never rejects. */
 export type Post = (body: Packed, limits: Limits) => Promise<Posted>
 
 export type Agents = { http?: HttpAgent | null | undefined; https?: HttpsAgent | null | undefined }
 
 export type Target = { endpoint: string; writeKey: string; requestTimeout: number; agent: Agents }
 
-/** One batch is under way at a time; the second connection is for one that hangs and is being given up. */
+/** One batch is sent at a time; the second connection is for when the first one hangs and is being closed. */
 const SOCKETS = 2
 /**
- * Of the time of a request, for a connection to one of a name's addresses while others follow. Node would go on after 250 ms, and never
- * come back to the first: across the world, or when a packet is lost, a connection takes longer than that.
+ * The share of the request timeout after which Node tries the next address of a host. Node's default is 250 ms, and it never returns
+ * to the first address: a connection across the world, or one with a lost packet, takes longer.
  */
 const PER_ADDRESS = 2 / 5
-/** Of an answer; what goes on beyond it is cut off. */
+/** A longer response is cut off. */
 const ANSWER_BYTES = 1024 * 1024
 
-/** Its own connections are kept between requests until `close`; idle ones do not keep the process. */
+/** Reuses its own connections until `close`; idle ones do not keep the process alive. */
 export function poster({ endpoint, writeKey, requestTimeout, agent }: Target): {
   post: Post
   close: () => void
@@ -54,7 +54,7 @@ export function poster({ endpoint, writeKey, requestTimeout, agent }: Target): {
   const client = got.extend({
     method: 'POST',
     agent: { http: agent.http ?? own.http, https: agent.https ?? own.https },
-    // a redirected POST would become a GET; tries are counted by us
+    // a redirected POST would become a GET; retries are made elsewhere
     followRedirect: false,
     retry: { limit: 0 },
     throwHttpErrors: false,
@@ -81,7 +81,7 @@ export function poster({ endpoint, writeKey, requestTimeout, agent }: Target): {
   return { post, close }
 }
 
-/** An answer whose body breaks off or never ends is one with the body that came, and why no more did. */
+/** If the body breaks off or never ends, returns what was received and the reason. */
 async function read(stream: ReturnType<typeof got.stream>): Promise<Posted> {
   let head: { status: number; retryAfter: string | undefined } | undefined
   stream.once('response', ({ statusCode: status, headers }) => {
@@ -99,14 +99,14 @@ async function read(stream: ReturnType<typeof got.stream>): Promise<Posted> {
   } catch (error) {
     brokenBy = plain(error)
   } finally {
-    // ends its timers and listeners, whatever has come of it
+    // releases timers and listeners in any case
     stream.on('error', () => {}).destroy()
   }
-  if (!head) return { error: brokenBy ?? new Error('the request ended without an answer') }
+  if (!head) return { error: brokenBy ?? new Error('the request ended without a response') }
   return { ...head, body: Buffer.concat(chunks).toString(), brokenBy }
 }
 
-/** Without what got hangs on its errors: its options, and with them the write key. */
+/** Removes the options that got attaches to its errors, because they contain the write key. */
 function plain(error: unknown): Error {
   if (!(error instanceof Error)) return new Error(String(error))
   const message = error.message || ofEachAddress(error.cause) || error.name
@@ -114,7 +114,7 @@ function plain(error: unknown): Error {
   return Object.assign(new Error(message), code !== undefined && { code })
 }
 
-/** Where a name has several addresses and none takes a connection, Node's error has no text of its own. */
+/** If no address of a host accepts a connection, Node's error has no message of its own. */
 function ofEachAddress(cause: unknown): string {
   if (!(cause instanceof AggregateError)) return ''
   return cause.errors.map((each) => (each instanceof Error ? each.message : String(each))).join('; ')

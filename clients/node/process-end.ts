@@ -1,6 +1,6 @@
 import { isObject } from './fields.ts'
 
-/** One listener for all tasks, for as long as there is something to be called. */
+/** One listener for all tasks, present only while there are tasks. */
 function shared<Task>(listen: (on: boolean) => void) {
   const tasks = new Set<Task>()
   return {
@@ -17,47 +17,47 @@ function shared<Task>(listen: (on: boolean) => void) {
 
 type Shared<Task> = ReturnType<typeof shared<Task>>
 
-/** Called when the process has nothing left to do and would end. */
+/** Called when the process has nothing left to do and is about to exit. */
 export const whenIdle = shared<() => void>((on) => process[on ? 'on' : 'off']('beforeExit', idle))
 
 function idle(): void {
   for (const task of [...whenIdle.tasks]) task()
 }
 
-/** The number is that of what is kept there: a version of this package that keeps something else has another. */
+/** The number versions the stored structure: a package version that stores something else uses another number. */
 const TERMINATED = Symbol.for('sluice-analytics: called on SIGTERM, 1')
 
 /**
- * Called and waited for when SIGTERM comes. Then the signal is raised again, so that the process ends as it would have. Not when it
- * has a listener of its own: that one has seen the signal, may be at work to end the process, and is not to see it twice. But those
- * of the package signal-exit, which many others bring along, leave the end to any other listener, and to us too: they do not count.
+ * Called and awaited on SIGTERM. Then the signal is raised again, so that the process ends as usual. If the program has its own
+ * listener, the signal is not raised again: that listener has seen it and may be ending the process. Listeners of the package
+ * signal-exit, a common indirect dependency, do not count: they leave the exit to any other listener, including ours.
  *
- * All copies of this package in a process have these tasks and this listener in common: of two listeners each would leave the end
- * of the process to the other.
+ * All copies of this package in a process share these tasks and this listener. Otherwise each copy's listener would leave the exit to
+ * the other.
  */
 export const whenTerminated = ofProcess(
   TERMINATED,
   shared<() => Promise<unknown>>((on) => process[on ? 'prependListener' : 'off']('SIGTERM', terminated)),
 )
 
-function ofProcess<Task>(key: symbol, own: Shared<Task>): Shared<Task> {
+function ofProcess<Task>(key: symbol, value: Shared<Task>): Shared<Task> {
   const first: unknown = Reflect.get(globalThis, key)
-  if (first) return first as Shared<Task> // what the next line of another copy has put there
-  Object.defineProperty(globalThis, key, { value: own })
-  return own
+  if (first) return first as Shared<Task> // set by another copy of this package
+  Object.defineProperty(globalThis, key, { value })
+  return value
 }
 
 function terminated(): void {
-  // first of all listeners, so that one that is there once is still counted
-  const endsByUs = process.listenerCount('SIGTERM') - ofSignalExit() === 1
+  // runs before all other listeners, so that those added with `once` are still counted
+  const isOnlyListener = process.listenerCount('SIGTERM') - ofSignalExit() === 1
   void Promise.allSettled([...whenTerminated.tasks].map((task) => task())).then(() => {
-    if (!endsByUs) return
+    if (!isOnlyListener) return
     process.off('SIGTERM', terminated)
     process.kill(process.pid, 'SIGTERM')
   })
 }
 
-/** How many of the listeners are signal-exit's: both its versions keep this number where the other finds it. */
+/** The number of signal-exit's listeners, which both its versions store globally. */
 function ofSignalExit(): number {
   const emitters: unknown[] = [
     Reflect.get(globalThis, Symbol.for('signal-exit emitter')),

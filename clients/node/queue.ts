@@ -5,16 +5,16 @@ import { CALL_BYTES } from './limits.ts'
 
 export type Bounds = { maxQueue: number; maxQueueBytes: number; flushAt: number }
 
-/** In the place of a call that was taken, so that the queue does not keep it. */
+/** Replaces a call that was taken, so that its memory can be freed. */
 const GONE: Encoded = { type: 'track', json: '', bytes: 0 }
 
 /**
- * Calls in their order, in memory, bounded by number and by bytes. What is under way still counts, and so does what has failed until
- * nobody needs it any more.
+ * Calls in order, in memory, bounded by number and bytes. Calls that are being sent still count, and so do failed calls until
+ * `onFailure` has finished with them.
  */
 export class Queue {
   readonly #bounds: Bounds
-  /** They wait from the index `#head` on. */
+  /** Waiting calls start at the index `#head`. */
   #calls: Encoded[] = []
   #head = 0
   #waitingBytes = 0
@@ -26,7 +26,7 @@ export class Queue {
     this.#bounds = bounds
   }
 
-  /** Calls that are not under way. */
+  /** The number of calls that are not being sent. */
   get waiting(): number {
     return this.#calls.length - this.#head
   }
@@ -43,13 +43,13 @@ export class Queue {
     return this.#waitingBytes + this.#underWayBytes + this.#held.bytes
   }
 
-  /** How many more calls are taken for sure, also of the largest. */
+  /** How many more calls surely fit, even of the largest size. */
   get room(): number {
     const { maxQueue, maxQueueBytes } = this.#bounds
     return Math.max(0, Math.min(maxQueue - this.size, Math.floor((maxQueueBytes - this.#bytes) / CALL_BYTES)))
   }
 
-  /** @throws AnalyticsError `queue_full`, having taken nothing. */
+  /** @throws AnalyticsError `queue_full` */
   push(call: Encoded): void {
     const { maxQueue, maxQueueBytes } = this.#bounds
     if (this.size >= maxQueue) throw this.#full(`${callsOf(maxQueue)} (maxQueue)`)
@@ -60,14 +60,14 @@ export class Queue {
 
   #full(bound: string) {
     const { calls } = this.#held
-    const held = calls === 0 ? '' : `, ${callsOf(calls)} of it with onFailure`
+    const held = calls === 0 ? '' : `, including ${callsOf(calls)} held by onFailure`
     return fault(
       'queue_full',
-      `The queue holds its ${bound}${held}: wait for room(), send less, or raise the bound.`,
+      `The queue is full: ${bound}${held}. Wait for room(), send less, or raise the limit.`,
     )
   }
 
-  /** The next batch, now under way. */
+  /** Takes the next batch to send. */
   take(): readonly Encoded[] {
     const end = this.#head + batchSize(this.#calls, { ...this.#bounds, from: this.#head })
     this.#underWay = this.#calls.slice(this.#head, end)
@@ -75,7 +75,7 @@ export class Queue {
     this.#waitingBytes -= this.#underWayBytes
     this.#calls.fill(GONE, this.#head, end)
     this.#head = end
-    // not each time: with batches of one that would copy all that waits for each call
+    // not each time: with batches of one, each call would copy the whole queue
     if (this.#head * 2 >= this.#calls.length) {
       this.#calls = this.#calls.slice(this.#head)
       this.#head = 0
@@ -83,13 +83,13 @@ export class Queue {
     return this.#underWay
   }
 
-  /** What was under way is no more. */
+  /** The batch taken last no longer counts. */
   release(): void {
     this.#underWay = []
     this.#underWayBytes = 0
   }
 
-  /** Calls that have left the queue, and that somebody else has: they count until the function is called that this returns. */
+  /** Counts calls that have left the queue until the returned function is called. */
   hold(calls: readonly { json: string }[]): () => void {
     const bytes = calls.reduce((sum, { json }) => sum + Buffer.byteLength(json), 0)
     this.#held.calls += calls.length
@@ -100,7 +100,7 @@ export class Queue {
     }
   }
 
-  /** Gives up all: what was under way, and behind it what waited. */
+  /** Removes and returns all calls: those being sent, then those waiting. */
   clear(): readonly Encoded[] {
     const all = [...this.#underWay, ...this.#calls.slice(this.#head)]
     this.release()

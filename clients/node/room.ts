@@ -1,13 +1,13 @@
 import type { Queue } from './queue.ts'
 
 /**
- * Those who wait for room in a queue, in their order. Who gets some has it until the end of that turn of the event loop: time enough for
- * the call, and nothing is kept for one who makes none.
+ * Waits for room in a queue, in order. A waiter that gets room keeps it until the end of that turn of the event loop: enough to make
+ * its call, and nothing stays reserved if it makes none.
  */
 export class Room {
   readonly #queue: Pick<Queue, 'room'>
   #waiters: (() => void)[] = []
-  /** Places that were given in this turn, for which no call has come yet. */
+  /** Places given in this turn that no call has used yet. */
   #given = 0
   #isEndSet = false
 
@@ -19,7 +19,7 @@ export class Room {
     return this.#waiters.length > 0
   }
 
-  /** Resolves when there is some, at once where there is some now. */
+  /** Resolves when there is room. */
   wait(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#waiters.push(resolve)
@@ -27,12 +27,12 @@ export class Room {
     return promise
   }
 
-  /** A call has come. */
+  /** A call has been queued. */
   taken(): void {
     if (this.#given > 0) this.#given -= 1
   }
 
-  /** Lets no more go than there is room for: any other would find it taken. */
+  /** Resolves as many waiters as there is room for. */
   wake(): void {
     const free = this.#queue.room - this.#given
     if (free <= 0 || !this.isAwaited) return
@@ -44,7 +44,7 @@ export class Room {
     setImmediate(() => this.#endTurn())
   }
 
-  /** Lets all go, room or not. */
+  /** Resolves all waiters, with or without room. */
   end(): void {
     for (const resolve of this.#waiters.splice(0)) resolve()
   }

@@ -1,12 +1,10 @@
-import { Alarm } from './alarm.ts'
 import type { Debug } from './debug.ts'
 import type { Deliver } from './deliver.ts'
-import { broken, type Delivered } from './delivered.ts'
 import { type Encoded, idIn } from './encode.ts'
 import type { AnalyticsError } from './errors.ts'
-import { failuresOf } from './failure.ts'
-import { Flushing } from './flushing.ts'
+import { broken, type Delivered, failuresOf } from './failure.ts'
 import { BATCH_BYTES, BATCH_CALLS } from './limits.ts'
+import { whenIdle } from './process-end.ts'
 import type { Queue } from './queue.ts'
 import type { Report } from './report.ts'
 import { Room } from './room.ts'
@@ -20,8 +18,8 @@ export type Parts = {
 }
 
 /**
- * Empties the queue, one batch at a time and in the order of the calls. Calls are numbered as they come: `#added` is how many
- * there were, `#settled` how many of them are through, `#flushTo` up to which one nothing waits for company.
+ * Sends the queue, one batch at a time and in order. Calls are numbered: `#added` is the number of calls so far, `#settled` the
+ * number of settled ones, and calls up to `#flushTo` are sent without waiting for more.
  */
 export class Sender {
   readonly #parts: Parts
@@ -30,12 +28,12 @@ export class Sender {
   readonly #giveUp = new AbortController()
   readonly #alarm = new Alarm(() => this.#flushAll())
   #running = false
-  /** When the last batch went; until there is one, when the first call came. */
+  /** Time of the last batch; before there is one, of the first call. */
   #flushedAt = 0
   #added = 0
   #settled = 0
   #flushTo = 0
-  /** Calls of batches that failed, and why the last of them did. */
+  /** The number of calls in failed batches, and the last error. */
   #failed: { calls: number; lastError?: AnalyticsError | undefined } = { calls: 0 }
 
   constructor(parts: Parts) {
@@ -47,7 +45,7 @@ export class Sender {
     return this.#failed
   }
 
-  /** @throws AnalyticsError `queue_full`; the queue is then being flushed. */
+  /** @throws AnalyticsError `queue_full`; this also flushes the queue */
   add(call: Encoded): void {
     const { queue, debug } = this.#parts
     try {
@@ -59,39 +57,39 @@ export class Sender {
     if (this.#added === 0) this.#flushedAt = performance.now()
     this.#added += 1
     this.#room.taken()
-    // who waits for room is not to wait for company
+    // someone waits for room: do not wait for more calls
     if (this.#room.isAwaited) this.#flushTo = this.#added
     const { type, bytes } = call
     debug?.('queue', { type, messageId: idIn(call), bytes, waiting: queue.waiting })
     this.#next()
   }
 
-  /** Resolves when all that is there now is settled: sent, or reported and taken by onFailure. */
+  /** Resolves when all calls so far are settled: delivered, or reported and handled by onFailure. */
   flush(): Promise<void> {
     this.#flushAll()
     return this.#flushing.until(this.#added)
   }
 
-  /** Resolves when there is room for a call of any size, and for that of everybody who waits so. */
+  /** Resolves when there is room for a call of any size for each waiter. */
   room(): Promise<void> {
     const room = this.#room.wait()
     if (this.#room.isAwaited) this.#flushAll()
     return room
   }
 
-  /** Nobody waits for room any longer: there will be no more calls. */
+  /** Ends all waits for room: there will be no more calls. */
   endRoom(): void {
     this.#room.end()
   }
 
-  /** Lets everything go that has not been sent yet, and reports it. */
+  /** Gives up all calls that have not been sent, and reports them. */
   giveUp(): void {
     this.#giveUp.abort()
   }
 
-  /** Flushes wait no longer for onFailure. */
-  hurry(): void {
-    this.#flushing.hurry()
+  /** Flushes no longer wait for onFailure. */
+  stopWaitingForReports(): void {
+    this.#flushing.stopWaitingForReports()
   }
 
   #flushAll(): void {
@@ -99,13 +97,13 @@ export class Sender {
     this.#next()
   }
 
-  /** Starts the next batch when it is due, or the clock that will make it due. */
+  /** Starts the next batch if it is due, otherwise the timer for it. */
   #next(): void {
     if (this.#running || this.#parts.queue.waiting === 0) return
     if (this.#isDue()) {
       this.#alarm.clear()
       this.#running = true
-      // not at once: what the program calls in one go is sent together
+      // not at once, so that calls of one turn are sent together
       setImmediate(() => void this.#run())
     } else this.#alarm.set(this.#flushedAt + this.#parts.settings.flushAfter)
   }
@@ -119,7 +117,7 @@ export class Sender {
   async #run(): Promise<void> {
     const { queue, deliver, debug } = this.#parts
     while (queue.waiting > 0 && this.#isDue()) {
-      // all that waits now goes, in as many batches as it takes; what comes later waits for a flush of its own
+      // everything that waits now is sent, in as many batches as needed; later calls wait for the next flush
       if (this.#settled >= this.#flushTo) this.#flushTo = this.#added
       this.#flushedAt = performance.now()
       const batch = queue.take()
@@ -138,13 +136,81 @@ export class Sender {
     const failures = failuresOf(settled, delivered)
     if (delivered.outcome !== 'sent')
       this.#failed = { calls: this.#failed.calls + settled.length, lastError: failures[0]?.error }
-    const letGo = queue.hold(failures.flatMap(({ messages }) => messages))
-    const told = report(failures).then(() => {
-      letGo()
+    const unhold = queue.hold(failures.flatMap(({ messages }) => messages))
+    const reported = report(failures).then(() => {
+      unhold()
       this.#room.wake()
     })
-    // the next batch does not wait for onFailure: it may never end
-    this.#flushing.settled(this.#settled, told)
+    // the next batch does not wait for onFailure, which may never finish
+    this.#flushing.settled(this.#settled, reported)
     this.#room.wake()
+  }
+}
+
+/** Waits until a number of calls, counted from the first, are finished: delivered, or reported and handled by onFailure. */
+class Flushing {
+  #settled = 0
+  /** Unfinished reports, oldest first, with the number of calls settled before each. */
+  readonly #reports = new Set<{ before: number }>()
+  #waitsForReports = true
+  #waiters: { until: number; resolve: () => void }[] = []
+
+  /** Resolves when `count` calls are finished. */
+  until(count: number): Promise<void> {
+    if (this.#finished >= count) return Promise.resolve()
+    return new Promise((resolve) => void this.#waiters.push({ until: count, resolve }))
+  }
+
+  /** `count` calls are settled. @param reported settles when onFailure has finished with them; never rejects */
+  settled(count: number, reported: Promise<void>): void {
+    const report = { before: this.#settled }
+    this.#reports.add(report)
+    this.#settled = count
+    this.#wake()
+    void reported.then(() => {
+      this.#reports.delete(report)
+      this.#wake()
+    })
+  }
+
+  /** From now on, does not wait for onFailure. */
+  stopWaitingForReports(): void {
+    this.#waitsForReports = false
+    this.#wake()
+  }
+
+  get #finished(): number {
+    const [oldest] = this.#reports
+    return this.#waitsForReports && oldest ? oldest.before : this.#settled
+  }
+
+  #wake(): void {
+    const finished = this.#finished
+    const ready = this.#waiters.filter(({ until }) => until <= finished)
+    this.#waiters = this.#waiters.filter(({ until }) => until > finished)
+    for (const { resolve } of ready) resolve()
+  }
+}
+
+/** A timer that does not keep the process alive, and fires at once if the process has nothing else to do. */
+class Alarm {
+  readonly #ring: () => void
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(ring: () => void) {
+    this.#ring = ring
+  }
+
+  /** Does nothing if it is set. @param at ms of performance.now() */
+  set(at: number): void {
+    if (this.#timer) return
+    this.#timer = setTimeout(this.#ring, Math.max(0, at - performance.now())).unref()
+    whenIdle.add(this.#ring)
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    whenIdle.remove(this.#ring)
   }
 }

@@ -6,22 +6,22 @@ import type { Options } from './options.ts'
 import type { Agents } from './post.ts'
 import type { OnFailure } from './report.ts'
 
-/** Options that are checked, with all defaults. */
+/** Checked options, with defaults filled in. */
 export type Settings = ReturnType<typeof readSettings>
 
-/** The most that a timer of Node takes. */
-const MOST_MS = 2 ** 31 - 1
-const MOST = Number.MAX_SAFE_INTEGER
+/** The longest delay of Node's timers. */
+const MAX_MS = 2 ** 31 - 1
+const MAX = Number.MAX_SAFE_INTEGER
 
 const NUMBERS = {
-  flushAt: { otherwise: 20, least: 1, most: MOST },
-  flushAfter: { otherwise: 5_000, least: 1, most: MOST_MS },
-  maxQueue: { otherwise: 20_000, least: 1, most: MOST },
-  maxQueueBytes: { otherwise: 32 * 1024 * 1024, least: CALL_BYTES, most: MOST },
-  maxRetries: { otherwise: 25, least: 0, most: MOST },
-  retryBase: { otherwise: 100, least: 1, most: MOST_MS },
-  requestTimeout: { otherwise: 15_000, least: 1, most: MOST_MS },
-  closeTimeout: { otherwise: 30_000, least: 0, most: MOST_MS },
+  flushAt: { default: 20, min: 1, max: MAX },
+  flushAfter: { default: 5_000, min: 1, max: MAX_MS },
+  maxQueue: { default: 20_000, min: 1, max: MAX },
+  maxQueueBytes: { default: 32 * 1024 * 1024, min: CALL_BYTES, max: MAX },
+  maxRetries: { default: 25, min: 0, max: MAX },
+  retryBase: { default: 100, min: 1, max: MAX_MS },
+  requestTimeout: { default: 15_000, min: 1, max: MAX_MS },
+  closeTimeout: { default: 30_000, min: 0, max: MAX_MS },
 } as const
 
 const ALIASES = [
@@ -29,7 +29,7 @@ const ALIASES = [
   ['interval', 'flushAfter'],
 ] as const
 
-/** Every option; a test compares them with the README. */
+/** All options; a test compares them with the README. */
 export const OPTIONS = [
   'writeKey',
   'endpoint',
@@ -41,23 +41,23 @@ export const OPTIONS = [
   'onFailure',
 ]
 
-/** @throws AnalyticsError for the first fault, saying what to do. */
+/** @throws AnalyticsError for the first invalid option */
 export function readSettings(given: Options) {
-  // not shown: it may be the write key
+  // the value is not shown: it may be the write key
   if (!isObject(given))
     throw fault(
       'invalid_option',
-      `The options must be an object like { writeKey: '...' }; they are ${kindOf(given)}.`,
+      `The options must be an object such as { writeKey: '...' }, not ${kindOf(given)}.`,
     )
   const unknown = Object.keys(given).find((name) => !OPTIONS.includes(name))
   if (unknown !== undefined)
-    throw fault('invalid_option', `There is no option ${unknown}; there are ${OPTIONS.join(', ')}.`)
+    throw fault('invalid_option', `Unknown option ${unknown}. The options are ${OPTIONS.join(', ')}.`)
   const options = withoutAliases(given)
   const maxQueue = numberOf(options, 'maxQueue')
   return {
     writeKey: writeKeyOf(options.writeKey),
     endpoint: endpointOf(options.endpoint),
-    // or a full queue would wait for more
+    // otherwise a full queue would wait for more calls
     flushAt: Math.min(numberOf(options, 'flushAt'), maxQueue),
     flushAfter: numberOf(options, 'flushAfter'),
     maxQueue,
@@ -73,7 +73,7 @@ export function readSettings(given: Options) {
   }
 }
 
-/** Null and undefined are the same as no option. */
+/** Null and undefined count as no option. */
 const isGiven = (value: unknown) => value !== undefined && value !== null
 
 type Loose = { readonly [Name in keyof Options]?: unknown }
@@ -83,7 +83,7 @@ function withoutAliases(given: Loose): Loose {
   for (const [alias, name] of ALIASES) {
     if (!isGiven(given[alias])) continue
     if (isGiven(given[name]) && given[name] !== given[alias])
-      throw fault('invalid_option', `${alias} is another name of ${name}: give one of them.`)
+      throw fault('invalid_option', `${alias} and ${name} are the same option: set only one of them.`)
     options[name] = given[alias]
   }
   return options
@@ -91,10 +91,10 @@ function withoutAliases(given: Loose): Loose {
 
 function writeKeyOf(value: unknown): string {
   if (!isGiven(value) || value === '')
-    throw fault('write_key_required', 'writeKey is needed: the write key of the source.')
-  // it is the user name of basic auth (RFC 7617, 2); its value is a secret and not shown
+    throw fault('write_key_required', 'writeKey is required: the write key of the source.')
+  // it becomes the user name of basic auth (RFC 7617, 2); it is a secret and not shown
   if (typeof value === 'string' && !/[:\p{Cc}]/u.test(value)) return value
-  throw fault('invalid_option', 'writeKey must be a text without colons and control characters.')
+  throw fault('invalid_option', 'writeKey must be a string without colons and control characters.')
 }
 
 const BATCH_PATH = '/v1/batch'
@@ -104,16 +104,16 @@ function endpointOf(given: unknown): string {
   const value = given ?? DEFAULT_ENDPOINT
   const isUrl = typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value)
   if (!isUrl)
-    // not shown: a password may be in it
+    // the value is not shown: it may contain a password
     throw fault(
       'invalid_endpoint',
-      `endpoint must be a whole http or https URL, like ${DEFAULT_ENDPOINT}, and its port at most 65535.`,
+      `endpoint must be a complete http or https URL such as ${DEFAULT_ENDPOINT}, with a port of at most 65535.`,
     )
   const url = new URL(value)
   if (url.username || url.password)
     throw fault(
       'invalid_endpoint',
-      'endpoint must be without user and password: writeKey goes in their place.',
+      'endpoint must not contain a user or password; writeKey takes their place.',
     )
   url.hash = ''
   if (url.pathname === '/') url.pathname = BATCH_PATH
@@ -121,14 +121,18 @@ function endpointOf(given: unknown): string {
 }
 
 function numberOf(options: Loose, name: keyof typeof NUMBERS): number {
-  const { otherwise, least, most } = NUMBERS[name]
-  const value = options[name] ?? otherwise
-  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value
-  throw invalid(`${name} is`, value, `a whole number from ${least}${most === MOST ? '' : ` to ${most}`}`)
+  const { default: defaultValue, min, max } = NUMBERS[name]
+  const value = options[name] ?? defaultValue
+  if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value
+  throw invalid(
+    `${name} is`,
+    value,
+    max === MAX ? `a whole number of at least ${min}` : `a whole number from ${min} to ${max}`,
+  )
 }
 
-function booleanOf(options: Loose, name: 'gzip' | 'closeOnSigterm', otherwise: boolean): boolean {
-  const value = options[name] ?? otherwise
+function booleanOf(options: Loose, name: 'gzip' | 'closeOnSigterm', defaultValue: boolean): boolean {
+  const value = options[name] ?? defaultValue
   if (typeof value === 'boolean') return value
   throw invalid(`${name} is`, value, 'true or false')
 }
@@ -140,9 +144,9 @@ function agentOf(value: unknown): Agents {
     Object.entries(agents).every(
       ([name, agent]) => ['http', 'https'].includes(name) && (!isGiven(agent) || isObject(agent)),
     )
-  if (isRight) return agents as Agents // what they do cannot be checked
-  // not shown: a proxy's may hold a password
-  throw fault('invalid_option', 'agent must be an object like { https: agent }, with agents of Node.')
+  if (isRight) return agents as Agents // their behaviour cannot be checked
+  // the value is not shown: a proxy's URL may contain a password
+  throw fault('invalid_option', 'agent must be an object such as { https: agent }, with agents of Node.')
 }
 
 function onFailureOf(value: unknown): OnFailure | undefined {
@@ -151,5 +155,5 @@ function onFailureOf(value: unknown): OnFailure | undefined {
   throw invalid('onFailure is', value, 'a function')
 }
 
-const invalid = (what: string, value: unknown, wanted: string) =>
-  fault('invalid_option', `${what} ${inspect(value, { depth: 0 })}; it must be ${wanted}.`)
+const invalid = (what: string, value: unknown, expected: string) =>
+  fault('invalid_option', `${what} ${inspect(value, { depth: 0 })}; it must be ${expected}.`)

@@ -1,15 +1,15 @@
 import { randomFillSync } from 'node:crypto'
 
 const POOLED = 256
-const COUNTER_MOST = 0xfff
+const MAX_COUNTER = 0xfff
 
 /**
- * Makes UUIDs of version 7 (RFC 9562, 5.7): 48 bits of milliseconds, 12 of a counter, 62 random. Each is above the one before
- * it, also within a millisecond and when the clock goes back (6.2, "Monotonicity and Counters").
- * @param now ms since 1970.
+ * Makes UUIDs of version 7 (RFC 9562, 5.7): 48 bits of milliseconds, a 12-bit counter, 62 random bits. Each is greater than the
+ * previous one, even within a millisecond or if the clock is set back (6.2, "Monotonicity and Counters").
+ * @param now ms since 1970
  */
 export function uuids(now: () => number): () => string {
-  // randomness for many ids at once: a read for each would cost more than the rest of a call
+  // random bytes for many ids at once: reading them for each id would cost more than the rest of a call
   const pool = Buffer.alloc(8 * POOLED)
   let used = pool.length
   let at = 0
@@ -18,11 +18,11 @@ export function uuids(now: () => number): () => string {
 
   function tick(): void {
     const time = now()
-    if (time <= at && counter < COUNTER_MOST) {
+    if (time <= at && counter < MAX_COUNTER) {
       counter += 1
       return
     }
-    // a full counter borrows from the next millisecond
+    // if the counter is full, use the next millisecond
     at = Math.max(time, at + 1)
     counter = 0
     const digits = at.toString(16).padStart(12, '0')
@@ -35,7 +35,7 @@ export function uuids(now: () => number): () => string {
       used = 0
     }
     tick()
-    // the variant: its two bits are 10
+    // the two variant bits are 10
     pool[used] = ((pool[used] ?? 0) & 0x3f) | 0x80
     const tail = pool.toString('hex', used, used + 8)
     used += 8

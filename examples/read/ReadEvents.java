@@ -14,7 +14,7 @@ import org.apache.kafka.clients.consumer.*;
 import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.serialization.*;
 
-/** Prints Sluice's topics as JSON, an event that was sent again only once. Arguments: BROKERS REGISTRY_URL GROUP TOPIC ... */
+/** Prints Sluice's topics as JSON, without duplicate events. Arguments: BROKERS REGISTRY_URL GROUP TOPIC ... */
 public class ReadEvents {
   static final int UNKNOWN_SCHEMA = 40403;
   static final Map<Integer, Schema> schemas = new HashMap<>();
@@ -29,35 +29,35 @@ public class ReadEvents {
     var reader = Thread.currentThread();
     Runtime.getRuntime().addShutdownHook(new Thread(() -> {
       consumer.wakeup();
-      try { reader.join(); } catch (InterruptedException ended) { /* sooner than it wanted */ }
+      try { reader.join(); } catch (InterruptedException ended) { /* the JVM exits anyway */ }
     }));
     try (consumer) {
       consumer.subscribe(List.of(args).subList(3, args.length));
       while (true) {
         var records = consumer.poll(Duration.ofMillis(500));
         for (var record : records) if (!isDuplicate(record)) print(record, args[1]);
-        if (!records.isEmpty()) consumer.commitSync(); // after the work: a crash before this does it again
+        if (!records.isEmpty()) consumer.commitSync(); // after the work: a crash before this repeats it
       }
-    } catch (WakeupException stopped) { /* by Ctrl-C, or SIGTERM */ }
+    } catch (WakeupException stopped) { /* Ctrl-C or SIGTERM */ }
   }
 
-  /** An event is known by its messageId and its key, in which its source and user are. What came before a start is not known. */
+  /** Compares messageId and key; the key contains source and user. Duplicates from before the start are not recognized. */
   static boolean isDuplicate(ConsumerRecord<String, byte[]> record) {
     var messageId = record.headers().lastHeader("messageId");
     return messageId != null && !seen.add(record.key() + "\0" + new String(messageId.value(), UTF_8));
   }
 
-  /** What cannot be decoded is told of and passed over; what the registry does not answer ends the program. */
+  /** Skips and reports records that cannot be decoded. An error of the registry ends the program. */
   static void print(ConsumerRecord<String, byte[]> record, String registryUrl) throws Exception {
     try {
       System.out.println(decode(record.value(), registryUrl));
     } catch (RuntimeException | EOFException undecodable) {
-      System.err.printf("%s, partition %d, offset %d: cannot be decoded, passed over: %s%n",
+      System.err.printf("%s, partition %d, offset %d: cannot be decoded, skipped: %s%n",
           record.topic(), record.partition(), record.offset(), undecodable);
     }
   }
 
-  /** A zero byte, the id of the schema in 4 bytes, the Avro body. */
+  /** The format is a zero byte, 4 bytes with the schema id, and the Avro body. */
   static GenericRecord decode(byte[] value, String registryUrl) throws Exception {
     if (value[0] != 0) throw new IllegalArgumentException("not Confluent's wire format");
     int id = ByteBuffer.wrap(value).getInt(1);
@@ -70,7 +70,7 @@ public class ReadEvents {
     var answer = HttpClient.newHttpClient().send(HttpRequest.newBuilder(URI.create(url)).build(), HttpResponse.BodyHandlers.ofString());
     var body = new ObjectMapper().readTree(answer.body());
     if (body.path("error_code").asInt() == UNKNOWN_SCHEMA) throw new IllegalArgumentException("unknown schema");
-    if (answer.statusCode() != 200) throw new IOException(url + " answers " + answer.statusCode());
+    if (answer.statusCode() != 200) throw new IOException(url + " answered " + answer.statusCode());
     return new Schema.Parser().parse(body.required("schema").asText());
   }
 }

@@ -1,4 +1,4 @@
-"""What the readers here share: a record's value in clear, or word of one that cannot be read."""
+"""Decodes records for the readers in this folder, and reports records that cannot be decoded."""
 import functools
 import io
 import json
@@ -8,12 +8,12 @@ import fastavro
 from confluent_kafka.schema_registry import SchemaRegistryClient, SchemaRegistryError
 
 UNKNOWN_SCHEMA = 40403
-# times stay milliseconds since 1970: a reader in another zone need not think of its own
+# keep times as milliseconds since 1970, independent of the reader's time zone
 fastavro.read.LOGICAL_READERS["long-timestamp-millis"] = lambda milliseconds, *_: milliseconds
 
 
-def away(error):
-    sys.exit(f"The schema registry cannot be asked, is REGISTRY_URL right? {error!r}")
+def unreachable(error):
+    sys.exit(f"Cannot reach the schema registry. Is REGISTRY_URL correct? {error!r}")
 
 
 class Undecodable(Exception):
@@ -21,7 +21,10 @@ class Undecodable(Exception):
 
 
 def decoder(registry_url):
-    """Returns a function of a message to its value as a dict, or to None when it cannot be decoded, which it has said. Ends the program when the registry cannot be asked."""
+    """Returns a function that decodes a message to a dict. For a message that cannot be decoded, it prints the reason and returns None.
+
+    Ends the program if the registry cannot be reached.
+    """
     registry = SchemaRegistryClient({"url": registry_url})
 
     @functools.cache
@@ -31,23 +34,23 @@ def decoder(registry_url):
         except SchemaRegistryError as error:
             if error.error_code == UNKNOWN_SCHEMA:
                 raise Undecodable(f"schema {schema_id} is unknown") from error
-            away(error)
-        except Exception as error:  # of an HTTP client, by version another
-            away(error)
+            unreachable(error)
+        except Exception as error:  # which HTTP client fails depends on the version
+            unreachable(error)
         try:
             return fastavro.parse_schema(json.loads(text))
         except Exception as error:  # Protobuf, or JSON Schema
-            raise Undecodable(f"schema {schema_id} is no Avro") from error
+            raise Undecodable(f"schema {schema_id} is not Avro") from error
 
     def value_of(message):
-        """A zero byte, the id of the schema in 4 bytes, the Avro body."""
+        """The format is a zero byte, 4 bytes with the schema id, and the Avro body."""
         value = message.value()
         if value is None or len(value) < 5 or value[0] != 0:
             raise Undecodable("not Confluent's wire format")
         schema = schema_of(int.from_bytes(value[1:5], "big"))
         try:
             return fastavro.schemaless_reader(io.BytesIO(value[5:]), schema)
-        except Exception as error:  # one of many kinds, by what the bytes are not
+        except Exception as error:  # the type depends on the bytes
             raise Undecodable(repr(error)) from error
 
     def decode(message):
@@ -55,7 +58,7 @@ def decoder(registry_url):
             return value_of(message)
         except Undecodable as reason:
             where = f"{message.topic()}, partition {message.partition()}, offset {message.offset()}"
-            print(f"{where}: cannot be decoded, passed over: {reason}", file=sys.stderr, flush=True)
+            print(f"{where}: cannot be decoded, skipped: {reason}", file=sys.stderr, flush=True)
             return None
 
     return decode

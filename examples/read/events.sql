@@ -1,4 +1,4 @@
--- Topic events in DuckDB, made of the files of events_to_files.py: duckdb < events.sql where the folder `files` is.
+-- Topic events in DuckDB, from the files of events_to_files.py. Run in the parent of the folder `files`: duckdb < events.sql
 
 CREATE VIEW written AS
 SELECT * REPLACE (epoch_ms(timestamp) AS timestamp, epoch_ms(receivedAt) AS receivedAt)
@@ -8,7 +8,7 @@ FROM read_json('files/*/*.ndjson', format = 'newline_delimited', hive_partitioni
   context: 'VARCHAR', integrations: 'VARCHAR', timestamp: 'BIGINT', receivedAt: 'BIGINT'
 });
 
--- each event once, however often its client sent it, and nothing from before a user was deleted
+-- without duplicates, and without events from before a user was deleted
 CREATE VIEW events AS
 SELECT * FROM written
 WHERE type <> 'delete' AND NOT EXISTS (
@@ -20,12 +20,12 @@ QUALIFY row_number() OVER (
   PARTITION BY sourceId, userId, CASE WHEN userId IS NULL THEN anonymousId END, messageId ORDER BY receivedAt
 ) = 1;
 
--- how many came in, by day and type
+-- number of events by day and type
 SELECT day, sourceId, type, count(*) AS events FROM events GROUP BY ALL ORDER BY ALL;
 
--- who did what, by a property; DuckDB does not read every JSON: not one with half of a surrogate pair
+-- users by event and a property; DuckDB cannot read JSON with half of a surrogate pair
 SELECT event, CASE WHEN json_valid(properties) THEN properties ->> '$.plan' END AS plan, count(DISTINCT coalesce(userId, anonymousId)) AS users
 FROM events WHERE type = 'track' GROUP BY ALL ORDER BY ALL;
 
--- for other engines, and for good: written anew, the deleted are gone
+-- for other engines; the new files no longer contain deleted users
 COPY (SELECT * FROM events) TO 'parquet' (FORMAT parquet, COMPRESSION zstd, PARTITION_BY (day), OVERWRITE);

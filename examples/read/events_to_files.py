@@ -1,4 +1,4 @@
-"""Writes topic events to files of JSON lines, a folder a day, for events.sql or any other engine. Ctrl-C ends it.
+"""Writes topic events to files of JSON lines, one folder per day, for events.sql or any other engine. Press Ctrl-C to stop.
 
 Usage: events_to_files.py BROKERS REGISTRY_URL GROUP TOPIC FOLDER
 """
@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, KafkaException
 
 from decoding import decoder
 
-MOST_EVENTS, SECONDS = 10_000, 2  # of a file; more of both make fewer files
+MOST_EVENTS, SECONDS = 10_000, 2  # per file; higher values make fewer files
 
 if len(sys.argv) != 6:
     sys.exit(__doc__)
@@ -24,13 +24,13 @@ consumer = Consumer({
     "group.id": group,
     "auto.offset.reset": "earliest",
     "enable.auto.commit": False,
-    "reconnect.backoff.ms": 1000,  # said twice a second that a broker is away, not twenty times
+    "reconnect.backoff.ms": 1000,  # log an unreachable broker less often
 })
 stopping = []
 
 
 def write(day, partition, first, lines):
-    """Named after its first record: what a crash has made of it is replaced by what is written again."""
+    """Names the file after its first record, so that after a crash it is overwritten with the same records."""
     path = Path(folder, f"day={day}", f"{partition}-{first}.ndjson")
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(f"{path}.part", "w", encoding="utf-8") as file:
@@ -59,6 +59,6 @@ try:
         for (day, partition), (first, lines) in files.items():
             write(day, partition, first, lines)
         if messages:
-            consumer.commit(asynchronous=False)  # after the work: a crash before this does it again
+            consumer.commit(asynchronous=False)  # after the work: a crash before this repeats it
 finally:
     consumer.close()

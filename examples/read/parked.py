@@ -1,9 +1,9 @@
-"""Shows what lies in Sluice's topic parked, a record a line, oldest first; with --again writes one back to the topic that it came from.
+"""Prints the records in Sluice's topic parked, one per line, oldest first. With --again, writes one back to its original topic.
 
 Usage: parked.py BROKERS TOPIC
        parked.py BROKERS TOPIC --again PARTITION OFFSET
 
-TOPIC is parked, with TOPIC_PREFIX before it.
+TOPIC is parked, preceded by TOPIC_PREFIX.
 """
 import json
 import sys
@@ -11,12 +11,12 @@ import sys
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 SECONDS = 10
-OURS = "parked-"
+PREFIX = "parked-"
 
 if len(sys.argv) not in (3, 6) or sys.argv[3:4] not in ([], ["--again"]):
     sys.exit(__doc__)
 brokers, topic, *again = sys.argv[1:]
-# of no group: nothing is committed, and who else reads is not disturbed
+# commits nothing, so other consumers are not affected
 consumer = Consumer({"bootstrap.servers": brokers, "group.id": "none", "enable.auto.commit": False, "enable.partition.eof": False})
 
 
@@ -24,14 +24,14 @@ def text(data):
     return None if data is None else data.decode("utf-8", "backslashreplace")
 
 
-def said_of(message):
-    return {name: text(value) for name, value in message.headers() or [] if name.startswith(OURS)}
+def parked_headers(message):
+    return {name: text(value) for name, value in message.headers() or [] if name.startswith(PREFIX)}
 
 
 def next_message():
     message = consumer.poll(SECONDS)
     if message is None:
-        sys.exit("Kafka does not answer")
+        sys.exit("Kafka does not respond")
     if message.error():
         raise KafkaException(message.error())
     return message
@@ -57,23 +57,23 @@ def show(partition):
 def put_back(partition, offset):
     first, end = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=SECONDS)
     if not first <= offset < end:
-        sys.exit(f"there is no such record: offsets {first} to {end - 1} are kept")
+        sys.exit(f"no such record: the topic has offsets {first} to {end - 1}")
     consumer.assign([TopicPartition(topic, partition, offset)])
     message = next_message()
-    said = said_of(message)
-    if message.offset() != offset or "parked-topic" not in said:
-        sys.exit("there is no such record")
-    if "parked-value-bytes" in said:
-        sys.exit(f"its value, {said['parked-value-bytes']} bytes, was too large to be kept: it is only where it came from")
-    if "parked-batch" in said:
-        sys.exit(f"it is no record: it is the whole batch of the offsets {said['parked-batch']}, as it could not be decoded")
-    # what was kept without a key has this one
-    key = None if text(message.key()) == f"{said['parked-topic']}/{said.get('parked-partition')}" else message.key()
-    # it is named without TOPIC_PREFIX
+    parked = parked_headers(message)
+    if message.offset() != offset or "parked-topic" not in parked:
+        sys.exit("no such record")
+    if "parked-value-bytes" in parked:
+        sys.exit(f"its value of {parked['parked-value-bytes']} bytes was too large to be parked; only the original topic has it")
+    if "parked-batch" in parked:
+        sys.exit(f"this is not a record but the whole batch of the offsets {parked['parked-batch']}, which could not be decoded")
+    # a record without a key was parked with this one
+    key = None if text(message.key()) == f"{parked['parked-topic']}/{parked.get('parked-partition')}" else message.key()
+    # the header does not include TOPIC_PREFIX
     to = topic.removesuffix("parked") + said["parked-topic"]
-    headers = [(name, value) for name, value in message.headers() if not name.startswith(OURS)]
+    headers = [(name, value) for name, value in message.headers() if not name.startswith(PREFIX)]
     failed = []
-    # the partition of a key is where Sluice has it; librdkafka's own choice is another
+    # use the same partitioner as Sluice; librdkafka's default differs
     producer = Producer({"bootstrap.servers": brokers, "partitioner": "murmur2_random", "acks": "all", "message.timeout.ms": 30_000})
     producer.produce(to, message.value(), key, headers=headers, on_delivery=lambda error, _: failed.append(error) if error else None)
     producer.flush()

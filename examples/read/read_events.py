@@ -1,4 +1,4 @@
-"""Prints Sluice's topics as JSON, a record a line, an event that was sent again only once. Ctrl-C ends it.
+"""Prints Sluice's topics as JSON, one record per line, without duplicate events. Press Ctrl-C to stop.
 
 Usage: read_events.py BROKERS REGISTRY_URL GROUP TOPIC ...
 """
@@ -21,13 +21,13 @@ consumer = Consumer({
     "group.id": group,
     "auto.offset.reset": "earliest",
     "enable.auto.commit": False,
-    "reconnect.backoff.ms": 1000,  # said twice a second that a broker is away, not twenty times
+    "reconnect.backoff.ms": 1000,  # log an unreachable broker less often
 })
-seen, stopping = {}, []  # a dict keeps the order in which they came
+seen, stopping = {}, []  # a dict keeps the order of insertion
 
 
 def is_duplicate(message):
-    """An event is known by its messageId and its key, in which its source and user are. What came before a start is not known."""
+    """Compares messageId and key; the key contains source and user. Duplicates from before the start are not recognized."""
     message_id = dict(message.headers() or []).get("messageId")
     if message_id is None:
         return False
@@ -52,6 +52,6 @@ try:
                 print(json.dumps(record))
         if messages:
             sys.stdout.flush()
-            consumer.commit(asynchronous=False)  # after the work: a crash before this does it again
+            consumer.commit(asynchronous=False)  # after the work: a crash before this repeats it
 finally:
     consumer.close()

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 
 const run = promisify(execFile)
 const scratch = new URL('../../bench/scratch.ts', import.meta.url).href
-const tied = new URL('../../local/tied.ts', import.meta.url).href
+const tied = new URL('../../local/child-process.ts', import.meta.url).href
 
 /** Prints the names of more folders than an emitter takes listeners without a warning. */
 const program = (end: string) => [
@@ -51,8 +51,8 @@ test.for(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
   'they are gone after %s, though it comes again while what was started ends',
   async (signal) => {
     const end = `
-      const { spawnTied } = await import(${JSON.stringify(tied)})
-      spawnTied('sleep', { args: ['60'] })
+      const { spawnChild } = await import(${JSON.stringify(tied)})
+      spawnChild('sleep', { args: ['60'] })
       process.once('${signal}', () => console.log('heard'))
       console.log('begun')`
     const child = spawn(process.execPath, program(end), { stdio: ['ignore', 'pipe', 'inherit'] })

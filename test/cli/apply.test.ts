@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { run } from '../../cli/run.ts'
 import { crm, shop } from '../control/in-memory.ts'
-import { aWorld, control, operatorOf } from './in-memory.ts'
+import { aContext, control, operatorOf } from './in-memory.ts'
 
 const DESTINATION = `
 destinations:
@@ -14,9 +14,9 @@ async function sluice(
   input = '',
   env: Record<string, string> = {},
 ) {
-  const world = { ...(await operatorOf(memory, env)), readInput: async () => input }
-  const code = await run(args.split(' '), world)
-  return { code, out: world.out.text(), err: world.err.text() }
+  const context = { ...(await operatorOf(memory, env)), readInput: async () => input }
+  const code = await run(args.split(' '), context)
+  return { code, out: context.out.text(), err: context.err.text() }
 }
 
 describe('apply', () => {
@@ -31,7 +31,7 @@ describe('apply', () => {
       '    writeKey: "***"',
       '~ destinations/crm',
       '    name: "CRM" -> "CRM 2"',
-      'In no file, and left alone (--prune removes them):',
+      'Not in the files, and kept (--prune removes them):',
       '    sources/shop',
       'created sources/web',
       'replaced destinations/crm',
@@ -59,7 +59,7 @@ describe('apply', () => {
   test('as a dry run changes nothing', async () => {
     const memory = control({ sources: [shop], destinations: [crm] })
     const { code, out } = await sluice(memory, 'apply --dry-run -', DESTINATION)
-    expect([code, out.split('\n').at(-1)]).toEqual([0, 'A dry run: nothing was changed.'])
+    expect([code, out.split('\n').at(-1)]).toEqual([0, 'Dry run: nothing was changed.'])
     expect(memory.topic.size).toBe(0)
   })
 
@@ -79,8 +79,8 @@ describe('apply', () => {
     expect([code, memory.topic.size]).toEqual([1, 0])
     expect(err.split('\n')).toEqual([
       '(standard input):3:22: the variable APP is not set in the environment (variable_missing)',
-      '(standard input):4:9: give a list of records; [] says that there are none (invalid_form)',
-      '2 things are wrong: nothing is changed.',
+      '(standard input):4:9: must be a list of records; use [] for none (invalid_form)',
+      '2 faults. Nothing was changed.',
     ])
   })
 
@@ -94,7 +94,7 @@ describe('apply', () => {
       out: '',
       err:
         '(standard input):3:45: destinations/crm webhooks/0/url: leads to an address that is not public (address_forbidden)\n' +
-        'One thing is wrong: nothing is changed.',
+        '1 fault. Nothing was changed.',
     })
     expect(memory.topic.size).toBe(0)
   })
@@ -165,10 +165,7 @@ describe('what somebody else changes meanwhile', () => {
       'apply -',
       `sources: [{ id: shop, name: Shop 2 }]${DESTINATION}`,
     )
-    expect([code, err]).toEqual([
-      0,
-      'Somebody else has changed settings meanwhile: read again, and decided anew.',
-    ])
+    expect([code, err]).toEqual([0, 'Someone else has changed settings in the meantime; planning again.'])
     expect(out).toContain('    name: "Theirs" -> "CRM 2"')
     expect(out.split('\n').filter((line) => line.startsWith('replaced'))).toEqual([
       'replaced sources/shop',
@@ -184,7 +181,7 @@ describe('what somebody else changes meanwhile', () => {
     const { code, err } = await sluice(memory, 'apply -', DESTINATION)
     expect([code, time]).toEqual([1, 2])
     expect(err.split('\n').at(-1)).toBe(
-      'destinations/crm is being changed by somebody else: nothing more is done here. Run it again.',
+      'Someone else is changing destinations/crm. Stopped; run the command again.',
     )
     expect(memory.settings.destinations.get('crm')?.name).toBe('Theirs 2')
   })
@@ -237,7 +234,7 @@ describe('diff', () => {
       [
         '~ destinations/crm',
         '    name: "CRM" -> "CRM 2"',
-        'Secrets that a token that may only read cannot compare:',
+        'Secrets that a read-only token cannot compare:',
         '    sources/shop writeKey',
         '    destinations/crm sharedSecret, webhooks/0/url',
       ],
@@ -245,7 +242,7 @@ describe('diff', () => {
     const exported = `sources: [{ id: shop, name: Shop, writeKey: "***" }]${DESTINATION.replace('CRM 2', 'CRM')}`
     expect(await sluice(memory, 'diff -', exported, { CONTROL_TOKEN: 'view-token-123456' })).toEqual({
       code: 0,
-      out: 'Nothing differs.\nSecrets that a token that may only read cannot compare:\n    destinations/crm webhooks/0/url',
+      out: 'Nothing differs.\nSecrets that a read-only token cannot compare:\n    destinations/crm webhooks/0/url',
       err: '',
     })
   })
@@ -261,12 +258,12 @@ test('a refusal of the API is told with its code, and the exit code is 1', async
 })
 
 test('nobody there is told with the address', async () => {
-  const world = aWorld({
+  const context = aContext({
     env: { SLUICE_URL: 'http://127.0.0.1:1', CONTROL_TOKEN: 'x' },
     input: 'sources: []',
   })
-  expect(await run(['diff', '-'], world)).toBe(1)
-  expect(world.err.text()).toMatch(/^http:\/\/127\.0\.0\.1:1 does not answer: .*ECONNREFUSED/)
+  expect(await run(['diff', '-'], context)).toBe(1)
+  expect(context.err.text()).toMatch(/^http:\/\/127\.0\.0\.1:1 does not answer: .*ECONNREFUSED/)
 })
 
 describe('what a variable fills in', () => {

@@ -9,9 +9,9 @@ async function dead(...args: string[]) {
     aDeadOne({ destinationId: 'crm', deliveryId: 'b', messageId: 'm2' }),
     aDeadOne({ destinationId: 'mail', deliveryId: 'c', messageId: 'm3', deadReason: 'rejected' }),
   ])
-  const world = await operatorOf(control({}, held))
-  expect(await run(['dead', ...args], world)).toBe(0)
-  return world.out.text()
+  const context = await operatorOf(control({}, held))
+  expect(await run(['dead', ...args], context)).toBe(0)
+  return context.out.text()
 }
 
 /** Destination, reason and number of each line above the list. */
@@ -35,8 +35,8 @@ test('with a destination or a reason only its own are counted', async () => {
   ])
 })
 
-test('a destination of which nothing was given up says so, though others have dead letters', async () => {
-  expect(await dead('--destination', 'shop')).toBe('Nothing has been given up.')
+test('a destination without dead letters says so, even if others have some', async () => {
+  expect(await dead('--destination', 'shop')).toBe('No dead letters.')
 })
 
 test('as JSON the counts are of all destinations and reasons', async () => {

@@ -132,7 +132,7 @@ test('a record that is in two files is told with both places', () => {
     env,
   )
   const told = 'faults' in declared ? declared.faults.map(shownFault) : []
-  expect(told).toEqual(['b.yaml:4:9: sources/shop id: is there twice: first at a.yaml:3 (id_twice)'])
+  expect(told).toEqual(['b.yaml:4:9: sources/shop id: appears twice; first at a.yaml:3 (id_twice)'])
 })
 
 test('no secret is told with a fault', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { difference } from '../../cli/settings/form.ts'
+import { difference } from '../../cli/settings/difference.ts'
 import { isObject } from '../../settings/faults.ts'
 import { settings } from './generated.ts'
 

@@ -3,14 +3,14 @@ import { Ajv } from 'ajv'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { run } from '../../cli/run.ts'
-import { jsonSchema } from '../../cli/settings/form.ts'
-import { aWorld } from './in-memory.ts'
+import { jsonSchema } from '../../cli/settings/schema.ts'
+import { aContext } from './in-memory.ts'
 
 /** What `sluice <args>` prints, whatever it comes to. */
 async function said(...args: string[]) {
-  const world = aWorld()
-  const code = await run(args, world)
-  return { code, out: world.out.text(), err: world.err.text() }
+  const context = aContext()
+  const code = await run(args, context)
+  return { code, out: context.out.text(), err: context.err.text() }
 }
 
 const COMMANDS = [
@@ -75,8 +75,8 @@ test.each([
   [['dead', '--limit', '0'], /a whole number above 0/],
   [['dead', '--limits', '1'], /unknown option '--limits'/],
   [['lag', 'more'], /too many arguments/],
-  [['diff', '/no/such/folder'], /there is no file or folder \/no\/such\/folder/],
-  [['dead', '--since', 'then'], /is no time/],
+  [['diff', '/no/such/folder'], /no such file or folder: \/no\/such\/folder/],
+  [['dead', '--since', 'then'], /is not a time/],
   [['tail', 'shop', '--source', 'shop'], /tail events --source shop/],
 ])('sluice %j ends with 1 and says why', async (args, wanted) => {
   const { code, out, err } = await said(...args)

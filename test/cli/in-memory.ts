@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
-import type { Ask } from '../../cli/api/ask.ts'
-import type { Output, World } from '../../cli/world.ts'
+import type { Api } from '../../cli/api/client.ts'
+import type { Context, Output } from '../../cli/context.ts'
 import { ADMIN, api } from '../control/api.ts'
 
 export const NOW = Date.parse('2026-01-02T03:04:05.678Z')
@@ -15,7 +15,7 @@ export function control(...given: Parameters<typeof api>) {
   /** Runs before each write that comes over HTTP: what somebody else does meanwhile. */
   let meanwhile: (() => Promise<void>) | undefined
 
-  const ask: Ask = async ({ method = 'GET', path, query = {}, json, ifMatch }) => {
+  const ask: Api = async ({ method = 'GET', path, query = {}, json, ifMatch }) => {
     const given = Object.entries(query).flatMap(([name, value]) =>
       value === undefined ? [] : [`${name}=${value}`],
     )
@@ -76,8 +76,8 @@ function lines(): Output & { said: string[]; text(): string } {
   }
 }
 
-/** A world in which nothing is but what a test puts there. */
-export function aWorld({ env = {}, input = '' }: { env?: Record<string, string>; input?: string } = {}) {
+/** A context in which nothing is but what a test puts there. */
+export function aContext({ env = {}, input = '' }: { env?: Record<string, string>; input?: string } = {}) {
   const [out, err] = [lines(), lines()]
   let made = 0
   return {
@@ -88,13 +88,13 @@ export function aWorld({ env = {}, input = '' }: { env?: Record<string, string>;
     readInput: async () => input,
     now: () => NOW,
     newId: () => `made-${++made}`,
-  } satisfies World
+  } satisfies Context
 }
 
-/** The world of an operator of this API. */
+/** The context of an operator of this API. */
 export async function operatorOf(
   memory: Pick<ReturnType<typeof control>, 'asked'>,
   env: Record<string, string> = {},
 ) {
-  return aWorld({ env: { SLUICE_URL: await listening(memory), CONTROL_TOKEN: ADMIN, ...env } })
+  return aContext({ env: { SLUICE_URL: await listening(memory), CONTROL_TOKEN: ADMIN, ...env } })
 }

@@ -3,12 +3,12 @@ import { expect, test } from 'vitest'
 import { run } from '../../cli/run.ts'
 import { readConfig } from '../../config.ts'
 import { DERIVED_ROLES } from '../../settings/config-key.ts'
-import { aWorld } from './in-memory.ts'
+import { aContext } from './in-memory.ts'
 
 async function keys(CONFIG_KEY?: string) {
-  const world = aWorld({ env: CONFIG_KEY === undefined ? {} : { CONFIG_KEY } })
-  const code = await run(['keys'], world)
-  return { code, out: world.out.text(), err: world.err.text() }
+  const context = aContext({ env: CONFIG_KEY === undefined ? {} : { CONFIG_KEY } })
+  const code = await run(['keys'], context)
+  return { code, out: context.out.text(), err: context.err.text() }
 }
 
 test('sluice keys prints for each role what it starts with, never CONFIG_KEY itself', async () => {

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { CliError } from '../../cli/context.ts'
 import { apply } from '../../cli/settings/apply.ts'
 import { type Declaration, declare } from '../../cli/settings/declare.ts'
 import { asYaml, type Exported, exported } from '../../cli/settings/export.ts'
-import { COLLECTIONS, type Collection, nameOf } from '../../cli/settings/form.ts'
 import { shownFault } from '../../cli/settings/place.ts'
-import { type Planned, planNow } from '../../cli/settings/plan-now.ts'
+import { type Planned, planNow } from '../../cli/settings/plan.ts'
+import { COLLECTIONS, type Collection, nameOf } from '../../cli/settings/schema.ts'
 import { readState } from '../../cli/settings/state.ts'
-import { CliFault } from '../../cli/world.ts'
 import type { Destination } from '../../settings/settings.ts'
 import { crm, shop } from '../control/in-memory.ts'
 import { settings } from './generated.ts'
@@ -34,7 +34,7 @@ async function fits(memory: Memory, declared: Declaration, options?: Options): P
 }
 
 const steps = ({ steps }: Planned) => steps.map((step) => `${step.action} ${nameOf(step)}`)
-const again = () => expect.fail('nobody else has changed anything')
+const replan = () => expect.fail('nobody else has changed anything')
 
 const everything = `
 destinations:
@@ -250,7 +250,7 @@ destinations:
     expect(await planNow(file, busy(1), { prune: false, now })).toMatchObject({
       steps: [{ version: 3, changes: [{ field: 'name', before: 'Theirs 1', after: 'CRM 2' }] }],
     })
-    await expect(planNow(file, busy(100), { prune: false, now })).rejects.toThrow(CliFault)
+    await expect(planNow(file, busy(100), { prune: false, now })).rejects.toThrow(CliError)
   })
 
   test('begins a rotation with another expiry, and has nothing to do after it', async () => {
@@ -264,7 +264,7 @@ destinations:
       'previousSecretExpiresAt',
       'previousSecret',
     ])
-    await apply(first, { ask: memory.ask, declaration: declared, again, onDone: () => undefined })
+    await apply(first, { api: memory.ask, declaration: declared, replan, onDone: () => undefined })
     expect(memory.settings.destinations.get('crm')).toMatchObject({
       sharedSecret: 'new',
       previousSecret: 'shared-secret',
@@ -277,10 +277,10 @@ destinations:
 const fileOf = (wanted: Exported, collections: readonly Collection[] = COLLECTIONS) =>
   declaration(asYaml(wanted, collections))
 
-const made = (ask: Memory['ask'], declared: Declaration) => ({
-  ask,
+const made = (api: Memory['ask'], declared: Declaration) => ({
+  api,
   declaration: declared,
-  again,
+  replan,
   onDone: () => undefined,
 })
 

@@ -13,9 +13,9 @@ function operator(parts: Parameters<typeof control>[1] = {}) {
     return answer
   }
   async function sluice(...args: string[]) {
-    const world = await operatorOf({ asked })
-    const code = await run(args, world)
-    return { code, out: world.out.text(), err: world.err.text() }
+    const context = await operatorOf({ asked })
+    const code = await run(args, context)
+    return { code, out: context.out.text(), err: context.err.text() }
   }
   const lose = (lost: boolean) => {
     isLost = lost
@@ -33,7 +33,7 @@ describe.each(
     const { sluice, lose, tasks } = operator()
     lose(true)
     const { code, err } = await sluice(...args)
-    const [, id = ''] = /Repeated with --id (\S+) it is done once\./.exec(err) ?? []
+    const [, id = ''] = /Retry safely with --id (\S+);/.exec(err) ?? []
     expect([code, id]).toEqual([1, expect.stringMatching(/./)])
     lose(false)
     const again = await sluice(...args, '--id', id)
@@ -48,30 +48,30 @@ describe.each(
     const unavailable = { ok: false, unavailable: new Error('Kafka is away') } as const
     const { err } = await operator({ taskWriter: { write: async () => unavailable } }).sluice(...args)
     expect(err).toMatch(
-      /\(503 unavailable\)\nIt may have been accepted all the same\. Repeated with --id made-1 /,
+      /\(503 unavailable\)\nThe request may have been accepted\. Retry safely with --id made-1;/,
     )
   })
 
   test('that is refused has not been done, and no id is told', async () => {
     const { err } = await operator().sluice(...args, '--id', 'NO')
     expect(err).toMatch(/^Refused: /)
-    expect(err).not.toContain('it is done once')
+    expect(err).not.toContain('Retry safely')
   })
 })
 
 test('replays are listed, the newest first, also of one destination', async () => {
   const { sluice, tasks } = operator()
-  expect((await sluice('replay', 'list')).out).toBe('There is no such replay.')
+  expect((await sluice('replay', 'list')).out).toBe('No such replay.')
   for (const id of ['b', 'a', 'c']) await sluice('replay', 'start', 'crm', '--id', id)
   const times = ['2026-01-02T00:00:00.000Z', '2026-01-03T00:00:00.000Z', '2026-01-01T00:00:00.000Z']
   for (const [index, task] of tasks.entries()) Object.assign(task, { createdAt: times[index] })
   const [heads, ...lines] = (await sluice('replay', 'list', '--limit', '2')).out.split('\n')
-  expect(heads).toMatch(/^begun +destination +what +state +read +of +replayed +id$/)
+  expect(heads).toMatch(/^started +destination +what +state +read +of +replayed +id$/)
   expect(lines.map((line) => line.split(/ +/))).toEqual([
     [times[1], 'crm', 'dead', 'running', '0', '20', '0', 'a'],
     [times[0], 'crm', 'dead', 'running', '0', '20', '0', 'b'],
   ])
-  expect((await sluice('replay', 'list', '--destination', 'other')).out).toBe('There is no such replay.')
+  expect((await sluice('replay', 'list', '--destination', 'other')).out).toBe('No such replay.')
   const { items } = JSON.parse((await sluice('replay', 'list', '--json')).out)
   expect(items.map(({ id }: { id: string }) => id)).toEqual(['a', 'b', 'c'])
 })

@@ -31,6 +31,6 @@ describe('the system that is meant', () => {
   })
 
   test.each(['sluice.example', 'ftp://sluice.example', ''])('cannot be at %j', (url) => {
-    expect(() => choose({ url, token: 'given' })).toThrow(/is no address/)
+    expect(() => choose({ url, token: 'given' })).toThrow(/is not an address/)
   })
 })

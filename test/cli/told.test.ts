@@ -13,9 +13,9 @@ import { control, NOW, operatorOf } from './in-memory.ts'
 async function told(args: string, tasks: readonly Task[], items = [aLagItem()]): Promise<string[]> {
   const held = tasksInMemory()
   for (const task of tasks) held.known.apply(taskKey(task), task)
-  const world = await operatorOf(control({}, { tasks: held.tasks, ...lagHeld(items) }))
-  expect(await run(args.split(' '), world)).toBe(0)
-  return world.out.said
+  const context = await operatorOf(control({}, { tasks: held.tasks, ...lagHeld(items) }))
+  expect(await run(args.split(' '), context)).toBe(0)
+  return context.out.said
 }
 
 describe('replay show', () => {
@@ -29,7 +29,7 @@ describe('replay show', () => {
     const cause = { code: 'destination_removed', message: 'Its destination\nis not there any more' }
     const replay = aReplay({ state: 'cancelled', parked: 2, cause })
     expect(await told('replay show r1', [replay])).toEqual([
-      `${line.replace('running', 'cancelled')}, 2 could not be read: they are in topic parked`,
+      `${line.replace('running', 'cancelled')}, 2 unreadable (in topic parked)`,
       'Its destination\\nis not there any more',
     ])
   })
@@ -80,7 +80,7 @@ describe('lag', () => {
     expect(said.slice(0, -4)).toEqual(lines)
     expect(said.slice(-4)).toEqual([
       '',
-      expect.stringMatching(/^undone +count +oldest, seconds$/),
+      expect.stringMatching(/^unfinished +count +oldest, seconds$/),
       expect.stringMatching(/^deletion +2 +\d+(\.\d)?$/),
       expect.stringMatching(/^replay +1 +\d+(\.\d)?$/),
     ])
@@ -93,23 +93,23 @@ describe('health', () => {
     const health = createHealth({ destinations: new Map([[crm.id, crm]]), now: () => NOW })
     health.begin([])
     for (const attempt of attempts) health.attempt(attempt)
-    const world = await operatorOf(control({ destinations: [crm] }, { health }))
-    expect(await run(args.split(' '), world)).toBe(0)
-    return world.out.said
+    const context = await operatorOf(control({ destinations: [crm] }, { health }))
+    expect(await run(args.split(' '), context)).toBe(0)
+    return context.out.said
   }
   const rejected = anAttempt({ startedAt: NOW - 800, outcome: 'rejected', status: 404, code: 'http_404' })
 
   test('names the status of a destination that rejects', async () => {
     expect(await of('health', [anAttempt({ startedAt: NOW - 900 }), rejected])).toEqual([
-      'destination  state           delivered  rejected  failed  given up',
+      'destination  state           delivered  rejected  failed  dead',
       'crm          rejecting: 404  1          1         0       0',
     ])
   })
 
   test('shows each webhook of one destination', async () => {
     expect(await of('health crm', [rejected])).toEqual([
-      'URL  state           breaker  last delivered  last error  at',
-      '0    rejecting: 404  closed   -               404         2026-01-02T03:04:04.878Z',
+      'webhook  state           breaker  last delivered  last error  at',
+      '0        rejecting: 404  closed   -               404         2026-01-02T03:04:04.878Z',
     ])
   })
 

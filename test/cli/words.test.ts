@@ -1,9 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { sseParser } from '../../cli/api/sse.ts'
+import { timeOf } from '../../cli/commands/command.ts'
 import { callOf } from '../../cli/commands/send.ts'
-import { once, toldLine } from '../../cli/live-line.ts'
-import { plain, table, timeOf } from '../../cli/table.ts'
+import { firstSeen } from '../../cli/commands/tail.ts'
+import { eventLine } from '../../cli/event-line.ts'
+import { plain, table } from '../../cli/table.ts'
 
 const now = Date.parse('2026-01-02T03:04:05.000Z')
 
@@ -21,7 +23,7 @@ describe('a time', () => {
   test.each(['yesterday', '2026-01-01', '2026-01-01T00:00:00', '5', '-1h', '1w', '2026-13-01T00:00:00Z'])(
     'is not %s',
     (text) => {
-      expect(() => timeOf(text, now)).toThrow(/is no time/)
+      expect(() => timeOf(text, now)).toThrow(/is not a time/)
     },
   )
 })
@@ -84,7 +86,7 @@ describe('a stream of events', () => {
 })
 
 test('what has come before is not new, also after ten thousand others', () => {
-  const isNew = once<string>((text) => text)
+  const isNew = firstSeen<string>((text) => text)
   expect([isNew('a'), isNew('a')]).toEqual([true, false])
   for (let index = 0; index < 10_000; index++) isNew(`other ${index}`)
   expect(isNew('a')).toBe(false)
@@ -93,7 +95,8 @@ test('what has come before is not new, also after ten thousand others', () => {
 })
 
 describe('what a stream tells', () => {
-  const line = (event: string, data: object) => toldLine({ event, id: undefined, data: JSON.stringify(data) })
+  const line = (event: string, data: object) =>
+    eventLine({ event, id: undefined, data: JSON.stringify(data) })
 
   test('is a line of words', () => {
     expect(
@@ -128,7 +131,7 @@ describe('what a stream tells', () => {
   test('in a form that is not known is shown as it came', () => {
     expect(line('ready', { calls: 3 })).toBe('ready  {"calls":3}')
     expect(line('call', { other: 1 })).toBe('call  {"other":1}')
-    expect(toldLine({ event: 'call', id: undefined, data: 'no JSON' })).toBe('call  no JSON')
+    expect(eventLine({ event: 'call', id: undefined, data: 'no JSON' })).toBe('call  no JSON')
   })
 })
 

@@ -6,19 +6,19 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 const cwd = fileURLToPath(new URL('../../clients/go', import.meta.url))
-/** A cold compiler takes most of it. */
-const PATIENCE_MS = 170_000
+/** A cold compiler needs most of it. */
+const TIMEOUT_MS = 170_000
 
-/** @throws with all that it said. */
+/** @throws with all output */
 const run = (program: string, ...args: string[]) =>
   new Promise<string>((resolve, reject) => {
-    execFile(program, args, { cwd, timeout: PATIENCE_MS }, (error, stdout, stderr) => {
+    execFile(program, args, { cwd, timeout: TIMEOUT_MS }, (error, stdout, stderr) => {
       if (error) reject(new Error(`${error.message}\n${stdout}${stderr}`))
       else resolve(stdout + stderr)
     })
   })
 
-// every way of building compiles Go's own packages anew, a minute of CPU each time: all that follows is built in one way
+// each set of build flags compiles Go's own packages again, which takes a minute of CPU: use the same flags throughout
 const RACE = ['test', '-race']
 
 let folder: string
@@ -34,11 +34,11 @@ test('the Go library is formatted', async () => {
   expect(await run('gofmt', '-l', '.')).toBe('')
 })
 
-test('the Go library is vetted and passes its own tests, its examples among them, under the race detector', async () => {
+test('the Go library is vetted and passes its own tests and examples under the race detector', async () => {
   expect(await run('go', ...RACE, '-vet=all', '-count=1', './...')).toMatch(/^ok/m)
 }, 180_000)
 
-/** How many inputs: `go test -fuzz` by hand goes on, and is led to them by what they reach. */
+/** Number of inputs. Run `go test -fuzz` by hand to fuzz for longer. */
 const FUZZED = { FuzzEncode: 15_000, FuzzSplit: 3_000 }
 
 test('fuzzing finds nothing wrong, under the race detector', async () => {

@@ -1,9 +1,9 @@
 /**
- * Sends a great many calls with the Node client library, as an application with several producers does.
+ * Sends many calls with the Node client library, like an application with several producers.
  *
- * Usage: produce.ts ENDPOINT WRITE_KEY COUNT MAX_QUEUE [GATED]; the calls' message ids are node-0, node-1 and so on. Gated, the
- * second half of them is made when a line comes on standard input. Prints as JSON how many calls threw, how many the
- * library reported as lost, and the most memory that the process had, in bytes.
+ * Usage: produce.ts ENDPOINT WRITE_KEY COUNT MAX_QUEUE [GATED]; the message ids are node-0, node-1 and so on. With GATED, the
+ * second half waits for a line on standard input. Prints as JSON how many calls threw, how many the library reported as lost, and
+ * the peak memory of the process in bytes.
  */
 import { once } from 'node:events'
 import { Analytics, AnalyticsError } from '../../clients/node/index.ts'

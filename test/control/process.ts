@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { spawnTied } from '../../local/tied.ts'
+import { spawnChild } from '../../local/child-process.ts'
 import { NODE_FLAGS } from '../helpers/node-flags.ts'
 import { planted } from '../helpers/planted.ts'
 import { until } from '../helpers/until.ts'
@@ -38,7 +38,7 @@ export function startControl({ kafkaBrokers, registryUrl, topicPrefix, key, sett
     ...settings,
   }
   planted.settings(env)
-  const child = spawnTied(process.execPath, {
+  const child = spawnChild(process.execPath, {
     args: [...NODE_FLAGS, MAIN],
     env,
     onLine(line) {

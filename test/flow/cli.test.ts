@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 
-import { tellRunning } from '../../local/running.ts'
+import { publishRunning } from '../../local/running.ts'
 import { type Arrival, type Receiver, startReceiver } from '../helpers/receiver.ts'
 import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
@@ -90,7 +90,7 @@ async function versions(): Promise<unknown[]> {
 }
 
 describe('settings as files', () => {
-  const NOTHING = 'Nothing differs.\nIn no file, and left alone (--prune removes them):\n    sources/shop\n'
+  const NOTHING = 'Nothing differs.\nNot in the files, and kept (--prune removes them):\n    sources/shop\n'
 
   test('a folder is applied as it is written', async () => {
     expect((await run(['diff', EXAMPLES])).code).toBe(2)
@@ -145,7 +145,7 @@ describe('settings as files', () => {
         '    sharedSecret: "***" -> "***"',
       ],
     ])
-    expect(await done(['apply', '--dry-run', EXAMPLES], { env })).toContain('A dry run: nothing was changed.')
+    expect(await done(['apply', '--dry-run', EXAMPLES], { env })).toContain('Dry run: nothing was changed.')
     expect(await versions()).toEqual(before)
     expect(await done(['apply', EXAMPLES], { env })).not.toContain('0ther')
     expect(await done(['diff', EXAMPLES], { env })).toBe(NOTHING)
@@ -167,7 +167,7 @@ describe('settings as files', () => {
     })
     expect(await done(['apply', '--prune', path])).toBe('Nothing differs.\n')
     expect(await versions()).toEqual(before)
-    expect((await run(['export', '-o', path])).err).toContain('is there already')
+    expect((await run(['export', '-o', path])).err).toContain('already exists')
   })
 
   test('an export holds no secret, and names a schema that is beside it', async () => {
@@ -195,7 +195,7 @@ describe('settings as files', () => {
     await writeFile(join(folder, 'destinations.yaml'), 'destinations: []')
     await writeFile(join(folder, 'audiences.yaml'), 'audiences: []')
     const before = await versions()
-    expect(await done(['apply', folder])).toContain('In no file, and left alone')
+    expect(await done(['apply', folder])).toContain('Not in the files, and kept')
     expect(await versions()).toEqual(before)
     const out = await done(['apply', '--prune', folder])
     expect(out.match(/^removed .*/gm)).toEqual([
@@ -404,10 +404,10 @@ test('without an address it finds the npm start of its data folder, and says so 
   const env = { SLUICE_URL: '', SLUICE_INGEST_URL: '', CONTROL_TOKEN: '', SLUICE_DATA: folder }
   expect(await run(['dead'], { env })).toMatchObject({
     code: 1,
-    err: expect.stringContaining('No npm start of this checkout runs'),
+    err: expect.stringContaining('No npm start of this checkout is running'),
   })
   const at = { control: sluice.control, ingest: sluice.ingest, controlToken: sluice.env.CONTROL_TOKEN ?? '' }
-  const takeBack = await tellRunning(folder, at)
+  const takeBack = await publishRunning(folder, at)
   expect(await run(['dead'], { env })).toMatchObject({ code: 0 })
   await takeBack()
   expect(await run(['dead'], { env })).toMatchObject({ code: 1 })

@@ -71,7 +71,7 @@ async function putJunk(): Promise<void> {
 }
 
 /** What a reader says of each of these, in the order in which they came. */
-const PASSED_OVER = /^\S*events, partition \d+, offset \d+: cannot be decoded, passed over: .+$/gm
+const PASSED_OVER = /^\S*events, partition \d+, offset \d+: cannot be decoded, skipped: .+$/gm
 
 /** A reader that runs until it is ended. */
 function read(command: string, args: string[]): Reader {

@@ -7,7 +7,7 @@ import got from 'got'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { consume } from '../../kafka/consume/consume.ts'
 import { createProducer } from '../../kafka/produce/produce.ts'
-import { spawnTied } from '../../local/tied.ts'
+import { spawnChild } from '../../local/child-process.ts'
 import { ConfigError } from '../../process/pem.ts'
 import { codec, schemaText } from '../../schemas/codec.ts'
 import { openCodec, openRegistry, registerSchemas } from '../../schemas/registry.ts'
@@ -232,7 +232,7 @@ test('a start waits for a registry that is away, and says so in the log and at /
   const started = ROLES.map((role) => {
     const said: string[] = []
     const args = [...NODE_FLAGS, `${role}/main.ts`]
-    const child = spawnTied(process.execPath, { args, env, onLine: (line) => void said.push(line) })
+    const child = spawnChild(process.execPath, { args, env, onLine: (line) => void said.push(line) })
     onTestFinished(async () => void (await child.kill()))
     const port = sluice.env[`${role.toUpperCase()}_METRICS_PORT`] ?? sluice.env[`${role.toUpperCase()}_PORT`]
     const readyz = () =>

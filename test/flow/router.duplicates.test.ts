@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import got from 'got'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { freePort } from '../../local/free-port.ts'
-import { spawnTied } from '../../local/tied.ts'
+import { spawnChild } from '../../local/child-process.ts'
+import { freePort } from '../../local/ports.ts'
 import { readDeliveries } from '../helpers/decoded.ts'
 import { NODE_FLAGS } from '../helpers/node-flags.ts'
 import { planted } from '../helpers/planted.ts'
@@ -118,7 +118,7 @@ test('an id is known to a second router that takes over partitions, and to the f
 /** Ready when it has partitions of its own. */
 async function aSecondRouter() {
   const port = await freePort('127.0.0.1', [])
-  const child = spawnTied(process.execPath, {
+  const child = spawnChild(process.execPath, {
     args: [...NODE_FLAGS, 'router/main.ts'],
     cwd: root,
     env: { PATH: process.env.PATH, ...sluice.env, ROUTER_PORT: String(port) },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { type Config, readConfig } from '../../config.ts'
 import { connect } from '../../kafka/client.ts'
-import { spawnTied } from '../../local/tied.ts'
+import { spawnChild } from '../../local/child-process.ts'
 import { createLog } from '../../process/log.ts'
 import { ConfigError } from '../../process/pem.ts'
 import { prepare } from '../../schemas/prepare.ts'
@@ -61,7 +61,7 @@ describe.skipIf(!hasOpenssl)('Kafka and registry behind TLS and passwords', () =
   async function ended(changed: Record<string, string>): Promise<{ code: number | null; said: string }> {
     const said: string[] = []
     planted.settings(changed)
-    const { exited } = spawnTied(process.execPath, {
+    const { exited } = spawnChild(process.execPath, {
       args: [...NODE_FLAGS, 'router/main.ts'],
       env: { PATH: process.env.PATH, ...sluice.env, ROUTER_PORT: '0', ...changed },
       onLine(line) {

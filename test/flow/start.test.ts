@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import got from 'got'
 import { expect, onTestFinished, test } from 'vitest'
-import { freePort } from '../../local/free-port.ts'
-import { spawnTied, type Tied } from '../../local/tied.ts'
+import { type Child, spawnChild } from '../../local/child-process.ts'
+import { freePort } from '../../local/ports.ts'
 import { NODE_FLAGS } from '../helpers/node-flags.ts'
 import { planted } from '../helpers/planted.ts'
 import { aReceiver } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
-import { anyLives, descendantsOf, isWatcher } from '../local/living.ts'
+import { anyLives, descendantsOf, isWatcher } from '../local/processes.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const configKey = Buffer.alloc(32, 'key 3 of the tests').toString('base64')
@@ -35,18 +35,18 @@ async function aFolder() {
   const [, , , , , , kafka, controller, registry] = ports
   await writeFile(join(folder, 'ports.json'), JSON.stringify({ kafka, controller, registry }))
   const { KAFKA_BROKERS: _, SCHEMA_REGISTRY_URL: __, ...outer } = process.env
-  let running: Tied | undefined
+  let running: Child | undefined
   onTestFinished(async () => void (await running?.kill()))
   return {
     ingest: `http://127.0.0.1:${env.INGEST_PORT}`,
     control: `http://127.0.0.1:${env.CONTROL_PORT}/api`,
     /** @returns also the admin token that was made on the first start, and what was said until it was ready. */
-    async start(): Promise<{ running: Tied; token: string | undefined; said: readonly string[] }> {
+    async start(): Promise<{ running: Child; token: string | undefined; said: readonly string[] }> {
       const said: string[] = []
       // but for the token, which it shows
       planted.settings({ CONFIG_KEY: configKey })
       planted.given(shop)
-      running = spawnTied(process.execPath, {
+      running = spawnChild(process.execPath, {
         args: [...NODE_FLAGS, 'local/main.ts'],
         cwd: root,
         env: {
@@ -62,7 +62,7 @@ async function aFolder() {
           planted.heard(line)
         },
       })
-      await until(() => said.some((line) => line.includes('Ctrl-C ends all of it.')), {
+      await until(() => said.some((line) => line.includes('Press Ctrl-C to stop.')), {
         // two JVMs and four processes, beside those of other tests
         timeout: 120_000,
         message: () => `ready; it said:\n${said.slice(-20).join('\n')}`,

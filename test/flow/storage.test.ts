@@ -6,11 +6,10 @@ import { join } from 'node:path'
 import got from 'got'
 import { expect, onTestFinished, test } from 'vitest'
 import { createProducer } from '../../kafka/produce/produce.ts'
-import { archiveFlags } from '../../local/archive.ts'
-import { startBroker } from '../../local/broker.ts'
-import { cacheFolder } from '../../local/cache.ts'
-import { kafkaJars } from '../../local/jars.ts'
-import { findJava } from '../../local/java.ts'
+import { startBroker } from '../../local/kafka/broker.ts'
+import { archiveFlags } from '../../local/kafka/class-archive.ts'
+import { cacheFolder, kafkaJars } from '../../local/kafka/downloads.ts'
+import { findJava } from '../../local/kafka/java.ts'
 import { closing } from '../helpers/cluster.ts'
 import { aReceiver, type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
@@ -142,13 +141,13 @@ test('a disk that is almost full is told before Kafka dies of it; with room agai
     outcome = await producer.produce([{ topic: 'events.rejected', key: 'k', value }], { deadlineMs: 5_000 })
   expect(written).toBeLessThan(20)
   await until(async () => await Promise.race([broker.exited, false]), { message: 'Kafka has ended' })
-  await expect(broker.again()).rejects.toMatchObject({
+  await expect(broker.restart()).rejects.toMatchObject({
     code: 'disk_full',
     message: expect.stringMatching(/^The disk of .* has \d+ MB free, and Kafka needs 64 MB to start\./),
   })
 
   await truncate(ballast, 0)
-  broker = await broker.again()
+  broker = await broker.restart()
   const before = accepted.length
   await answers(200, 60_000)
   expect(accepted.length).toBeGreaterThan(before)

@@ -1,6 +1,6 @@
-// Sends calls with the client library for Go and waits until each is delivered or given up.
+// Sends calls with Segment's Go library and waits until each is delivered or given up.
 //
-// Usage: go run send_calls.go HOST WRITE_KEY < calls.json; prints how many were given up. A call is as the HTTP API has it.
+// Usage: go run send_calls.go HOST WRITE_KEY < calls.json; prints how many were given up. Calls have the form of the HTTP API.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/segmentio/analytics-go/v3"
 )
 
-// Closing the client drops what would be sent again, so its answers are waited for.
+// Close drops pending retries, so the program waits for all outcomes.
 type outcomes struct {
 	open    sync.WaitGroup
 	givenUp int32
@@ -47,7 +47,7 @@ func main() {
 	fmt.Println(outcomes.givenUp)
 }
 
-// The library's fields are named as the HTTP API's are.
+// The library's fields have the same names as those of the HTTP API.
 func message(raw json.RawMessage) analytics.Message {
 	var named struct{ Type string }
 	check(json.Unmarshal(raw, &named))

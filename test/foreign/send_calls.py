@@ -1,7 +1,7 @@
-"""Sends calls with the client library for Python and waits until each is delivered or given up.
+"""Sends calls with Segment's Python library and waits until each is delivered or given up.
 
-Usage: send_calls.py HOST WRITE_KEY [OPTION ...] < calls.json; an option such as sync_mode or gzip is switched on.
-Prints how many were given up. A call is as the HTTP API has it.
+Usage: send_calls.py HOST WRITE_KEY [OPTION ...] < calls.json; options such as sync_mode or gzip are turned on.
+Prints how many were given up. Calls have the form of the HTTP API.
 """
 import json
 import re
@@ -22,7 +22,7 @@ client = Client(
     on_error=lambda error, calls: given_up.extend(calls),
     **{option: True for option in options},
 )
-# amounts of money come as decimals from an application
+# applications pass amounts of money as decimals
 for call in json.load(sys.stdin, parse_float=Decimal):
     send = getattr(client, call.pop("type"))
     if "timestamp" in call:

@@ -1,4 +1,4 @@
-// Prints the lower-case hex HMAC-SHA1 of standard input, keyed by the first argument: a receiver's check, in Go.
+// Prints the lower-case hex HMAC-SHA1 of standard input, with the first argument as key, as a receiver in Go checks it.
 package main
 
 import (

@@ -2,12 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { archiveFlags } from '../../local/archive.ts'
-import { type Broker, type BrokerOptions, startBroker } from '../../local/broker.ts'
-import { cacheFolder } from '../../local/cache.ts'
-import { type Cluster, startCluster } from '../../local/cluster.ts'
-import { kafkaJars } from '../../local/jars.ts'
-import { findJava } from '../../local/java.ts'
+import {
+  type Broker,
+  type BrokerOptions,
+  type Cluster,
+  startBroker,
+  startCluster,
+} from '../../local/kafka/broker.ts'
+import { archiveFlags } from '../../local/kafka/class-archive.ts'
+import { cacheFolder, kafkaJars } from '../../local/kafka/downloads.ts'
+import { findJava } from '../../local/kafka/java.ts'
 import { closing } from './cluster.ts'
 
 /** A broker that a test may kill and start again, on the same port with the same data. */
@@ -35,14 +39,14 @@ export async function startOwnBroker(
     now: await startBroker({ directory: join(folder, 'kafka'), ...kafka, ...more }),
     async restart(how: 'kill' | 'stop') {
       await own.now[how]()
-      own.now = await own.now.again()
+      own.now = await own.now.restart()
     },
     async diskImage(topics: readonly string[]) {
       const restore = await imageOf(join(folder, 'kafka'), topics)
       return async () => {
         await own.now.kill()
         const cuts = await restore()
-        own.now = await own.now.again()
+        own.now = await own.now.restart()
         return cuts
       }
     },

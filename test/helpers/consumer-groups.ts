@@ -3,10 +3,8 @@ import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { inject } from 'vitest'
 import type { Connection } from '../../kafka/client.ts'
-import { cacheFolder, whole } from '../../local/cache.ts'
-import { kafkaJars } from '../../local/jars.ts'
-import { findJava } from '../../local/java.ts'
-import { runMaven } from '../../local/maven.ts'
+import { cached, cacheFolder, kafkaJars, runMaven } from '../../local/kafka/downloads.ts'
+import { findJava } from '../../local/kafka/java.ts'
 
 /** A line of Kafka's own tool; a dash is null. Names are without prefix. */
 export type Described = {
@@ -22,7 +20,7 @@ export type Described = {
 async function toolsJar(cache: string, kafka: string): Promise<string> {
   const version = basename(kafka).replace('kafka-', '')
   const artifact = `-Dartifact=org.apache.kafka:kafka-tools:${version}`
-  const folder = await whole(join(cache, `kafka-tools-${version}`), (cwd) =>
+  const folder = await cached(join(cache, `kafka-tools-${version}`), (cwd) =>
     runMaven({
       goal: 'copy',
       args: [artifact],

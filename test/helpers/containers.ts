@@ -1,5 +1,5 @@
 import { GenericContainer, getContainerRuntimeClient, Network, Wait } from 'testcontainers'
-import { freePort } from '../../local/free-port.ts'
+import { freePort } from '../../local/ports.ts'
 
 /*
  * The same broker and registry from containers, for machines with an engine and without Java. Written against the images'

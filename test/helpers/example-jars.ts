@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { cacheFolder, whole } from '../../local/cache.ts'
-import { runMaven } from '../../local/maven.ts'
+import { cached, cacheFolder, runMaven } from '../../local/kafka/downloads.ts'
 
 /** @returns the folder with the jars that a pom names, and what they need; fetched once for each text of it. */
 export async function exampleJars(pom: string): Promise<string> {
@@ -10,7 +9,7 @@ export async function exampleJars(pom: string): Promise<string> {
     .update(await readFile(pom))
     .digest('hex')
     .slice(0, 8)
-  return whole(join(await cacheFolder(process.env), `example-${version}`), (cwd) =>
+  return cached(join(await cacheFolder(process.env), `example-${version}`), (cwd) =>
     runMaven({
       goal: 'copy-dependencies',
       args: ['-f', pom],

@@ -2,16 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { archiveFlags, classArchive } from '../../local/archive.ts'
-import { startBroker } from '../../local/broker.ts'
-import { cacheFolder } from '../../local/cache.ts'
-import { LocalFault } from '../../local/fault.ts'
-import { kafkaJars, registryApp } from '../../local/jars.ts'
-import { findJava } from '../../local/java.ts'
-import { ensureOwnJournal } from '../../local/journal.ts'
-import { startRegistry } from '../../local/registry.ts'
-import { sayTo } from '../../local/say.ts'
-import { spawnTied } from '../../local/tied.ts'
+import { spawnChild } from '../../local/child-process.ts'
+import { LocalError } from '../../local/errors.ts'
+import { startBroker } from '../../local/kafka/broker.ts'
+import { archiveFlags, classArchive } from '../../local/kafka/class-archive.ts'
+import { cacheFolder, kafkaJars, registryApp } from '../../local/kafka/downloads.ts'
+import { findJava } from '../../local/kafka/java.ts'
+import { ensureTestJournal, startRegistry } from '../../local/kafka/registry.ts'
+import { terminalOn } from '../../local/terminal.ts'
 import { ROLES } from '../../settings/config-key.ts'
 import { NODE_FLAGS } from './node-flags.ts'
 
@@ -46,21 +44,21 @@ async function fill(compileCache: string): Promise<void> {
     ...ROLES.map((role) => [`${role}/main.ts`]),
     ['local/main.ts', '--nothing-of-the-kind'],
   ])
-    await spawnTied(process.execPath, { args: [...NODE_FLAGS, ...main], env }).exited
+    await spawnChild(process.execPath, { args: [...NODE_FLAGS, ...main], env }).exited
 }
 
-/** In this order: what the environment names; Java and Maven; containers. @throws LocalFault naming the three. */
+/** In this order: what the environment names; Java and Maven; containers. @throws LocalError naming the three. */
 async function findKafka(env: NodeJS.ProcessEnv): Promise<TestKafka> {
   const { KAFKA_BROKERS: brokers, SCHEMA_REGISTRY_URL: registryUrl } = env
   if (brokers && registryUrl) return { brokers, registryUrl, stop: async () => {} }
   try {
     return await startJava(env)
   } catch (fault) {
-    if (!(fault instanceof LocalFault)) throw fault
+    if (!(fault instanceof LocalError)) throw fault
     const { startContainers } = await import('./containers.ts') // half a second to load
-    const containers = await startContainers(ensureOwnJournal)
+    const containers = await startContainers(ensureTestJournal)
     if (containers) return containers
-    throw new LocalFault(fault.code, `${fault.message}\nNo container engine answers either.`, {
+    throw new LocalError(fault.code, `${fault.message}\nNo container engine answers either.`, {
       cause: fault,
     })
   }
@@ -76,7 +74,7 @@ const CALM = {
 async function startJava(env: NodeJS.ProcessEnv): Promise<TestKafka> {
   const java = await findJava(env)
   const cache = await cacheFolder(env)
-  const { progress } = sayTo(process.stderr)
+  const { progress } = terminalOn(process.stderr)
   const jars = await kafkaJars(cache, progress)
   const jar = await registryApp(cache, progress)
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
@@ -101,7 +99,7 @@ async function startJava(env: NodeJS.ProcessEnv): Promise<TestKafka> {
     java: java.program,
     jar,
     directory: folder,
-    ensureJournal: ensureOwnJournal,
+    ensureJournal: ensureTestJournal,
     jvmFlags: await archiveFlags({ java, cache, name: 'registry' }),
   })
   await archived

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from '../../local/free-port.ts'
+import { freePort } from '../../local/ports.ts'
 import { type OwnBroker, startOwnBroker } from './broker.ts'
 import { aCertificate, type Made } from './tls-receiver.ts'
 

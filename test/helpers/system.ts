@@ -4,8 +4,8 @@ import got from 'got'
 import { inject } from 'vitest'
 import { readConfig } from '../../config.ts'
 import { type Connection, connect } from '../../kafka/client.ts'
-import { freePort } from '../../local/free-port.ts'
-import { spawnTied, type Tied } from '../../local/tied.ts'
+import { type Child, spawnChild } from '../../local/child-process.ts'
+import { freePort } from '../../local/ports.ts'
 import { createLog } from '../../process/log.ts'
 import { derivedKeys, ROLES, type Role } from '../../settings/config-key.ts'
 import { closing } from './cluster.ts'
@@ -70,20 +70,20 @@ export async function startSystem(
     clientId: 'test',
     log: createLog({ role: 'start', level: 'silent' }),
   })
-  const started: Tied[] = []
-  const children = new Map<Role, Tied>()
+  const started: Child[] = []
+  const children = new Map<Role, Child>()
   const saidBy = new Map<Role, string[]>()
 
   const start = async (role: Role) => void children.set(role, await launch(role))
 
   /** @param more settings of this one alone. */
-  async function launch(role: Role, more: Record<string, string> = {}): Promise<Tied> {
+  async function launch(role: Role, more: Record<string, string> = {}): Promise<Child> {
     const said: string[] = []
     const all = saidBy.get(role) ?? []
     saidBy.set(role, all)
     const settings: Record<string, string> = { ...env, ...leastKey(role, env), ...more }
     planted.settings(settings)
-    const child = spawnTied(process.execPath, {
+    const child = spawnChild(process.execPath, {
       args: [...NODE_FLAGS, `${role}/main.ts`],
       cwd: root,
       env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...settings },
@@ -105,7 +105,7 @@ export async function startSystem(
     return child
   }
 
-  async function crash(role: Role, child: Tied, others: Members = new Map()): Promise<void> {
+  async function crash(role: Role, child: Child, others: Members = new Map()): Promise<void> {
     await child.kill()
     const members = [...(await membersOf(connection, role))].filter(([member]) => !others.has(member))
     await endSessions(config.kafka.brokers[0] ?? '', new Map(members))

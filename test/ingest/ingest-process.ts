@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { type Config, readConfig } from '../../config.ts'
 import { type Connection, connect } from '../../kafka/client.ts'
 import { createProducer } from '../../kafka/produce/produce.ts'
-import { freePort } from '../../local/free-port.ts'
-import { spawnTied, type Tied } from '../../local/tied.ts'
+import { type Child, spawnChild } from '../../local/child-process.ts'
+import { freePort } from '../../local/ports.ts'
 import { createLog } from '../../process/log.ts'
 import { prepare } from '../../schemas/prepare.ts'
 import { sealRecord } from '../../settings/seal.ts'
@@ -59,7 +59,7 @@ export async function putSources(
   if (produced !== 'acked') throw new Error(`sources not written: ${produced}`)
 }
 
-export type IngestProcess = Tied & { url: string; opsUrl: string; output: readonly string[] }
+export type IngestProcess = Child & { url: string; opsUrl: string; output: readonly string[] }
 
 const MAIN = fileURLToPath(new URL('../../ingest/main.ts', import.meta.url))
 
@@ -69,7 +69,7 @@ export async function startIngest({ env }: Pick<System, 'env'>): Promise<IngestP
   const address = Promise.withResolvers<string>()
   planted.settings(env)
   const INGEST_METRICS_PORT = String(await freePort()) // of each process its own
-  const tied = spawnTied(process.execPath, {
+  const tied = spawnChild(process.execPath, {
     args: [...NODE_FLAGS, MAIN],
     env: {
       PATH: process.env.PATH,

@@ -1,8 +1,8 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Broker, startBroker } from '../../local/broker.ts'
-import { freePort } from '../../local/free-port.ts'
+import { type Broker, startBroker } from '../../local/kafka/broker.ts'
+import { freePort } from '../../local/ports.ts'
 import { connection, readAll } from '../helpers/cluster.ts'
 import { until } from '../helpers/until.ts'
 import { temporaryFolder } from './folders.ts'
@@ -25,7 +25,7 @@ test('a broker killed with -9 comes back on its port with its data; a stale .loc
   const read = await keepOneRecord(broker)
   await broker.kill()
   expect(await readdir(join(directory, 'data'))).toContain('.lock')
-  const second = await broker.again()
+  const second = await broker.restart()
   expect(second.brokers).toBe(broker.brokers)
   // it serves before it leads its partitions again
   expect(await until(read)).toEqual(['kept'])

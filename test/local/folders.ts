@@ -2,13 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { killAllTied } from '../../local/tied.ts'
+import { killAllChildren } from '../../local/child-process.ts'
 
 /** An empty folder, gone at the end of the test together with every process that the test has left. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
   onTestFinished(async () => {
-    await killAllTied()
+    await killAllChildren()
     await rm(folder, { recursive: true, force: true, maxRetries: 10 })
   })
   return folder

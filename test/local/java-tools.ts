@@ -1,7 +1,6 @@
-import { archiveFlags } from '../../local/archive.ts'
-import { cacheFolder } from '../../local/cache.ts'
-import { kafkaJars, registryApp } from '../../local/jars.ts'
-import { findJava } from '../../local/java.ts'
+import { archiveFlags } from '../../local/kafka/class-archive.ts'
+import { cacheFolder, kafkaJars, registryApp } from '../../local/kafka/downloads.ts'
+import { findJava } from '../../local/kafka/java.ts'
 
 const silent = () => {}
 

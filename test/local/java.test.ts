@@ -1,8 +1,8 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { kafkaJars } from '../../local/jars.ts'
-import { findJava, majorVersion } from '../../local/java.ts'
+import { kafkaJars } from '../../local/kafka/downloads.ts'
+import { findJava, majorVersion } from '../../local/kafka/java.ts'
 import { temporaryFolder } from './folders.ts'
 
 const waysOut = ['openjdk-17-jre-headless maven', 'KAFKA_BROKERS', 'SCHEMA_REGISTRY_URL', 'docker compose up']

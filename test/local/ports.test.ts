@@ -2,15 +2,13 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { firstPortOf, freePort } from '../../local/free-port.ts'
-import { findKeptPorts } from '../../local/kept-ports.ts'
-import { choosePorts } from '../../local/ports.ts'
+import { chooseKafkaPorts, choosePorts, firstPortOf, freePort } from '../../local/ports.ts'
 import { temporaryFolder } from './folders.ts'
 
 const HOST = '127.0.0.1'
 const silent = () => {}
 
-/** Listens until the end of the test; a port that somebody else has is as good, if it is not who only looks whether it is free. */
+/** Listens until the end of the test. A port that another process holds is as good, but not one that it is only probing. */
 async function occupy(port: number): Promise<void> {
   for (let tries = 0; tries < 20; tries++) {
     const server = createServer().listen(port, HOST)
@@ -24,7 +22,7 @@ async function occupy(port: number): Promise<void> {
   }
 }
 
-test('a port that was asked for and is taken is refused, with its name and 0 as a way out', async () => {
+test('a port from the environment that is taken is refused by name, and the message suggests 0', async () => {
   const port = await freePort()
   await occupy(port)
   const refusal = await choosePorts({ CONTROL_PORT: String(port) }, HOST, silent).catch((error) => error)
@@ -32,7 +30,7 @@ test('a port that was asked for and is taken is refused, with its name and 0 as 
   for (const part of ['CONTROL_PORT', String(port), ' 0 ']) expect(refusal.message).toContain(part)
 })
 
-test('a default that is taken gives way to the next free one, and that is said', async () => {
+test('a default that is taken is replaced by the next free port, with a message', async () => {
   await occupy(8080)
   const said: string[] = []
   const ports = await choosePorts({}, HOST, (line) => said.push(line))
@@ -41,7 +39,7 @@ test('a default that is taken gives way to the next free one, and that is said',
   expect(new Set(Object.values(ports)).size).toBe(6)
 })
 
-test('of 170 processes in a row no two look among the same ports, and one does not find a port twice in a row', async () => {
+test('170 processes with consecutive pids look among different ports, and none finds the same port twice in a row', async () => {
   const firsts = Array.from({ length: 170 }, (_, index) => firstPortOf(4_000_000 + index))
   const ports = firsts.flatMap((first) => Array.from({ length: 100 }, (_, index) => first + index))
   expect(new Set(ports).size).toBe(17_000)
@@ -50,7 +48,7 @@ test('of 170 processes in a row no two look among the same ports, and one does n
   expect(new Set(found).size).toBe(50)
 })
 
-test('0 is any free port, and no two processes get the same', async () => {
+test('0 means any free port, different for each process', async () => {
   const env = {
     INGEST_PORT: '0',
     CONTROL_PORT: '0',
@@ -64,12 +62,12 @@ test('0 is any free port, and no two processes get the same', async () => {
   expect(ports).not.toContain(0)
 })
 
-test('no default takes the port that another process was asked to have', async () => {
+test('no default takes a port that the environment gives to another process', async () => {
   const ports = await choosePorts({ ROUTER_PORT: String(await freePort()), CONTROL_PORT: '0' }, HOST, silent)
   expect(new Set(Object.values(ports)).size).toBe(6)
 })
 
-test('the same port for two, and what is no port, are refused by name', async () => {
+test('the same port for two processes, or an invalid port, is refused by name', async () => {
   const port = String(await freePort())
   await expect(choosePorts({ INGEST_PORT: port, ROUTER_PORT: port }, HOST, silent)).rejects.toMatchObject({
     code: 'port_taken',
@@ -82,20 +80,21 @@ test('the same port for two, and what is no port, are refused by name', async ()
     })
 })
 
-test("Kafka's and the registry's ports are kept, and given up only when somebody else has them", async () => {
+test("Kafka's and the registry's ports stay the same, and change only when they are taken", async () => {
   const folder = await temporaryFolder()
   const said: string[] = []
-  const say = (line: string) => void said.push(line)
-  const find = (kafka = true) => findKeptPorts({ folder, taken: [], started: { kafka, registry: true }, say })
+  const onChange = (line: string) => void said.push(line)
+  const find = (kafka = true) =>
+    chooseKafkaPorts({ folder, taken: [], started: { kafka, registry: true }, onChange })
   const first = await find()
   expect(await find()).toEqual(first)
   await occupy(first.kafka)
-  // somebody else's Kafka, which the environment names
+  // a Kafka elsewhere, named by the environment
   const before = said.length
   expect(await find(false)).toEqual(first)
   expect(said).toHaveLength(before)
   const third = await find()
   expect(third).toMatchObject({ registry: first.registry })
   expect(third.kafka).not.toBe(first.kafka)
-  expect(said.at(-1)).toBe(`Kafka: port ${first.kafka} is taken, using ${third.kafka}, from now on`)
+  expect(said.at(-1)).toBe(`Kafka: port ${first.kafka} is taken, using ${third.kafka} from now on`)
 })

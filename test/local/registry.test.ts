@@ -1,9 +1,8 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { startBroker } from '../../local/broker.ts'
-import { ensureJournal } from '../../local/journal.ts'
-import { startRegistry } from '../../local/registry.ts'
+import { startBroker } from '../../local/kafka/broker.ts'
+import { ensureJournal, startRegistry } from '../../local/kafka/registry.ts'
 import { createLog } from '../../process/log.ts'
 import { connection } from '../helpers/cluster.ts'
 import { until } from '../helpers/until.ts'
@@ -47,11 +46,11 @@ test('the registry outlives a restart of the broker, and its ids outlive a kill 
   const { broker, registry } = await startBoth()
   const first = await registered(registry.url, 'one', 'First')
   await broker.kill()
-  await broker.again()
+  await broker.restart()
   const second = await registered(registry.url, 'two', 'Second')
   expect(second).not.toBe(first)
   await registry.kill()
-  const again = await registry.again()
+  const again = await registry.restart()
   expect(again.url).toBe(registry.url)
   expect(await registered(again.url, 'one', 'First')).toBe(first)
   expect(await registered(again.url, 'two', 'Second')).toBe(second)

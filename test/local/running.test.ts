@@ -1,28 +1,28 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { findRunning, tellRunning } from '../../local/running.ts'
+import { findRunning, publishRunning } from '../../local/running.ts'
 import { temporaryFolder } from './folders.ts'
 
 const at = { control: 'http://127.0.0.1:8081', ingest: 'http://127.0.0.1:8080', controlToken: 'its-token' }
 
-test('a running npm start is found with its addresses and token, which nobody else may read, until it ends', async () => {
+test('a running npm start is found with its addresses and token until it ends, in a file that only its owner may read', async () => {
   const folder = await temporaryFolder()
   expect(await findRunning(folder)).toBeUndefined()
-  const takeBack = await tellRunning(folder, at)
+  const unpublish = await publishRunning(folder, at)
   const { control, ingest } = at
   expect(await findRunning(folder)).toEqual({ control, ingest, token: 'its-token' })
   expect((await stat(join(folder, 'running.json'))).mode & 0o077).toBe(0)
-  await takeBack()
+  await unpublish()
   expect(await findRunning(folder)).toBeUndefined()
 })
 
-test('one that was killed is not, also when another process has its pid now', async () => {
+test('a killed one is not found, even if another process has its pid now', async () => {
   const folder = await temporaryFolder()
-  await tellRunning(folder, at)
+  await publishRunning(folder, at)
   const path = join(folder, 'running.json')
-  const told = JSON.parse(await readFile(path, 'utf8'))
-  await writeFile(path, JSON.stringify({ ...told, started: 'before' }))
+  const published = JSON.parse(await readFile(path, 'utf8'))
+  await writeFile(path, JSON.stringify({ ...published, started: 'before' }))
   expect(await findRunning(folder)).toBeUndefined()
   await writeFile(path, '{"pid":')
   expect(await findRunning(folder)).toBeUndefined()

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { NODE_FLAGS } from '../helpers/node-flags.ts'
 import { until } from '../helpers/until.ts'
 import { temporaryFolder } from './folders.ts'
-import { anyLives, childrenOf, descendantsOf, makesArchive } from './living.ts'
+import { anyLives, childrenOf, descendantsOf, makesArchive } from './processes.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const FREE = {
@@ -37,7 +37,7 @@ function run(
 
 /** @returns what `sluice ready` told */
 async function ready({ output }: Started) {
-  await until(() => output().includes('Ctrl-C ends all of it.'), { timeout: 55_000, message: output })
+  await until(() => output().includes('Press Ctrl-C to stop.'), { timeout: 55_000, message: output })
   const find = (pattern: RegExp) => pattern.exec(output())?.[1] ?? ''
   return {
     control: find(/^ +control +(\S+)/m),

@@ -1,11 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { nextDelay } from '../../local/backoff.ts'
-import { supervise } from '../../local/supervise.ts'
+import { nextDelay, supervise } from '../../local/supervise.ts'
 import { until } from '../helpers/until.ts'
 import { temporaryFolder } from './folders.ts'
-import { anyLives } from './living.ts'
+import { anyLives } from './processes.ts'
 
 const FOREVER = 'process.on("SIGTERM", () => process.exit(0)); setInterval(() => {}, 1000);'
 
@@ -38,7 +37,7 @@ test('a process that is killed is started again, and that is said in one line', 
   const [first] = await until(async () => (await pids()).length === 1 && (await pids()))
   process.kill(first ?? 0, 'SIGKILL')
   await until(async () => (await pids()).length === 2)
-  expect(said).toEqual(['router ended (SIGKILL), starting it again in 250 ms'])
+  expect(said).toEqual(['router ended (SIGKILL), restarting in 250 ms'])
   await supervised.stop(2_000)
   expect(anyLives(await pids())).toBe(false)
 })

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { spawnTied } from '../../local/tied.ts'
+import { spawnChild } from '../../local/child-process.ts'
 import { findFaketime, openClock, removeShared, thisMachine } from '../../torture/faketime.ts'
 import { until } from '../helpers/until.ts'
 
@@ -46,7 +46,7 @@ test.skipIf(!library)(
     const clock = await openClock(library, join(folder, 'clock'))
     let wall = Number.NaN
     const monotonic: number[] = []
-    const tied = spawnTied(process.execPath, {
+    const tied = spawnChild(process.execPath, {
       args: ['-e', TELLS],
       env: clock.env,
       onLine(line) {

@@ -1,6 +1,6 @@
 import kafkajs from 'kafkajs'
 import type { Connection } from '../../kafka/client.ts'
-import type { Cluster } from '../../local/cluster.ts'
+import type { Cluster } from '../../local/kafka/broker.ts'
 import { until } from '../../test/helpers/until.ts'
 
 /** What is asked of three brokers while one after the other goes. */

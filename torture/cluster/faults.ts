@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Cluster } from '../../local/cluster.ts'
+import type { Cluster } from '../../local/kafka/broker.ts'
 import { ROLES } from '../../settings/config-key.ts'
 import { endsOf, goneBetween, imageOf, type OffsetRange } from '../../test/helpers/broker.ts'
 import type { Brokers } from './brokers.ts'

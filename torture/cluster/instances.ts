@@ -1,6 +1,6 @@
 import got from 'got'
-import { freePort } from '../../local/free-port.ts'
-import { spawnTied, type Tied } from '../../local/tied.ts'
+import { type Child, spawnChild } from '../../local/child-process.ts'
+import { freePort } from '../../local/ports.ts'
 import { ROLES, type Role } from '../../settings/config-key.ts'
 import { NODE_FLAGS } from '../../test/helpers/node-flags.ts'
 import { until } from '../../test/helpers/until.ts'
@@ -46,8 +46,8 @@ async function startInstance(role: Role, env: Readonly<Record<string, string>>):
   const probe = `http://127.0.0.1:${role === 'ingest' ? env.INGEST_METRICS_PORT : port}/readyz`
   let tied = launch()
 
-  function launch(): Tied {
-    return spawnTied(process.execPath, {
+  function launch(): Child {
+    return spawnChild(process.execPath, {
       args: [...NODE_FLAGS, `${role}/main.ts`],
       env: { PATH: process.env.PATH, ...env },
       onLine: (line) => {

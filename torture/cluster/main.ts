@@ -9,13 +9,11 @@ import { writeSection } from '../../bench/figures/results.ts'
 import { scratchFolder } from '../../bench/scratch.ts'
 import { readConfig } from '../../config.ts'
 import { connect } from '../../kafka/client.ts'
-import { archiveFlags } from '../../local/archive.ts'
-import { cacheFolder } from '../../local/cache.ts'
-import { startCluster } from '../../local/cluster.ts'
-import { kafkaJars, registryApp } from '../../local/jars.ts'
-import { findJava } from '../../local/java.ts'
-import { ensureOwnJournal } from '../../local/journal.ts'
-import { startRegistry } from '../../local/registry.ts'
+import { startCluster } from '../../local/kafka/broker.ts'
+import { archiveFlags } from '../../local/kafka/class-archive.ts'
+import { cacheFolder, kafkaJars, registryApp } from '../../local/kafka/downloads.ts'
+import { findJava } from '../../local/kafka/java.ts'
+import { ensureTestJournal, startRegistry } from '../../local/kafka/registry.ts'
 import { createLog } from '../../process/log.ts'
 import { DELIVERIES } from '../../schemas/topics.ts'
 import type { OffsetRange } from '../../test/helpers/broker.ts'
@@ -76,7 +74,7 @@ async function startKafka(closing: AsyncDisposableStack) {
     java: java.program,
     jar: await registryApp(cache, say),
     directory: folder,
-    ensureJournal: ensureOwnJournal,
+    ensureJournal: ensureTestJournal,
     jvmFlags: await archiveFlags({ java, cache, name: 'registry' }),
   })
   closing.defer(async () => void (await registry.kill()))

@@ -8,5 +8,5 @@ const analytics = new Analytics({
 analytics.identify({ userId: 'u1', traits: { email: 'ada@example.com' } })
 analytics.track({ userId: 'u1', event: 'Signed Up', properties: { plan: 'pro' } })
 
-await analytics.close() // sends what waits, and throws when that fails
+await analytics.close() // sends all queued calls; throws if that fails
 process.stdout.write('2 calls sent\n')

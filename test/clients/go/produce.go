@@ -1,8 +1,8 @@
-// Sends a great many calls with the Go client library, as an application with several goroutines does.
+// Sends many calls with the Go client library, like an application with several goroutines.
 //
-// Usage: produce ENDPOINT WRITE_KEY COUNT MAX_QUEUE [GATED]; the calls' message ids are go-0, go-1 and so on. Gated, the second
-// half of them is made when a line comes on standard input. Prints as JSON how many calls returned an error, how many the
-// library reported as lost, and the most memory that the process had, in bytes.
+// Usage: produce ENDPOINT WRITE_KEY COUNT MAX_QUEUE [GATED]; the message ids are go-0, go-1 and so on. With GATED, the second half waits
+// for a line on standard input. Prints as JSON how many calls returned an error, how many the library reported as lost, and the
+// peak memory of the process in bytes.
 package main
 
 import (
@@ -60,7 +60,7 @@ func main() {
 	check(json.NewEncoder(os.Stdout).Encode(done))
 }
 
-// gate is open at once, or with the first line of standard input.
+// gate opens at once or, if shut, with the first line of standard input.
 func gate(isShut bool) <-chan struct{} {
 	opened := make(chan struct{})
 	go func() {
@@ -82,7 +82,7 @@ func call(number int) *analytics.Track {
 	}
 }
 
-// Linux tells it in /proc; elsewhere it is not known and -1.
+// maxRss reads /proc, which only Linux has; elsewhere it is -1.
 func maxRss() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -100,7 +100,7 @@ describe('close() within its time', () => {
       'while a retry waits',
       { status: 503, headers: { 'retry-after': '300' } },
       1,
-      { status: 503, tries: 1, message: expect.stringMatching(/The last try: http:.* answered 503/) },
+      { status: 503, tries: 1, message: expect.stringMatching(/The last error: http:.* answered 503/) },
     ],
   ] as const)('ends %s, and reports all that was not sent', patience, async (_when, answer, warned, said) => {
     const seen = warnings()

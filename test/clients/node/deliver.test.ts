@@ -155,7 +155,7 @@ describe('that calls are tried again is said by a warning', () => {
     ])
     for (let batch = 0; batch < 3; batch++) await send()
     const about = { type: 'AnalyticsWarning', code: 'SLUICE_TRYING_AGAIN' }
-    const start = 'Calls are not taken at http://host:8090/v1/batch now, and are tried again:'
+    const start = 'Calls cannot be delivered to http://host:8090/v1/batch at the moment; retrying:'
     expect(seen).toEqual([
       [`${start} connect ECONNREFUSED`, about],
       [`${start} http://host:8090/v1/batch answered 503.`, about],

@@ -2,9 +2,8 @@ import { inspect } from 'node:util'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { encode, idIn } from '../../../clients/node/encode.ts'
+import { encode, idIn, isDeeper } from '../../../clients/node/encode.ts'
 import { AnalyticsError } from '../../../clients/node/errors.ts'
-import { isDeeper } from '../../../clients/node/levels.ts'
 import { accept } from '../../../ingest/call/accept.ts'
 import { boundOf } from '../../../ingest/call/json.ts'
 import { thrownBy } from './service.ts'
@@ -110,7 +109,7 @@ describe('an object within a call', () => {
   })
 
   test('is said to be what it is', () => {
-    expect(String(thrownBy(() => track(new Map())))).toMatch(/properties must be an object; it is a Map\./)
+    expect(String(thrownBy(() => track(new Map())))).toMatch(/properties must be an object, not a Map\./)
   })
 
   test('has -0 as 0, as an id has', () => {
@@ -133,7 +132,7 @@ describe('the integrations of the context', () => {
   test('are looked at as the service does, where the call has none of its own', () => {
     expect(thrownBy(() => page({ integrations: { All: 'false' } }))).toMatchObject({
       code: 'integrations_all_not_boolean',
-      message: 'context.integrations.All must be true or false; it is a text.',
+      message: 'context.integrations.All must be true or false, not a string.',
     })
     expect(thrownBy(() => page({ integrations: ['CRM'] }, null))).toMatchObject({
       code: 'integrations_not_object',
@@ -223,14 +222,14 @@ describe('what is no call is refused', () => {
     [undefined, 'undefined'],
     [null, 'null'],
     [['u1'], 'an array'],
-    ['u1', 'a text'],
+    ['u1', 'a string'],
     [7, 'a number'],
     [7n, 'a BigInt'],
     [true, 'a boolean'],
     [Symbol('u1'), 'a symbol'],
     [() => {}, 'a function'],
   ])('and said to be what it is: %s', (call, kind) => {
-    expect(String(thrownBy(() => encode('identify', call, made)))).toMatch(new RegExp(`it got ${kind}\\.$`))
+    expect(String(thrownBy(() => encode('identify', call, made)))).toMatch(new RegExp(`, not ${kind}\\.$`))
   })
 
   test('a misspelt field is named, with those there are', () => {

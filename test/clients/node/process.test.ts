@@ -38,7 +38,7 @@ describe('a process that has nothing more to do', () => {
       .split('\n')
       .filter((line) => line.includes('AnalyticsWarning'))
     expect(first).toContain(
-      `[SLUICE_TRYING_AGAIN] AnalyticsWarning: Calls are not taken at ${endpoint}v1/batch now, and are tried again: connect ECONNREFUSED`,
+      `[SLUICE_TRYING_AGAIN] AnalyticsWarning: Calls cannot be delivered to ${endpoint}v1/batch at the moment; retrying: connect ECONNREFUSED`,
     )
     expect(second).toMatch(/AnalyticsWarning: 3 calls could not be delivered \(gave_up\).*ECONNREFUSED/)
   })
@@ -89,7 +89,7 @@ describe('on SIGTERM', () => {
   test.each([
     ['where the library closes the clients', '', { signal: 'SIGTERM' }, /^.*1 call could not be delivered/gm],
     ['where the listener of the README does', 'readme', { code: 0 }, /^.*1 call could not be delivered/gm],
-    ['where onFailure throws', 'throws', { signal: 'SIGTERM' }, /^.*onFailure has thrown/gm],
+    ['where onFailure throws', 'throws', { signal: 'SIGTERM' }, /^.*onFailure has failed/gm],
   ])('what is lost is said before the process ends, %s', patience, async (_where, how, end, line) => {
     const service = await startService(() => ({ status: 401 }))
     const { printed, complained, kill, ended } = run('terminated', [service.endpoint, how])

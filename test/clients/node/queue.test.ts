@@ -54,7 +54,7 @@ describe('what is held elsewhere', () => {
     queue.push(call(1))
     expect([queue.size, queue.waiting, queue.room]).toEqual([3, 1, 0])
     const error = thrownBy(() => queue.push(call(1)))
-    expect(error).toMatchObject({ message: expect.stringMatching(/, 2 calls of it with onFailure:/) })
+    expect(error).toMatchObject({ message: expect.stringMatching(/, including 2 calls held by onFailure\./) })
     letGo()
     expect([queue.size, queue.room]).toEqual([1, 2])
   })
@@ -71,7 +71,7 @@ describe('what is held elsewhere', () => {
 test('one call is no calls', () => {
   const queue = queueOf({ maxQueue: 1 })
   queue.push(call(1))
-  expect(String(thrownBy(() => queue.push(call(1))))).toContain('The queue holds its 1 call (maxQueue): ')
+  expect(String(thrownBy(() => queue.push(call(1))))).toContain('The queue is full: 1 call (maxQueue). ')
 })
 
 test('a batch of one takes no longer however many wait', async () => {

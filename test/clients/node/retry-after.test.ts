@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { retryAfter } from '../../../clients/node/retry-after.ts'
+import { retryAfter } from '../../../clients/node/answer.ts'
 
 const now = Date.UTC(2026, 0, 2, 3, 4, 5)
 

@@ -121,8 +121,8 @@ describe('is given up after maxRetries', () => {
   })
 
   test.each([
-    ['breaks off', 'cut', 60_000, /The last: .*(abort|hang up|ECONNRESET)/],
-    ['does not come in time', 'stall', 200, /^No success in 1 try\. The last: Timeout/],
+    ['breaks off', 'cut', 60_000, /The last error: .*(abort|hang up|ECONNRESET)/],
+    ['does not come in time', 'stall', 200, /^No success after 1 attempt\. The last error: Timeout/],
   ] as const)(
     'where the body of a 200 %s, which is no answer of somebody else',
     async (_how, answer, requestTimeout, message) => {

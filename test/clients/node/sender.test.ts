@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { Delivered } from '../../../clients/node/delivered.ts'
 import { type Encoded, idIn } from '../../../clients/node/encode.ts'
 import { AnalyticsError } from '../../../clients/node/errors.ts'
+import type { Delivered } from '../../../clients/node/failure.ts'
 import { Queue } from '../../../clients/node/queue.ts'
 import { Sender } from '../../../clients/node/sender.ts'
 
@@ -231,7 +231,7 @@ describe('a report that is not taken yet', () => {
     expect(() => add(1)).toThrow(
       expect.objectContaining({
         code: 'queue_full',
-        message: expect.stringContaining('its 3 calls (maxQueue), 3 calls of it with onFailure'),
+        message: expect.stringContaining('3 calls (maxQueue), including 3 calls held by onFailure'),
       }),
     )
     const added = sender.room().then(() => add(1))
@@ -244,7 +244,7 @@ describe('a report that is not taken yet', () => {
     add(3)
     const first = sender.flush()
     await vi.advanceTimersByTimeAsync(0)
-    sender.hurry()
+    sender.stopWaitingForReports()
     await first
     add(3)
     const second = sender.flush()

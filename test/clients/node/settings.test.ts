@@ -91,7 +91,7 @@ test.each([null, undefined])('%s is as if the option were not there', (nothing) 
 test('an endpoint that is none is told of the port, too', () => {
   expect(thrownBy(() => read({ endpoint: 'http://host:99999/' }))).toMatchObject({
     message:
-      'endpoint must be a whole http or https URL, like http://localhost:8080/v1/batch, and its port at most 65535.',
+      'endpoint must be a complete http or https URL such as http://localhost:8080/v1/batch, with a port of at most 65535.',
   })
 })
 
@@ -138,9 +138,9 @@ describe('is refused', () => {
   })
 
   test.each([
-    [undefined, 'they are undefined.'],
-    [null, 'they are null.'],
-    ['shop-write-key', 'they are a text.'],
+    [undefined, 'not undefined.'],
+    [null, 'not null.'],
+    ['shop-write-key', 'not a string.'],
   ])('%j in the place of options', (options, said) => {
     const error = thrownBy(() => readSettings(options as never))
     expect(error).toMatchObject({

@@ -1,4 +1,4 @@
-// Sends one call of each type, and says what came of them.
+// Sends one call of each type and reports errors.
 package main
 
 import (
@@ -28,14 +28,14 @@ func main() {
 	report(client.Group(&analytics.Group{UserId: "u1", GroupId: "acme", Traits: map[string]any{"industry": "tools"}}))
 	report(client.Page(&analytics.Page{UserId: "u1", Name: "Welcome", Traits: map[string]any{"path": "/welcome"}}))
 
-	// Close sends what waits: without it, what was queued in the last seconds is lost.
+	// Close sends all queued calls; without it, the calls of the last seconds are lost.
 	if err := client.Close(); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println("sent")
 }
 
-// report goes on: a program that ended here would lose the calls that wait.
+// report does not end the program: that would lose the queued calls.
 func report(err error) {
 	if err != nil {
 		log.Print(err)

@@ -1,4 +1,4 @@
-// A server that sends what waits before it ends: on SIGTERM, on Ctrl-C, and when it cannot listen.
+// A server that sends all queued calls before it ends: on SIGTERM, on Ctrl-C, and if it cannot listen.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 
 func main() {
 	if err := run(); err != nil {
-		log.Fatal(err) // nothing waits any more
+		log.Fatal(err) // the client is closed
 	}
 }
 
@@ -26,7 +26,7 @@ func run() error {
 
 	client := analytics.New("shop-write-key")
 	client.Endpoint = os.Getenv("SLUICE_ENDPOINT")
-	client.CloseTimeout = 15 * time.Second // and 1 s, and Shutdown's 10 s: less than the 30 s until SIGKILL
+	client.CloseTimeout = 15 * time.Second // plus 1 s and Shutdown's 10 s: less than the 30 s until SIGKILL
 	server := &http.Server{Addr: "localhost:" + os.Getenv("PORT"), Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if err := client.Page(&analytics.Page{AnonymousId: "visitor-1", Name: r.URL.Path}); err != nil {
 			log.Print(err)
@@ -43,5 +43,5 @@ func run() error {
 	}
 	limit, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	return errors.Join(server.Shutdown(limit), client.Close()) // Close last: requests under way still make calls
+	return errors.Join(server.Shutdown(limit), client.Close()) // Close comes last: open requests still make calls
 }

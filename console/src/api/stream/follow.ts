@@ -1,4 +1,4 @@
-import { sseParser, type Told } from '../../../../cli/api/sse.ts'
+import { type ServerEvent, sseParser } from '../../../../cli/api/sse.ts'
 import { type ApiError, toApiError, unreachable } from '../errors.ts'
 
 /** `failures`: failed attempts to connect in a row. The next attempt is automatic. */
@@ -10,7 +10,7 @@ export type StreamState =
 export type FollowOptions = {
   url: string
   signal: AbortSignal
-  onEvent: (event: Told) => void
+  onEvent: (event: ServerEvent) => void
   onState: (state: StreamState) => void
   /** A stream that sends nothing for so long, not even a comment, counts as broken. */
   silenceMs?: number

@@ -1,0 +1,164 @@
+import got, { RequestError } from 'got'
+import { z } from 'zod'
+import { CliError } from '../context.ts'
+import type { Target } from '../target.ts'
+
+export type Query = Readonly<Record<string, string | number | undefined>>
+
+export type ApiRequest = {
+  method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** Below `/api/`; segments are percent-encoded. */
+  path: string
+  query?: Query
+  json?: object
+  /** The version of the record that the change is based on. */
+  ifMatch?: number
+}
+
+/** `body`: parsed JSON; undefined if empty. */
+export type ApiResponse = { status: number; body: unknown }
+
+/** Sends a request to control. Resolves for every status. @throws CliError unreachable, unknown_answer */
+export type Api = (request: ApiRequest) => Promise<ApiResponse>
+
+/** Longer than a test send, and than any request that waits for Kafka. */
+const LIMIT_MS = 90_000
+
+export function apiOf({ control, token }: Pick<Target, 'control' | 'token'>): Api {
+  return async ({ method = 'GET', path, query = {}, json, ifMatch }) => {
+    const given = Object.entries(query).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, String(value)] as const],
+    )
+    const response = await got(`${control}/api/${path}`, {
+      method,
+      searchParams: Object.fromEntries(given),
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(ifMatch !== undefined && { 'if-match': `"${ifMatch}"` }),
+      },
+      ...(json && { json }),
+      throwHttpErrors: false,
+      // the token must not go to another address
+      followRedirect: false,
+      timeout: { request: LIMIT_MS },
+      // a write must not be repeated; besides, got's retries crash on refused connections (sindresorhus/got#2469)
+      retry: { limit: 0 },
+    }).catch((cause: unknown) => {
+      throw unreachable(control, cause)
+    })
+    return {
+      status: response.statusCode,
+      body: parsed(response.body, { control, status: response.statusCode }),
+    }
+  }
+}
+
+function parsed(text: string, { control, status }: { control: string; status: number }): unknown {
+  if (text === '') return undefined
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    const message = `${control} answered ${status} without JSON: is this the address of control?`
+    throw new CliError('unknown_answer', message, { cause })
+  }
+}
+
+export function unreachable(url: string, cause: unknown): unknown {
+  if (!(cause instanceof RequestError)) return cause
+  return new CliError('unreachable', `${url} does not answer: ${cause.message || cause.code}`, { cause })
+}
+
+/** `pointer`: RFC 6901, into the body that was sent. */
+export type Fault = { pointer: string; code: string; message: string }
+
+const problemShape = z.looseObject({
+  code: z.string(),
+  message: z.string(),
+  errors: z.array(z.object({ pointer: z.string(), code: z.string(), message: z.string() })).default([]),
+})
+
+export type Problem = { status: number; code: string; message: string; errors: readonly Fault[] }
+
+/** The error in a response. */
+export function problemOf({ status, body }: ApiResponse): Problem {
+  const problem = problemShape.safeParse(body)
+  if (problem.success) return { status, ...problem.data }
+  return { status, code: String(status), message: `status ${status}`, errors: [] }
+}
+
+/** The API's own message, with a line for each fault. */
+export function refused(answer: ApiResponse): CliError {
+  const { status, code, message, errors } = problemOf(answer)
+  const faults = errors.map((fault) => `\n  ${fault.pointer || '(body)'}: ${fault.message} (${fault.code})`)
+  return new CliError('refused', `Refused: ${message} (${status} ${code})${faults.join('')}`)
+}
+
+/** Sends a request and parses the body. @throws CliError refused, unknown_answer, unreachable */
+export async function request<T>(api: Api, what: ApiRequest, shape: z.ZodType<T>): Promise<T> {
+  const response = await api(what)
+  if (response.status >= 300) throw refused(response)
+  return parseBody(response, what, shape)
+}
+
+/**
+ * Sends a request whose body has an id, so that it can be repeated safely. If it may have been accepted despite an error, the
+ * message says how to repeat it. @throws CliError as `request`
+ */
+export async function requestOnce<T>(
+  api: Api,
+  what: ApiRequest & { json: { id: string } },
+  shape: z.ZodType<T>,
+): Promise<T> {
+  let isRefused = false
+  const observed: Api = async (sent) => {
+    const response = await api(sent)
+    isRefused = response.status >= 400 && response.status < 500
+    return response
+  }
+  try {
+    return await request(observed, what, shape)
+  } catch (error) {
+    if (isRefused || !(error instanceof CliError)) throw error
+    const message = `${error.message}\nThe request may have been accepted. Retry safely with --id ${what.json.id}; 409 id_taken means that it was.`
+    throw new CliError(error.code, message, { cause: error })
+  }
+}
+
+/** @throws CliError unknown_answer */
+export function parseBody<T>({ body }: ApiResponse, { path }: ApiRequest, shape: z.ZodType<T>): T {
+  const parsed = shape.safeParse(body)
+  if (parsed.success) return parsed.data
+  const message = `control's answer to ${path} has a form that this version does not know:\n${z.prettifyError(parsed.error)}`
+  throw new CliError('unknown_answer', message)
+}
+
+export type Pages<T, F> = { items: T[]; first: F }
+
+export type PagesOptions<T, F> = {
+  item: z.ZodType<T>
+  /** Other fields of a page; those of the first page are returned. */
+  first: z.ZodType<F>
+  query: Query
+  limit: number
+  /** The most that the API returns in one page. */
+  perPage: number
+}
+
+/** Reads up to `limit` items of a paginated list. @throws CliError */
+export async function pages<T, F extends object>(
+  api: Api,
+  path: string,
+  { item, first, query, limit, perPage }: PagesOptions<T, F>,
+): Promise<Pages<T, F>> {
+  const shape = z.object({ items: z.array(item), next: z.string().nullable() }).and(first)
+  const items: T[] = []
+  let [cursor, firstPage]: [string | undefined, F | undefined] = [undefined, undefined]
+  for (;;) {
+    const pageQuery = { ...query, limit: Math.min(perPage, limit - items.length), cursor }
+    const page: z.infer<typeof shape> = await request(api, { path, query: pageQuery }, shape)
+    firstPage ??= page
+    items.push(...page.items)
+    cursor = page.next ?? undefined
+    if (cursor === undefined || items.length >= limit) return { items, first: firstPage }
+  }
+}

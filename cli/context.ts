@@ -1,0 +1,68 @@
+import { styleText } from 'node:util'
+
+export type Env = Readonly<Record<string, string | undefined>>
+
+/** 0 done, 1 failed, 2 (only `diff`) something differs. */
+export type ExitCode = 0 | 1 | 2
+
+/** What commands use of the outside world, besides files and HTTP. */
+export type Context = {
+  env: Env
+  /** For results. */
+  out: Output
+  /** For messages. */
+  err: Output
+  readInput(): Promise<string>
+  /** Milliseconds since 1970. */
+  now(): number
+  newId(): string
+}
+
+export type Style = 'green' | 'yellow' | 'red' | 'dim'
+
+export type Output = {
+  line(text: string): void
+  /** Unchanged if the output is not a terminal. */
+  styled(style: Style, text: string): string
+  /** Aborted when the reader has gone (`sluice dead | head -1`): all further lines are dropped. */
+  closed: AbortSignal
+}
+
+export function outputTo(stream: NodeJS.WriteStream): Output {
+  const closing = new AbortController()
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    closing.abort()
+  })
+  return {
+    line(text) {
+      if (!closing.signal.aborted) stream.write(`${text}\n`)
+    },
+    // respects isTTY and NO_COLOR
+    styled: (style, text) => styleText(style, text, { stream }),
+    closed: closing.signal,
+  }
+}
+
+export type CliErrorCode =
+  | 'no_address'
+  | 'no_token'
+  | 'usage'
+  | 'cannot_read'
+  | 'cannot_write'
+  | 'faulty_files'
+  | 'unreachable'
+  | 'refused'
+  | 'unknown_answer'
+  | 'changed_meanwhile'
+
+/** A fault that the user can fix: printed on stderr without a stack; the exit code is 1. */
+export class CliError extends Error {
+  override name = 'CliError'
+  readonly code: CliErrorCode
+
+  constructor(code: CliErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}

@@ -1,0 +1,112 @@
+import { isObject, type Members, pointer } from '../../settings/faults.ts'
+import { MASK, maskUrl } from '../../settings/masked.ts'
+import type { Declared } from './declare.ts'
+import type { DryRunResult, DryRuns } from './dry-run.ts'
+import { partsOf } from './place.ts'
+import { nameOf, type Ref } from './schema.ts'
+import { copyOf, type State } from './state.ts'
+
+/** Fields of a record whose secrets could not be compared. */
+export type Hidden = Ref & { fields: string[] }
+
+/** The state with known secrets in clear text. */
+export function revealIn(
+  state: State,
+  records: readonly Declared[],
+  dryRuns: DryRuns | undefined,
+): { revealed: State; hidden: Hidden[] } {
+  const revealed = copyOf(state)
+  const hidden: Hidden[] = []
+  for (const declared of records) {
+    const { collection, id } = declared
+    const tried = dryRuns?.get(nameOf(declared))
+    const same =
+      collection === 'sources'
+        ? revealOne(revealed.sources, declared, tried)
+        : collection === 'destinations'
+          ? revealOne(revealed.destinations, declared, tried)
+          : []
+    if (!tried && same.length > 0)
+      hidden.push({ collection, id, fields: same.map((at) => partsOf(at).join('/')) })
+  }
+  return { revealed, hidden }
+}
+
+function revealOne<T extends { id: string }>(
+  all: Map<string, T>,
+  { id, body }: Declared,
+  tried: DryRunResult | undefined,
+): string[] {
+  const before = all.get(id)
+  if (!before) return []
+  const isSame = tried ? (at: string) => !tried.changed.has(at) : assumedSame(before, body)
+  const { record, same } = reveal(before, body, isSame)
+  all.set(id, record)
+  return same
+}
+
+export type Revealed<T> = {
+  record: T
+  /** Pointers to the secrets that are considered equal to those of the file. */
+  same: string[]
+}
+
+const SECRETS = ['writeKey', 'sharedSecret', 'previousSecret']
+
+/**
+ * Fills in the secrets of a masked record that equal those of the file. Each other secret becomes a unique text, so that no
+ * two of them look equal.
+ * @param isSame whether the secret at a pointer equals the stored one
+ */
+export function reveal<T extends { id: string }>(
+  before: T,
+  declared: Members,
+  isSame: (at: string) => boolean,
+): Revealed<T> {
+  const record: T & Members = structuredClone(before)
+  const same: string[] = []
+
+  function put({ owner, given, path }: { owner: Members; given: Members; path: PropertyKey[] }): void {
+    const name = String(path.at(-1))
+    if (owner[name] !== MASK) return
+    const at = pointer(path)
+    const isKnown = typeof given[name] === 'string' && given[name] !== MASK && isSame(at)
+    if (isKnown) same.push(at)
+    // also a valid write key
+    owner[name] = isKnown ? given[name] : `${MASK}${name}-${record.id}`
+  }
+
+  for (const name of SECRETS) put({ owner: record, given: declared, path: [name] })
+  const given = webhooksOf(declared)
+  webhooksOf(record).forEach((webhook, index) => {
+    const { headers } = webhook
+    const { headers: others, url } = given[index] ?? {}
+    // a view token sees only the host of a URL
+    if (typeof url === 'string' && url !== webhook.url && maskUrl(url) === webhook.url) {
+      webhook.url = url
+      same.push(pointer(['webhooks', index, 'url']))
+    }
+    if (!isObject(headers)) return
+    for (const name of Object.keys(headers))
+      put({
+        owner: headers,
+        given: isObject(others) ? others : {},
+        path: ['webhooks', index, 'headers', name],
+      })
+  })
+  return { record, same }
+}
+
+const webhooksOf = ({ webhooks }: Members): Members[] =>
+  Array.isArray(webhooks) ? webhooks.map((webhook) => (isObject(webhook) ? webhook : {})) : []
+
+/**
+ * Which secrets are assumed to be unchanged if the API cannot be asked: all, unless the file starts a rotation (it changes
+ * `previousSecretExpiresAt`).
+ */
+export function assumedSame(before: object, declared: Members): (at: string) => boolean {
+  const expiry = declared.previousSecretExpiresAt
+  const old = 'previousSecretExpiresAt' in before ? before.previousSecretExpiresAt : undefined
+  const rotates = expiry !== undefined && expiry !== old
+  return (at) => !(rotates && (at === '/sharedSecret' || at === '/previousSecret'))
+}

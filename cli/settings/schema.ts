@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import { MASK } from '../../settings/masked.ts'
+import { computationShape, destinationShape, idShape, sourceShape } from '../../settings/settings.ts'
+
+/**
+ * The keys of a settings file. Each holds a list of records in the form of the API, with their ids. In the order of writing:
+ * a record comes after those that it refers to.
+ */
+export const COLLECTIONS = ['sources', 'destinations', 'audiences', 'traits'] as const
+export type Collection = (typeof COLLECTIONS)[number]
+
+/** Identifies a record. */
+export type Ref = { collection: Collection; id: string }
+
+export const nameOf = ({ collection, id }: Ref) => `${collection}/${id}`
+
+/** In the API's form, or the mask. */
+const writeKey = z
+  .string()
+  .regex(/^(\*{3}|[\x21-\x39\x3b-\x7e]{8,128})$/, '8 to 128 printable characters without space and colon')
+
+/** Records in a file. A mask in place of a secret keeps the stored secret. */
+export const recordShapes = {
+  sources: sourceShape.extend({ id: idShape, writeKey: writeKey.optional() }),
+  destinations: destinationShape.extend({ id: idShape }),
+  audiences: computationShape.extend({ id: idShape }),
+  traits: computationShape.extend({ id: idShape }),
+} as const satisfies Record<Collection, z.ZodType>
+
+const recordsOf = (collection: Collection) => z.array(recordShapes[collection]).optional()
+
+const fileShape = z.strictObject({
+  sources: recordsOf('sources'),
+  destinations: recordsOf('destinations'),
+  audiences: recordsOf('audiences'),
+  traits: recordsOf('traits'),
+})
+
+/** JSON Schema for editors, in draft 7, which they support best. */
+export function jsonSchema(): object {
+  const { $schema, ...schema } = z.toJSONSchema(fileShape, { io: 'input', target: 'draft-7' })
+  const description = `Settings of Sluice. \${NAME} in a text stands for an environment variable, "${MASK}" for the stored secret.`
+  return { $schema, title: 'Sluice settings', description, ...schema }
+}

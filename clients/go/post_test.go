@@ -1,0 +1,139 @@
+package analytics
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// hanging is a RoundTripper that does not heed the context of a request, or gives an answer that does not.
+type hanging struct {
+	release chan struct{}
+	inBody  bool // of the answer
+	now     atomic.Int32
+	most    atomic.Int32
+	mu      sync.Mutex
+	bodies  [][]byte // as they are read when it is released
+}
+
+func newHanging(t *testing.T) *hanging {
+	h := &hanging{release: make(chan struct{})}
+	t.Cleanup(func() { h.end(t) })
+	return h
+}
+
+func (h *hanging) end(t *testing.T) {
+	select {
+	case <-h.release:
+	default:
+		close(h.release)
+	}
+	until(t, "no request is under way", func() bool { return h.now.Load() == 0 })
+}
+
+func (h *hanging) RoundTrip(r *http.Request) (*http.Response, error) {
+	h.most.Store(max(h.most.Load(), h.now.Add(1)))
+	if h.inBody {
+		return &http.Response{StatusCode: 200, Request: r, Body: io.NopCloser(readerFunc(func([]byte) (int, error) {
+			<-h.release
+			h.now.Add(-1)
+			return 0, io.EOF
+		}))}, nil
+	}
+	<-h.release
+	body, err := io.ReadAll(r.Body)
+	h.mu.Lock()
+	h.bodies = append(h.bodies, body)
+	h.mu.Unlock()
+	h.now.Add(-1)
+	return succeed(r), err
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+func TestATryEndsInTimeAlthoughTheHTTPClientDoesNot(t *testing.T) {
+	for name, inBody := range map[string]bool{"before the answer": false, "in its body": true} {
+		t.Run(name, func(t *testing.T) {
+			h := newHanging(t)
+			h.inBody = inBody
+			c, f := newClient(t, "http://localhost:1")
+			c.HTTPClient = &http.Client{Transport: h}
+			c.RequestTimeout, c.MaxRetries = 10*time.Millisecond, 2
+			must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			must(t, c.Flush(ctx))
+			failure := receive(t, f.came)
+			if !errors.Is(failure.Err, ErrGaveUp) || !errors.Is(failure.Err, context.DeadlineExceeded) || failure.Tries != 3 ||
+				!strings.Contains(failure.Err.Error(), "no response within 10ms") {
+				t.Fatalf("got %+v", failure)
+			}
+			must(t, c.Close())
+		})
+	}
+}
+
+func TestCloseEndsInTimeAlthoughTheHTTPClientDoesNot(t *testing.T) {
+	h := newHanging(t)
+	c, f := newClient(t, "http://localhost:1")
+	c.HTTPClient = &http.Client{Transport: h}
+	c.CloseTimeout = 10 * time.Millisecond
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
+	if err := c.Close(); !errors.Is(err, ErrNotSent) || !strings.Contains(err.Error(), "(last attempt: no response yet)") {
+		t.Fatalf("got %v", err)
+	}
+	if failure := receive(t, f.came); !errors.Is(failure.Err, ErrClosed) || failure.Tries != 1 {
+		t.Fatalf("got %+v", failure)
+	}
+	<-c.sender.done
+}
+
+func TestRequestsThatDoNotEndAreFewAndKeepTheirBodies(t *testing.T) {
+	h := newHanging(t)
+	c, f := newClient(t, "http://localhost:1")
+	c.HTTPClient = &http.Client{Transport: h}
+	c.RequestTimeout, c.MaxRetries = time.Millisecond, 4
+	for i := 0; i < 3; i++ {
+		must(t, c.Track(&Track{UserId: "u1", Event: "Opened", MessageId: fmt.Sprint("m", i)})) // written where the one before it was
+		must(t, c.Flush(context.Background()))
+	}
+	for i := 0; i < 3; i++ {
+		failure := receive(t, f.came)
+		if failure.Tries != 5 {
+			t.Fatalf("got %+v", failure)
+		}
+		if i == 2 && !strings.Contains(failure.Err.Error(), "has not returned from 8 requests") {
+			t.Fatalf("got %v", failure.Err)
+		}
+	}
+	if most := h.most.Load(); most != maxAbandoned {
+		t.Fatalf("%d were under way", most)
+	}
+	h.end(t)
+	first, second := 0, 0
+	for _, body := range h.bodies {
+		switch {
+		case bytes.Contains(body, []byte(`"m0"`)):
+			first++
+		case bytes.Contains(body, []byte(`"m1"`)):
+			second++
+		}
+	}
+	if len(h.bodies) != maxAbandoned || first != 5 || second != 3 {
+		t.Fatalf("of %d bodies %d are the first call's, and %d the second's", len(h.bodies), first, second)
+	}
+	until(t, "they have ended", func() bool { return len(c.sender.poster.underWay) == 0 })
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"})) // and now it goes on
+	must(t, c.Close())
+	f.none(t)
+}

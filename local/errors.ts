@@ -1,0 +1,53 @@
+import { statfs } from 'node:fs/promises'
+
+export type LocalErrorCode =
+  | 'java_missing'
+  | 'maven_missing'
+  | 'download_failed'
+  | 'checksum_wrong'
+  | 'cache_not_writable'
+  | 'disk_full'
+  | 'port_taken'
+  | 'already_running'
+  | 'keys_damaged'
+  | 'data_damaged'
+  | 'kafka_start_failed'
+  | 'registry_start_failed'
+  | 'setting_invalid'
+
+/** A fault that the user of `npm start` can fix: printed as one message without a stack; the exit code is 2. */
+export class LocalError extends Error {
+  override name = 'LocalError'
+  readonly code: LocalErrorCode
+
+  constructor(code: LocalErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+const MB = 1024 ** 2
+/** Kafka writes some MB when it starts, and exits with an obscure error when it cannot. */
+const MIN_FREE = 64 * MB
+
+/** @throws LocalError disk_full */
+export async function requireFreeSpace(folder: string): Promise<void> {
+  const { bavail, bsize } = await statfs(folder)
+  const free = bavail * bsize
+  if (free >= MIN_FREE) return
+  const mb = Math.floor(free / MB)
+  throw diskFull(folder, `has ${mb} MB free, and Kafka needs ${MIN_FREE / MB} MB to start`)
+}
+
+/** Turns a write error caused by a full disk into `disk_full`; returns any other error unchanged. */
+export function asDiskFull(error: unknown, folder: string): unknown {
+  const isFull =
+    error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
+  return isFull ? diskFull(folder, 'is full', error) : error
+}
+
+function diskFull(folder: string, state: string, cause?: unknown): LocalError {
+  const message = `The disk of ${folder} ${state}. Accepted events are safe on it.
+Free some space, or move the folder to a larger disk and set SLUICE_DATA to its new path (ops/runbook.md, SluiceStorageFull).`
+  return new LocalError('disk_full', message, { cause })
+}

@@ -1,0 +1,216 @@
+import { createHash } from 'node:crypto'
+import {
+  access,
+  constants,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { spawnChild } from '../child-process.ts'
+import { ROOT } from '../data-folder.ts'
+import { LocalError } from '../errors.ts'
+import { WAYS_OUT } from './java.ts'
+
+const KAFKA = '4.3.1'
+const LOG4J = '2.25.4'
+const REGISTRY = '3.0.9' // the last version for Java 17; 3.3 needs 21
+
+/** Gets a text with what is being downloaded and how much of it, at each change. */
+export type Progress = (text: string) => void
+
+/** The folder with Kafka's jars, which are downloaded once. */
+export function kafkaJars(cache: string, progress: Progress): Promise<string> {
+  return cached(join(cache, `kafka-${KAFKA}`), (folder) =>
+    maven('copy-dependencies', folder, [], counted(`Kafka ${KAFKA}`, 44, progress)),
+  )
+}
+
+/** The jar that runs the registry, with its dependencies beside it; downloaded once. */
+export async function registryApp(cache: string, progress: Progress): Promise<string> {
+  const name = `apicurio-registry-app-${REGISTRY}`
+  const artifact = `-Dartifact=io.apicurio:apicurio-registry-app:${REGISTRY}:tar.gz:all`
+  const onProgress = counted(`schema registry ${REGISTRY}`, 109, progress)
+  const app = await cached(join(cache, `apicurio-registry-${REGISTRY}`), async (folder) => {
+    await maven('copy', folder, [artifact], onProgress)
+    await unpack(`${name}-all.tar.gz`, folder)
+  })
+  return join(app, `${name}-runner.jar`)
+}
+
+async function unpack(archive: string, cwd: string): Promise<void> {
+  const { code } = await spawnChild('tar', { args: ['-xzf', archive], cwd }).exited
+  if (code !== 0)
+    throw new LocalError('download_failed', `tar cannot unpack ${archive} in ${cwd}: is the disk full?`)
+  await rm(join(cwd, archive))
+}
+
+function counted(what: string, expected: number, progress: Progress): MavenRun['onProgress'] {
+  return (megabytes) =>
+    progress(`downloading ${what} (first start only): ${Math.round(megabytes)} of about ${expected} MB`)
+}
+
+/** Maven reads the pom in its working directory, and leaves files there. */
+async function maven(
+  goal: MavenRun['goal'],
+  folder: string,
+  args: string[],
+  onProgress: MavenRun['onProgress'],
+): Promise<void> {
+  const cwd = join(folder, 'maven')
+  onProgress(0)
+  await mkdir(cwd)
+  await writeFile(join(cwd, 'pom.xml'), POM)
+  await runMaven({ goal, args, cwd, folder, onProgress })
+  await rm(cwd, { recursive: true })
+}
+
+const dependency = (group: string, artifact: string, version: string) =>
+  `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId><version>${version}</version></dependency>`
+
+const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+<modelVersion>4.0.0</modelVersion><groupId>sluice</groupId><artifactId>local</artifactId><version>1</version>
+<dependencies>
+${dependency('org.apache.kafka', 'kafka_2.13', KAFKA)}
+${dependency('org.apache.logging.log4j', 'log4j-slf4j-impl', LOG4J)}
+${dependency('org.apache.logging.log4j', 'log4j-1.2-api', LOG4J)}
+</dependencies></project>
+`
+
+export type MavenRun = {
+  goal: 'copy-dependencies' | 'copy'
+  args: readonly string[]
+  cwd: string
+  /** Where the files go; may contain other folders, but no other files. */
+  folder: string
+  /** Gets the megabytes downloaded so far. */
+  onProgress: (megabytes: number) => void
+}
+
+/** Newer plugins need the parent POM of what they copy, and the registry's is not on Maven Central. Works with Maven 3.8 to 4.0. */
+const PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:2.8'
+
+/**
+ * Downloads files and checks them against `maven.sha512`. Does not use batch mode, which prints no progress.
+ * @throws LocalError maven_missing, download_failed, checksum_wrong
+ */
+export async function runMaven({ goal, args, cwd, folder, onProgress }: MavenRun): Promise<void> {
+  const errors: string[] = []
+  let finished = 0
+  const onLine = (line: string) => {
+    // Progress overwrites itself with carriage returns, which readline takes for line ends
+    const done = /^Downloaded from .*\(([\d.]+) (kB|MB)/.exec(line)
+    if (done) finished += megabytes(done[1], done[2])
+    const underWay = [...(/^Progress/.test(line) ? line.matchAll(/([\d.]+)(?:\/[\d.]+)? (kB|MB)/g) : [])]
+    if (done || underWay.length > 0)
+      onProgress(finished + sum(underWay.map((part) => megabytes(part[1], part[2]))))
+    if (line.includes('ERROR') || /not found/.test(line)) errors.push(line)
+  }
+  const { code } = await spawnChild('mvn', {
+    args: ['-Dstyle.color=never', `${PLUGIN}:${goal}`, `-DoutputDirectory=${folder}`, ...args],
+    cwd,
+    onLine,
+  }).exited
+  if (code === 0) return checkSums(folder)
+  if (code === 127)
+    throw new LocalError(
+      'maven_missing',
+      `Maven (mvn) is missing; the first start downloads Kafka with it.\n${WAYS_OUT}`,
+    )
+  throw new LocalError(
+    'download_failed',
+    `Maven failed (exit code ${code}):\n${errors.slice(0, 5).join('\n')}\n${WAYS_OUT}`,
+  )
+}
+
+const megabytes = (amount = '0', unit = 'MB') => Number(amount) / (unit === 'kB' ? 1000 : 1)
+const sum = (amounts: readonly number[]) => amounts.reduce((total, amount) => total + amount, 0)
+
+const PINS = new URL('maven.sha512', import.meta.url)
+
+/** @throws LocalError checksum_wrong if a file differs from its pinned SHA-512, or has none */
+export async function checkSums(folder: string, pins: string | URL = PINS): Promise<void> {
+  const lines = (await readFile(pins, 'utf8')).split('\n').filter((line) => !line.startsWith('#'))
+  const pinned = new Map(lines.map((line) => line.split('  ').toReversed() as [string, string]))
+  for (const file of await readdir(folder, { withFileTypes: true })) {
+    if (file.isDirectory()) continue
+    const sum = createHash('sha512')
+      .update(await readFile(join(folder, file.name)))
+      .digest('hex')
+    if (pinned.get(file.name) === sum) continue
+    const fault = pinned.has(file.name)
+      ? `has the SHA-512 ${sum}, which differs from the pinned one`
+      : 'has no pinned SHA-512'
+    throw new LocalError(
+      'checksum_wrong',
+      `${file.name}, downloaded by Maven, ${fault} (local/kafka/maven.sha512), so it is not used. If a mirror or Maven's cache (~/.m2) has a damaged copy, remove that and start again.`,
+    )
+  }
+}
+
+/** The folder for downloads: the user's cache, or one in the checkout if that is not writable. @throws LocalError */
+export async function cacheFolder(env: NodeJS.ProcessEnv): Promise<string> {
+  const inHome = join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'sluice')
+  const candidates = [inHome, join(ROOT, 'node_modules/.cache/sluice')]
+  for (const folder of candidates) if (await isWritable(folder)) return folder
+  throw new LocalError(
+    'cache_not_writable',
+    `Cannot write to any of these folders: ${candidates.join(', ')}. Set XDG_CACHE_HOME.`,
+  )
+}
+
+async function isWritable(folder: string): Promise<boolean> {
+  try {
+    await mkdir(folder, { recursive: true })
+    await access(folder, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Returns the folder `target`; calls `fill` first if it does not exist. The folder appears whole or not at all, because it is
+ * filled under another name. If two processes fill it at the same time, the first wins and both succeed. Also removes what killed
+ * processes have left.
+ */
+export async function cached(target: string, fill: (folder: string) => Promise<void>): Promise<string> {
+  await removeLeftovers(target)
+  if (await exists(target)) return target
+  const partial = await mkdtemp(`${target}.part-`)
+  try {
+    await fill(partial)
+    await rename(partial, target)
+  } catch (error) {
+    await remove(partial)
+    if (!(await exists(target))) throw error
+  }
+  return target
+}
+
+const LEFTOVER_AGE_MS = 60 * 60_000
+
+/** Age tells abandoned folders from those being filled. One that cannot be removed does no harm. */
+async function removeLeftovers(target: string): Promise<void> {
+  for (const name of await readdir(dirname(target))) {
+    const path = join(dirname(target), name)
+    if (!name.startsWith(`${basename(target)}.part-`)) continue
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }))
+    if (Date.now() - mtimeMs > LEFTOVER_AGE_MS) await remove(path).catch(() => undefined)
+  }
+}
+
+const remove = (path: string) => rm(path, { recursive: true, force: true })
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}

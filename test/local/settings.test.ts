@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import { readConfig } from '../../config.ts'
+import { addressesOf, childEnvironment, readSettings } from '../../local/settings.ts'
+import { banner } from '../../local/terminal.ts'
+
+const chosen = {
+  brokers: '127.0.0.1:9092',
+  registryUrl: 'http://127.0.0.1:8085/apis/ccompat/v7',
+  ports: {
+    INGEST_PORT: 1,
+    CONTROL_PORT: 2,
+    ROUTER_PORT: 3,
+    DELIVERER_PORT: 4,
+    INGEST_METRICS_PORT: 5,
+    CONTROL_METRICS_PORT: 6,
+  },
+  keys: {
+    CONTROL_TOKEN: 'a-token-of-our-own',
+    CONTROL_VIEW_TOKEN: 'a-view-token-of-our-own',
+    CONFIG_KEY: Buffer.alloc(32, 'made by npm start').toString('base64'),
+  },
+}
+
+const environmentFor = (env: NodeJS.ProcessEnv) => childEnvironment(readSettings(env, []), chosen)
+
+test('with an empty environment the processes get all they need, on loopback', () => {
+  const config = readConfig(environmentFor({}), 'control')
+  expect(config).toMatchObject({ host: '127.0.0.1', port: 2, tokens: { admin: 'a-token-of-our-own' } })
+  expect(config.egress.allow).toEqual(['127.0.0.0/8', '::1/128'])
+})
+
+test('what the environment says wins over what was made here', () => {
+  const env = environmentFor({ CONTROL_TOKEN: 'the-token-of-the-user', HOST: '0.0.0.0', TOPIC_PREFIX: 'x.' })
+  expect(env).toMatchObject({ CONTROL_TOKEN: 'the-token-of-the-user', HOST: '0.0.0.0', TOPIC_PREFIX: 'x.' })
+  expect(addressesOf(env)).toMatchObject({
+    ingest: 'http://localhost:1',
+    controlToken: 'the-token-of-the-user',
+  })
+})
+
+test('EGRESS_ALLOW that is set but empty means none', () => {
+  const env = environmentFor({ EGRESS_ALLOW: '' })
+  expect(readConfig(env, 'deliverer').egress.allow).toEqual([])
+  expect(banner(addressesOf(env))).not.toContain('EGRESS_ALLOW')
+})
+
+test('a relative data folder is one of the checkout, an absolute one is itself', () => {
+  const root = new URL('../..', import.meta.url).pathname
+  expect(readSettings({}, []).dataFolder).toBe(`${root}.sluice`)
+  expect(readSettings({ SLUICE_DATA: '/var/data' }, []).dataFolder).toBe('/var/data')
+})
+
+test('what is printed has every address and the token, but no password', () => {
+  const env = { ...environmentFor({}), SCHEMA_REGISTRY_URL: 'http://user:secret@registry:8085/x' }
+  const text = banner(addressesOf(env))
+  for (const part of ['sluice ready', ':1/v1/track', ':2/api/sources', '9092', 'a-token-of-our-own'])
+    expect(text).toContain(part)
+  const metrics = [...text.matchAll(/:(\d)\/metrics {4}(\w+)$/gm)].map(([, port, role]) => [port, role])
+  expect(metrics).toEqual([
+    ['5', 'ingest'],
+    ['2', 'control'],
+    ['3', 'router'],
+    ['4', 'deliverer'],
+  ])
+  expect(text).not.toContain('secret')
+})
