@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
+import { sizeOf } from '../harness/command-line.ts'
 import { benches, type Size, type Sizes } from './benches.ts'
-import { sizeOf } from './command-line.ts'
 
 const entries = Object.entries(benches)
 const usual = entries.filter(([, { onlyByName }]) => !onlyByName)

@@ -1,8 +1,8 @@
+import { readOrExit } from '../harness/command-line.ts'
+import { writeSection } from '../harness/results.ts'
+import { exitWhenInterrupted } from '../harness/scratch.ts'
 import { readArguments, USAGE } from './arguments.ts'
 import { benches } from './benches.ts'
-import { readOrExit } from './command-line.ts'
-import { writeSection } from './figures/results.ts'
-import { exitWhenInterrupted } from './scratch.ts'
 
 exitWhenInterrupted()
 

@@ -1,8 +1,8 @@
+import { startStack } from '../harness/kafka/stack.ts'
+import { markdownTable } from '../harness/results.ts'
 import type { Outcome } from './figures/outcome.ts'
-import { markdownTable } from './figures/stats.ts'
 import { ENDPOINTS, runScenario, warmUp } from './load/scenario.ts'
 import { GRACE_US } from './receivers/tally.ts'
-import { startStack } from './stack/stack.ts'
 
 const PER_SECOND = 1_000
 const SILENT = 4

@@ -1,4 +1,6 @@
 import { join } from 'node:path'
+import { markdownTable } from '../harness/results.ts'
+import { scratchFolder } from '../harness/scratch.ts'
 import { archiveFlags } from '../local/archive.ts'
 import { startBroker } from '../local/broker.ts'
 import { cacheFolder } from '../local/cache.ts'
@@ -7,8 +9,7 @@ import { kafkaJars } from '../local/jars.ts'
 import { findJava } from '../local/java.ts'
 import { spawnTied } from '../local/tied.ts'
 import { verdict } from './figures/goals.ts'
-import { markdownTable, median, spread } from './figures/stats.ts'
-import { scratchFolder } from './scratch.ts'
+import { median, spread } from './figures/stats.ts'
 import { machineSeconds } from './stack/process.ts'
 
 const GOAL_SECONDS = 10

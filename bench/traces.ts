@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { prepareSystem, startIngest } from '../test/ingest/ingest-process.ts'
-import { markdownTable, median, spread } from './figures/stats.ts'
+import { type Stack, startStack } from '../harness/kafka/stack.ts'
+import { prepareSystem, putDestinations, startRole } from '../harness/prepare.ts'
+import { markdownTable } from '../harness/results.ts'
+import { median, spread } from './figures/stats.ts'
 import { startLoadOn, WRITE_KEY } from './ingest/measure.ts'
 import { startSink } from './receivers/sink-process.ts'
-import { putDestinations } from './stack/destinations.ts'
 import { forkScript } from './stack/forked.ts'
 import { cpuSeconds, MB, rssBytes } from './stack/process.ts'
-import { startRole } from './stack/roles.ts'
-import { type Stack, startStack } from './stack/stack.ts'
 
 /** Longer than spans wait to be exported: those of the line before have come by then. */
 const WARM_MS = 6_000
@@ -71,7 +70,7 @@ async function startLine(
   // the load sends the same thousand calls over and over
   const system = { ...plain, env: { ...plain.env, DEDUP_WINDOW: '10ms', ...env } }
   const [ingest, router, deliverer] = await Promise.all([
-    startIngest(system),
+    startRole('ingest', system),
     startRole('router', system),
     startRole('deliverer', system),
   ])

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { scratchFolder } from '../../harness/scratch.ts'
 import { startSink } from '../receivers/sink-process.ts'
-import { scratchFolder } from '../scratch.ts'
 import { type Measured, table } from './table.ts'
 
 const run = promisify(execFile)

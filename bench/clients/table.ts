@@ -1,4 +1,5 @@
-import { markdownTable, median, spread, spreadOfCounts } from '../figures/stats.ts'
+import { markdownTable } from '../../harness/results.ts'
+import { median, spread, spreadOfCounts } from '../figures/stats.ts'
 
 /** What one library took for its calls. Seconds, bytes. */
 export type Measured = {

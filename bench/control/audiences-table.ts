@@ -1,5 +1,6 @@
+import { markdownTable } from '../../harness/results.ts'
 import { type Goal, verdict } from '../figures/goals.ts'
-import { markdownTable, median, spread, spreadOfCounts } from '../figures/stats.ts'
+import { median, spread, spreadOfCounts } from '../figures/stats.ts'
 import type { Used } from '../figures/used.ts'
 import { MB } from '../stack/process.ts'
 

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream'
+import { startStack } from '../../harness/kafka/stack.ts'
+import { type PreparedSystem, prepareSystem } from '../../harness/prepare.ts'
 import { EVENTS } from '../../schemas/topics.ts'
-import { prepareSystem, type System } from '../../test/ingest/ingest-process.ts'
 import { recordsWritten } from '../figures/outside.ts'
 import { used } from '../figures/used.ts'
 import { type ControlProcess, startControl } from '../stack/control.ts'
 import { MB } from '../stack/process.ts'
-import { startStack } from '../stack/stack.ts'
 import { type Case, report } from './audiences-table.ts'
 
 const MEMBERS = 1_000_000
@@ -27,7 +27,7 @@ export async function bench({ rounds = 2, count = MEMBERS } = {}): Promise<strin
   return report(all, count)
 }
 
-type Parts = { system: System; control: ControlProcess }
+type Parts = { system: PreparedSystem; control: ControlProcess }
 
 /** An audience of its own from its first upload on. */
 async function syncs(name: string, members: number, parts: Parts): Promise<Case[]> {

@@ -1,12 +1,12 @@
+import { startStack } from '../../harness/kafka/stack.ts'
+import { type PreparedSystem, prepareSystem, putDestinations } from '../../harness/prepare.ts'
+import { markdownTable } from '../../harness/results.ts'
 import { EVENTS } from '../../schemas/topics.ts'
-import { prepareSystem, type System } from '../../test/ingest/ingest-process.ts'
 import { verdict } from '../figures/goals.ts'
 import { recordsWritten } from '../figures/outside.ts'
-import { markdownTable, median, spread } from '../figures/stats.ts'
+import { median, spread } from '../figures/stats.ts'
 import { used } from '../figures/used.ts'
 import { type ControlProcess, performed, startControl } from '../stack/control.ts'
-import { putDestinations } from '../stack/destinations.ts'
-import { startStack } from '../stack/stack.ts'
 
 const USERS = 5_000
 const SOURCES = 4
@@ -45,7 +45,7 @@ const toSource = (id: string) => ({ id, writeKey: `write-key-of-${id}`, enabled:
 /** Nobody listens there, and no deliverer runs. */
 const toDestination = (sourceId: string) => ({ id: `of-${sourceId}`, sourceId, url: 'http://127.0.0.1:9/' })
 
-type Parts = { system: System; control: ControlProcess }
+type Parts = { system: PreparedSystem; control: ControlProcess }
 
 async function request(
   { name, sources, suppress, count, round }: Variant & { count: number; round: number },

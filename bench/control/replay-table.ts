@@ -1,5 +1,5 @@
+import { markdownTable } from '../../harness/results.ts'
 import { verdict } from '../figures/goals.ts'
-import { markdownTable } from '../figures/stats.ts'
 import type { Used } from '../figures/used.ts'
 import { ENDPOINTS } from '../load/scenario.ts'
 import type { WindowReport } from '../receivers/tally.ts'

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { startStack } from '../../harness/kafka/stack.ts'
 import { DEAD } from '../../schemas/topics.ts'
 import { used } from '../figures/used.ts'
 import { fillBacklog } from '../load/backlog.ts'
@@ -9,7 +10,6 @@ import { GRACE_US } from '../receivers/tally.ts'
 import { type ControlProcess, startControl } from '../stack/control.ts'
 import { startPipeline } from '../stack/pipeline.ts'
 import { MB } from '../stack/process.ts'
-import { startStack } from '../stack/stack.ts'
 import { type Part, report } from './replay-table.ts'
 
 const LETTERS = 100_000

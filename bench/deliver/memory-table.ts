@@ -1,6 +1,6 @@
+import { markdownTable } from '../../harness/results.ts'
 import { verdict } from '../figures/goals.ts'
 import type { Outcome } from '../figures/outcome.ts'
-import { markdownTable } from '../figures/stats.ts'
 import { MB } from '../stack/process.ts'
 
 /** Resident memory of a minute, in bytes; `ids`: what of the router's are ids against duplicates. */

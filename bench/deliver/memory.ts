@@ -1,8 +1,8 @@
+import { startStack } from '../../harness/kafka/stack.ts'
 import { ATTEMPTS, DELIVERIES, EVENTS } from '../../schemas/topics.ts'
 import { beginScenario, ENDPOINTS } from '../load/scenario.ts'
 import { startPipeline } from '../stack/pipeline.ts'
 import { highestRss, MB } from '../stack/process.ts'
-import { startStack } from '../stack/stack.ts'
 import { keepLittle } from '../stack/topic-settings.ts'
 import { report, type Sample } from './memory-table.ts'
 

@@ -1,8 +1,9 @@
+import { startStack } from '../../harness/kafka/stack.ts'
+import { markdownTable } from '../../harness/results.ts'
 import { verdict } from '../figures/goals.ts'
-import { markdownTable, median } from '../figures/stats.ts'
+import { median } from '../figures/stats.ts'
 import { ENDPOINTS, warmUp } from '../load/scenario.ts'
 import { MB } from '../stack/process.ts'
-import { startStack } from '../stack/stack.ts'
 import { AWAY, drainOutage, type Outage } from './outage.ts'
 import { drainRestart, type Restart } from './restart.ts'
 

@@ -1,3 +1,4 @@
+import type { Stack } from '../../harness/kafka/stack.ts'
 import { RUNGS, recordsWritten } from '../figures/outside.ts'
 import { type Used, used } from '../figures/used.ts'
 import { sleepUntil } from '../load/clock.ts'
@@ -5,7 +6,6 @@ import { ENDPOINTS } from '../load/scenario.ts'
 import { startCalls } from '../load/scenario-calls.ts'
 import { GRACE_US, type WindowReport } from '../receivers/tally.ts'
 import { startPipeline } from '../stack/pipeline.ts'
-import type { Stack } from '../stack/stack.ts'
 import { workOff } from './wait.ts'
 
 export const AWAY = 4

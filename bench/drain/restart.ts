@@ -1,11 +1,11 @@
+import type { Stack } from '../../harness/kafka/stack.ts'
+import { startRole } from '../../harness/prepare.ts'
 import { type Used, used } from '../figures/used.ts'
 import { fillBacklog } from '../load/backlog.ts'
 import { nowUs, sleepUntil } from '../load/clock.ts'
 import { ENDPOINTS } from '../load/scenario.ts'
 import { startCalls } from '../load/scenario-calls.ts'
 import { startPipeline } from '../stack/pipeline.ts'
-import { startRole } from '../stack/roles.ts'
-import type { Stack } from '../stack/stack.ts'
 import { workOff } from './wait.ts'
 
 const WARM_MS = 15_000

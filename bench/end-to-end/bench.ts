@@ -1,6 +1,6 @@
+import { type Stack, startStack } from '../../harness/kafka/stack.ts'
 import { warmUp } from '../load/scenario.ts'
 import { startEndpoints } from '../receivers/endpoints-process.ts'
-import { type Stack, startStack } from '../stack/stack.ts'
 import { type Run, runStraight, runThrough } from './run.ts'
 import { afterTry, type Found, nextRate } from './search.ts'
 import { HELD_MS, type Round, report } from './table.ts'

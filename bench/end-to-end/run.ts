@@ -1,3 +1,4 @@
+import type { Stack } from '../../harness/kafka/stack.ts'
 import { nowUs, sleepUntil } from '../load/clock.ts'
 import { startLoad } from '../load/process.ts'
 import { ENDPOINTS } from '../load/scenario.ts'
@@ -7,7 +8,6 @@ import { GRACE_US, type WindowReport } from '../receivers/tally.ts'
 import { startControl } from '../stack/control.ts'
 import { startPipeline } from '../stack/pipeline.ts'
 import { cpuSeconds, machineSeconds } from '../stack/process.ts'
-import type { Stack } from '../stack/stack.ts'
 
 export type Rate = { perSecond: number; warmMs: number; forMs: number }
 

@@ -1,5 +1,6 @@
+import { markdownTable } from '../../harness/results.ts'
 import { verdict } from '../figures/goals.ts'
-import { markdownTable, median, spread } from '../figures/stats.ts'
+import { median, spread } from '../figures/stats.ts'
 import { ENDPOINTS } from '../load/scenario.ts'
 import type { WindowReport } from '../receivers/tally.ts'
 import type { Run } from './run.ts'

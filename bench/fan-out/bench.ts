@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { prepareSystem, type System } from '../../test/ingest/ingest-process.ts'
+import { type Stack, startStack } from '../../harness/kafka/stack.ts'
+import type { Launched } from '../../harness/launch.ts'
+import { type PreparedSystem, prepareSystem, putDestinations, startRole } from '../../harness/prepare.ts'
 import { RUNGS, recordsWritten } from '../figures/outside.ts'
 import { type Figures, takeTurn } from '../figures/turns.ts'
 import { fillBacklog } from '../load/backlog.ts'
 import { type Sink, startSink } from '../receivers/sink-process.ts'
-import { putDestinations } from '../stack/destinations.ts'
 import { pin, rssBytes } from '../stack/process.ts'
-import { type RoleProcess, startRole } from '../stack/roles.ts'
-import { type Stack, startStack } from '../stack/stack.ts'
 import { type Measured, report } from './table.ts'
 
 const BACKLOG = 250_000
@@ -46,8 +45,8 @@ export async function bench({ rounds = 6, backlog = BACKLOG, warmPosts = WARM_PO
 }
 
 type Preparing = { variant: Variant; sink: Sink; backlog: number }
-type Prepared = { name: string; system: System }
-type Started = Prepared & { deliverer: RoleProcess }
+type Prepared = { name: string; system: PreparedSystem }
+type Started = Prepared & { deliverer: Launched }
 type Measuring = Started & { turns: Figures[]; rss: number }
 
 /** Writes its destinations and its backlog. */
@@ -66,7 +65,9 @@ async function prepareVariant(stack: Stack, { variant, sink, backlog }: Preparin
 
 async function startVariant(prepared: Prepared): Promise<Started> {
   // those that are stopped must not find their POSTs too late
-  const deliverer = await startRole('deliverer', prepared.system, { RESPONSE_TIMEOUT: '60s' })
+  const deliverer = await startRole('deliverer', prepared.system, {
+    settings: { RESPONSE_TIMEOUT: '60s' },
+  })
   await pin(deliverer.pid, MEASURED_CORE)
   return { ...prepared, deliverer }
 }

@@ -1,8 +1,8 @@
+import type { PreparedSystem } from '../../harness/prepare.ts'
 import { rungTopic } from '../../schemas/topics.ts'
-import type { System } from '../../test/ingest/ingest-process.ts'
 
 /** How many records have been written to topics whose name begins so. */
-export async function recordsWritten({ connection }: System, topicPrefix: string): Promise<number> {
+export async function recordsWritten({ connection }: PreparedSystem, topicPrefix: string): Promise<number> {
   const admin = connection.kafka.admin()
   await admin.connect()
   const topics = (await admin.listTopics()).filter((name) => name.startsWith(connection.named(topicPrefix)))

@@ -1,12 +1,13 @@
+import { type Stack, startStack } from '../../harness/kafka/stack.ts'
+import { markdownTable } from '../../harness/results.ts'
 import { verdict } from '../figures/goals.ts'
-import { markdownTable, median, spread } from '../figures/stats.ts'
+import { median, spread } from '../figures/stats.ts'
 import { nowUs, sleepUntil } from '../load/clock.ts'
 import { startLoad } from '../load/process.ts'
 import { warmUp } from '../load/scenario.ts'
 import type { Behaviour, Hosts } from '../receivers/endpoints-process.ts'
 import { GRACE_US, type WindowReport } from '../receivers/tally.ts'
 import { startPipeline } from '../stack/pipeline.ts'
-import { type Stack, startStack } from '../stack/stack.ts'
 
 const START_US = 1e6
 /** What a process is slow with while it is young is not counted. */

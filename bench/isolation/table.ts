@@ -1,6 +1,7 @@
+import { markdownTable } from '../../harness/results.ts'
 import { verdict } from '../figures/goals.ts'
 import type { Outcome } from '../figures/outcome.ts'
-import { markdownTable, median, spread } from '../figures/stats.ts'
+import { median, spread } from '../figures/stats.ts'
 import type { WindowReport } from '../receivers/tally.ts'
 
 /** The outcomes of the cases in their order, where they were run; the first is what the others are compared with. */

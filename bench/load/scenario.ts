@@ -1,9 +1,9 @@
+import type { Stack } from '../../harness/kafka/stack.ts'
 import { inShort, type Outcome } from '../figures/outcome.ts'
 import { countIn, RUNGS, recordsWritten } from '../figures/outside.ts'
 import { GRACE_US } from '../receivers/tally.ts'
 import { type Pipeline, startPipeline } from '../stack/pipeline.ts'
 import { cpuSeconds, machineSeconds } from '../stack/process.ts'
-import type { Stack } from '../stack/stack.ts'
 import { nowUs, sleepUntil } from './clock.ts'
 import { type Scenario, startCalls } from './scenario-calls.ts'
 

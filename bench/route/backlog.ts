@@ -1,14 +1,14 @@
+import type { PreparedSystem } from '../../harness/prepare.ts'
 import { createProducer } from '../../kafka/produce/produce.ts'
 import type { Event } from '../../schemas/event.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
 import { EVENTS } from '../../schemas/topics.ts'
-import type { System } from '../../test/ingest/ingest-process.ts'
 import { calls } from '../load/calls.ts'
 
 const AT_ONCE = 5_000
 
 /** Writes so many events of one source, as ingest does, each with an id of its own. */
-export async function fillEvents({ connection, config }: System, events: number): Promise<void> {
+export async function fillEvents({ connection, config }: PreparedSystem, events: number): Promise<void> {
   const producer = await createProducer(connection, { maxQueuedBytes: Number.POSITIVE_INFINITY })
   const codec = await openCodec(openRegistry(config.registry), 'event', `${connection.named(EVENTS)}-value`)
   const made = calls().map(eventOf)

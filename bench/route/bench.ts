@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { prepareSystem } from '../../test/ingest/ingest-process.ts'
+import { startStack } from '../../harness/kafka/stack.ts'
+import type { Launched } from '../../harness/launch.ts'
+import { prepareSystem, putDestinations, startRole } from '../../harness/prepare.ts'
+import { markdownTable } from '../../harness/results.ts'
 import { verdict } from '../figures/goals.ts'
 import { countIn } from '../figures/outside.ts'
-import { markdownTable, median, spread } from '../figures/stats.ts'
+import { median, spread } from '../figures/stats.ts'
 import { type Counter, cells, type Figures, takeTurn } from '../figures/turns.ts'
-import { putDestinations } from '../stack/destinations.ts'
 import { type Forked, forkScript } from '../stack/forked.ts'
 import { pin } from '../stack/process.ts'
-import { type RoleProcess, startRole } from '../stack/roles.ts'
-import { startStack } from '../stack/stack.ts'
 import { fillEvents } from './backlog.ts'
 
 const MEASURE_MS = 3_000
@@ -47,7 +47,7 @@ export async function bench({ rounds = 4 } = {}): Promise<string> {
 }
 
 const bareCounter = (bare: Forked): Counter => since(() => bare.ask<number>('count'))
-const routedCounter = (router: RoleProcess): Counter =>
+const routedCounter = (router: Launched): Counter =>
   since(async () => countIn(await router.metrics(), 'sluice_router_events_total', ''))
 
 /** What was counted since the last time. */

@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { startStack } from '../../harness/kafka/stack.ts'
+import type { Launched } from '../../harness/launch.ts'
+import { prepareSystem, putDestinations, startRole } from '../../harness/prepare.ts'
 import { DUE } from '../../schemas/topics.ts'
-import { prepareSystem } from '../../test/ingest/ingest-process.ts'
 import { startSink } from '../receivers/sink-process.ts'
-import { putDestinations } from '../stack/destinations.ts'
 import { cpuSeconds, highestRss, MB } from '../stack/process.ts'
-import { type RoleProcess, startRole } from '../stack/roles.ts'
-import { startStack } from '../stack/stack.ts'
 import { alterTopics } from '../stack/topic-settings.ts'
 import { latenessOf } from './lateness.ts'
 import { type Phase, report } from './table.ts'
@@ -37,7 +36,7 @@ export async function bench({ backlog = BACKLOG, minutes = 0.5 } = {}): Promise<
   return report(phases, { backlog, perSecond: PER_SECOND, lateness: await latenessOf(system) })
 }
 
-type Measuring = { writer: RungWriter; deliverer: RoleProcess; forMs: number }
+type Measuring = { writer: RungWriter; deliverer: Launched; forMs: number }
 
 /** Puts records into the short rung for a while, and waits until the last of them has been due. */
 async function measure(mark: string, { writer, deliverer: { pid }, forMs }: Measuring): Promise<Phase> {

@@ -1,6 +1,6 @@
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
+import type { PreparedSystem } from '../../harness/prepare.ts'
 import { DUE } from '../../schemas/topics.ts'
-import type { System } from '../../test/ingest/ingest-process.ts'
 import { recordsWritten } from '../figures/outside.ts'
 import { readKey } from './writer.ts'
 
@@ -8,7 +8,7 @@ import { readKey } from './writer.ts'
 export type Lateness = ReadonlyMap<string, RecordableHistogram>
 
 /** Reads all of `deliveries.due`; its records' times are those at which the broker had them. */
-export async function latenessOf(system: System): Promise<Lateness> {
+export async function latenessOf(system: PreparedSystem): Promise<Lateness> {
   const { kafka, named } = system.connection
   const lateness = new Map<string, RecordableHistogram>()
   let left = await recordsWritten(system, DUE)

@@ -1,5 +1,5 @@
+import { markdownTable } from '../../harness/results.ts'
 import { verdict } from '../figures/goals.ts'
-import { markdownTable } from '../figures/stats.ts'
 import { MB } from '../stack/process.ts'
 import type { Lateness } from './lateness.ts'
 

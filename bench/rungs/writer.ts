@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { PreparedSystem } from '../../harness/prepare.ts'
 import { createProducer } from '../../kafka/produce/produce.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
 import { DELIVERIES, type Rung, rungTopic } from '../../schemas/topics.ts'
-import type { System } from '../../test/ingest/ingest-process.ts'
 import { renderer } from '../load/backlog.ts'
 
 export type RungWriter = Awaited<ReturnType<typeof openRungWriter>>
@@ -18,7 +18,7 @@ export function readKey(key: string): { mark: string; dueAt: number } {
 }
 
 /** Puts deliveries that have failed once, say, into rungs. */
-export async function openRungWriter({ connection, config }: System) {
+export async function openRungWriter({ connection, config }: PreparedSystem) {
   const producer = await createProducer(connection, { maxQueuedBytes: Number.POSITIVE_INFINITY })
   const subject = `${connection.named(DELIVERIES)}-value`
   const render = renderer(await openCodec(openRegistry(config.registry), 'delivery', subject))

@@ -1,4 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Stack, startStack } from '../../harness/kafka/stack.ts'
+import { type PreparedSystem, prepareSystem, putDestinations, startRole } from '../../harness/prepare.ts'
+import { markdownTable } from '../../harness/results.ts'
 import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
 import { openReader } from '../../kafka/tables/reader.ts'
 import type { Codec } from '../../schemas/codec.ts'
@@ -6,15 +9,10 @@ import type { Event } from '../../schemas/event.ts'
 import { NOTHING_SAID } from '../../schemas/event-record.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
 import { ATTEMPTS, DELIVERIES, EVENTS } from '../../schemas/topics.ts'
-import { prepareSystem, type System } from '../../test/ingest/ingest-process.ts'
 import { verdict } from '../figures/goals.ts'
 import { recordsWritten } from '../figures/outside.ts'
-import { markdownTable } from '../figures/stats.ts'
 import { startSink } from '../receivers/sink-process.ts'
-import { putDestinations } from '../stack/destinations.ts'
 import { highestRss, MB } from '../stack/process.ts'
-import { startRole } from '../stack/roles.ts'
-import { type Stack, startStack } from '../stack/stack.ts'
 
 /** Of the busy source. */
 const EVENTS_AT_ONCE = 20
@@ -126,7 +124,7 @@ function startQuiet(producer: Producer, codec: Codec<Event>) {
 type Delay = { at: number; ms: number }
 
 /** How long after it was sent each event had its delivery written, and its POST begun. An event without either counts as long as the run. */
-async function delaysOf({ connection, config }: System, sent: readonly number[]) {
+async function delaysOf({ connection, config }: PreparedSystem, sent: readonly number[]) {
   const registry = openRegistry(config.registry)
   const onFatal = (error: Error) => {
     throw error
@@ -160,7 +158,7 @@ async function delaysOf({ connection, config }: System, sent: readonly number[])
 }
 
 /** What was written takes gigabytes. */
-async function dropTopics({ connection }: System): Promise<void> {
+async function dropTopics({ connection }: PreparedSystem): Promise<void> {
   const admin = connection.kafka.admin()
   await admin.connect()
   await admin.deleteTopics({ topics: [EVENTS, DELIVERIES, ATTEMPTS].map(connection.named) })

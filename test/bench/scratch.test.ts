@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 
 const run = promisify(execFile)
-const scratch = new URL('../../bench/scratch.ts', import.meta.url).href
+const scratch = new URL('../../harness/scratch.ts', import.meta.url).href
 const tied = new URL('../../local/tied.ts', import.meta.url).href
 
 /** Prints the names of more folders than an emitter takes listeners without a warning. */

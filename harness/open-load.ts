@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent } from 'undici'
-import { post } from '../../test/helpers/fleet.ts'
+import { post } from './fleet.ts'
 
 /** One call; times in ms of `performance.now()`. */
 export type Call = {
   messageId: string
   userId: string
-  /** When it was made, by plan: a load that falls behind does not hide it. */
+  /** When it was due: a load that falls behind does not hide it. */
   madeAt: number
   /** When it was answered with 200; undefined until then. */
   acceptedAt: number | undefined
@@ -14,20 +14,20 @@ export type Call = {
 
 export type OpenLoad = {
   calls: readonly Call[]
-  /** Requests that were not answered with 200, by why. */
+  /** How many requests were not answered with 200, by reason. */
   refused: ReadonlyMap<string, number>
-  /** Makes no more calls; resolves when each that was made is accepted. */
+  /** Makes no more calls, and resolves when every call is accepted. */
   drain(): Promise<void>
 }
 
-const PATIENCE_MS = 15_000
+const TIMEOUT_MS = 15_000
 const TICK_MS = 5
 const AGAIN_MS = 100
 const USERS = 500
 
 /**
- * Calls at a rate that does not give way, to several instances in turn, as a load balancer sends them: what is not accepted goes to the next
- * one, with the same id, after the time that the answer names.
+ * Calls at a fixed rate, whatever the answers (open loop), to several instances in turn, as a load balancer sends them. A call
+ * that is not accepted goes to the next one with the same id, after the time that the answer names.
  */
 export function startOpenLoad({
   urls,
@@ -48,7 +48,7 @@ export function startOpenLoad({
     const event = { type: 'track', userId, event: 'Ordered', messageId }
     const body = JSON.stringify({ writeKey, ...event, properties: { text: 'x'.repeat(500) } })
     try {
-      const signal = AbortSignal.timeout(PATIENCE_MS)
+      const signal = AbortSignal.timeout(TIMEOUT_MS)
       const { status, code, retryAfter } = await post(`${url}/v1/track`, { body, dispatcher, signal })
       if (status === 200) return undefined
       count(`${status} ${code}`)
@@ -62,8 +62,8 @@ export function startOpenLoad({
   const count = (why: string) => refused.set(why, (refused.get(why) ?? 0) + 1)
 
   async function make(call: Call, first: number): Promise<void> {
-    for (let turn = first; ; turn++) {
-      const wait = await attempt(urls[turn % urls.length] ?? '', call)
+    for (let index = first; ; index++) {
+      const wait = await attempt(urls[index % urls.length] ?? '', call)
       if (wait === undefined) break
       await sleep(wait)
     }
@@ -94,7 +94,7 @@ export function startOpenLoad({
   }
 }
 
-/** A time-out has a number for a code. */
+/** Timeouts have a number as their code. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name

@@ -1,10 +1,10 @@
 import { connect } from 'node:net'
-import type { Connection } from '../../kafka/client.ts'
+import type { Connection } from '../kafka/client.ts'
 
-/** Group by the id of its member, as named on the broker. */
+/** Member id to group, both as named on the broker. */
 export type Members = ReadonlyMap<string, string>
 
-/** @returns the members of all groups whose names begin so. */
+/** @returns the members of all groups whose names begin with `name`. */
 export async function membersOf({ kafka, named }: Connection, name: string): Promise<Members> {
   const admin = kafka.admin()
   await admin.connect()
@@ -18,8 +18,8 @@ export async function membersOf({ kafka, named }: Connection, name: string): Pro
 }
 
 /**
- * Has members leave their groups, as the coordinator makes them leave when their sessions have run out: 10 s after a `kill -9`.
- * The client can do so for none but itself, so the request is written here: LeaveGroup, version 3, to the only broker.
+ * Makes members leave their groups now, as the coordinator does 10 s after a `kill -9`, when their sessions expire. kafkajs
+ * can do so only for itself, so this writes the request: LeaveGroup, version 3, to the only broker.
  */
 export async function endSessions(broker: string, members: Members): Promise<void> {
   const [host, port] = broker.split(':')
@@ -57,7 +57,7 @@ function int(value: number, bytes: number): Buffer {
 
 const text = (value: string) => Buffer.concat([int(Buffer.byteLength(value), 2), Buffer.from(value)])
 
-/** Length, correlation id, throttle time, then the group's error: 0 is none. Answers this small come in one piece. */
+/** Length, correlation id, throttle time, then the group's error (0: none). An answer this small comes in one piece. */
 async function answer(socket: ReturnType<typeof connect>): Promise<void> {
   const bytes = await new Promise<Buffer>((resolve, reject) => {
     socket.once('data', resolve)

@@ -6,7 +6,7 @@ import { killAllTied } from '../local/tied.ts'
 
 const folders: string[] = []
 
-/** @returns a new folder that goes when this process exits. */
+/** @returns a new folder; it is removed when this process exits. */
 export async function scratchFolder(purpose: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), `sluice-${purpose}-`))
   if (folders.push(folder) === 1) process.once('exit', removeAll)
@@ -22,9 +22,9 @@ function removeAll(): void {
     }
 }
 
-/** Has Ctrl-C and the like end first all that was started and then this process, with its folders. */
+/** Makes Ctrl-C and the like end all child processes first, then this process and its scratch folders. */
 export function exitWhenInterrupted(): void {
-  // each time: npm passes a Ctrl-C on that has reached this process already, and a second one unheard would end it with nothing removed
+  // `on`, not `once`: npm repeats a Ctrl-C that this process already got, and a second one without a listener ends it at once
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => void killAllTied().then(() => process.exit(130)))
 }

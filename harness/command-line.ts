@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 
 /**
- * What `read` makes of the command line. With `--help` the usage goes to stdout, and the process ends with 0. Where `read` throws
- * it ends with 2, and stderr has one line that says what is wrong, then the usage.
+ * Returns what `read` makes of the command line. `--help` prints the usage to stdout and exits with 0. If `read` throws, the
+ * process exits with 2 after one line that says what is wrong, and the usage, on stderr.
  */
 export function readOrExit<T>(usage: string, read: () => T): T {
   const options = { help: { type: 'boolean', short: 'h' } } as const
@@ -13,14 +13,14 @@ export function readOrExit<T>(usage: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
-    // Node goes on to say how an option could be meant otherwise
+    // Node's message goes on with other ways to write the option
     const [what] = String(error instanceof Error ? error.message : error).split(/\.\s|\n/)
     process.stderr.write(`${what}\n\n${usage}`)
     process.exit(2)
   }
 }
 
-/** @param isWhole there is no half of it. @throws when it is no number above 0. */
+/** @throws unless `text` is a number above 0, and a whole one if `isWhole`. */
 export function sizeOf(option: string, text: string, isWhole = false): number {
   const size = Number(text)
   if (size > 0 && (isWhole ? Number.isInteger(size) : Number.isFinite(size))) return size

@@ -1,17 +1,20 @@
 import kafkajs from 'kafkajs'
 import type { Connection } from '../../kafka/client.ts'
 import type { Cluster } from '../../local/cluster.ts'
-import { until } from '../../test/helpers/until.ts'
+import { until } from '../until.ts'
 
-/** What is asked of three brokers while one after the other goes. */
+/** The partitions of a cluster: who leads them, and which copies are in sync. */
 export type Brokers = {
-  /** @returns by index (not id) of how many partitions each leads. */
+  /** @returns how many partitions each broker leads, by index (not id). */
   leads(): Promise<number[]>
-  /** Resolves when each partition has all its copies in sync again. */
+  /** Resolves when all copies of all partitions are in sync. */
   inSync(): Promise<void>
-  /** Has a topic keep copies on these brokers only, by id, one of which is enough to write to and to lead. @returns what takes that back. */
+  /**
+   * Moves a topic to these brokers (ids), and lets any one of them take writes and lead, in sync or not.
+   * @returns a function that undoes it.
+   */
   weaken(topic: string, replicas: readonly number[]): Promise<() => Promise<void>>
-  /** Resolves when one broker, by id, leads all partitions of the topic. */
+  /** Resolves when this broker (id) leads all partitions of the topic. */
   ledBy(topic: string, broker: number): Promise<void>
   close(): Promise<void>
 }
@@ -34,7 +37,7 @@ export async function watchBrokers(
   }
   const place = (topic: string, partitionAssignment: { partition: number; replicas: number[] }[]) =>
     admin.alterPartitionReassignments({ topics: [{ topic, partitionAssignment }] })
-  /** Those of the topic's own. */
+  /** The settings that were made for the topic itself. */
   async function settings(topic: string): Promise<Record<string, string>> {
     const { resources } = await admin.describeConfigs({
       includeSynonyms: false,
