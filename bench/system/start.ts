@@ -1,16 +1,16 @@
 import { join } from 'node:path'
-import { markdownTable } from '../harness/results.ts'
-import { scratchFolder } from '../harness/scratch.ts'
-import { archiveFlags } from '../local/archive.ts'
-import { startBroker } from '../local/broker.ts'
-import { cacheFolder } from '../local/cache.ts'
-import { ROOT } from '../local/data-folder.ts'
-import { kafkaJars } from '../local/jars.ts'
-import { findJava } from '../local/java.ts'
-import { spawnTied } from '../local/tied.ts'
-import { verdict } from './figures/goals.ts'
-import { median, spread } from './figures/stats.ts'
-import { machineSeconds } from './stack/process.ts'
+import { markdownTable } from '../../harness/results.ts'
+import { scratchFolder } from '../../harness/scratch.ts'
+import { archiveFlags } from '../../local/archive.ts'
+import { startBroker } from '../../local/broker.ts'
+import { cacheFolder } from '../../local/cache.ts'
+import { ROOT } from '../../local/data-folder.ts'
+import { kafkaJars } from '../../local/jars.ts'
+import { findJava } from '../../local/java.ts'
+import { spawnTied } from '../../local/tied.ts'
+import { verdict } from '../figures/goals.ts'
+import { median, spread } from '../figures/stats.ts'
+import { machineSeconds } from '../stack/process.ts'
 
 const GOAL_SECONDS = 10
 const ROUNDS = 5
@@ -79,8 +79,8 @@ async function npmStart(data: string): Promise<Ready> {
     },
   })
   const timer = setTimeout(() => void tied.kill(), LIMIT_MS)
-  const came = await Promise.race([ready.promise, tied.exited]).finally(() => clearTimeout(timer))
-  if (came !== 'ready') throw new Error(`npm start does not get ready:\n${said.slice(-20).join('\n')}`)
+  const result = await Promise.race([ready.promise, tied.exited]).finally(() => clearTimeout(timer))
+  if (result !== 'ready') throw new Error(`npm start does not get ready:\n${said.slice(-20).join('\n')}`)
   return { end: () => tied.stop(30_000) }
 }
 

@@ -1,19 +1,58 @@
+import { type Stack, startStack } from '../../harness/kafka/stack.ts'
 import { markdownTable } from '../../harness/results.ts'
 import { verdict } from '../figures/goals.ts'
 import { median, spread } from '../figures/stats.ts'
-import { ENDPOINTS } from '../load/scenario.ts'
+import { ENDPOINTS, warmUp } from '../load/scenario.ts'
+import { startEndpoints } from '../receivers/endpoints-process.ts'
 import type { WindowReport } from '../receivers/tally.ts'
-import type { Run } from './run.ts'
-import type { Found } from './search.ts'
+import { type Run, runStraight, runThrough } from './rate.ts'
+import { afterTry, type Found, nextRate } from './search.ts'
+
+const PER_SECOND = 1_000
+const WARM_MS = 15_000
+const STRAIGHT_WARM_MS = 5_000
+const MEASURE_MS = 30_000
+/** Of the time for the search: as much is measured at each rate. */
+const TRY_SHARE = 1 / 20
+
+/** @returns the section of RESULTS.md: from a call to its arrival at a steady rate, and the highest rate that two cores keep up. */
+export async function bench({ rounds = 4, minutes = 10 } = {}): Promise<string> {
+  await using closing = new AsyncDisposableStack()
+  const stack = closing.use(await startStack())
+  await warmUp(stack)
+  const all: Round[] = []
+  for (let round = 0; round < rounds; round++) {
+    const endpoints = await startEndpoints(1)
+    const rate = { perSecond: PER_SECOND, forMs: MEASURE_MS }
+    const straight = await runStraight({ ...rate, warmMs: STRAIGHT_WARM_MS }, endpoints)
+    await endpoints.stop()
+    all.push({ straight, through: await runThrough(stack, { ...rate, warmMs: WARM_MS }) })
+  }
+  return report(all, await search(stack, minutes * 60_000))
+}
+
+/** Tries rates until the highest that holds is found, or the time is over. */
+async function search(stack: Stack, limitMs: number): Promise<{ tries: Run[]; found: Found; forMs: number }> {
+  const until = performance.now() + limitMs
+  const forMs = limitMs * TRY_SHARE
+  const tries: Run[] = []
+  let found: Found = { held: 0, failed: undefined }
+  for (let rate = nextRate(found); rate && performance.now() < until; rate = nextRate(found)) {
+    const run = await runThrough(stack, { perSecond: rate, warmMs: WARM_MS, forMs })
+    tries.push(run)
+    found = afterTry(found, rate, run.p99Ms <= HELD_MS && run.errors === 0)
+  }
+  return { tries, found, forMs }
+}
 
 /** A rate holds when 99 of 100 calls arrive within that time, and no request is refused. */
-export const HELD_MS = 250
+const HELD_MS = 250
 const GOAL_MS = 50
 
-export type Round = { straight: WindowReport; through: Run }
+type Round = { straight: WindowReport; through: Run }
 type Searched = { tries: readonly Run[]; found: Found; forMs: number }
 
-export function report(rounds: readonly Round[], { tries, found, forMs }: Searched): string {
+function report(rounds: readonly Round[], { tries, found, forMs }: Searched): string {
   const through = rounds.map((round) => round.through)
   const p99 = median(through.map(({ p99Ms }) => p99Ms))
   return [

@@ -4,8 +4,7 @@ import { verdict } from '../figures/goals.ts'
 import { median } from '../figures/stats.ts'
 import { ENDPOINTS, warmUp } from '../load/scenario.ts'
 import { MB } from '../stack/process.ts'
-import { AWAY, drainOutage, type Outage } from './outage.ts'
-import { drainRestart, type Restart } from './restart.ts'
+import { AWAY, drainOutage, drainRestart, type Outage, type Restart } from './backlogs.ts'
 
 const PER_SECOND = 1_000
 const MINUTES = 10

@@ -1,8 +1,8 @@
-import { startStack } from '../harness/kafka/stack.ts'
-import { markdownTable } from '../harness/results.ts'
-import type { Outcome } from './figures/outcome.ts'
-import { ENDPOINTS, runScenario, warmUp } from './load/scenario.ts'
-import { GRACE_US } from './receivers/tally.ts'
+import { startStack } from '../../harness/kafka/stack.ts'
+import { markdownTable } from '../../harness/results.ts'
+import type { ScenarioResult } from '../figures/scenario-result.ts'
+import { ENDPOINTS, runScenario, warmUp } from '../load/scenario.ts'
+import { GRACE_US } from '../receivers/tally.ts'
 
 const PER_SECOND = 1_000
 const SILENT = 4
@@ -27,7 +27,7 @@ const EXPLAINED = `${ENDPOINTS} endpoints, ${PER_SECOND.toLocaleString('en-US')}
 on processes that have just started. Figures are those of the ${ENDPOINTS - SILENT} healthy ones (of all ${ENDPOINTS} where none is in trouble), measured as in \`isolation\`; "in time": of all calls due in the minute,
 those that had arrived at its end, or ${GRACE_US / 1_000} ms later. The peer was measured in the same way, with the load, its stores and the receiver on two cores.`
 
-function row(name: string, { windows, delivererUs }: Outcome, ratio: string): string[] {
+function row(name: string, { windows, delivererUs }: ScenarioResult, ratio: string): string[] {
   const [{ due, inTime, p50Ms, p99Ms } = { due: 0, inTime: 0, p50Ms: Number.NaN, p99Ms: Number.NaN }] =
     windows
   const share = `${((inTime / due) * 100).toFixed(1)} %`

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Stack, startStack } from '../harness/kafka/stack.ts'
-import { prepareSystem, putDestinations, startRole } from '../harness/prepare.ts'
-import { markdownTable } from '../harness/results.ts'
-import { median, spread } from './figures/stats.ts'
-import { startLoadOn, WRITE_KEY } from './ingest/measure.ts'
-import { startSink } from './receivers/sink-process.ts'
-import { forkScript } from './stack/forked.ts'
-import { cpuSeconds, MB, rssBytes } from './stack/process.ts'
+import { type Stack, startStack } from '../../harness/kafka/stack.ts'
+import { prepareSystem, putDestinations, startRole } from '../../harness/prepare.ts'
+import { markdownTable } from '../../harness/results.ts'
+import { median, spread } from '../figures/stats.ts'
+import { startLoadOn, WRITE_KEY } from '../ingest/measure.ts'
+import { startSink } from '../receivers/sink-process.ts'
+import { forkScript } from '../stack/forked.ts'
+import { cpuSeconds, MB, rssBytes } from '../stack/process.ts'
 
 /** Longer than spans wait to be exported: those of the line before have come by then. */
 const WARM_MS = 6_000
@@ -34,7 +34,7 @@ export async function bench({ rounds = 4 } = {}): Promise<string> {
   await using closing = new AsyncDisposableStack()
   const stack = closing.use(await startStack())
   const sink = closing.adopt(await startSink(), (it) => it.stop())
-  const collector = closing.adopt(forkScript(new URL('./receivers/collector.ts', import.meta.url)), (it) =>
+  const collector = closing.adopt(forkScript(new URL('../receivers/collector.ts', import.meta.url)), (it) =>
     it.stop(),
   )
   const endpoint = `http://127.0.0.1:${await collector.next<number>()}`

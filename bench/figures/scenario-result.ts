@@ -1,21 +1,21 @@
 import type { LoadReport } from '../load/process.ts'
 import type { EndpointsReport } from '../receivers/endpoints-process.ts'
 
-/** What came of a scenario, from the turn on. */
-export type Outcome = EndpointsReport & {
+/** Figures of a scenario, from when some endpoints turned bad. */
+export type ScenarioResult = EndpointsReport & {
   load: LoadReport
-  /** CPU of the deliverer in microseconds for each call that was due, bad endpoints' too. */
+  /** The deliverer's CPU in us per call due, those for bad endpoints included. */
   delivererUs: number
-  /** Share of the machine's cores that was idle: near 0, the machine was the limit or others used it, and the figures are void. */
+  /** Share of the machine's cores. Near 0 the machine was the limit or busy otherwise, and the figures say nothing. */
   idleShare: number
-  /** Records that were written to rungs: failed, or put off without an attempt. */
+  /** Records written to rungs: failed, or deferred. */
   toRungs: number
-  /** POSTs that found nobody listening, retries among them. */
+  /** POSTs that were refused a connection, retries included. */
   refused: number
 }
 
-/** For whoever watches. */
-export function inShort({ windows, load, delivererUs, toRungs, idleShare }: Outcome): string {
+/** A line for the log of the run. */
+export function summary({ windows, load, delivererUs, toRungs, idleShare }: ScenarioResult): string {
   const each = windows.map(
     ({ due, inTime, p50Ms, p99Ms }) =>
       `${((inTime / due) * 100).toFixed(1)} % of ${due} in time, p50 ${p50Ms.toFixed(1)}, p99 ${p99Ms.toFixed(1)} ms`,

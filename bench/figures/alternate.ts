@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { cpuSeconds } from '../stack/process.ts'
 import { median, spreadOfCounts } from './stats.ts'
 
-/** What processes measured in turn, each running while the others are stopped, have one after the other. */
+/** Of a process that ran while the others to compare it with were stopped. */
 export type Figures = {
   perSecond: number
   perCpuSecond: number
@@ -10,7 +10,7 @@ export type Figures = {
   openedPerThousand: number
 }
 
-/** Of several rounds: work a second, work per CPU-second, and microseconds of CPU for each. */
+/** Table cells for several rounds: requests a second, requests per CPU-second, and us of CPU for each. */
 export function cells(rounds: readonly Figures[]): string[] {
   const perCpuSecond = rounds.map((round) => round.perCpuSecond)
   return [
@@ -20,15 +20,15 @@ export function cells(rounds: readonly Figures[]): string[] {
   ]
 }
 
-/** Until what stood still is under way again. */
+/** For a stopped process to be under way again. */
 const LEAD_MS = 300
 
 export type Poster = { name: string; pid: number }
-/** `since`: what came since the last time. */
+/** `since`: counted since the last time. */
 export type Counter = { since(): Promise<{ requests: number; opened: number }> }
 
-/** Lets a stopped process run for a while; @returns what was counted of it. */
-export async function takeTurn({ name, pid }: Poster, counter: Counter, forMs: number): Promise<Figures> {
+/** Lets a stopped process run for a while. @returns what was counted meanwhile. */
+export async function runAlone({ name, pid }: Poster, counter: Counter, forMs: number): Promise<Figures> {
   process.kill(pid, 'SIGCONT')
   await sleep(LEAD_MS)
   await counter.since()

@@ -1,7 +1,7 @@
 import type { PreparedSystem } from '../../harness/prepare.ts'
 import { rungTopic } from '../../schemas/topics.ts'
 
-/** How many records have been written to topics whose name begins so. */
+/** @returns how many records were written to topics whose names begin with this. */
 export async function recordsWritten({ connection }: PreparedSystem, topicPrefix: string): Promise<number> {
   const admin = connection.kafka.admin()
   await admin.connect()
@@ -11,10 +11,10 @@ export async function recordsWritten({ connection }: PreparedSystem, topicPrefix
   return offsets.flat().reduce((sum, { high }) => sum + Number(high), 0)
 }
 
-/** Of any rung: deliveries that failed, or were put off without an attempt. */
+/** The prefix of all rungs: deliveries that failed, or were deferred. */
 export const RUNGS = rungTopic('')
 
-/** Sum of a counter's samples that have this label. @param metrics as /metrics answers. */
+/** @param metrics the text of /metrics. @returns the sum of a counter's samples with this label. */
 export function countIn(metrics: string, name: string, label: string): number {
   const samples = metrics.split('\n').filter((line) => line.startsWith(`${name}{`) && line.includes(label))
   return samples.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0)

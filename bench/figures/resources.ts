@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cpuSeconds, machineSeconds, rssBytes } from '../stack/process.ts'
 
-/** What something took: of time and of a process's CPU in seconds, of its memory at most in bytes, and the share of the machine's cores that was idle. */
-export type Used = { seconds: number; cpu: number; rss: number; idleShare: number }
+/** `cpu`: seconds of one process. `rss`: its highest resident memory in bytes. `idleShare`: of the machine's cores. */
+export type Use = { seconds: number; cpu: number; rss: number; idleShare: number }
 
 const EVERY_MS = 100
 
-/** @returns what came of the work, and what it took. */
-export async function used<T>(pid: number, work: () => Promise<T>): Promise<Used & { came: T }> {
+/** @returns the result of the work, and what a process used meanwhile. */
+export async function measureUse<T>(pid: number, work: () => Promise<T>): Promise<Use & { result: T }> {
   const [cpu, machine, start] = [await cpuSeconds(pid), machineSeconds(), performance.now()]
   const stopping = new AbortController()
   const sampling = highest(pid, stopping.signal)
-  const came = await work().finally(() => stopping.abort())
+  const result = await work().finally(() => stopping.abort())
   const now = machineSeconds()
   return {
-    came,
+    result,
     seconds: (performance.now() - start) / 1_000,
     cpu: (await cpuSeconds(pid)) - cpu,
     rss: await sampling,
@@ -22,7 +22,7 @@ export async function used<T>(pid: number, work: () => Promise<T>): Promise<Used
   }
 }
 
-/** @returns the highest resident memory until it is stopped. */
+/** @returns the highest resident memory until `stopped`. */
 async function highest(pid: number, stopped: AbortSignal): Promise<number> {
   let rss = 0
   while (!stopped.aborted) {
