@@ -6,7 +6,7 @@ import {
   type ServerResponse,
 } from 'node:http'
 import { createServer as createTlsServer, type ServerOptions } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { behaviours } from './behaviours.ts'
 
 /** One request. `at`: ms since the epoch. `status`: once it is answered. */
@@ -82,6 +82,11 @@ export async function startReceiver({
   }
 
   const server: Server = tls ? createTlsServer(tls, receive) : createServer(receive)
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
   const bound = await listen(server, port)
   let isListening = true
   return {
@@ -92,9 +97,9 @@ export async function startReceiver({
     async refuse(isRefusing) {
       if (isRefusing !== isListening) return
       isListening = !isRefusing
-      await (isRefusing ? close(server) : listen(server, bound))
+      await (isRefusing ? close(server, sockets) : listen(server, bound))
     },
-    close: () => close(server),
+    close: () => close(server, sockets),
   }
 }
 
@@ -114,10 +119,11 @@ function listen(server: Server, port: number): Promise<number> {
   })
 }
 
-function close(server: Server): Promise<void> {
+/** @param sockets those in the middle of a TLS handshake among them, which `closeAllConnections` leaves open. */
+function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve())
-    server.closeAllConnections()
+    for (const socket of sockets) socket.destroy()
   })
 }
 

@@ -1,5 +1,5 @@
 import { afterAll, expect } from 'vitest'
-import { planted } from './planted.ts'
+import { planted } from '../helpers/planted.ts'
 
 planted.forget()
 // of each test file, after its own: what its processes say until they have ended counts too

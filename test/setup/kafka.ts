@@ -2,18 +2,18 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { archiveFlags, classArchive } from '../../local/archive.ts'
+import { startOwnRegistry } from '../../harness/kafka/stack.ts'
+import { NODE_FLAGS } from '../../harness/launch.ts'
+import { classArchive } from '../../local/archive.ts'
 import { startBroker } from '../../local/broker.ts'
 import { cacheFolder } from '../../local/cache.ts'
 import { LocalFault } from '../../local/fault.ts'
-import { kafkaJars, registryApp } from '../../local/jars.ts'
+import { kafkaJars } from '../../local/jars.ts'
 import { findJava } from '../../local/java.ts'
 import { ensureOwnJournal } from '../../local/journal.ts'
-import { startRegistry } from '../../local/registry.ts'
 import { sayTo } from '../../local/say.ts'
 import { spawnTied } from '../../local/tied.ts'
 import { ROLES } from '../../settings/config-key.ts'
-import { NODE_FLAGS } from './node-flags.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -25,10 +25,10 @@ declare module 'vitest' {
 
 export type TestKafka = { brokers: string; registryUrl: string; stop(): Promise<void> }
 
-/** Vitest's globalSetup: one broker and one registry for the whole run, gone after it, also when it is killed. */
+/** Vitest's globalSetup: one broker and one registry for the whole run. They end with it, also when it is killed. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const compileCache = await mkdtemp(join(tmpdir(), 'sluice-test-'))
-  // of the workers and all that they start: what processes run is read and compiled once
+  // for the workers and all processes that they start: code is read and compiled once
   process.env.NODE_COMPILE_CACHE = compileCache
   const [found] = await Promise.all([findKafka(process.env), fill(compileCache)])
   project.provide('kafkaBrokers', found.brokers)
@@ -39,7 +39,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   }
 }
 
-/** With wrong settings a process ends as soon as it is loaded, and leaves what was compiled; one that is killed leaves nothing. */
+/** With wrong settings a process ends once it is loaded, and writes what was compiled; one that is killed writes nothing. */
 async function fill(compileCache: string): Promise<void> {
   const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: compileCache }
   for (const main of [
@@ -49,7 +49,7 @@ async function fill(compileCache: string): Promise<void> {
     await spawnTied(process.execPath, { args: [...NODE_FLAGS, ...main], env }).exited
 }
 
-/** In this order: what the environment names; Java and Maven; containers. @throws LocalFault naming the three. */
+/** Tries, in this order: what the environment names; Java and Maven; containers. @throws LocalFault naming the three. */
 async function findKafka(env: NodeJS.ProcessEnv): Promise<TestKafka> {
   const { KAFKA_BROKERS: brokers, SCHEMA_REGISTRY_URL: registryUrl } = env
   if (brokers && registryUrl) return { brokers, registryUrl, stop: async () => {} }
@@ -66,7 +66,7 @@ async function findKafka(env: NodeJS.ProcessEnv): Promise<TestKafka> {
   }
 }
 
-/** As nobody kills it, it need not say five times a second that it is alive: by that it idles at a third of the cost. */
+/** Tests do not kill this broker, so it need not send a heartbeat five times a second. That cuts its idle cost to a third. */
 const CALM = {
   'broker.heartbeat.interval.ms': '2000',
   'broker.session.timeout.ms': '9000',
@@ -78,9 +78,8 @@ async function startJava(env: NodeJS.ProcessEnv): Promise<TestKafka> {
   const cache = await cacheFolder(env)
   const { progress } = sayTo(process.stderr)
   const jars = await kafkaJars(cache, progress)
-  const jar = await registryApp(cache, progress)
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
-  // this machine's first broker; the tests start some thirty more, each then in half the time
+  // the tests start some thirty more brokers; the archive halves the start of each
   const archive = await classArchive({
     java,
     cache,
@@ -95,21 +94,14 @@ async function startJava(env: NodeJS.ProcessEnv): Promise<TestKafka> {
     jvmFlags: archive.flags,
     more: CALM,
   })
-  const archived = archive.make().catch(() => undefined) // without one they start as this one did
-  const registry = await startRegistry({
-    brokers: broker.brokers,
-    java: java.program,
-    jar,
-    directory: folder,
-    ensureJournal: ensureOwnJournal,
-    jvmFlags: await archiveFlags({ java, cache, name: 'registry' }),
-  })
+  const archived = archive.make().catch(() => undefined) // without an archive they start as this one did
+  const registry = await startOwnRegistry(broker.brokers, folder, progress)
   await archived
   return {
     brokers: broker.brokers,
     registryUrl: registry.url,
     stop: async () => {
-      // what they hold is thrown away: no need to let them end in order
+      // their data is removed, so they need not end in order
       await Promise.all([registry.kill(), broker.kill()])
       await rm(folder, { recursive: true, force: true })
     },

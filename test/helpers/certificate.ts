@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer, type ServerOptions } from 'node:https'
+import type { ServerOptions } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { startReceiver } from '../../harness/receiver.ts'
+import { closing } from './cluster.ts'
 
 // a tool that a machine may lack; .ci/run installs it
 export const hasOpenssl = spawnSync('openssl', ['version']).status === 0
@@ -87,19 +88,8 @@ async function made({ names, days, selfSigned }: Certificate, folder: string): P
 const asn1 = (days: number) =>
   new Date(Date.now() + days * 24 * 3_600_000).toISOString().replace(/\.\d+|[-:T]/g, '')
 
-/** An HTTPS receiver; `requests` counts what has come through to it. */
+/** An HTTPS receiver that is closed at the end of the test. `requests` counts what came through to it. */
 export async function tlsReceiver(options: ServerOptions) {
-  let requests = 0
-  const server = createServer(options, (_, response) => {
-    requests += 1
-    response.end()
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const address = server.address()
-  const url = `https://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/`
-  return { url, requests: () => requests }
+  const receiver = closing(await startReceiver({ tls: options }))
+  return { url: `${receiver.url}/`, requests: () => receiver.arrivals.length }
 }

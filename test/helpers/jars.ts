@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { cacheFolder, whole } from '../../local/cache.ts'
 import { runMaven } from '../../local/maven.ts'
 
@@ -19,4 +19,20 @@ export async function exampleJars(pom: string): Promise<string> {
       onProgress: () => undefined,
     }),
   )
+}
+
+/** Kafka's tools, a jar (0.7 MB) that a broker does not need; downloaded once. */
+export async function toolsJar(cache: string, kafka: string): Promise<string> {
+  const version = basename(kafka).replace('kafka-', '')
+  const artifact = `-Dartifact=org.apache.kafka:kafka-tools:${version}`
+  const folder = await whole(join(cache, `kafka-tools-${version}`), (cwd) =>
+    runMaven({
+      goal: 'copy',
+      args: [artifact],
+      cwd,
+      folder: cwd,
+      onProgress: () => undefined,
+    }),
+  )
+  return join(folder, `kafka-tools-${version}.jar`)
 }
