@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import { LongestFirst } from './test/helpers/longest-first.ts'
+import { LongestFirst } from './test/setup/longest-first.ts'
 
 const real = [
   'test/flow/**/*.test.ts',
@@ -13,7 +13,7 @@ const maxWorkers = 3
 
 export default defineConfig({
   test: {
-    reporters: ['default', './test/helpers/count.ts'],
+    reporters: ['default', './test/setup/count.ts'],
     sequence: { sequencer: LongestFirst },
     projects: [
       // of both, what they import is loaded once a worker: half of the time of the pure ones would be that
@@ -37,8 +37,8 @@ export default defineConfig({
           include: real,
           // it makes README's pictures, and shows nothing (`npm run pictures`)
           exclude: process.env.PICTURES ? [] : ['test/console/browser/pictures.test.ts'],
-          globalSetup: ['test/helpers/kafka.ts'],
-          setupFiles: ['test/helpers/no-leaks.ts'],
+          globalSetup: ['test/setup/kafka.ts'],
+          setupFiles: ['test/setup/no-leaks.ts'],
           isolate: false,
           testTimeout: 120_000,
           hookTimeout: 120_000,

@@ -1,8 +1,53 @@
-import { readArguments, USAGE } from './arguments.ts'
-import { benches } from './benches.ts'
-import { readOrExit } from './command-line.ts'
-import { writeSection } from './figures/results.ts'
-import { exitWhenInterrupted } from './scratch.ts'
+import { parseArgs } from 'node:util'
+import { readOrExit, sizeOf } from '../harness/command-line.ts'
+import { writeSection } from '../harness/results.ts'
+import { exitWhenInterrupted } from '../harness/scratch.ts'
+import { benches, type Size, type Sizes } from './benches.ts'
+
+const entries = Object.entries(benches)
+const usual = entries.filter(([, { onlyByName }]) => !onlyByName)
+const minutes = (some: typeof entries) => some.reduce((sum, [, bench]) => sum + bench.minutes, 0)
+
+const WIDTH = Math.max(...Object.keys(benches).map((name) => name.length))
+const lines = entries.map(
+  ([name, { what, minutes, onlyByName }]) =>
+    `  ${name.padEnd(WIDTH)} ${onlyByName ? '*' : ' '}${String(minutes).padStart(3)} min  ${what}`,
+)
+const takers = (size: Size) =>
+  entries.flatMap(([name, { sizes }]) => (sizes.includes(size) ? name : [])).join(', ')
+
+const USAGE = `npm run bench            all but those with a *, in about ${minutes(usual)} minutes
+npm run bench -- --all   all of them, in about ${minutes(entries)} minutes
+npm run bench -- NAME... these
+
+Each writes its section of bench/RESULTS.md:
+${lines.join('\n')}
+
+With one of these it is a trial of another size: the section is printed, and not written.
+  --rounds N   how often each is measured: ${takers('rounds')}
+  --count N    members of control-audiences, users of control-deletions, dead letters of control-replay, the backlog of a restart in drain
+  --minutes N  how long it goes on; the outage in drain, the search in end-to-end: ${takers('minutes')}
+`
+
+/** @throws when there is no such bench or option, or a size is none, or none of the benches goes by it. */
+function readArguments(): { names: readonly string[]; sizes: Sizes } {
+  const text = { type: 'string' } as const
+  const options = { rounds: text, minutes: text, count: text, all: { type: 'boolean' } } as const
+  const { values, positionals: named } = parseArgs({ options, allowPositionals: true })
+  const { all, ...given } = values
+  const unknown = named.filter((name) => !Object.hasOwn(benches, name))
+  if (unknown.length > 0) throw new Error(`no such bench: ${unknown.join(', ')}`)
+  const chosen = named.length > 0 ? entries.filter(([name]) => named.includes(name)) : all ? entries : usual
+  const sizes: Sizes = {}
+  for (const size of ['rounds', 'minutes', 'count'] as const) {
+    const value = given[size]
+    if (value === undefined) continue
+    sizes[size] = sizeOf(`--${size}`, value, size !== 'minutes')
+    if (!chosen.some(([, bench]) => bench.sizes.includes(size)))
+      throw new Error(`${named.join(', ')} takes no --${size}`)
+  }
+  return { names: chosen.map(([name]) => name), sizes }
+}
 
 exitWhenInterrupted()
 

@@ -1,4 +1,4 @@
-import type { OffsetRange } from '../test/helpers/broker.ts'
+import type { OffsetRange } from '../harness/kafka/disk.ts'
 import type { CutTopic } from './plan.ts'
 
 /** One POST that an endpoint has answered below 500. */

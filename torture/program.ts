@@ -1,5 +1,5 @@
-import { readOrExit } from '../bench/command-line.ts'
-import { exitWhenInterrupted } from '../bench/scratch.ts'
+import { readOrExit } from '../harness/command-line.ts'
+import { exitWhenInterrupted } from '../harness/scratch.ts'
 import { killAllChildren } from '../local/child-process.ts'
 
 const begun = performance.now()

@@ -2,9 +2,10 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { markdownTable } from '../../harness/results.ts'
+import { scratchFolder } from '../../harness/scratch.ts'
+import { median, spread, spreadOfCounts } from '../figures/stats.ts'
 import { startSink } from '../receivers/sink-process.ts'
-import { scratchFolder } from '../scratch.ts'
-import { type Measured, table } from './table.ts'
 
 const run = promisify(execFile)
 const folder = fileURLToPath(new URL('.', import.meta.url))
@@ -49,3 +50,75 @@ const EXPLAINED = `Track calls of some 400 bytes, as fast as the library takes t
 closed and all are delivered: ${CALLS.go.toLocaleString('en-US')} from eight goroutines, ${CALLS.node.toLocaleString('en-US')} from Node, where 100 are made in a turn of the event loop. Each library with its defaults, in
 a process of its own: ours send gzip, the peers plain JSON. The peers are segmentio/analytics-go 3.3 and @segment/analytics-node 3.1. CPU is that of the whole process,
 what it sends in the background included. Failed: reported as not delivered by the library. Go's bytes are counted, Node's are sampled; the map or object that the caller makes for each call is among them. Median of the rounds, which alternate, with the lowest and the highest.`
+
+/** What one library took for its calls. Seconds, bytes. */
+type Measured = {
+  language: 'go' | 'node'
+  which: 'ours' | 'peer'
+  requests: number
+  calls: number
+  failed: number
+  deliveredSeconds: number
+  cpuSeconds: number
+  allocatedBytes: number
+  /** Go alone counts them. */
+  allocations?: number
+}
+
+const NAMES = {
+  go: { ours: '**clients/go**', peer: 'analytics-go' },
+  node: { ours: '**clients/node**', peer: '@segment/analytics-node' },
+}
+
+const HEAD = [
+  '',
+  'calls/s, delivered',
+  'us of CPU per call',
+  'ratio',
+  'allocations per call',
+  'ratio',
+  'bytes allocated per call',
+  'ratio',
+  'calls per request',
+  'failed',
+]
+
+function table(measured: readonly Measured[]): string {
+  const rows = (['go', 'node'] as const).flatMap((language) =>
+    (['ours', 'peer'] as const).map((which) => {
+      const of = (one: Measured['which']) =>
+        measured.filter((each) => each.language === language && each.which === one)
+      return row(of(which), which === 'ours' ? of('peer') : undefined)
+    }),
+  )
+  return markdownTable(HEAD, rows)
+}
+
+function row(own: readonly Measured[], peer: readonly Measured[] | undefined): string[] {
+  const [first] = own
+  if (!first) return []
+  const ratio = (figure: (one: Measured) => number) =>
+    peer ? `**${spread(own.map((one, round) => figure(one) / figure(peer[round] ?? one)))}**` : ''
+  const perCall = (figure: (one: Measured) => number) => own.map((one) => figure(one) / one.calls)
+  const counted = first.allocations !== undefined
+  return [
+    NAMES[first.language][first.which],
+    spreadOfCounts(own.map(({ calls, deliveredSeconds }) => calls / deliveredSeconds)),
+    spread(
+      perCall(({ cpuSeconds }) => cpuSeconds * 1_000_000),
+      1,
+    ),
+    ratio(({ cpuSeconds }) => cpuSeconds),
+    counted
+      ? spread(
+          perCall(({ allocations = 0 }) => allocations),
+          1,
+        )
+      : '',
+    counted ? ratio(({ allocations = 0 }) => allocations) : '',
+    spreadOfCounts(perCall(({ allocatedBytes }) => allocatedBytes)),
+    ratio(({ allocatedBytes }) => allocatedBytes),
+    Math.round(median(own.map(({ calls, requests }) => calls / requests))).toLocaleString('en-US'),
+    String(median(own.map(({ failed }) => failed))),
+  ]
+}

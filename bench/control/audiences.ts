@@ -1,12 +1,14 @@
 import { Readable } from 'node:stream'
+import { startStack } from '../../harness/kafka/stack.ts'
+import { type PreparedSystem, prepareSystem } from '../../harness/prepare.ts'
+import { markdownTable } from '../../harness/results.ts'
 import { EVENTS } from '../../schemas/topics.ts'
-import { prepareSystem, type System } from '../../test/ingest/ingest-process.ts'
-import { recordsWritten } from '../figures/outside.ts'
-import { used } from '../figures/used.ts'
+import { recordsWritten } from '../figures/counts.ts'
+import { type Goal, verdict } from '../figures/goals.ts'
+import { measureUse, type Use } from '../figures/resources.ts'
+import { median, spread, spreadOfCounts } from '../figures/stats.ts'
 import { type ControlProcess, startControl } from '../stack/control.ts'
 import { MB } from '../stack/process.ts'
-import { startStack } from '../stack/stack.ts'
-import { type Case, report } from './audiences-table.ts'
 
 const MEMBERS = 1_000_000
 const WARM_MEMBERS = 20_000
@@ -27,7 +29,7 @@ export async function bench({ rounds = 2, count = MEMBERS } = {}): Promise<strin
   return report(all, count)
 }
 
-type Parts = { system: System; control: ControlProcess }
+type Parts = { system: PreparedSystem; control: ControlProcess }
 
 /** An audience of its own from its first upload on. */
 async function syncs(name: string, members: number, parts: Parts): Promise<Case[]> {
@@ -50,14 +52,14 @@ async function sync(
   { system, control }: Parts,
 ): Promise<Case> {
   const before = await recordsWritten(system, EVENTS)
-  const { came, ...took } = await used(control.pid, () =>
+  const { result, ...took } = await measureUse(control.pid, () =>
     control.ask<{ state: string }>('PUT', `audiences/${id}/members`, {
       body: Readable.from(lines(from, members)),
     }),
   )
   const calls = (await recordsWritten(system, EVENTS)) - before
-  if (came.state !== 'done' || calls !== expected)
-    throw new Error(`${calls} calls of ${expected}: ${JSON.stringify(came)}`)
+  if (result.state !== 'done' || calls !== expected)
+    throw new Error(`${calls} calls of ${expected}: ${JSON.stringify(result)}`)
   process.stderr.write(
     `${id}, ${name}: ${took.seconds.toFixed(1)} s, ${Math.round(took.rss / MB)} MB, ${took.cpu.toFixed(1)} s of CPU, idle ${(took.idleShare * 100).toFixed(0)} %\n`,
   )
@@ -75,3 +77,75 @@ function* lines(from: number, members: number): Generator<string> {
 }
 
 const idOf = (number: number) => `5f3a${number.toString(16).padStart(20, '0')}`
+
+/** An upload: how many it names, how many calls Kafka has got of it, and what it took. */
+type Case = Use & { name: string; members: number; calls: number }
+
+const FIRST_PER_SECOND = 20_000
+const AGAIN_S = 20
+const RSS_MB = 512
+const GOALS: Readonly<Record<string, string>> = {
+  first: `>= ${FIRST_PER_SECOND.toLocaleString('en-US')} calls/s`,
+  'the same again': `<= ${AGAIN_S} s`,
+}
+
+function goals(rounds: readonly (readonly Case[])[]): Goal[] {
+  const of = (name: string, figure: (one: Case) => number) =>
+    median(rounds.flatMap((round) => round.filter((one) => one.name === name).map(figure)))
+  const highest = Math.max(...rounds.flat().map(({ rss }) => rss))
+  return [
+    { what: 'calls/s of the first', is: of('first', perSecond), atLeast: FIRST_PER_SECOND },
+    {
+      what: 'the same again, in seconds,',
+      is: of('the same again', ({ seconds }) => seconds),
+      atMost: AGAIN_S,
+    },
+    { what: "control's RSS, in MB,", is: highest / MB, atMost: RSS_MB },
+  ]
+}
+
+const perSecond = ({ calls, seconds }: Case) => calls / seconds
+
+function report(rounds: readonly (readonly Case[])[], members: number): string {
+  const names = rounds[0]?.map(({ name }) => name) ?? []
+  const rows = names.map((name, index) => {
+    const cases = rounds.flatMap((round) => round[index] ?? [])
+    const [first] = cases
+    return [
+      name,
+      `**${spread(
+        cases.map(({ seconds }) => seconds),
+        1,
+      )}**`,
+      (first?.calls ?? 0).toLocaleString('en-US'),
+      first?.calls ? `**${spreadOfCounts(cases.map(perSecond))}**` : '',
+      spread(
+        cases.map((one) => (one.cpu / one.members) * 1e6),
+        1,
+      ),
+      spread(
+        cases.map(({ rss }) => rss / MB),
+        0,
+      ),
+      `${spread(
+        cases.map(({ idleShare }) => idleShare * 100),
+        0,
+      )} %`,
+      GOALS[name] ?? '',
+    ]
+  })
+  return `${members.toLocaleString('en-US')} members, one id of 24 characters a line, uploaded to control as \`npm start\` runs it; an audience of its own in each round. Seconds are those from the
+request's first byte to its answer, which comes when all is compared and Kafka has acknowledged each identify call (counted in topic \`events\`) and each member. The
+highest resident memory of control is to be <= ${RSS_MB} MB. All processes, Kafka and the upload share two cores as the system places them. Median of
+${rounds.length} rounds, with the lowest and the highest.
+
+${markdownTable(
+  [
+    ...['upload', 'seconds', 'identify calls', 'calls/s', "control's us of CPU per member"],
+    ...["control's RSS, MB", 'machine idle', 'goal'],
+  ],
+  rows,
+)}
+
+${verdict(goals(rounds))}`
+}

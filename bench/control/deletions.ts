@@ -1,12 +1,12 @@
+import { startStack } from '../../harness/kafka/stack.ts'
+import { type PreparedSystem, prepareSystem, putDestinations } from '../../harness/prepare.ts'
+import { markdownTable } from '../../harness/results.ts'
 import { EVENTS } from '../../schemas/topics.ts'
-import { prepareSystem, type System } from '../../test/ingest/ingest-process.ts'
+import { recordsWritten } from '../figures/counts.ts'
 import { verdict } from '../figures/goals.ts'
-import { recordsWritten } from '../figures/outside.ts'
-import { markdownTable, median, spread } from '../figures/stats.ts'
-import { used } from '../figures/used.ts'
+import { measureUse } from '../figures/resources.ts'
+import { median, spread } from '../figures/stats.ts'
 import { type ControlProcess, performed, startControl } from '../stack/control.ts'
-import { putDestinations } from '../stack/destinations.ts'
-import { startStack } from '../stack/stack.ts'
 
 const USERS = 5_000
 const SOURCES = 4
@@ -45,7 +45,7 @@ const toSource = (id: string) => ({ id, writeKey: `write-key-of-${id}`, enabled:
 /** Nobody listens there, and no deliverer runs. */
 const toDestination = (sourceId: string) => ({ id: `of-${sourceId}`, sourceId, url: 'http://127.0.0.1:9/' })
 
-type Parts = { system: System; control: ControlProcess }
+type Parts = { system: PreparedSystem; control: ControlProcess }
 
 async function request(
   { name, sources, suppress, count, round }: Variant & { count: number; round: number },
@@ -54,7 +54,7 @@ async function request(
   const before = await recordsWritten(system, EVENTS)
   const userIds = Array.from({ length: count }, (_, user) => `${name}-${round}-${user}`)
   const start = performance.now()
-  const { came, idleShare } = await used(control.pid, async () => {
+  const { result, idleShare } = await measureUse(control.pid, async () => {
     const json = { userIds, sourceIds: sourceIds(sources), suppress }
     const { id, deletes } = await control.ask<{ id: string; deletes: number }>('POST', 'deletions', { json })
     const answeredMs = performance.now() - start
@@ -62,12 +62,12 @@ async function request(
     return { deletes, answeredMs, performedMs: performance.now() - start }
   })
   const written = (await recordsWritten(system, EVENTS)) - before
-  if (written !== count * sources || came.deletes !== written)
+  if (written !== count * sources || result.deletes !== written)
     throw new Error(`${written} of ${count * sources} events`)
   process.stderr.write(
-    `${name}: answered after ${came.answeredMs.toFixed(0)} ms, performed after ${came.performedMs.toFixed(0)} ms\n`,
+    `${name}: answered after ${result.answeredMs.toFixed(0)} ms, performed after ${result.performedMs.toFixed(0)} ms\n`,
   )
-  return { ...came, idleShare }
+  return { ...result, idleShare }
 }
 
 function report(rounds: readonly Case[][], count: number): string {

@@ -1,16 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { prepareSystem } from '../../test/ingest/ingest-process.ts'
+import { startStack } from '../../harness/kafka/stack.ts'
+import { prepareSystem, putDestinations, SECRET, startRole } from '../../harness/prepare.ts'
+import { markdownTable } from '../../harness/results.ts'
+import { cells, type Figures, runAlone } from '../figures/alternate.ts'
+import { RUNGS, recordsWritten } from '../figures/counts.ts'
 import { verdict } from '../figures/goals.ts'
-import { RUNGS, recordsWritten } from '../figures/outside.ts'
-import { markdownTable, median, spread } from '../figures/stats.ts'
-import { cells, type Figures, takeTurn } from '../figures/turns.ts'
+import { median, spread } from '../figures/stats.ts'
 import { fillBacklog } from '../load/backlog.ts'
 import { startSink } from '../receivers/sink-process.ts'
-import { putDestinations, SECRET } from '../stack/destinations.ts'
 import { forkScript } from '../stack/forked.ts'
 import { pin } from '../stack/process.ts'
-import { startRole } from '../stack/roles.ts'
-import { startStack } from '../stack/stack.ts'
 
 const MEASURE_MS = 3_000
 const WARM_MS = 8_000
@@ -43,20 +42,20 @@ export async function bench({ rounds = 4 } = {}): Promise<string> {
   // stopped while the others have their turns it must not find its POSTs too late
   const settings = { DELIVERY_SLOTS: String(CONCURRENCY), RESPONSE_TIMEOUT: '60s' }
   const sluice = closing.adopt(
-    await startRole('deliverer', system, settings),
+    await startRole('deliverer', system, { settings }),
     async (it) => void (await it.kill()),
   )
   await Promise.all([bare.pid, dispatch.pid, sluice.pid].map((pid) => pin(pid, MEASURED_CORE)))
   for (const { pid } of [bare, dispatch]) process.kill(pid, 'SIGSTOP')
   await sleep(WARM_MS) // what the compilers take is not counted
   process.kill(sluice.pid, 'SIGSTOP')
-  for (const { pid } of [bare, dispatch]) await takeTurn({ name: 'warm-up', pid }, sink, MEASURE_MS)
+  for (const { pid } of [bare, dispatch]) await runAlone({ name: 'warm-up', pid }, sink, MEASURE_MS)
   const all: Round[] = []
   for (let round = 0; round < rounds; round++)
     all.push({
-      bare: await takeTurn({ name: 'bare', pid: bare.pid }, sink, MEASURE_MS),
-      dispatch: await takeTurn({ name: 'bare dispatch', pid: dispatch.pid }, sink, MEASURE_MS),
-      sluice: await takeTurn({ name: 'sluice', pid: sluice.pid }, sink, MEASURE_MS),
+      bare: await runAlone({ name: 'bare', pid: bare.pid }, sink, MEASURE_MS),
+      dispatch: await runAlone({ name: 'bare dispatch', pid: dispatch.pid }, sink, MEASURE_MS),
+      sluice: await runAlone({ name: 'sluice', pid: sluice.pid }, sink, MEASURE_MS),
     })
   return `${report(all)}\n\nRecords to rungs, failed or put off: ${await recordsWritten(system, RUNGS)}.`
 }

@@ -1,10 +1,12 @@
+import { startStack } from '../../harness/kafka/stack.ts'
+import { markdownTable } from '../../harness/results.ts'
 import { ATTEMPTS, DELIVERIES, EVENTS } from '../../schemas/topics.ts'
+import { verdict } from '../figures/goals.ts'
+import type { ScenarioResult } from '../figures/scenario-result.ts'
 import { beginScenario, ENDPOINTS } from '../load/scenario.ts'
 import { startPipeline } from '../stack/pipeline.ts'
 import { highestRss, MB } from '../stack/process.ts'
-import { startStack } from '../stack/stack.ts'
 import { keepLittle } from '../stack/topic-settings.ts'
-import { report, type Sample } from './memory-table.ts'
 
 const PER_SECOND = 2_000
 const SILENT = 4
@@ -43,3 +45,46 @@ export async function bench({ minutes = 20, minuteMs = MINUTE_MS } = {}): Promis
 remembers ids for an hour (\`DEDUP_WINDOW\`): they grow for the whole run.`
   return `${explained}\n\n${report(samples, await outcome())}`
 }
+
+/** Resident memory of a minute, in bytes; `ids`: what of the router's are ids against duplicates. */
+type Sample = Record<(typeof PROCESSES)[number] | 'ids', number>
+
+const PROCESSES = ['deliverer', 'router', 'ingest'] as const
+
+function report(samples: readonly Sample[], { windows, toRungs, delivererUs }: ScenarioResult): string {
+  const rows = samples.map((sample, index) => {
+    const { inTime = 0, due = 0, p99Ms = Number.NaN } = windows[index] ?? {}
+    const megabytes = PROCESSES.map((name) => (sample[name] / MB).toFixed(0))
+    const ids = (sample.ids / MB).toFixed(0)
+    return [String(index + 1), ...megabytes, ids, `${((inTime / due) * 100).toFixed(1)} %`, p99Ms.toFixed(1)]
+  })
+  const head = [
+    'minute',
+    ...PROCESSES.map((name) => `${name}, MB`),
+    'ids in the router, MB',
+    'in time',
+    'p99 ms',
+  ]
+  const growth = PROCESSES.map((name) => `${name} **${growthOf(samples, name).toFixed(2)}**`)
+  const highest = highestOf(samples, 'deliverer') / MB
+  return `${markdownTable(head, rows)}
+
+The highest from minute 3 on, in times that of minute 2 (goal <= 1.10): ${growth.join(', ')}. The deliverer had at most **${highest.toFixed(0)} MB** (goal <= 256), took
+${delivererUs.toFixed(0)} us of CPU for each call, and wrote ${toRungs.toLocaleString('en-US')} records to rungs.
+
+${verdict([
+  ...PROCESSES.map((name) => ({ what: `the growth of ${name}`, is: growthOf(samples, name), atMost: 1.1 })),
+  ...PROCESSES.map((name) => ({
+    what: `the highest MB of ${name}`,
+    is: highestOf(samples, name) / MB,
+    atMost: 256,
+  })),
+])}`
+}
+
+/** Minute 2 is the first in which all is at work: breakers have opened, and what was deferred comes back. */
+const growthOf = (samples: readonly Sample[], name: keyof Sample) =>
+  highestOf(samples.slice(2), name) / (samples[1]?.[name] ?? Number.NaN)
+
+const highestOf = (samples: readonly Sample[], name: keyof Sample) =>
+  Math.max(...samples.map((sample) => sample[name]))

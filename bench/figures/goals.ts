@@ -1,7 +1,7 @@
-/** What a figure is to be. */
+/** A figure, and its bound. */
 export type Goal = { what: string; is: number } & ({ atMost: number } | { atLeast: number })
 
-/** The line of a section that names each goal missed, so that nobody has to find it in the table. A figure that is none is a miss. */
+/** The line of a section that names each missed goal. NaN misses its goal. */
 export function verdict(goals: readonly Goal[]): string {
   const missed = goals.filter((goal) => !isReached(goal))
   if (missed.length === 0) return goals.length === 1 ? 'The goal is reached.' : 'All goals are reached.'

@@ -1,4 +1,4 @@
-/** Middle of some figures; the mean of the middle two when they are even. */
+/** For an even number of figures: the mean of the middle two. */
 export function median(figures: readonly number[]): number {
   const sorted = [...figures].sort((a, b) => a - b)
   const middle = sorted.length / 2

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { gzipSync } from 'node:zlib'
+import { markdownTable } from '../../harness/results.ts'
 import { type Goal, verdict } from '../figures/goals.ts'
-import { markdownTable, median, spread } from '../figures/stats.ts'
+import { median, spread } from '../figures/stats.ts'
 import { type Figures, type Load, measure, startBench } from './measure.ts'
 
 /** Honest calls: single ones, whose key is in the header, at a rate far from what ingest can take. */

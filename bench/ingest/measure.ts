@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { startStack } from '../../harness/kafka/stack.ts'
+import { type PreparedSystem, prepareSystem, startRole } from '../../harness/prepare.ts'
 import { type Child, spawnChild } from '../../local/child-process.ts'
-import { prepareSystem, type System, startIngest } from '../../test/ingest/ingest-process.ts'
 import { type LoadReport, startLoad } from '../load/process.ts'
 import { cpuSeconds, pin } from '../stack/process.ts'
-import { startStack } from '../stack/stack.ts'
 
 const WARM_MS = 2_000
 export const WRITE_KEY = 'bench-write-key'
@@ -25,7 +25,7 @@ export type Figures = Pick<LoadReport, 'p50Ms' | 'p99Ms' | 'errors'> & {
   storeUs: number
 }
 
-export type Bench = { sluice: Target; system: System } & AsyncDisposable
+export type Bench = { sluice: Target; system: PreparedSystem } & AsyncDisposable
 
 /** Kafka and a real ingest that takes calls with the write key above, each on its core. */
 export async function startBench(): Promise<Bench> {
@@ -36,7 +36,7 @@ export async function startBench(): Promise<Bench> {
     ...stack,
     sources: [{ id: 'bench', writeKey: WRITE_KEY, enabled: true }],
   })
-  const ingest = closing.adopt(await startIngest(system), async (it) => void (await it.stop()))
+  const ingest = closing.adopt(await startRole('ingest', system), async (it) => void (await it.stop()))
   await pin(ingest.pid, MEASURED_CORE)
   const opened = closing.move()
   return {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { markdownTable } from '../../harness/results.ts'
 import { EVENTS } from '../../schemas/topics.ts'
 import { verdict } from '../figures/goals.ts'
-import { markdownTable } from '../figures/stats.ts'
 import type { LoadReport } from '../load/process.ts'
 import { highestRss, MB } from '../stack/process.ts'
 import { keepLittle } from '../stack/topic-settings.ts'

@@ -1,5 +1,6 @@
+import { markdownTable } from '../../harness/results.ts'
 import type { Goal } from '../figures/goals.ts'
-import { markdownTable, median, spread, spreadOfCounts } from '../figures/stats.ts'
+import { median, spread, spreadOfCounts } from '../figures/stats.ts'
 import type { Figures, Load } from './measure.ts'
 
 /** `atLeast`: what the ratio is to be. */

@@ -1,7 +1,7 @@
+import { startStack } from '../../harness/kafka/stack.ts'
 import { ENDPOINTS, runScenario, warmUp } from '../load/scenario.ts'
 import type { Scenario } from '../load/scenario-calls.ts'
 import { GRACE_US } from '../receivers/tally.ts'
-import { startStack } from '../stack/stack.ts'
 import { bench as onOneHost } from './same-host.ts'
 import { isolationTable, type Round } from './table.ts'
 

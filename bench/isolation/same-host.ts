@@ -1,12 +1,13 @@
+import { type Stack, startStack } from '../../harness/kafka/stack.ts'
+import { markdownTable } from '../../harness/results.ts'
 import { verdict } from '../figures/goals.ts'
-import { markdownTable, median, spread } from '../figures/stats.ts'
+import { median, spread } from '../figures/stats.ts'
 import { nowUs, sleepUntil } from '../load/clock.ts'
 import { startLoad } from '../load/process.ts'
 import { warmUp } from '../load/scenario.ts'
 import type { Behaviour, Hosts } from '../receivers/endpoints-process.ts'
 import { GRACE_US, type WindowReport } from '../receivers/tally.ts'
 import { startPipeline } from '../stack/pipeline.ts'
-import { type Stack, startStack } from '../stack/stack.ts'
 
 const START_US = 1e6
 /** What a process is slow with while it is young is not counted. */
@@ -99,10 +100,13 @@ async function runOnce(
   await using closing = new AsyncDisposableStack()
   const { endpoints, ingestUrl, writeKeys } = pipeline
   const fromUs = nowUs() + START_US
-  const turnUs = fromUs + HEALTHY_US
-  const endUs = turnUs + windowUs
+  const troubleUs = fromUs + HEALTHY_US
+  const endUs = troubleUs + windowUs
   const calls = Math.ceil(((endUs - fromUs) / 1e6) * perSecond)
-  const windows = [turnUs, turnUs + skipUs].map((windowFromUs) => ({ fromUs: windowFromUs, toUs: endUs }))
+  const windows = [troubleUs, troubleUs + skipUs].map((windowFromUs) => ({
+    fromUs: windowFromUs,
+    toUs: endUs,
+  }))
   await endpoints.expect({ fromUs, perSecond, calls, endpoints: 1, bad: 0, windows, countedFrom: bad })
   const load = { url: ingestUrl, path: '/v1/track', batch: 1, connections: 32, fromUs }
   const loads = [
@@ -110,8 +114,8 @@ async function runOnce(
     startLoad({ ...load, writeKeys: writeKeys.slice(0, bad), perSecond: badPerSecond }),
   ]
   closing.defer(async () => void (await Promise.all(loads.map((each) => each.stop()))))
-  await sleepUntil(turnUs)
-  await endpoints.turn({ bad, behaviour })
+  await sleepUntil(troubleUs)
+  await endpoints.misbehave({ bad, behaviour })
   await sleepUntil(endUs + GRACE_US)
   const [all, then] = (await endpoints.report()).windows
   if (!all || !then) throw new Error('the endpoints reported too few windows')

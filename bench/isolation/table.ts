@@ -1,10 +1,11 @@
+import { markdownTable } from '../../harness/results.ts'
 import { verdict } from '../figures/goals.ts'
-import type { Outcome } from '../figures/outcome.ts'
-import { markdownTable, median, spread } from '../figures/stats.ts'
+import type { ScenarioResult } from '../figures/scenario-result.ts'
+import { median, spread } from '../figures/stats.ts'
 import type { WindowReport } from '../receivers/tally.ts'
 
 /** The outcomes of the cases in their order, where they were run; the first is what the others are compared with. */
-export type Round = (Outcome | undefined)[]
+export type Round = (ScenarioResult | undefined)[]
 
 type Part = 0 | 1
 
@@ -84,7 +85,7 @@ function costs(index: number, rounds: readonly Round[]): string[] {
 }
 
 /** What is refused does not come to the receiver: the deliverer has counted it, with retries and probes. */
-function burnt({ firsts, refused }: Outcome): number {
+function burnt({ firsts, refused }: ScenarioResult): number {
   const bad = firsts.bad + refused
   return bad / (firsts.healthy + bad)
 }

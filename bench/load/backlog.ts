@@ -1,17 +1,17 @@
 import { deliveryId, deliveryKey, UNTRIED } from '../../delivery/routing.ts'
+import type { PreparedSystem } from '../../harness/prepare.ts'
 import { createProducer } from '../../kafka/produce/produce.ts'
 import type { Codec } from '../../schemas/codec.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
 import { DELIVERIES } from '../../schemas/topics.ts'
-import type { System } from '../../test/ingest/ingest-process.ts'
 import { deliveryBodies } from './calls.ts'
 
 const AT_ONCE = 5_000
 
 /** Writes so many deliveries, for the destinations in turn: into `deliveries` unless told, untried unless told. */
 export async function fillBacklog(
-  { connection, config }: System,
+  { connection, config }: PreparedSystem,
   {
     destinationIds,
     deliveries,

@@ -1,4 +1,4 @@
-import type { Turn } from '../receivers/endpoints-process.ts'
+import type { Trouble } from '../receivers/endpoints-process.ts'
 import type { Window } from '../receivers/tally.ts'
 import type { Pipeline } from '../stack/pipeline.ts'
 import { nowUs } from './clock.ts'
@@ -9,7 +9,7 @@ const CONNECTIONS = 64
 const START_US = 1e6
 
 /** Calls at a rate that does not give way; first all endpoints are healthy, then some turn bad for as long as the windows last. */
-export type Scenario = Turn & {
+export type Scenario = Trouble & {
   name: string
   perSecond: number
   healthyMs: number

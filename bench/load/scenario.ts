@@ -1,21 +1,21 @@
-import { inShort, type Outcome } from '../figures/outcome.ts'
-import { countIn, RUNGS, recordsWritten } from '../figures/outside.ts'
+import type { Stack } from '../../harness/kafka/stack.ts'
+import { countIn, RUNGS, recordsWritten } from '../figures/counts.ts'
+import { type ScenarioResult, summary } from '../figures/scenario-result.ts'
 import { GRACE_US } from '../receivers/tally.ts'
 import { type Pipeline, startPipeline } from '../stack/pipeline.ts'
 import { cpuSeconds, machineSeconds } from '../stack/process.ts'
-import type { Stack } from '../stack/stack.ts'
 import { nowUs, sleepUntil } from './clock.ts'
 import { type Scenario, startCalls } from './scenario-calls.ts'
 
 export const ENDPOINTS = 20
 
 /** A scenario from beginning to end, on processes and topics of its own. */
-export async function runScenario(stack: Stack, scenario: Scenario): Promise<Outcome> {
+export async function runScenario(stack: Stack, scenario: Scenario): Promise<ScenarioResult> {
   await using pipeline = await startPipeline(stack, ENDPOINTS)
   const outcome = await beginScenario(pipeline, scenario)
-  const came = await outcome()
-  process.stderr.write(`${scenario.name}: ${inShort(came)}\n`)
-  return came
+  const result = await outcome()
+  process.stderr.write(`${scenario.name}: ${summary(result)}\n`)
+  return result
 }
 
 /** What Kafka's compiler takes is not counted. */
@@ -30,13 +30,16 @@ export const warmUp = (stack: Stack) =>
   })
 
 /** Resolves when the endpoints have turned bad. @returns what waits for the end of the windows. */
-export async function beginScenario(pipeline: Pipeline, scenario: Scenario): Promise<() => Promise<Outcome>> {
+export async function beginScenario(
+  pipeline: Pipeline,
+  scenario: Scenario,
+): Promise<() => Promise<ScenarioResult>> {
   const { endpoints, pids } = pipeline
   const { load, windows } = await startCalls(pipeline, scenario)
-  const turnUs = windows[0]?.fromUs ?? nowUs()
-  const endUs = windows.at(-1)?.toUs ?? turnUs
-  await sleepUntil(turnUs)
-  await endpoints.turn(scenario)
+  const troubleUs = windows[0]?.fromUs ?? nowUs()
+  const endUs = windows.at(-1)?.toUs ?? troubleUs
+  await sleepUntil(troubleUs)
+  await endpoints.misbehave(scenario)
   const used = await startClock(pids.deliverer)
 
   return async () => {
@@ -46,7 +49,7 @@ export async function beginScenario(pipeline: Pipeline, scenario: Scenario): Pro
     await load.stop()
     await sleepUntil(endUs + GRACE_US)
     const report = await endpoints.report()
-    const due = ((endUs - turnUs) / 1e6) * scenario.perSecond
+    const due = ((endUs - troubleUs) / 1e6) * scenario.perSecond
     return {
       ...report,
       load: loaded,
@@ -57,7 +60,10 @@ export async function beginScenario(pipeline: Pipeline, scenario: Scenario): Pro
   }
 }
 
-async function outside({ system, deliverer }: Pipeline): Promise<Pick<Outcome, 'toRungs' | 'refused'>> {
+async function outside({
+  system,
+  deliverer,
+}: Pipeline): Promise<Pick<ScenarioResult, 'toRungs' | 'refused'>> {
   const metrics = await deliverer.metrics()
   return {
     toRungs: await recordsWritten(system, RUNGS),

@@ -4,8 +4,8 @@ import type { Schedule, WindowReport } from './tally.ts'
 /** What bad endpoints do: no answer at all, 200 after 2 s, 503 at once, nothing listens, the connection is reset. */
 export type Behaviour = 'answers' | 'silent' | 'slow' | 'failing' | 'refusing' | 'resetting'
 
-export type Turn = { bad: number; behaviour: Behaviour }
-export type Instruction = { schedule: Schedule } | Turn | 'report' | 'answered'
+export type Trouble = { bad: number; behaviour: Behaviour }
+export type Instruction = { schedule: Schedule } | Trouble | 'report' | 'answered'
 
 export type EndpointsReport = {
   windows: WindowReport[]
@@ -17,7 +17,7 @@ export type Endpoints = Pick<Forked, 'pid' | 'stop'> & {
   urls: readonly string[]
   expect(schedule: Schedule): Promise<void>
   /** The first `bad` of them behave so from now on. */
-  turn(turn: Turn): Promise<void>
+  misbehave(trouble: Trouble): Promise<void>
   report(): Promise<EndpointsReport>
   /** How many requests the first `count` of them have answered in order. */
   answered(count: number): Promise<number>
@@ -39,7 +39,7 @@ export async function startEndpoints(endpoints: number | Hosts): Promise<Endpoin
     ...forked,
     urls: await next<string[]>(),
     expect: (schedule) => ask<void>({ schedule }),
-    turn: ({ bad, behaviour }) => ask<void>({ bad, behaviour }),
+    misbehave: ({ bad, behaviour }) => ask<void>({ bad, behaviour }),
     report: () => ask<EndpointsReport>('report'),
     async answered(first) {
       const each = await ask<readonly number[]>('answered')

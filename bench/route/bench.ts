@@ -1,15 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { prepareSystem } from '../../test/ingest/ingest-process.ts'
+import { startStack } from '../../harness/kafka/stack.ts'
+import type { Launched } from '../../harness/launch.ts'
+import { type PreparedSystem, prepareSystem, putDestinations, startRole } from '../../harness/prepare.ts'
+import { markdownTable } from '../../harness/results.ts'
+import { createProducer } from '../../kafka/produce/produce.ts'
+import type { Event } from '../../schemas/event.ts'
+import { openCodec, openRegistry } from '../../schemas/registry.ts'
+import { EVENTS } from '../../schemas/topics.ts'
+import { type Counter, cells, type Figures, runAlone } from '../figures/alternate.ts'
+import { countIn } from '../figures/counts.ts'
 import { verdict } from '../figures/goals.ts'
-import { countIn } from '../figures/outside.ts'
-import { markdownTable, median, spread } from '../figures/stats.ts'
-import { type Counter, cells, type Figures, takeTurn } from '../figures/turns.ts'
-import { putDestinations } from '../stack/destinations.ts'
+import { median, spread } from '../figures/stats.ts'
+import { calls } from '../load/calls.ts'
 import { type Forked, forkScript } from '../stack/forked.ts'
 import { pin } from '../stack/process.ts'
-import { type RoleProcess, startRole } from '../stack/roles.ts'
-import { startStack } from '../stack/stack.ts'
-import { fillEvents } from './backlog.ts'
 
 const MEASURE_MS = 3_000
 const WARM_MS = 6_000
@@ -36,8 +40,8 @@ export async function bench({ rounds = 4 } = {}): Promise<string> {
   await sleep(WARM_MS) // what the compilers take is not counted
   process.kill(router.pid, 'SIGSTOP')
   const turns = {
-    bare: () => takeTurn({ name: 'bare', pid: bare.pid }, bareCounter(bare), MEASURE_MS),
-    sluice: () => takeTurn({ name: 'router', pid: router.pid }, routedCounter(router), MEASURE_MS),
+    bare: () => runAlone({ name: 'bare', pid: bare.pid }, bareCounter(bare), MEASURE_MS),
+    sluice: () => runAlone({ name: 'router', pid: router.pid }, routedCounter(router), MEASURE_MS),
   }
   await turns.bare()
   const all: Round[] = []
@@ -47,7 +51,7 @@ export async function bench({ rounds = 4 } = {}): Promise<string> {
 }
 
 const bareCounter = (bare: Forked): Counter => since(() => bare.ask<number>('count'))
-const routedCounter = (router: RoleProcess): Counter =>
+const routedCounter = (router: Launched): Counter =>
   since(async () => countIn(await router.metrics(), 'sluice_router_events_total', ''))
 
 /** What was counted since the last time. */
@@ -80,4 +84,54 @@ ${markdownTable(
 )}
 
 ${verdict([{ what: 'the ratio', is: median(ratios), atLeast: 0.3 }])}`
+}
+
+const AT_ONCE = 5_000
+
+/** Writes so many events of one source, as ingest does, each with an id of its own. */
+async function fillEvents({ connection, config }: PreparedSystem, events: number): Promise<void> {
+  const producer = await createProducer(connection, { maxQueuedBytes: Number.POSITIVE_INFINITY })
+  const codec = await openCodec(openRegistry(config.registry), 'event', `${connection.named(EVENTS)}-value`)
+  const made = calls().map(eventOf)
+  for (let from = 0; from < events; from += AT_ONCE) {
+    const records = Array.from({ length: Math.min(AT_ONCE, events - from) }, (_, index) => {
+      const event = made[(from + index) % made.length] as Event
+      return {
+        topic: EVENTS,
+        key: `${event.sourceId}/${event.userId}`,
+        value: codec.encode({
+          ...event,
+          messageId: `m-${from + index}`,
+          // as if one came each millisecond
+          timestamp: event.timestamp + from + index,
+          receivedAt: Date.now(),
+        }),
+      }
+    })
+    await producer.produce(records)
+  }
+  await producer.close()
+}
+
+function eventOf(call: ReturnType<typeof calls>[number]): Event {
+  return {
+    messageId: '',
+    sourceId: 'bench',
+    type: 'track',
+    userId: call.userId,
+    anonymousId: call.anonymousId,
+    event: call.event,
+    name: null,
+    category: null,
+    groupId: null,
+    previousId: null,
+    properties: JSON.stringify(call.properties),
+    traits: null,
+    context: JSON.stringify(call.context),
+    integrations: null,
+    timestamp: Date.parse(call.timestamp),
+    receivedAt: 0,
+    sentAt: Date.parse(call.sentAt),
+    originalTimestamp: Date.parse(call.timestamp),
+  }
 }

@@ -1,5 +1,5 @@
 import { readConfig } from '../../config.ts'
-import { markdownTable } from '../figures/stats.ts'
+import { markdownTable } from '../../harness/results.ts'
 import {
   createNeighbours,
   createRandom,

@@ -1,22 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import got from 'got'
-import { until } from '../../test/helpers/until.ts'
-import type { System } from '../../test/ingest/ingest-process.ts'
-import { type RoleProcess, startRole } from './roles.ts'
+import type { Launched } from '../../harness/launch.ts'
+import { type PreparedSystem, startRole } from '../../harness/prepare.ts'
+import { until } from '../../harness/until.ts'
 
 /** `json` or lines of text. */
 type Sent = { json: object } | { body: Readable }
 
-export type ControlProcess = RoleProcess & {
+export type ControlProcess = Launched & {
   /** @param path below `/api/`. @returns the answer's body. @throws when it is refused. */
   ask<T>(method: 'GET' | 'POST' | 'PUT', path: string, sent?: Sent): Promise<T>
 }
 
 /** Control as `npm start` runs it, with what it does in the background under way. */
-export async function startControl(system: System): Promise<ControlProcess> {
+export async function startControl(system: PreparedSystem): Promise<ControlProcess> {
   const token = randomBytes(16).toString('hex')
-  const role = await startRole('control', system, { CONTROL_TOKEN: token })
+  const role = await startRole('control', system, { settings: { CONTROL_TOKEN: token } })
   const headers = { authorization: `Bearer ${token}` }
   const ask: ControlProcess['ask'] = (method, path, sent) =>
     got(`${role.url}/api/${path}`, {

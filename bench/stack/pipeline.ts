@@ -1,18 +1,17 @@
-import { prepareSystem, type System, startIngest } from '../../test/ingest/ingest-process.ts'
+import type { Stack } from '../../harness/kafka/stack.ts'
+import type { Launched } from '../../harness/launch.ts'
+import { type PreparedSystem, prepareSystem, putDestinations, startRole } from '../../harness/prepare.ts'
 import { type Endpoints, type Hosts, startEndpoints } from '../receivers/endpoints-process.ts'
-import { putDestinations } from './destinations.ts'
-import { type RoleProcess, startRole } from './roles.ts'
-import type { Stack } from './stack.ts'
 
 /** Calls in at one end, webhooks out at the other: a source for each endpoint, so that each call makes one delivery. */
 export type Pipeline = {
-  system: System
+  system: PreparedSystem
   ingestUrl: string
   /** Of the source of each endpoint. */
   writeKeys: readonly string[]
   endpoints: Endpoints
-  router: RoleProcess
-  deliverer: RoleProcess
+  router: Launched
+  deliverer: Launched
   pids: { ingest: number; router: number; deliverer: number }
 } & AsyncDisposable
 
@@ -36,7 +35,7 @@ export async function startPipeline(stack: Stack, endpoints: number | Hosts): Pr
   })
   await putDestinations(system, started.urls.map(toDestination))
   const [ingest, router, deliverer] = await Promise.all([
-    startIngest(system),
+    startRole('ingest', system),
     startRole('router', system),
     startRole('deliverer', system),
   ])

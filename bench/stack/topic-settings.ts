@@ -1,12 +1,14 @@
-import type { System } from '../../test/ingest/ingest-process.ts'
+import type { PreparedSystem } from '../../harness/prepare.ts'
 import { MB } from './process.ts'
 
 /** The broker drops what is older, in milliseconds, so that a long run does not fill the disk. */
-export const keepLittle = (system: System, { topics, ms }: { topics: readonly string[]; ms: number }) =>
-  alterTopics(system, topics, { 'retention.ms': String(ms), 'segment.bytes': String(64 * MB) })
+export const keepLittle = (
+  system: PreparedSystem,
+  { topics, ms }: { topics: readonly string[]; ms: number },
+) => alterTopics(system, topics, { 'retention.ms': String(ms), 'segment.bytes': String(64 * MB) })
 
 export async function alterTopics(
-  { connection }: System,
+  { connection }: PreparedSystem,
   topics: readonly string[],
   settings: Readonly<Record<string, string>>,
 ): Promise<void> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { afterTry, type Found, nextRate } from '../../bench/end-to-end/search.ts'
 import { verdict } from '../../bench/figures/goals.ts'
+import { afterTry, type Found, nextRate } from '../../bench/system/search.ts'
 
 test.each([900, 1_000, 1_249, 3_400, 7_999, 8_000])(
   'the highest rate that holds is found to 250 a second: %d',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { DEAD } from '../../schemas/topics.ts'
-import { readAttempts } from '../helpers/attempts.ts'
 import { readAll } from '../helpers/cluster.ts'
+import { readAttempts } from '../helpers/decoded.ts'
 import { deliveredAt } from '../helpers/delivered.ts'
 import { type Receiver, startReceiver } from '../helpers/receiver.ts'
 import { type System, startSystem } from '../helpers/system.ts'

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../local/ports.ts'
+import { aCertificate, type Certificate, hasOpenssl, tlsReceiver } from '../helpers/certificate.ts'
 import { aPoster } from '../helpers/poster.ts'
 import { raw } from '../helpers/raw-receiver.ts'
-import { aCertificate, type Certificate, hasOpenssl, tlsReceiver } from '../helpers/tls-receiver.ts'
 import { until } from '../helpers/until.ts'
 
 const LIMIT_MS = 400

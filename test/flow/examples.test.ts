@@ -9,7 +9,7 @@ import { PARKED } from '../../kafka/produce/park.ts'
 import { createProducer } from '../../kafka/produce/produce.ts'
 import { ATTEMPTS, DEAD, EVENTS, REJECTED } from '../../schemas/topics.ts'
 import { closing, lag } from '../helpers/cluster.ts'
-import { exampleJars } from '../helpers/example-jars.ts'
+import { exampleJars } from '../helpers/jars.ts'
 import { type System, startSystem } from '../helpers/system.ts'
 import { until } from '../helpers/until.ts'
 

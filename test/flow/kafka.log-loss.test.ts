@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { bytes } from '../../deliverer/rungs.ts'
 import { LOG_FAULTS, type Loss } from '../../kafka/admin/lost-records.ts'
 import type { Connection } from '../../kafka/client.ts'
@@ -6,7 +6,7 @@ import { type Consumer, consume } from '../../kafka/consume/consume.ts'
 import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
 import { openTable } from '../../kafka/tables/table.ts'
 import { openTail } from '../../kafka/tables/tail.ts'
-import { type OwnBroker, ownBroker, startOwnBroker } from '../helpers/broker.ts'
+import { type OwnBroker, startOwnBroker } from '../helpers/broker.ts'
 import { closing, connection, readAll } from '../helpers/cluster.ts'
 import { until } from '../helpers/until.ts'
 
@@ -15,11 +15,21 @@ const onFatal = (error: Error) => {
 }
 const faults = { name: LOG_FAULTS, partitions: 1 as const }
 
+/** Started once for all tests, which have topics of their own: by whether it creates topics by itself. */
+const brokers = new Map<string, Promise<OwnBroker>>()
+afterAll(() => Promise.all(Array.from(brokers.values(), async (broker) => (await broker).close())))
+
+function sharedBroker(creates = 'false'): Promise<OwnBroker> {
+  const broker = brokers.get(creates) ?? startOwnBroker({ more: { 'auto.create.topics.enable': creates } })
+  brokers.set(creates, broker)
+  return broker
+}
+
 /** Its one topic of work has one partition, so that what is cut off is the last of all. */
 async function world(
-  more: Record<string, string> = {},
+  creates?: string,
 ): Promise<{ broker: OwnBroker; kafka: Connection; producer: Producer }> {
-  const broker = closing(await startOwnBroker({ more }))
+  const broker = await sharedBroker(creates)
   const kafka = await connection([{ partitions: 1 }, faults], broker.now.brokers)
   return { broker, kafka, producer: closing(await createProducer(kafka)) }
 }
@@ -190,7 +200,7 @@ test.each([
 ])(
   'a topic that was deleted and created again, by a broker that %s, is read from its beginning',
   async (_, creates) => {
-    const { kafka, producer } = await world({ 'auto.create.topics.enable': creates })
+    const { kafka, producer } = await world(creates)
     const { came } = closing(await worker(kafka, producer))
     await write(producer, { from: 0, to: 100 })
     await until(() => has(came, numbers(0, 100)))
@@ -208,7 +218,7 @@ test.each([
 )
 
 test('a table forgets what its log has lost, and follows what comes', async () => {
-  const broker = await ownBroker()
+  const broker = await sharedBroker()
   const settings = { name: 'settings', partitions: 1 as const, kept: 'compact' as const }
   const kafka = await connection([settings, faults], broker.now.brokers)
   const producer = closing(await createProducer(kafka))

@@ -5,12 +5,12 @@ import { spawnChild } from '../../local/child-process.ts'
 import { createLog } from '../../process/log.ts'
 import { ConfigError } from '../../process/pem.ts'
 import { prepare } from '../../schemas/prepare.ts'
+import { hasOpenssl } from '../helpers/certificate.ts'
 import { NODE_FLAGS } from '../helpers/node-flags.ts'
 import { planted } from '../helpers/planted.ts'
 import { openRegistryDoor, type RegistryDoor } from '../helpers/registry-door.ts'
 import { type SecuredBroker, startSecuredBroker, USER } from '../helpers/secured-broker.ts'
 import { aReceiver, type System, startSystem } from '../helpers/system.ts'
-import { hasOpenssl } from '../helpers/tls-receiver.ts'
 import { until } from '../helpers/until.ts'
 
 /** Fails what writes a file, starts a program or a thread, as a read-only file system and a container without rights would. */

@@ -6,12 +6,12 @@ import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } f
 import { connect } from '../../kafka/client.ts'
 import { createLog } from '../../process/log.ts'
 import { ATTEMPTS, DELIVERIES, DUE, EVENTS, REJECTED, SEEN } from '../../schemas/topics.ts'
-import { readAttempts } from '../helpers/attempts.ts'
+import { hasOpenssl } from '../helpers/certificate.ts'
 import { lag } from '../helpers/cluster.ts'
+import { readAttempts } from '../helpers/decoded.ts'
 import { openRegistryDoor, type RegistryDoor } from '../helpers/registry-door.ts'
 import { type SecuredBroker, startSecuredBroker, USER } from '../helpers/secured-broker.ts'
 import { aReceiver, type System, startSystem } from '../helpers/system.ts'
-import { hasOpenssl } from '../helpers/tls-receiver.ts'
 import { until } from '../helpers/until.ts'
 
 /** As much of an answer as is kept. */

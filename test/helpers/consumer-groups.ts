@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
-import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { inject } from 'vitest'
 import type { Connection } from '../../kafka/client.ts'
-import { cached, cacheFolder, kafkaJars, runMaven } from '../../local/kafka/downloads.ts'
+import { cacheFolder, kafkaJars } from '../../local/kafka/downloads.ts'
 import { findJava } from '../../local/kafka/java.ts'
+import { toolsJar } from './jars.ts'
 
 /** A line of Kafka's own tool; a dash is null. Names are without prefix. */
 export type Described = {
@@ -14,22 +14,6 @@ export type Described = {
   committed: number | null
   end: number
   lag: number | null
-}
-
-/** The one jar (0.7 MB) that a broker does without; fetched once, afterwards found without a network. */
-async function toolsJar(cache: string, kafka: string): Promise<string> {
-  const version = basename(kafka).replace('kafka-', '')
-  const artifact = `-Dartifact=org.apache.kafka:kafka-tools:${version}`
-  const folder = await cached(join(cache, `kafka-tools-${version}`), (cwd) =>
-    runMaven({
-      goal: 'copy',
-      args: [artifact],
-      cwd,
-      folder: cwd,
-      onProgress: () => undefined,
-    }),
-  )
-  return join(folder, `kafka-tools-${version}.jar`)
 }
 
 const TOOL = 'org.apache.kafka.tools.consumer.group.ConsumerGroupCommand'

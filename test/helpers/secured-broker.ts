@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../../local/ports.ts'
 import { type OwnBroker, startOwnBroker } from './broker.ts'
-import { aCertificate, type Made } from './tls-receiver.ts'
+import { aCertificate, type Made } from './certificate.ts'
 
 const HOST = '127.0.0.1'
 export const USER = { username: 'sluice', password: 'pa$$w0rd' }

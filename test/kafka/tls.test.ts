@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { tlsOptions } from '../../kafka/client.ts'
-import { aCertificate, hasOpenssl } from '../helpers/tls-receiver.ts'
+import { aCertificate, hasOpenssl } from '../helpers/certificate.ts'
 
 async function fileWith(text: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))

@@ -1,17 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Cluster } from '../../local/kafka/broker.ts'
+import type { OwnCluster } from '../../harness/kafka/broker.ts'
+import { endsOf, goneBetween, imageOf, type OffsetRange } from '../../harness/kafka/disk.ts'
+import type { Brokers } from '../../harness/kafka/partitions.ts'
 import { ROLES } from '../../settings/config-key.ts'
-import { endsOf, goneBetween, imageOf, type OffsetRange } from '../../test/helpers/broker.ts'
-import type { Brokers } from './brokers.ts'
 import type { Instance } from './instances.ts'
 
 /** Something that is done to the system; what is done resolves when it is whole again. */
 export type Fault = { name: string; strike(): Promise<void> }
 
 export type Parts = {
-  cluster: Cluster
-  /** Of each broker the folder with its data. */
-  folders: readonly string[]
+  cluster: OwnCluster
   brokers: Brokers
   instances: readonly Instance[]
   /** The topic that loses records with the power, as named on the broker. */
@@ -30,7 +28,7 @@ const APART_MS = 2_000
 const LOST_MS = 3_000
 
 /** Each kind of fault by itself, in this order. */
-export function faults({ cluster, folders, brokers, instances, topic, onGone }: Parts): readonly Fault[] {
+export function faults({ cluster, brokers, instances, topic, onGone }: Parts): readonly Fault[] {
   const killed = new Set<number>()
 
   /** The one that leads the most partitions, without some. */
@@ -79,7 +77,7 @@ export function faults({ cluster, folders, brokers, instances, topic, onGone }: 
 
   /** All three at once. What no disk has synced is lost, though all had it. */
   async function cutPower(): Promise<void> {
-    const restores = await Promise.all(folders.map((folder) => imageOf(folder, [topic])))
+    const restores = await Promise.all(cluster.folders.map((folder) => imageOf(folder, [topic])))
     await sleep(LOST_MS)
     await Promise.all(cluster.nodes.map((node) => node.kill()))
     const gone = await Promise.all(restores.map((restore) => restore()))
@@ -93,7 +91,7 @@ export function faults({ cluster, folders, brokers, instances, topic, onGone }: 
    * is written then; it is killed too, and the second one comes back and leads.
    */
   async function electUncleanly(): Promise<void> {
-    const [first = '', second = ''] = folders
+    const [first = '', second = ''] = cluster.folders
     const giveBack = await brokers.weaken(topic, [1, 2])
     await cluster.nodes[1]?.kill()
     await sleep(LOST_MS)

@@ -1,33 +1,30 @@
 import { randomBytes } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import { loadavg } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import got from 'got'
-import { sizeOf } from '../../bench/command-line.ts'
-import { writeSection } from '../../bench/figures/results.ts'
-import { scratchFolder } from '../../bench/scratch.ts'
 import { readConfig } from '../../config.ts'
+import { sizeOf } from '../../harness/command-line.ts'
+import { startOwnCluster } from '../../harness/kafka/broker.ts'
+import type { OffsetRange } from '../../harness/kafka/disk.ts'
+import { watchBrokers } from '../../harness/kafka/partitions.ts'
+import { startOwnRegistry } from '../../harness/kafka/stack.ts'
+import { startOpenLoad } from '../../harness/open-load.ts'
+import { startReceiver } from '../../harness/receiver.ts'
+import { writeSection } from '../../harness/results.ts'
+import { scratchFolder } from '../../harness/scratch.ts'
+import { until } from '../../harness/until.ts'
 import { connect } from '../../kafka/client.ts'
-import { startCluster } from '../../local/kafka/broker.ts'
-import { archiveFlags } from '../../local/kafka/class-archive.ts'
-import { cacheFolder, kafkaJars, registryApp } from '../../local/kafka/downloads.ts'
-import { findJava } from '../../local/kafka/java.ts'
-import { ensureTestJournal, startRegistry } from '../../local/kafka/registry.ts'
 import { createLog } from '../../process/log.ts'
 import { DELIVERIES } from '../../schemas/topics.ts'
-import type { OffsetRange } from '../../test/helpers/broker.ts'
-import { until } from '../../test/helpers/until.ts'
 import { account, type Cut, holds } from '../account.ts'
 import { runProgram, say } from '../program.ts'
 import { openKafka } from '../read.ts'
 import { destination } from '../settings.ts'
-import { watchBrokers } from './brokers.ts'
 import { type Fault, faults } from './faults.ts'
 import { startInstances } from './instances.ts'
-import { startOpenLoad } from './load.ts'
-import { type Phase, pausesIn } from './pauses.ts'
-import { startReceivers } from './receivers.ts'
+import { type Arrival, type Phase, pausesIn } from './pauses.ts'
 import { report } from './report.ts'
 
 const USAGE = `npm run cluster             three brokers and two of each process, struck one fault after another under load; how long deliveries pause
@@ -36,7 +33,6 @@ const USAGE = `npm run cluster             three brokers and two of each process
   --write       puts the result into bench/RESULTS.md
 `
 
-const NODES = 3
 const COPIES = 2
 const DESTINATIONS = ['one', 'other']
 const WRITE_KEY = 'cluster-write-key'
@@ -54,47 +50,32 @@ function options() {
   return { perSecond: sizeOf('--rate', rate), only, write }
 }
 
-/** Brokers and a registry whose schemas have a copy on each; their data is thrown away. */
-async function startKafka(closing: AsyncDisposableStack) {
-  const folder = await scratchFolder('cluster')
-  const java = await findJava(process.env)
-  const cache = await cacheFolder(process.env)
-  const cluster = closing.adopt(
-    await startCluster({
-      nodes: NODES,
-      directory: folder,
-      java: java.program,
-      jars: await kafkaJars(cache, say),
-      jvmFlags: await archiveFlags({ java, cache, name: 'kafka' }),
-    }),
-    (it) => it.kill(),
-  )
-  const registry = await startRegistry({
-    brokers: cluster.brokers,
-    java: java.program,
-    jar: await registryApp(cache, say),
-    directory: folder,
-    ensureJournal: ensureTestJournal,
-    jvmFlags: await archiveFlags({ java, cache, name: 'registry' }),
-  })
-  closing.defer(async () => void (await registry.kill()))
-  const folders = Array.from({ length: NODES }, (_, index) => join(folder, String(index + 1)))
-  return { cluster, folders, registryUrl: registry.url }
-}
+const arrivalOf = (path: string, headers: IncomingHttpHeaders): Arrival => ({
+  destinationId: path.slice(1),
+  messageId: String(headers['x-message-id']),
+  deliveryId: String(headers['x-delivery-id']),
+  at: performance.now(),
+})
 
 async function run({ perSecond, only, write }: ReturnType<typeof options>): Promise<boolean> {
   await using closing = new AsyncDisposableStack()
-  const { cluster, folders, registryUrl } = await startKafka(closing)
+  const cluster = closing.adopt(await startOwnCluster(), (it) => it.close())
+  const registry = await startOwnRegistry(cluster.brokers, await scratchFolder('registry'), say)
+  closing.defer(async () => void (await registry.kill()))
   const env = {
     KAFKA_BROKERS: cluster.brokers,
-    REPLICATION: String(NODES),
-    SCHEMA_REGISTRY_URL: registryUrl,
+    REPLICATION: String(cluster.nodes.length),
+    SCHEMA_REGISTRY_URL: registry.url,
     HOST: '127.0.0.1',
     CONTROL_TOKEN: randomBytes(16).toString('hex'),
     CONFIG_KEY: randomBytes(32).toString('base64'),
     EGRESS_ALLOW: '127.0.0.0/8',
   }
-  const receivers = closing.adopt(await startReceivers(DESTINATIONS), (it) => it.close())
+  const arrivals: Arrival[] = []
+  const receiver = closing.adopt(
+    await startReceiver({ onArrival: ({ path, headers }) => void arrivals.push(arrivalOf(path, headers)) }),
+    (it) => it.close(),
+  )
   const instances = await startInstances(env, COPIES)
   closing.defer(async () => void (await Promise.all(instances.map((instance) => instance.kill()))))
   const urlsOf = (role: string) =>
@@ -111,22 +92,22 @@ async function run({ perSecond, only, write }: ReturnType<typeof options>): Prom
       { timeout: 60_000, message: `${path} are made` },
     )
   await put('sources', { id: 'shop', name: 'Shop', writeKey: WRITE_KEY })
-  for (const { id, url } of receivers.urls) await put('destinations', destination(id, [url]))
+  for (const id of DESTINATIONS) await put('destinations', destination(id, [`${receiver.url}/${id}`]))
   await sleep(2_000) // a change is followed within a second
   const kafka = openKafka({ env })
   const log = createLog({ role: 'start', level: 'silent' })
   const connection = connect(readConfig(env, 'router').kafka, { clientId: 'cluster', log })
   const brokers = closing.adopt(await watchBrokers(connection, cluster), (it) => it.close())
-  say(`${NODES} brokers and ${COPIES} of each process are ready; ${perSecond} calls a second`)
+  say(`${cluster.nodes.length} brokers and ${COPIES} of each process are ready; ${perSecond} calls a second`)
 
   const load = startOpenLoad({ urls: urlsOf('ingest'), writeKey: WRITE_KEY, perSecond })
   await sleep(CALM_MS) // what is compiled late is compiled
-  const of = { ...receivers, ...load, destinations: DESTINATIONS }
+  const of = { arrivals, ...load, destinations: DESTINATIONS }
   const phases: Phase[] = []
   const cuts: Cut[] = []
   const onGone = (gone: readonly OffsetRange[]) => void cuts.push(...kafka.taken('deliveries', gone))
   const topic = connection.named(DELIVERIES)
-  for (const fault of faults({ cluster, folders, brokers, instances, topic, onGone })) {
+  for (const fault of faults({ cluster, brokers, instances, topic, onGone })) {
     if (fault.name !== 'nothing' && !fault.name.includes(only)) continue
     phases.push(await strike(fault))
   }
@@ -150,8 +131,13 @@ async function run({ perSecond, only, write }: ReturnType<typeof options>): Prom
     say('not all is settled'),
   )
   const accepted = new Set(acceptedCalls.map(({ messageId }) => messageId))
-  const answered = receivers.arrivals
-  const result = account({ ...(await kafka.topics()), cuts, accepted, answered, steady: DESTINATIONS })
+  const result = account({
+    ...(await kafka.topics()),
+    cuts,
+    accepted,
+    answered: arrivals,
+    steady: DESTINATIONS,
+  })
   const rows = phases.map((phase) => ({ ...phase, pauses: pausesIn(phase, of) }))
   const text = report({ perSecond, rows, result, refused: load.refused })
   process.stdout.write(`## cluster\n\n${text}\n`)

@@ -1,6 +1,8 @@
-import { pair } from '../account.ts'
-import type { Call } from './load.ts'
-import type { Arrival } from './receivers.ts'
+import type { Call } from '../../harness/open-load.ts'
+import { type Answered, pair } from '../account.ts'
+
+/** A POST, and when it came (ms of `performance.now()`). */
+export type Arrival = Answered & { at: number }
 
 /** A stretch of the run; times in ms of `performance.now()`. */
 export type Phase = { name: string; from: number; to: number }

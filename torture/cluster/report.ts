@@ -1,4 +1,4 @@
-import { markdownTable } from '../../bench/figures/stats.ts'
+import { markdownTable } from '../../harness/results.ts'
 import type { Account } from '../account.ts'
 import type { Pauses, Phase } from './pauses.ts'
 

@@ -11,7 +11,9 @@ test('two of a million ids stay within 32 MB, also while one of them grows, and 
   expect(refused).toBe(0)
   expect(generation.isFull()).toBe(true)
   expect(generation.put(spread(MAX_IDS + 1), 1)).toBe(false)
-  for (let n = 1; n <= MAX_IDS; n += 997) expect(generation.find(spread(n))).toBe(n)
+  let lost = 0
+  for (let n = 1; n <= MAX_IDS; n += 997) if (generation.find(spread(n)) !== n) lost += 1
+  expect(lost).toBe(0)
   expect(generation.find(spread(MAX_IDS + 1))).toBeUndefined()
   // while one of the 64 segments grows for the last time, its table of 2^14 slots is still there
   expect(2 * generation.bytes() + 2 ** 14 * 12).toBeLessThanOrEqual(32 * 2 ** 20)
@@ -35,7 +37,10 @@ const picked: Record<string, (n: number) => { high: number; low: number }> = {
 
 test.each(Object.entries(picked))('400,000 ids %s fill no segment early', (_what, of) => {
   const generation = createGeneration()
-  for (let n = 1; n <= 400_000; n++) expect(generation.put(of(n), n)).toBe(true)
+  // `expect` costs ten times what `put` does
+  let refused = 0
+  for (let n = 1; n <= 400_000; n++) if (!generation.put(of(n), n)) refused += 1
+  expect(refused).toBe(0)
   expect(generation.isFull()).toBe(false)
   expect(generation.find(of(1))).toBe(1)
 })

@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Stack, startStack } from '../../harness/kafka/stack.ts'
+import type { Launched } from '../../harness/launch.ts'
+import { type PreparedSystem, prepareSystem, putDestinations, startRole } from '../../harness/prepare.ts'
+import { markdownTable } from '../../harness/results.ts'
+import { type Figures, runAlone } from '../figures/alternate.ts'
+import { RUNGS, recordsWritten } from '../figures/counts.ts'
+import { verdict } from '../figures/goals.ts'
+import { median, spread, spreadOfCounts } from '../figures/stats.ts'
+import { fillBacklog } from '../load/backlog.ts'
+import { type Sink, startSink } from '../receivers/sink-process.ts'
+import { MB, pin, rssBytes } from '../stack/process.ts'
+
+const BACKLOG = 250_000
+/** Of each before it is measured, or nearly: each of 10,000 destinations has had some, and connections are open. */
+const WARM_POSTS = 40_000
+/** Short: one that is stopped for long would be put out of its consumer group. */
+const MEASURE_MS = 1_500
+const MEASURED_CORE = 0
+const OTHER_CORE = 1
+
+/** `origins`: how many the destinations are spread over. */
+type Variant = { name: string; destinations: number; origins: number }
+
+const variants: readonly Variant[] = [
+  { name: '10', destinations: 10, origins: 10 },
+  { name: '1,000', destinations: 1_000, origins: 1_000 },
+  { name: '10,000', destinations: 10_000, origins: 10_000 },
+  { name: '10,000 at 10 origins', destinations: 10_000, origins: 10 },
+]
+
+/** @returns the section of RESULTS.md: what a delivery costs with many destinations, against few. */
+export async function bench({ rounds = 6, backlog = BACKLOG, warmPosts = WARM_POSTS } = {}): Promise<string> {
+  await using closing = new AsyncDisposableStack()
+  const stack = closing.use(await startStack())
+  await pin(stack.brokerPid, OTHER_CORE)
+  const sink = closing.adopt(await startSink('0.0.0.0'), (it) => it.stop())
+  await pin(sink.pid, OTHER_CORE)
+  const prepared = []
+  for (const variant of variants) prepared.push(await prepareVariant(stack, { variant, sink, backlog }))
+  const started = await Promise.all(prepared.map(startVariant))
+  for (const { deliverer } of started) closing.defer(async () => void (await deliverer.kill()))
+  await warm(sink, warmPosts * variants.length)
+  for (const { deliverer } of started) process.kill(deliverer.pid, 'SIGSTOP')
+  await measureAll(started, sink, 1) // what is stopped and goes on is not at once what it was
+  return report(await measureAll(started, sink, rounds), MEASURE_MS)
+}
+
+type Preparing = { variant: Variant; sink: Sink; backlog: number }
+type Prepared = { name: string; system: PreparedSystem }
+type Started = Prepared & { deliverer: Launched }
+type Measuring = Started & { turns: Figures[]; rss: number }
+
+/** Writes its destinations and its backlog. */
+async function prepareVariant(stack: Stack, { variant, sink, backlog }: Preparing): Promise<Prepared> {
+  const system = await prepareSystem({ ...stack, sources: [] })
+  const destinations = Array.from({ length: variant.destinations }, (_, index) => ({
+    id: `destination-${index}`,
+    sourceId: 'bench',
+    url: `http://${loopback(index % variant.origins)}:${sink.port}/${index}`,
+  }))
+  await putDestinations(system, destinations)
+  const destinationIds = destinations.map(({ id }) => id)
+  await fillBacklog(system, { destinationIds, deliveries: backlog })
+  return { name: variant.name, system }
+}
+
+async function startVariant(prepared: Prepared): Promise<Started> {
+  // those that are stopped must not find their POSTs too late
+  const deliverer = await startRole('deliverer', prepared.system, {
+    settings: { RESPONSE_TIMEOUT: '60s' },
+  })
+  await pin(deliverer.pid, MEASURED_CORE)
+  return { ...prepared, deliverer }
+}
+
+const loopback = (index: number) => `127.2.${Math.floor(index / 250)}.${(index % 250) + 1}`
+
+/** What the compilers take is not counted. */
+async function warm(sink: Sink, posts: number): Promise<void> {
+  for (let done = 0; done < posts; done += (await sink.since()).requests) await sleep(100)
+}
+
+async function measureAll(started: readonly Started[], sink: Sink, rounds: number): Promise<Measured[]> {
+  const measured: Measuring[] = started.map((one) => ({ ...one, turns: [], rss: 0 }))
+  for (let round = 0; round < rounds; round++)
+    for (const one of measured) {
+      const { pid } = one.deliverer
+      one.turns.push(await runAlone({ name: one.name, pid }, sink, MEASURE_MS))
+      one.rss = Math.max(one.rss, await rssBytes(pid))
+    }
+  return Promise.all(
+    measured.map(async (one) => ({ ...one, toRungs: await recordsWritten(one.system, RUNGS) })),
+  )
+}
+
+/** A number of destinations: its turns, the highest resident memory in bytes, and how many records went to rungs, failed or put off. */
+type Measured = { name: string; turns: Figures[]; rss: number; toRungs: number }
+
+/** The first is what the others are compared with. */
+function report(measured: readonly Measured[], measureMs: number): string {
+  const base = measured[0]?.turns ?? []
+  const ratios = (turns: readonly Figures[]) => turns.map((turn, round) => us(turn) / us(base[round]))
+  const rows = measured.map(({ name, turns, rss, toRungs }, index) => [
+    name,
+    spreadOfCounts(turns.map(({ perSecond }) => perSecond)),
+    spread(turns.map(us), 1),
+    index === 0 ? '' : `**${spread(ratios(turns))}**`,
+    (rss / MB).toFixed(0),
+    median(turns.map(({ openedPerThousand }) => openedPerThousand)).toFixed(1),
+    toRungs.toLocaleString('en-US'),
+    index === 0 ? '' : '<= 1.10',
+  ])
+  return `The deliverer, as \`npm start\` runs it, working off a backlog of signed POSTs of 1 KB, spread evenly over its destinations. Each destination is an origin of its own
+(an address of 127.0.0.0/8, one receiver behind all of them), in the last row one of ten. A deliverer for each number, of which one runs at a time, on a
+core of its own; Kafka and the receiver share the other. Measured is what runs steadily: settings read, connections open. That is the kindest case for
+many origins: a destination that gets a call less often than its connection is kept open costs a new connection each time. Not as \`npm start\` has it:
+RESPONSE_TIMEOUT is 60s, and the receiver keeps connections open for 300 s, so that those that stand still do not lose theirs. Median of
+${base.length} alternating rounds of ${measureMs / 1_000} s, with the lowest and the highest.
+
+${markdownTable(
+  [
+    'destinations',
+    'POSTs/s',
+    'us of CPU per POST',
+    'ratio',
+    'RSS, MB',
+    'new connections per 1,000 POSTs',
+    'records to rungs',
+    'goal',
+  ],
+  rows,
+)}
+
+${verdict(measured.slice(1).map(({ name, turns }) => ({ what: `the ratio at ${name}`, is: median(ratios(turns)), atMost: 1.1 })))}`
+}
+
+const us = (turn: Figures | undefined) => 1e6 / (turn?.perCpuSecond ?? Number.NaN)

@@ -1,0 +1,49 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { cpuSeconds } from '../stack/process.ts'
+import { median, spreadOfCounts } from './stats.ts'
+
+/** Of a process that ran while the others to compare it with were stopped. */
+export type Figures = {
+  perSecond: number
+  perCpuSecond: number
+  /** Connections opened for each 1,000 POSTs. */
+  openedPerThousand: number
+}
+
+/** Table cells for several rounds: requests a second, requests per CPU-second, and us of CPU for each. */
+export function cells(rounds: readonly Figures[]): string[] {
+  const perCpuSecond = rounds.map((round) => round.perCpuSecond)
+  return [
+    spreadOfCounts(rounds.map(({ perSecond }) => perSecond)),
+    spreadOfCounts(perCpuSecond),
+    (1e6 / median(perCpuSecond)).toFixed(1),
+  ]
+}
+
+/** For a stopped process to be under way again. */
+const LEAD_MS = 300
+
+export type Poster = { name: string; pid: number }
+/** `since`: counted since the last time. */
+export type Counter = { since(): Promise<{ requests: number; opened: number }> }
+
+/** Lets a stopped process run for a while. @returns what was counted meanwhile. */
+export async function runAlone({ name, pid }: Poster, counter: Counter, forMs: number): Promise<Figures> {
+  process.kill(pid, 'SIGCONT')
+  await sleep(LEAD_MS)
+  await counter.since()
+  const [cpu, start] = [await cpuSeconds(pid), performance.now()]
+  await sleep(forMs)
+  const { requests, opened } = await counter.since()
+  const [seconds, used] = [(performance.now() - start) / 1_000, (await cpuSeconds(pid)) - cpu]
+  process.kill(pid, 'SIGSTOP')
+  if (requests === 0) throw new Error(`${name} has sent nothing: its backlog may have come to an end`)
+  process.stderr.write(
+    `${name}: ${Math.round(requests / seconds)}/s, ${((used / requests) * 1e6).toFixed(1)} us, core ${((used / seconds) * 100).toFixed(0)} %\n`,
+  )
+  return {
+    perSecond: requests / seconds,
+    perCpuSecond: requests / used,
+    openedPerThousand: (opened / requests) * 1_000,
+  }
+}

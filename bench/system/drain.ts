@@ -1,0 +1,100 @@
+import { startStack } from '../../harness/kafka/stack.ts'
+import { markdownTable } from '../../harness/results.ts'
+import { verdict } from '../figures/goals.ts'
+import { median } from '../figures/stats.ts'
+import { ENDPOINTS, warmUp } from '../load/scenario.ts'
+import { MB } from '../stack/process.ts'
+import { AWAY, drainOutage, drainRestart, type Outage, type Restart } from './backlogs.ts'
+
+const PER_SECOND = 1_000
+const MINUTES = 10
+const GOAL = 4
+const GOAL_P99 = 2
+
+/** @returns the section of RESULTS.md: how fast a backlog is worked off, of endpoints that were away and of a deliverer that was. */
+export async function bench({
+  minutes = MINUTES,
+  count = MINUTES * 60 * PER_SECOND,
+  perSecond = PER_SECOND,
+} = {}): Promise<string> {
+  await using stack = await startStack()
+  await warmUp(stack)
+  const restart = await drainRestart(stack, { backlog: count, perSecond })
+  const outage = await drainOutage(stack, { outageMs: minutes * 60_000, perSecond })
+  return report({ outage, restart, minutes, perSecond })
+}
+
+type Drained = { outage: Outage; restart: Restart; minutes: number; perSecond: number }
+
+function report({ outage, restart, minutes, perSecond }: Drained): string {
+  const p99s = outage.meanwhile.map(({ p99Ms }) => p99Ms)
+  const p99Ratio = median(p99s) / outage.before.p99Ms
+  const times = ({ perSecond, arrivalsPerSecond }: Outage | Restart) => perSecond / arrivalsPerSecond
+  const row = (name: string, one: Outage | Restart) => [
+    name,
+    one.backlog.toLocaleString('en-US'),
+    one.left <= one.arrivalsPerSecond
+      ? one.seconds.toFixed(0)
+      : `${one.left.toLocaleString('en-US')} are left after ${one.seconds.toFixed(0)}`,
+    one.perSecond.toFixed(0),
+    one.arrivalsPerSecond.toFixed(0),
+    `**${times(one).toFixed(1)}**`,
+    `>= ${GOAL}`,
+    `${((one.deliverer.cpu / one.seconds) * 100).toFixed(0)} %`,
+    (one.deliverer.rss / MB).toFixed(0),
+    `${(one.deliverer.idleShare * 100).toFixed(0)} %`,
+  ]
+  return [
+    explained(minutes, perSecond),
+    markdownTable(
+      [
+        ...['', 'calls that waited', 'worked off within, s', 'rate, 1/s', 'arrivals, 1/s', 'ratio', 'goal'],
+        ...["deliverer's CPU, of a core", 'its RSS, MB', 'machine idle'],
+      ],
+      [row('endpoints were away', outage), row('the deliverer was away', restart)],
+    ),
+    `Fresh calls of the other endpoints while the backlog of those that were away is worked off, in parts of ${minutes * 6} s:`,
+    markdownTable(
+      ['', 'in time', 'p50 ms', 'p99 ms', 'ratio', 'goal'],
+      [
+        fresh('30 s before the outage', [outage.before], '', ''),
+        fresh('meanwhile', outage.meanwhile, ratioText(p99Ratio, p99s, outage), `<= ${GOAL_P99}`),
+      ],
+    ),
+    `${outage.toRungs.toLocaleString('en-US')} records were written to rungs in all. Where it was the deliverer that was away fresh calls wait behind the backlog of their partition, in order: until it is worked off
+none is faster, whatever becomes of the goal.`,
+    verdict([
+      {
+        what: 'the rate after endpoints were away, in times of the arrivals,',
+        is: times(outage),
+        atLeast: GOAL,
+      },
+      {
+        what: 'the rate after the deliverer was away, in times of the arrivals,',
+        is: times(restart),
+        atLeast: GOAL,
+      },
+      { what: "fresh calls' p99, in times of that before,", is: p99Ratio, atMost: GOAL_P99 },
+    ]),
+  ].join('\n\n')
+}
+
+const ratioText = (ratio: number, p99s: readonly number[], { before }: Outage) =>
+  `**${ratio.toFixed(2)}** (at most ${(Math.max(...p99s) / before.p99Ms).toFixed(2)})`
+
+function fresh(name: string, reports: Outage['meanwhile'], ...rest: string[]): string[] {
+  const middle = (of: (report: Outage['before']) => number) => median(reports.map(of))
+  return [
+    name,
+    `${(middle(({ inTime, due }) => inTime / due) * 100).toFixed(1)} %`,
+    middle(({ p50Ms }) => p50Ms).toFixed(1),
+    middle(({ p99Ms }) => p99Ms).toFixed(1),
+    ...rest,
+  ]
+}
+
+const explained = (minutes: number, perSecond: number) =>
+  `${perSecond.toLocaleString('en-US')} track calls of 1 KB a second, at a rate that does not give way, through ingest, router and deliverer to ${ENDPOINTS} endpoints as in \`isolation\`, once with each of two backlogs. Endpoints were
+away: ${AWAY} of them never answer for ${minutes} minutes, their calls are put off on rungs, and then they answer again; counted is from that moment. The deliverer was away: it is killed, the
+backlog is written to \`deliveries\`, and it is started; counted is from when it is ready. Worked off: no more is outstanding than comes in within a second. The rate has the fresh calls to the same
+endpoints in it. All processes, Kafka, load and receiver share two cores as the system places them.`

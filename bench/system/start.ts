@@ -1,0 +1,107 @@
+import { join } from 'node:path'
+import { markdownTable } from '../../harness/results.ts'
+import { scratchFolder } from '../../harness/scratch.ts'
+import { spawnChild } from '../../local/child-process.ts'
+import { ROOT } from '../../local/data-folder.ts'
+import { startBroker } from '../../local/kafka/broker.ts'
+import { archiveFlags } from '../../local/kafka/class-archive.ts'
+import { cacheFolder, kafkaJars } from '../../local/kafka/downloads.ts'
+import { findJava } from '../../local/kafka/java.ts'
+import { verdict } from '../figures/goals.ts'
+import { median, spread } from '../figures/stats.ts'
+import { machineSeconds } from '../stack/process.ts'
+
+const GOAL_SECONDS = 10
+const ROUNDS = 5
+const LIMIT_MS = 120_000
+/** Whatever has the usual ones. */
+const FREE_PORTS = {
+  INGEST_PORT: '0',
+  CONTROL_PORT: '0',
+  ROUTER_PORT: '0',
+  DELIVERER_PORT: '0',
+  INGEST_METRICS_PORT: '0',
+  CONTROL_METRICS_PORT: '0',
+}
+
+/** Seconds until it is ready, and the share of the cores that was idle meanwhile. */
+type Start = { seconds: number; idleShare: number }
+
+/** @returns the section of RESULTS.md: how long `npm start` takes on a data folder that is there, beside Kafka alone. */
+export async function bench({ rounds = ROUNDS } = {}): Promise<string> {
+  const folder = await scratchFolder('start')
+  const kafka = await kafkaAlone(join(folder, 'kafka-alone'))
+  const all = () => npmStart(join(folder, 'data'))
+  const first = { kafka: await timed('Kafka, first', kafka), all: await timed('npm start, first', all) }
+  const again: { kafka: Start; all: Start }[] = []
+  for (let round = 0; round < rounds; round++)
+    again.push({ kafka: await timed('Kafka', kafka), all: await timed('npm start', all) })
+  return report(first, again)
+}
+
+/** What was started, ready; to be ended. */
+type Ready = { end(): Promise<unknown> }
+
+async function timed(name: string, start: () => Promise<Ready>): Promise<Start> {
+  const [machine, begun] = [machineSeconds(), performance.now()]
+  const { end } = await start()
+  const seconds = (performance.now() - begun) / 1_000
+  const now = machineSeconds()
+  await end()
+  process.stderr.write(`${name}: ${seconds.toFixed(1)} s\n`)
+  return { seconds, idleShare: (now.idle - machine.idle) / (now.all - machine.all) }
+}
+
+/** With the flags that `npm start` gives it, those of its class archive among them. */
+async function kafkaAlone(directory: string): Promise<() => Promise<Ready>> {
+  const java = await findJava(process.env)
+  const cache = await cacheFolder(process.env)
+  const jars = await kafkaJars(cache, (text) => void process.stderr.write(`${text}\n`))
+  return async () => {
+    const jvmFlags = await archiveFlags({ java, cache, name: 'kafka' })
+    const broker = await startBroker({ directory, java: java.program, jars, jvmFlags })
+    return { end: () => broker.stop() }
+  }
+}
+
+async function npmStart(data: string): Promise<Ready> {
+  const said: string[] = []
+  const ready = Promise.withResolvers<'ready'>()
+  const { KAFKA_BROKERS: _, SCHEMA_REGISTRY_URL: __, ...own } = process.env
+  const tied = spawnChild('npm', {
+    args: ['start'],
+    cwd: ROOT,
+    env: { ...own, ...FREE_PORTS, SLUICE_DATA: data },
+    onLine(line) {
+      said.push(line)
+      if (line === 'sluice ready') ready.resolve('ready')
+    },
+  })
+  const timer = setTimeout(() => void tied.kill(), LIMIT_MS)
+  const result = await Promise.race([ready.promise, tied.exited]).finally(() => clearTimeout(timer))
+  if (result !== 'ready') throw new Error(`npm start does not get ready:\n${said.slice(-20).join('\n')}`)
+  return { end: () => tied.stop(30_000) }
+}
+
+function report(first: { kafka: Start; all: Start }, again: readonly { kafka: Start; all: Start }[]): string {
+  const of = (what: 'kafka' | 'all') => again.map((round) => round[what])
+  const seconds = (what: 'kafka' | 'all') => of(what).map((start) => start.seconds)
+  const row = (name: string, what: 'kafka' | 'all', ...rest: string[]) => [
+    name,
+    first[what].seconds.toFixed(1),
+    `**${spread(seconds(what), 1)}**`,
+    ...rest,
+    `${(median(of(what).map(({ idleShare }) => idleShare)) * 100).toFixed(0)} %`,
+  ]
+  const ratio = spread(again.map(({ all, kafka }) => all.seconds / kafka.seconds))
+  return `\`npm start\` until it says \`sluice ready\`: Kafka, the registry and the four processes on one machine. "Again": its data folder is there from before. Kafka alone is the same
+broker with the same flags and class archive on a folder of its own, until it serves. What is fetched once is there in both cases. Median of
+${again.length} alternating rounds, with the lowest and the highest.
+
+${markdownTable(
+  ['', 'first start, s', 'again, s', 'ratio', 'goal, s', 'machine idle'],
+  [row('Kafka alone', 'kafka', '', ''), row('**npm start**', 'all', `**${ratio}**`, `<= ${GOAL_SECONDS}`)],
+)}
+
+${verdict([{ what: '`npm start`, again, in seconds', is: median(seconds('all')), atMost: GOAL_SECONDS }])}`
+}

@@ -1,0 +1,75 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** One request to a receiver, read in full. */
+export type Exchange = {
+  request: IncomingMessage
+  response: ServerResponse
+  /** What follows the behaviour's name in the path: `/slow/<first>/<second>`. */
+  first: number
+  second: number
+  deliveryId: string
+  /** How often this delivery came so far, this time included. */
+  times: () => number
+  /** How many requests came before this one. */
+  before: number
+  /** To be called when an answer is on its way that does not end in order. */
+  answered: (status: number) => void
+}
+
+/** How a receiver answers, by the first part of the path. Other paths answer 200 with `ok`. */
+export const behaviours: Readonly<Record<string, (exchange: Exchange) => void>> = {
+  /** `/status/<code>`: that status. */
+  status: ({ response, first }) => response.writeHead(first).end(`answered ${first}`),
+  /** `/flaky/<n>`: 503 to the first n attempts of each delivery. */
+  flaky: ({ response, first, times }) => response.writeHead(times() <= first ? 503 : 200).end(),
+  /** 503 to the first attempt of about one delivery in ten. */
+  tenth: ({ response, deliveryId, times }) =>
+    response.writeHead(times() === 1 && isTenth(deliveryId) ? 503 : 200).end(),
+  /** Never answers. */
+  hang: () => {},
+  /** `/slow/<ms>/<status>`: answers after that time; the status is 200 by default. */
+  slow: ({ response, first, second }) => setTimeout(() => response.writeHead(second || 200).end(), first),
+  /** Resets the connection. */
+  reset: ({ request }) => request.socket.resetAndDestroy(),
+  /** Headers at once, then a body that never ends. */
+  drip: ({ request: { socket }, response, answered }) => {
+    response.writeHead(200)
+    socket.once('close', () => answered(200))
+    repeat(socket, 50, () => response.write('.'))
+  },
+  /** The request's headers, as JSON. */
+  echo: ({ request, response }) => response.end(JSON.stringify(request.headers)),
+  /** 404, 410 or 301 to one request in four. */
+  rejecting: ({ response, before }) => {
+    const status = before % 4 === 0 ? ([404, 410, 301][before % 3] ?? 404) : 200
+    response.writeHead(status, status === 301 ? { location: '/elsewhere' } : {}).end('ok')
+  },
+  /** A chunked answer whose first chunk has an endless extension. */
+  extensions: ({ request: { socket }, answered }) => {
+    socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;')
+    socket.once('close', () => answered(200))
+    repeat(socket, FLOOD_MS, () => socket.write('x'.repeat(1_024)))
+  },
+  /** Endless interim answers, and never a final one. */
+  informational: ({ request: { socket } }) =>
+    repeat(socket, FLOOD_MS, () => socket.write('HTTP/1.1 102 Processing\r\n\r\n')),
+  /** Answers, and then again on the open connection, before the next request or while it begins. */
+  unsolicited: ({ request: { socket }, response }) => {
+    const again = () => socket.writable && socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
+    response.end('ok', () => setTimeout(again, AGAIN_MS))
+  },
+}
+
+/** Slow enough to leave CPU time to others. */
+const FLOOD_MS = 20
+const AGAIN_MS = 5
+
+/** Ids are hexadecimal and random. */
+const isTenth = (id: string) => Number.parseInt(id.slice(0, 4), 16) % 10 === 0
+
+/** Repeats until the other side closes the connection. */
+function repeat(socket: Socket, everyMs: number, write: () => void): void {
+  const timer = setInterval(write, everyMs)
+  socket.once('close', () => clearInterval(timer))
+}

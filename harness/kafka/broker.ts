@@ -1,0 +1,89 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pRetry from 'p-retry'
+import {
+  type Broker,
+  type BrokerOptions,
+  type Cluster,
+  startBroker,
+  startCluster,
+} from '../../local/kafka/broker.ts'
+import { scratchFolder } from '../scratch.ts'
+import { imageOf, type OffsetRange } from './disk.ts'
+import { kafkaParts } from './stack.ts'
+
+/** A broker that can be killed and started again, on the same port with the same data. */
+export type OwnBroker = {
+  now: Broker
+  /** @param awayMs how long it is down. */
+  restart(how: 'kill' | 'stop', awayMs?: number): Promise<void>
+  /**
+   * Copies what the disk holds of these topics (as named on the broker). @returns a function that cuts the power: it kills the
+   * broker, puts the copies back, starts the broker again, and returns the records that are gone.
+   */
+  diskImage(topics: readonly string[]): Promise<() => Promise<OffsetRange[]>>
+  /** Kills it and removes its folder. */
+  close(): Promise<void>
+}
+
+/** @param more ports, listeners and users beside the defaults. */
+export async function startOwnBroker(
+  more: Pick<BrokerOptions, 'port' | 'controllerPort' | 'more' | 'scram'> = {},
+): Promise<OwnBroker> {
+  const folder = await scratchFolder('broker')
+  const directory = join(folder, 'kafka')
+  const own = {
+    now: await startBroker({ directory, ...(await kafkaParts()), ...more }),
+    async restart(how: 'kill' | 'stop', awayMs = 0) {
+      await own.now[how]()
+      await sleep(awayMs)
+      own.now = await startAgain(own.now)
+    },
+    async diskImage(topics: readonly string[]) {
+      const restore = await imageOf(directory, topics)
+      return async () => {
+        await own.now.kill()
+        const lost = await restore()
+        own.now = await startAgain(own.now)
+        return lost
+      }
+    },
+    async close() {
+      await own.now.kill()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+  return own
+}
+
+/** Tries again, as a supervisor would: on a machine that is short of CPU Kafka may end at its start. */
+const startAgain = (broker: Broker): Promise<Broker> =>
+  pRetry(() => broker.restart(), {
+    retries: 5,
+    minTimeout: 500,
+    onFailedAttempt: ({ error }) => void process.stderr.write(`    broker: ${error.message}\n`),
+  })
+
+export type OwnCluster = Cluster & {
+  /** Each broker's data. */
+  folders: readonly string[]
+  /** Kills them and removes their folders. */
+  close(): Promise<void>
+}
+
+const NODES = 3
+
+/** Three brokers with a copy of each topic on each. */
+export async function startOwnCluster(): Promise<OwnCluster> {
+  const folder = await scratchFolder('cluster')
+  const cluster = await startCluster({ nodes: NODES, directory: folder, ...(await kafkaParts()) })
+  return {
+    ...cluster,
+    folders: Array.from({ length: NODES }, (_, index) => join(folder, String(index + 1))),
+    async close() {
+      await cluster.kill()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,100 @@
+import kafkajs from 'kafkajs'
+import type { Connection } from '../../kafka/client.ts'
+import type { Cluster } from '../../local/kafka/broker.ts'
+import { until } from '../until.ts'
+
+/** The partitions of a cluster: who leads them, and which copies are in sync. */
+export type Brokers = {
+  /** @returns how many partitions each broker leads, by index (not id). */
+  leads(): Promise<number[]>
+  /** Resolves when all copies of all partitions are in sync. */
+  inSync(): Promise<void>
+  /**
+   * Moves a topic to these brokers (ids), and lets any one of them take writes and lead, in sync or not.
+   * @returns a function that undoes it.
+   */
+  weaken(topic: string, replicas: readonly number[]): Promise<() => Promise<void>>
+  /** Resolves when this broker (id) leads all partitions of the topic. */
+  ledBy(topic: string, broker: number): Promise<void>
+  close(): Promise<void>
+}
+
+const SYNC_MS = 60_000
+
+export async function watchBrokers(
+  { kafka }: Pick<Connection, 'kafka'>,
+  { nodes }: Pick<Cluster, 'nodes'>,
+): Promise<Brokers> {
+  const admin = kafka.admin()
+  await admin.connect()
+  const partitions = async () => {
+    const { topics } = await admin.fetchTopicMetadata()
+    return topics.flatMap((topic) => topic.partitions)
+  }
+  const ofTopic = async (topic: string) => {
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
+    return (topics[0]?.partitions ?? []).toSorted((one, other) => one.partitionId - other.partitionId)
+  }
+  const place = (topic: string, partitionAssignment: { partition: number; replicas: number[] }[]) =>
+    admin.alterPartitionReassignments({ topics: [{ topic, partitionAssignment }] })
+  /** The settings that were made for the topic itself. */
+  async function settings(topic: string): Promise<Record<string, string>> {
+    const { resources } = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic }],
+    })
+    const own = resources[0]?.configEntries.filter(
+      ({ configSource }) => configSource === kafkajs.ConfigSource.TOPIC_CONFIG,
+    )
+    return Object.fromEntries((own ?? []).map(({ configName, configValue }) => [configName, configValue]))
+  }
+  const configure = (topic: string, entries: Readonly<Record<string, string>>) =>
+    admin.alterConfigs({
+      validateOnly: false,
+      resources: [
+        {
+          type: kafkajs.ConfigResourceTypes.TOPIC,
+          name: topic,
+          configEntries: Object.entries(entries).map(([name, value]) => ({ name, value })),
+        },
+      ],
+    })
+  return {
+    async leads() {
+      const led = await partitions()
+      return nodes.map((_, index) => led.filter(({ leader }) => leader === index + 1).length)
+    },
+    async inSync() {
+      const isWhole = async () =>
+        (await partitions()).every(({ isr, replicas }) => isr.length === replicas.length)
+      await until(isWhole, { timeout: SYNC_MS, message: 'each partition has its copies in sync' })
+    },
+    async weaken(topic, replicas) {
+      const before = await ofTopic(topic)
+      const own = await settings(topic)
+      const isOn = async () => (await ofTopic(topic)).every(({ isr }) => isr.length === replicas.length)
+      await place(
+        topic,
+        before.map(({ partitionId }) => ({ partition: partitionId, replicas: [...replicas] })),
+      )
+      await until(isOn, { timeout: SYNC_MS, message: 'the topic has moved' })
+      const weak = { 'unclean.leader.election.enable': 'true', 'min.insync.replicas': '1' }
+      await configure(topic, { ...own, ...weak })
+      return async () => {
+        await configure(topic, own)
+        await place(
+          topic,
+          before.map(({ partitionId, replicas }) => ({ partition: partitionId, replicas })),
+        )
+        const isBack = async () =>
+          (await ofTopic(topic)).every(({ isr }, index) => isr.length === before[index]?.replicas.length)
+        await until(isBack, { timeout: SYNC_MS, message: 'the topic has moved back' })
+      }
+    },
+    async ledBy(topic, broker) {
+      const isLed = async () => (await ofTopic(topic)).every(({ leader }) => leader === broker)
+      await until(isLed, { timeout: SYNC_MS, message: `broker ${broker} leads ${topic}` })
+    },
+    close: () => admin.disconnect(),
+  }
+}

@@ -1,0 +1,63 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { startBroker } from '../../local/kafka/broker.ts'
+import { archiveFlags } from '../../local/kafka/class-archive.ts'
+import { cacheFolder, kafkaJars, registryApp } from '../../local/kafka/downloads.ts'
+import { findJava } from '../../local/kafka/java.ts'
+import { ensureTestJournal, type Registry, startRegistry } from '../../local/kafka/registry.ts'
+import { scratchFolder } from '../scratch.ts'
+
+export type Stack = { brokers: string; brokerPid: number; registryUrl: string } & AsyncDisposable
+
+/** For downloads, which happen once. */
+type OnProgress = (text: string) => void
+const toStderr: OnProgress = (text) => void process.stderr.write(`${text}\n`)
+
+/**
+ * A broker and a schema registry for one bench; their data is removed with them. The broker has the full compiler and 1 GB,
+ * as Kafka's own start script gives it.
+ */
+export async function startStack(): Promise<Stack> {
+  const folder = await scratchFolder('bench')
+  const { java, jars } = await kafkaParts(toStderr)
+  const broker = await startBroker({ directory: join(folder, 'kafka'), java, jars, benchmark: true })
+  const registry = await startOwnRegistry(broker.brokers, folder, toStderr)
+  return {
+    brokers: broker.brokers,
+    brokerPid: broker.pid,
+    registryUrl: registry.url,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([registry.kill(), broker.kill()])
+      await rm(folder, { recursive: true, force: true }) // the next bench needs the disk space
+    },
+  }
+}
+
+/** What `startBroker` and `startCluster` need, found or downloaded. `jvmFlags` shorten the start of a broker. */
+export async function kafkaParts(onProgress: OnProgress = () => {}) {
+  const java = await findJava(process.env)
+  const cache = await cacheFolder(process.env)
+  return {
+    java: java.program,
+    jars: await kafkaJars(cache, onProgress),
+    jvmFlags: await archiveFlags({ java, cache, name: 'kafka' }),
+  }
+}
+
+/** A schema registry that stores its schemas on these brokers, with a copy on each. */
+export async function startOwnRegistry(
+  brokers: string,
+  folder: string,
+  onProgress: OnProgress = () => {},
+): Promise<Registry> {
+  const java = await findJava(process.env)
+  const cache = await cacheFolder(process.env)
+  return startRegistry({
+    brokers,
+    java: java.program,
+    jar: await registryApp(cache, onProgress),
+    directory: folder,
+    ensureJournal: ensureTestJournal,
+    jvmFlags: await archiveFlags({ java, cache, name: 'registry' }),
+  })
+}

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import got from 'got'
+import { type Child, spawnChild } from '../local/child-process.ts'
+import { freePort } from '../local/ports.ts'
+import { ROLES, type Role } from '../settings/config-key.ts'
+import { until } from './until.ts'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const { scripts } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+
+/** The flags with which `npm start` runs its processes. */
+export const NODE_FLAGS: readonly string[] = scripts.start.match(/--\S+/g)
+
+export type Env = Readonly<Record<string, string>>
+
+const ONCE = { retry: { limit: 0 }, timeout: { request: 2_000 } } as const
+
+/** One process of a role; it ends with this process. */
+export type Launched = Child & {
+  role: Role
+  url: string
+  /** Where it serves `/metrics`; for ingest a port of its own. */
+  opsUrl: string
+  /** Resolves when `/readyz` answers 200. @throws with the last lines when the process ends, or `timeout` ms pass. */
+  ready(timeout?: number): Promise<void>
+  /** The text of `/metrics`. */
+  metrics(): Promise<string>
+}
+
+/** Starts `node <role>/main.ts` as operators run it. @param env with a port for the role (`freePorts`). */
+export function launch(role: Role, env: Env, onLine: (line: string) => void = () => {}): Launched {
+  const last: string[] = []
+  const tied = spawnChild(process.execPath, {
+    args: [...NODE_FLAGS, `${role}/main.ts`],
+    cwd: ROOT,
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...env },
+    onLine(line) {
+      last.push(line)
+      if (last.length > 20) last.shift()
+      onLine(line)
+    },
+  })
+  let ended = false
+  void tied.exited.then(() => {
+    ended = true
+  })
+  const port = env[`${role.toUpperCase()}_PORT`]
+  const url = `http://127.0.0.1:${port}`
+  const opsUrl = role === 'ingest' ? `http://127.0.0.1:${env.INGEST_METRICS_PORT}` : url
+  return {
+    ...tied,
+    ...{ role, url, opsUrl },
+    async ready(timeout = 90_000) {
+      const isReady = async () => (await got(`${url}/readyz`, ONCE)).ok
+      const printed = () => `it printed:\n${last.join('\n')}`
+      const message = () => `${role} on port ${port} is ready; ${printed()}`
+      await until(async () => ended || (await isReady()), { timeout, message })
+      if (ended) throw new Error(`${role} ended before it was ready; ${printed()}`)
+    },
+    metrics: () => got(`${opsUrl}/metrics`, ONCE).text(),
+  }
+}
+
+/** A free port stays free until its process listens: none is given twice. */
+const given: number[] = []
+
+/** @returns a free port for each role, and for the second port of ingest and control, as settings. */
+export async function freePorts(): Promise<Record<string, string>> {
+  const names = [
+    ...ROLES.map((role) => `${role.toUpperCase()}_PORT`),
+    'INGEST_METRICS_PORT',
+    'CONTROL_METRICS_PORT',
+  ]
+  const settings: Record<string, string> = {}
+  for (const name of names) {
+    const port = await freePort('127.0.0.1', given)
+    given.push(port)
+    settings[name] = String(port)
+  }
+  return settings
+}

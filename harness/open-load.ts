@@ -1,0 +1,101 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Agent } from 'undici'
+import { post } from './fleet.ts'
+
+/** One call; times in ms of `performance.now()`. */
+export type Call = {
+  messageId: string
+  userId: string
+  /** When it was due: a load that falls behind does not hide it. */
+  madeAt: number
+  /** When it was answered with 200; undefined until then. */
+  acceptedAt: number | undefined
+}
+
+export type OpenLoad = {
+  calls: readonly Call[]
+  /** How many requests were not answered with 200, by reason. */
+  refused: ReadonlyMap<string, number>
+  /** Makes no more calls, and resolves when every call is accepted. */
+  drain(): Promise<void>
+}
+
+const TIMEOUT_MS = 15_000
+const TICK_MS = 5
+const AGAIN_MS = 100
+const USERS = 500
+
+/**
+ * Calls at a fixed rate, whatever the answers (open loop), to several instances in turn, as a load balancer sends them. A call
+ * that is not accepted goes to the next one with the same id, after the time that the answer names.
+ */
+export function startOpenLoad({
+  urls,
+  writeKey,
+  perSecond,
+}: {
+  urls: readonly string[]
+  writeKey: string
+  perSecond: number
+}): OpenLoad {
+  const dispatcher = new Agent({ connections: 256 })
+  const calls: Call[] = []
+  const refused = new Map<string, number>()
+  const open = new Set<Promise<void>>()
+  const start = performance.now()
+
+  async function attempt(url: string, { messageId, userId }: Call): Promise<number | undefined> {
+    const event = { type: 'track', userId, event: 'Ordered', messageId }
+    const body = JSON.stringify({ writeKey, ...event, properties: { text: 'x'.repeat(500) } })
+    try {
+      const signal = AbortSignal.timeout(TIMEOUT_MS)
+      const { status, code, retryAfter } = await post(`${url}/v1/track`, { body, dispatcher, signal })
+      if (status === 200) return undefined
+      count(`${status} ${code}`)
+      return retryAfter ?? AGAIN_MS
+    } catch (error) {
+      count(reasonOf(error))
+      return AGAIN_MS
+    }
+  }
+
+  const count = (why: string) => refused.set(why, (refused.get(why) ?? 0) + 1)
+
+  async function make(call: Call, first: number): Promise<void> {
+    for (let index = first; ; index++) {
+      const wait = await attempt(urls[index % urls.length] ?? '', call)
+      if (wait === undefined) break
+      await sleep(wait)
+    }
+    call.acceptedAt = performance.now()
+  }
+
+  const timer = setInterval(() => {
+    for (const now = performance.now(); ; ) {
+      const madeAt = start + (calls.length * 1_000) / perSecond
+      if (madeAt > now) return
+      const number = calls.length
+      const ids = { messageId: `call-${number}`, userId: `user-${number % USERS}` }
+      const call: Call = { ...ids, madeAt, acceptedAt: undefined }
+      const making = make(call, number).finally(() => open.delete(making))
+      calls.push(call)
+      open.add(making)
+    }
+  }, TICK_MS)
+
+  return {
+    calls,
+    refused,
+    async drain() {
+      clearInterval(timer)
+      await Promise.all(open)
+      await dispatcher.close()
+    },
+  }
+}
+
+/** Timeouts have a number as their code. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
+}

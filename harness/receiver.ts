@@ -1,0 +1,137 @@
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import { createServer as createTlsServer, type ServerOptions } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import { behaviours } from './behaviours.ts'
+
+/** One request. `at`: ms since the epoch. `status`: once it is answered. */
+export type Arrival = {
+  path: string
+  body: string
+  headers: IncomingHttpHeaders
+  at: number
+  status: number | undefined
+}
+
+export type Receiver = {
+  url: string
+  /** Empty with `onArrival`. */
+  arrivals: Arrival[]
+  /** From now on this path behaves as if it were that one: `behave('/1', '/status/503')`. */
+  behave(path: string, as: string): void
+  /** Sets what `/switch` does: it answers this status, or never. */
+  answerWith(status: number | 'hang'): void
+  /** Stops listening and closes connections, or listens again on the same port. */
+  refuse(isRefusing: boolean): Promise<void>
+  close(): Promise<void>
+}
+
+export type ReceiverOptions = {
+  /** Default: a free one. */
+  port?: number
+  /** Makes it an HTTPS receiver. */
+  tls?: ServerOptions
+  /** Gets each request instead of `arrivals`: for runs whose requests do not fit in memory. */
+  onArrival?: (arrival: Arrival) => void
+  /** Gets a request once its answer is on its way. */
+  onAnswer?: (arrival: Arrival) => void
+}
+
+/** A webhook receiver that fails as its path says (behaviours.ts). By hand: `node harness/receiver.ts 9000`. */
+export async function startReceiver({
+  port = 0,
+  tls,
+  onArrival,
+  onAnswer = () => {},
+}: ReceiverOptions = {}): Promise<Receiver> {
+  const arrivals: Arrival[] = []
+  const aliases = new Map([['/switch', '/status/200']])
+  const times = new Map<string, number>()
+  let before = 0
+
+  async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await textOf(request)
+    if (body === undefined) return
+    const { url: path = '', headers } = request
+    const arrival: Arrival = { path, body, headers, at: Date.now(), status: undefined }
+    if (onArrival) onArrival(arrival)
+    else arrivals.push(arrival)
+    const answered = (status: number) => {
+      arrival.status = status
+      onAnswer(arrival)
+    }
+    response.on('finish', () => answered(response.statusCode))
+    const deliveryId = String(headers['x-delivery-id'])
+    const [, name = '', first, second] = (aliases.get(path) ?? path).split('/')
+    const behave = Object.hasOwn(behaviours, name) ? behaviours[name] : undefined
+    if (!behave) return void response.end('ok')
+    behave({
+      ...{ request, response, deliveryId, answered, before: before++ },
+      first: Number(first),
+      second: Number(second),
+      times() {
+        times.set(deliveryId, (times.get(deliveryId) ?? 0) + 1)
+        return times.get(deliveryId) ?? 1
+      },
+    })
+  }
+
+  const server: Server = tls ? createTlsServer(tls, receive) : createServer(receive)
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
+  const bound = await listen(server, port)
+  let isListening = true
+  return {
+    url: `${tls ? 'https' : 'http'}://127.0.0.1:${bound}`,
+    arrivals,
+    behave: (path, as) => void aliases.set(path, as),
+    answerWith: (status) => void aliases.set('/switch', status === 'hang' ? '/hang' : `/status/${status}`),
+    async refuse(isRefusing) {
+      if (isRefusing !== isListening) return
+      isListening = !isRefusing
+      await (isRefusing ? close(server, sockets) : listen(server, bound))
+    },
+    close: () => close(server, sockets),
+  }
+}
+
+/** @returns undefined when the connection ends before the body does. */
+async function textOf(request: IncomingMessage): Promise<string | undefined> {
+  return request.toArray().then(
+    (chunks) => Buffer.concat(chunks).toString(),
+    () => undefined,
+  )
+}
+
+function listen(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    // a TCP server's address is an object
+    server.listen(port, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
+  })
+}
+
+/** @param sockets those in the middle of a TLS handshake among them, which `closeAllConnections` leaves open. */
+function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve())
+    for (const socket of sockets) socket.destroy()
+  })
+}
+
+if (import.meta.main) {
+  const receiver = await startReceiver({
+    port: Number(process.argv[2] ?? 0),
+    onArrival: ({ path, body, headers }) =>
+      void process.stdout.write(`${path} ${headers['x-delivery-id']} ${body}\n`),
+  })
+  process.stdout.write(`listening on ${receiver.url}\n`)
+}

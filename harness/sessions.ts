@@ -1,0 +1,69 @@
+import { connect } from 'node:net'
+import type { Connection } from '../kafka/client.ts'
+
+/** Member id to group, both as named on the broker. */
+export type Members = ReadonlyMap<string, string>
+
+/** @returns the members of all groups whose names begin with `name`. */
+export async function membersOf({ kafka, named }: Connection, name: string): Promise<Members> {
+  const admin = kafka.admin()
+  await admin.connect()
+  const { groups } = await admin.listGroups()
+  const ids = groups.map(({ groupId }) => groupId).filter((id) => id.startsWith(named(name)))
+  const described = ids.length > 0 ? (await admin.describeGroups(ids)).groups : []
+  await admin.disconnect()
+  return new Map(
+    described.flatMap(({ groupId, members }) => members.map(({ memberId }) => [memberId, groupId])),
+  )
+}
+
+/**
+ * Makes members leave their groups now, as the coordinator does 10 s after a `kill -9`, when their sessions expire. kafkajs
+ * can do so only for itself, so this writes the request: LeaveGroup, version 3, to the only broker.
+ */
+export async function endSessions(broker: string, members: Members): Promise<void> {
+  const [host, port] = broker.split(':')
+  const socket = connect(Number(port), host)
+  try {
+    for (const [member, group] of members) {
+      socket.write(leaveGroup(member, group))
+      await answer(socket)
+    }
+  } finally {
+    socket.destroy()
+  }
+}
+
+function leaveGroup(member: string, group: string): Buffer {
+  const API_KEY = 13
+  const body = Buffer.concat([
+    int(API_KEY, 2),
+    int(3, 2), // version
+    int(0, 4), // correlation id
+    text('test'),
+    text(group),
+    int(1, 4), // members
+    text(member),
+    int(-1, 2), // no instance id
+  ])
+  return Buffer.concat([int(body.length, 4), body])
+}
+
+function int(value: number, bytes: number): Buffer {
+  const buffer = Buffer.alloc(bytes)
+  buffer.writeIntBE(value, 0, bytes)
+  return buffer
+}
+
+const text = (value: string) => Buffer.concat([int(Buffer.byteLength(value), 2), Buffer.from(value)])
+
+/** Length, correlation id, throttle time, then the group's error (0: none). An answer this small comes in one piece. */
+async function answer(socket: ReturnType<typeof connect>): Promise<void> {
+  const bytes = await new Promise<Buffer>((resolve, reject) => {
+    socket.once('data', resolve)
+    socket.once('error', reject)
+    socket.once('close', () => reject(new Error('the broker has closed the connection')))
+  })
+  const error = bytes.readInt16BE(12)
+  if (error !== 0) throw new Error(`a member could not leave its group: error ${error}`)
+}

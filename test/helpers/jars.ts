@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { cached, cacheFolder, runMaven } from '../../local/kafka/downloads.ts'
+
+/** @returns the folder with the jars that a pom names, and what they need; fetched once for each text of it. */
+export async function exampleJars(pom: string): Promise<string> {
+  const version = createHash('sha256')
+    .update(await readFile(pom))
+    .digest('hex')
+    .slice(0, 8)
+  return cached(join(await cacheFolder(process.env), `example-${version}`), (cwd) =>
+    runMaven({
+      goal: 'copy-dependencies',
+      args: ['-f', pom],
+      cwd,
+      folder: cwd,
+      onProgress: () => undefined,
+    }),
+  )
+}
+
+/** Kafka's tools, a jar (0.7 MB) that a broker does not need; downloaded once. */
+export async function toolsJar(cache: string, kafka: string): Promise<string> {
+  const version = basename(kafka).replace('kafka-', '')
+  const artifact = `-Dartifact=org.apache.kafka:kafka-tools:${version}`
+  const folder = await cached(join(cache, `kafka-tools-${version}`), (cwd) =>
+    runMaven({
+      goal: 'copy',
+      args: [artifact],
+      cwd,
+      folder: cwd,
+      onProgress: () => undefined,
+    }),
+  )
+  return join(folder, `kafka-tools-${version}.jar`)
+}
