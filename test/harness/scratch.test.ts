@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 
 const run = promisify(execFile)
 const scratch = new URL('../../harness/scratch.ts', import.meta.url).href
-const tied = new URL('../../local/tied.ts', import.meta.url).href
+const childProcess = new URL('../../local/child-process.ts', import.meta.url).href
 
 /** Prints the names of more folders than an emitter takes listeners without a warning. */
 const program = (end: string) => [
@@ -51,7 +51,7 @@ test.for(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
   'they are gone after %s, though it comes again while what was started ends',
   async (signal) => {
     const end = `
-      const { spawnChild } = await import(${JSON.stringify(tied)})
+      const { spawnChild } = await import(${JSON.stringify(childProcess)})
       spawnChild('sleep', { args: ['60'] })
       process.once('${signal}', () => console.log('heard'))
       console.log('begun')`
