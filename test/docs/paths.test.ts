@@ -56,7 +56,7 @@ test('comments name sections and decisions that there are', () => {
 })
 
 /** `README, "Settings"`, or `docs/decisions/009`. */
-const SECTION = /\b(README|ARCHITECTURE|docs\/[\w-]+\.md|docs\/decisions\/\d+)(?:,\s+(?:\* )?"([^"]+)")?/g
+const SECTION = /\b(README|ARCHITECTURE|docs\/(?:[\w-]+\/)*[\w-]+\.md|docs\/decisions\/\d+)(?:,\s+(?:\* )?"([^"]+)")?/g
 
 function hasSection(file: string, heading: string): boolean {
   const [path] = files.filter((each) => each.startsWith(file) && each.endsWith('.md'))

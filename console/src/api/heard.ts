@@ -12,7 +12,7 @@ export type Freshness = { state: StreamState; isAway: boolean; toldAt: string | 
 export const NOTHING = { told: {}, away: [], toldAt: undefined }
 
 export function heard<T>({ told, away, toldAt }: Heard<T>, { name, data, at }: Message): Heard<T> {
-  // docs/health.md
+  // docs/reference/health.md
   if (name === 'unavailable') {
     const { event } = data as { event: string }
     return { told, toldAt, away: away.includes(event) ? away : [...away, event] }

@@ -2,7 +2,7 @@ import type { Shapes } from './client.ts'
 
 export type Attempt = Shapes['Attempt']
 
-/** A call as the stream tells it: docs/activity.md. What it does not have is not there. */
+/** A call as the stream tells it: docs/reference/activity.md. What it does not have is not there. */
 export type Call = {
   messageId: string
   type: string

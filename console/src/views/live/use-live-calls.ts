@@ -13,7 +13,7 @@ export function useLiveCalls(sourceId: string): Live & {
   const [live, act] = useReducer(after, NOTHING)
   const coming = useRef<Told[]>([])
   const state = useStream(liveUrl(sourceId), (name, data, id) => {
-    // the API's stream says no other: docs/activity.md
+    // the API's stream says no other: docs/reference/activity.md
     coming.current.push({ name, data, id } as Told)
     if (coming.current.length > 1) return
     // once a frame, however many come
