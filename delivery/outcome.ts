@@ -1,5 +1,5 @@
 /**
- * What came of one POST, as a closed union (docs/guides/receivers.md, "What came of a POST"). `code` says why when
+ * What came of one POST, as a closed union (docs/reference/codes.md, "Outcomes of a POST"). `code` says why when
  * it was not delivered: one of a bounded set, fit for a metric's label. `retryAfterMs`: the receiver asked for this delay.
  */
 export type Outcome =

@@ -1,4 +1,4 @@
-/** What came of a POST, as its receiver's people would say it: README "What came of a POST". */
+/** What came of a POST, as its receiver's people would say it: docs/reference/codes.md, "Outcomes of a POST". */
 type Said = {
   /** In one sentence. */
   says: string
