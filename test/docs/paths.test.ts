@@ -1,6 +1,8 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { SETTINGS } from '../../config.ts'
+import { DEAD_REASONS } from '../../delivery/ladder.ts'
 
 /** Without what is installed or built. */
 const NOT_OURS = /(^|\/)(node_modules|dist|\.git|\.sluice)$/
@@ -55,6 +57,25 @@ test('comments name sections and decisions that exist', () => {
   expect(missing).toEqual([])
 })
 
+test('documents quote log messages that the code has', () => {
+  const source = files
+    .filter((path) => /\.tsx?$/.test(path) && !path.startsWith('test/'))
+    .map((path) => read(path).replaceAll(/\s+/g, ' '))
+  const quoted = ofToday.flatMap((path) =>
+    [...prose(path).matchAll(/"([^"]+?)( \.\.\.)?"/g)].map(([, words = '']) => ({ path, words })),
+  )
+  const messages = quoted.filter(({ words }) => words.split(' ').length >= 3)
+  expect(messages.length).toBeGreaterThan(5)
+  expect(messages.filter(({ words }) => !source.some((text) => text.includes(words)))).toEqual([])
+})
+
+test('the reference has each setting, and each reason of a dead letter', () => {
+  const named = (path: string) => new Set([...read(path).matchAll(/`(\w+)`/g)].map(([, name]) => name))
+  const settings = SETTINGS.filter((name) => !name.startsWith('OTEL_'))
+  expect(settings.filter((name) => !named('docs/reference/settings.md').has(name))).toEqual([])
+  expect(DEAD_REASONS.filter((reason) => !named('docs/reference/codes.md').has(reason))).toEqual([])
+})
+
 describe('a reader', () => {
   const words = (path: string) => read(path).split(/\s+/).length
 
@@ -84,6 +105,11 @@ describe('a reader', () => {
   })
 })
 
+/** Without code and line ends. */
+const prose = (path: string) =>
+  withoutCode(read(path))
+    .replaceAll(/`[^`]*`/g, '')
+    .replaceAll(/\s+/g, ' ')
 const withoutCode = (text: string) => text.replaceAll(/^ *```[\s\S]*?^ *```/gm, '')
 
 /** `docs/guides/sources.md, "Rate limits"`, or `docs/decisions/009`. */
