@@ -9,7 +9,7 @@ import { readTraces, TRACE_SETTINGS, type TraceSettings } from './trace/settings
 
 /**
  * The only place where the environment becomes settings: one pure function of env to a typed tree.
- * Every fault is reported, not only the first. Names and defaults: README, "Settings".
+ * Every fault is reported, not only the first. Names and defaults: docs/reference/settings.md.
  */
 
 const list = z.string().transform((text) =>

@@ -46,7 +46,7 @@ export const MAX_ATTEMPTS_BYTES = 2 * MAX_QUEUED_BYTES
 const TOGETHER = { mostItems: 500, lingerMs: 100 }
 
 /**
- * Topic `attempts`, a record per POST (docs/receivers.md, "What came of a POST"). It decides nothing, so it gives way when Kafka takes no writes.
+ * Topic `attempts`, a record per POST (docs/reference/codes.md, "Outcomes of a POST"). It decides nothing, so it gives way when Kafka takes no writes.
  * @param producer is only for this topic: one that takes no writes stops what is sent with it.
  */
 export function createAttemptLog({

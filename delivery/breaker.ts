@@ -5,7 +5,7 @@ export type Ended = 'answered' | 'failed' | 'timed_out'
 
 /**
  * The breaker of one webhook or of one host. While it is closed, every POST may begin. While it is open, only a probe may begin
- * now and then (ARCHITECTURE, "A webhook in trouble"). Times are milliseconds of any clock that never goes back.
+ * now and then (docs/understand/isolation.md). Times are milliseconds of any clock that never goes back.
  */
 export type Breaker = {
   open: boolean

@@ -22,7 +22,7 @@ export type Next =
 export type Ladder = { ladder: readonly Rung[]; windowMs: number }
 
 /**
- * If a URL delivered, the delivery is done. If all rejected or refused, it is dead at once (docs/receivers.md).
+ * If a URL delivered, the delivery is done. If all rejected or refused, it is dead at once (docs/guides/receivers.md).
  * Otherwise it goes to the next rung, as long as there is one that ends within the window. The window begins with the
  * first attempt. A receiver's Retry-After moves the delivery further up: to the first rung that is as long, or else to
  * the longest that ends within the window. Attempts are counted as usual.

@@ -1,5 +1,5 @@
 /**
- * What came of one POST, as a closed union (docs/receivers.md, "What came of a POST"). `code` says why when
+ * What came of one POST, as a closed union (docs/reference/codes.md, "Outcomes of a POST"). `code` says why when
  * it was not delivered: one of a bounded set, fit for a metric's label. `retryAfterMs`: the receiver asked for this delay.
  */
 export type Outcome =
@@ -96,7 +96,7 @@ const socketCode = (message: string) =>
 export type Failure = { outcome: 'retry' | 'refused'; code: string }
 
 /**
- * A certificate that must not be trusted: an error is raised, and no request was sent (docs/receivers.md). All of Node's
+ * A certificate that must not be trusted: an error is raised, and no request was sent (docs/guides/receivers.md). All of Node's
  * "X509 certificate error codes"; UNSPECIFIED is its name for a verdict of OpenSSL that is not among them (a weak key, say).
  */
 const REFUSED: Record<string, string> = {

@@ -1,7 +1,7 @@
 import type { Event } from '../schemas/event.ts'
 
 /**
- * The body that every attempt posts: keys in the order of README, "What a receiver gets", `context` last.
+ * The body that every attempt posts: keys in the order of docs/guides/receivers.md, "The body", `context` last.
  * It is exactly what JSON.stringify prints, as receivers recompute the signature over `JSON.stringify(JSON.parse(body))`.
  * The JSON columns of an event are texts of JSON.stringify already, so they are put in place without being parsed.
  */

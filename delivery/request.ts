@@ -157,7 +157,7 @@ function standardKey(secret: string): Buffer {
     : Buffer.from(secret)
 }
 
-/** Lower-case hex HMAC-SHA1 of the body's UTF-8 bytes, keyed by the secret in UTF-8 (docs/receivers.md). */
+/** Lower-case hex HMAC-SHA1 of the body's UTF-8 bytes, keyed by the secret in UTF-8 (docs/guides/receivers.md). */
 export const signature = (body: string, secret: string | KeyObject) =>
   createHmac('sha1', secret).update(body).digest('hex')
 

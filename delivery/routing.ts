@@ -4,7 +4,7 @@ import type { Event } from '../schemas/event.ts'
 import type { Outline } from '../settings/lookup.ts'
 import { render } from './render.ts'
 
-/** The Integrations object names it so (README, "Send the first event"); it speaks of all destinations of this name at once. */
+/** The Integrations object names it so (docs/reference/ingest.md, "Integrations"); it speaks of all destinations of this name at once. */
 const WEBHOOKS = 'Webhooks'
 
 /** Why a destination does not get an event of a source that it is connected to. */
@@ -26,7 +26,7 @@ function unfit({ type }: Event, { enabled, eventTypes }: Outline): Unmatched | u
 }
 
 /**
- * Whether the call's Integrations object leaves Webhooks on (README, "Send the first event").
+ * Whether the call's Integrations object leaves Webhooks on (docs/reference/ingest.md, "Integrations").
  * Its own key decides: true or options turn it on, false turns it off; without it `All` does, which is true when absent.
  */
 export function wanted(integrations: string | null): boolean {

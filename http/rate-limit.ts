@@ -19,7 +19,7 @@ const LONGEST_S = 300
 const ROUNDING_S = 1e-6
 
 /**
- * Whether a request passes (docs/control-api.md, "Limit a source, drop a user"). It does when there is one token at least, and takes as many
+ * Whether a request passes (docs/guides/sources.md, "Rate limits"). It does when there is one token at least, and takes as many
  * as it costs: one that costs more than the bucket holds is not refused for ever, it leaves a debt to wait for.
  * @param bucket undefined: a full one.
  */

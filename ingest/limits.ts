@@ -1,4 +1,4 @@
-/** Bytes of UTF-8 JSON (docs/ingest.md). Exactly at a limit is within it. */
+/** Bytes of UTF-8 JSON (docs/reference/ingest.md). Exactly at a limit is within it. */
 export const CALL_BYTES = 32 * 1024
 export const BATCH_BYTES = 500 * 1024
 export const BATCH_CALLS = 2_500

@@ -50,7 +50,7 @@ const OPEN: readonly Open[] = [
   },
 ]
 
-const ABOUT = `The Kafka topics of Sluice that others may read: docs/events-topic.md says how, and what is promised.
+const ABOUT = `The Kafka topics of Sluice that others may read: docs/reference/topics.md says how, and what is promised.
 The names are without TOPIC_PREFIX. Values are Avro behind a zero byte and the schema's id in 4 bytes (Confluent's wire format);
 the subject in the registry is the topic's name with -value behind it. Keys and headers are text in UTF-8.`
 

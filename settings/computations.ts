@@ -74,7 +74,7 @@ function keyFaults({ name, sourceId }: Members, facts: Facts): Fault[] {
 }
 
 /**
- * The snake_case form of a name, under which identify calls tell of it (docs/users.md, "Tell of an audience"): words are
+ * The snake_case form of a name, under which identify calls tell of it (docs/guides/audiences.md, "Sync an audience"): words are
  * runs of letters and digits of any script, and begin anew at a capital. `HTTPUsers2` is `http_users2`; a name without a letter
  * or digit has none, `''`. A library that splits words takes the vowel signs of Indian scripts for gaps between them.
  */

@@ -5,7 +5,7 @@ export const CONFIG = 'config'
 
 /**
  * Settings as they are in memory, secrets in clear; topic `config` holds them as JSON with each secret sealed (seal.ts),
- * under the key `kind/id`. What they may hold: docs/control-api.md, "Change settings".
+ * under the key `kind/id`. What they may hold: docs/reference/control-api.md, "Resources".
  */
 
 export const MAX_WEBHOOKS = 5

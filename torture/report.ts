@@ -31,14 +31,14 @@ export function report({ seed, minutes, clients, struck, clocks, result, settled
     ['... delivered', count(sums.delivered)],
     ['... given up (`deliveries.dead`)', count(sums.dead)],
     ['... cancelled (destination off or removed)', count(sums.cancelled)],
-    ['POSTs answered again, with the same `X-Delivery-Id`', count(sums.again)],
+    ['POSTs repeated with the same `X-Delivery-Id`', count(sums.again)],
     ['records that Kafka lost with the power', ofTopics(sums.cut)],
-    ['... of which `log-faults` tells', ofTopics(sums.told)],
+    ['... reported in `log-faults`', ofTopics(sums.told)],
     ...KINDS.map((what) => [
       `**${MISSING[what]}**`,
       `**${count(missing[what].length)}**${some(missing[what])}`,
     ]),
-    ['processes that ended by themselves', count(deaths)],
+    ['processes that exited by themselves', count(deaths)],
     ['all settled after the last fault', `${(settledMs / 1_000).toFixed(0)} s`],
   ]
   return `\`npm run torture -- --minutes ${minutes} --seed ${seed} --clients ${clients}\`: ${clients} clients each make a call a second and send it until it is accepted. One of each process, a broker and
@@ -49,15 +49,16 @@ for, by what the endpoints have answered and by the topics.
 ${markdownTable(['', ''], rows)}`
 }
 
-const STEPS = ` A step sets the wall clock of one of the four, in the
-running process, up to ten minutes forward or back by libfaketime; the broker's stays right, and before the end all are.
-What was first tried by a clock that was ahead is given up so much later: so long it may take until all is settled.`
+const STEPS = ` A step
+sets the wall clock of one of the four running processes up to ten minutes forward or back, by libfaketime; the broker's
+clock stays right, and before the end all are right. A delivery first attempted by a clock that is ahead is given up that
+much later, so settling may take that long.`
 
 const MISSING: Readonly<Record<keyof Account['missing'], string>> = {
-  accepted: 'accepted, but not in `events`, beyond what is told',
-  unrouted: 'events that were not routed to a destination that was there all the time, beyond what is told',
-  unsettled: 'deliveries that are neither delivered, nor given up, nor cancelled, beyond what is told',
-  strangeIds: 'deliveries that came again with another `X-Delivery-Id`',
+  accepted: 'accepted, but not in `events`, beyond what is reported',
+  unrouted: 'events that were not routed to a destination that existed all the time, beyond what is reported',
+  unsettled: 'deliveries that are neither delivered, nor given up, nor cancelled, beyond what is reported',
+  strangeIds: 'deliveries repeated with another `X-Delivery-Id`',
   unseen: 'deliveries recorded as delivered that their endpoint never got',
 }
 

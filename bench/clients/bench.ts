@@ -46,10 +46,13 @@ async function disposable<T extends { stop(): Promise<void> }>(
   return Object.assign(it, { [Symbol.asyncDispose]: () => it.stop() })
 }
 
-const EXPLAINED = `Track calls of some 400 bytes, as fast as the library takes them, to a receiver on the same machine that answers 200 at once, until the library is
-closed and all are delivered: ${CALLS.go.toLocaleString('en-US')} from eight goroutines, ${CALLS.node.toLocaleString('en-US')} from Node, where 100 are made in a turn of the event loop. Each library with its defaults, in
-a process of its own: ours send gzip, the peers plain JSON. The peers are segmentio/analytics-go 3.3 and @segment/analytics-node 3.1. CPU is that of the whole process,
-what it sends in the background included. Failed: reported as not delivered by the library. Go's bytes are counted, Node's are sampled; the map or object that the caller makes for each call is among them. Median of the rounds, which alternate, with the lowest and the highest.`
+const EXPLAINED = `Track calls of about 400 bytes, sent as fast as the library takes them to a receiver on the same machine that answers 200
+at once, until the library is closed and everything is delivered: ${CALLS.go.toLocaleString('en-US')} from eight goroutines, and ${CALLS.node.toLocaleString('en-US')} from Node,
+where 100 are made per turn of the event loop. Each library uses its defaults, in its own process: ours send gzip, the
+peers plain JSON. The peers are segmentio/analytics-go 3.3 and @segment/analytics-node 3.1. CPU is that of the whole
+process, including background sending. "Failed" is what the library reports as not delivered. Go's bytes are counted,
+Node's are sampled; both include the map or object that the caller makes per call. Rounds alternate; median, lowest and
+highest.`
 
 /** What one library took for its calls. Seconds, bytes. */
 type Measured = {

@@ -134,10 +134,10 @@ function report(rounds: readonly (readonly Case[])[], members: number): string {
       GOALS[name] ?? '',
     ]
   })
-  return `${members.toLocaleString('en-US')} members, one id of 24 characters a line, uploaded to control as \`npm start\` runs it; an audience of its own in each round. Seconds are those from the
-request's first byte to its answer, which comes when all is compared and Kafka has acknowledged each identify call (counted in topic \`events\`) and each member. The
-highest resident memory of control is to be <= ${RSS_MB} MB. All processes, Kafka and the upload share two cores as the system places them. Median of
-${rounds.length} rounds, with the lowest and the highest.
+  return `${members.toLocaleString('en-US')} members, one id of 24 characters per line, uploaded to control as \`npm start\` runs it, with a new audience in
+each round. Seconds are from the request's first byte to its answer, which comes when everything is compared and Kafka has
+acknowledged each identify call (counted in topic \`events\`) and each member. Control's highest resident memory has to be
+<= ${RSS_MB} MB. All processes, Kafka and the upload share two cores. Median of ${rounds.length} rounds, with the lowest and the highest.
 
 ${markdownTable(
   [

@@ -90,8 +90,9 @@ function report(rounds: readonly Case[][], count: number): string {
       `<= ${ANSWER_S} s until the answer`,
     ]
   })
-  return `${count.toLocaleString('en-US')} users in one request to control as \`npm start\` runs it: seconds until it is answered, which is when Kafka has it, and until all events of type \`delete\`
-(and suppressions) are in Kafka, as its status says. All processes share two cores as the system places them. Median of ${rounds.length} rounds, with the lowest and the highest.
+  return `${count.toLocaleString('en-US')} users in one request to control as \`npm start\` runs it: seconds until the answer, which comes when Kafka has the
+request, and until all \`delete\` events (and suppressions) are in Kafka, by its status. All processes share two cores.
+Median of ${rounds.length} rounds, with the lowest and the highest.
 
 ${markdownTable(['users deleted', 'events', 'answered after, s', 'performed after, s', 'machine idle', 'goal'], rows)}
 

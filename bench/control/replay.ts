@@ -118,10 +118,11 @@ function report(parts: readonly Part[], { letters, read, replayed, live, perSeco
     index === 1 ? `<= ${RATIO_OF_P99}` : '',
   ])
   const count = (number: number) => number.toLocaleString('en-US')
-  return `${count(live)} track calls of 1 KB a second, at a rate that does not give way, through ingest, router and deliverer to ${ENDPOINTS} healthy endpoints as in \`isolation\`; then
-${count(letters)} dead letters of one of their destinations are delivered again meanwhile, ${count(perSecond)} a second, by a replay (\`POST /api/replays\`; 500 unless told). Figures are those of the fresh calls, of
-which one in ${ENDPOINTS} goes where the replay goes: from when a call was due to its arrival. All processes, Kafka, load and receiver share two cores as the
-system places them; where the machine was hardly idle, it was the limit. ${count(read)} were read when the replay should have been over; ${count(replayed)} were delivered again.
+  return `${count(live)} track calls of 1 KB a second, at a fixed rate, through ingest, router and deliverer to ${ENDPOINTS} healthy endpoints as in
+\`isolation\`. Meanwhile a replay delivers ${count(letters)} dead letters of one of their destinations again, ${count(perSecond)} a second (the
+default is 500). Figures are those of the fresh calls, one in ${ENDPOINTS} of which goes where the replay goes: from when a call was
+due to its arrival. All processes, Kafka, load and receiver share two cores; where the machine was hardly idle, it was
+the limit. ${count(read)} were read when the replay should have been over; ${count(replayed)} were delivered again.
 
 ${markdownTable(['', 'in time', 'p50 ms', 'p99 ms', 'ratio', "deliverer's CPU, of a core", 'machine idle', 'goal'], rows)}
 

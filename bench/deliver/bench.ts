@@ -57,7 +57,7 @@ export async function bench({ rounds = 4 } = {}): Promise<string> {
       dispatch: await runAlone({ name: 'bare dispatch', pid: dispatch.pid }, sink, MEASURE_MS),
       sluice: await runAlone({ name: 'sluice', pid: sluice.pid }, sink, MEASURE_MS),
     })
-  return `${report(all)}\n\nRecords to rungs, failed or put off: ${await recordsWritten(system, RUNGS)}.`
+  return `${report(all)}\n\nRecords to rungs, failed or deferred: ${await recordsWritten(system, RUNGS)}.`
 }
 
 function report(rounds: readonly Round[]): string {
@@ -69,12 +69,13 @@ function report(rounds: readonly Round[]): string {
   const ratios = (to: keyof Round) =>
     rounds.map((round) => round.sluice.perCpuSecond / round[to].perCpuSecond)
   const ratio = (to: keyof Round) => `**${spread(ratios(to))}**`
-  return `Signed POSTs of 1 KB answered 200 at once, ${CONCURRENCY} under way. Bare and bare dispatch are loops over the same HTTP client (undici) with the HMAC and nothing
-else, with V8's own flags: bare is what one writes with it, \`request\` of an Agent of ${CONCURRENCY} connections; bare dispatch is what the deliverer does with it, \`dispatch\` on
-${CONCURRENCY} Clients with a handler that makes no stream, and so the most that could be had. Deliverer: the real process, as \`npm start\` runs it, working off a
-backlog in Kafka, with its attempt log, on a core of its own (with a RESPONSE_TIMEOUT of 60s, as it is stopped while the others have their turns); Kafka
-and the receiver share the other. Ratios are those of POSTs per CPU-second. Median of
-${rounds.length} alternating rounds, with the lowest and the highest.
+  return `Signed POSTs of 1 KB answered 200 at once, ${CONCURRENCY} in flight. Bare and bare dispatch are loops over the same HTTP client
+(undici) with the HMAC and nothing else, with V8's default flags. Bare is the usual way: \`request\` on an Agent with ${CONCURRENCY}
+connections. Bare dispatch is what the deliverer does: \`dispatch\` on ${CONCURRENCY} Clients with a handler that makes no stream, so
+it is the most that could be reached. Deliverer is the real process, as \`npm start\` runs it, working off a backlog in
+Kafka with its attempt log, on a core of its own (with \`RESPONSE_TIMEOUT\` at 60s, because it is stopped while the others
+run); Kafka and the receiver share the other core. Ratios are of POSTs per CPU-second. Median of ${rounds.length} alternating rounds,
+with the lowest and the highest.
 
 ${markdownTable(
   [

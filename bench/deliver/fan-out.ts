@@ -111,12 +111,13 @@ function report(measured: readonly Measured[], measureMs: number): string {
     toRungs.toLocaleString('en-US'),
     index === 0 ? '' : '<= 1.10',
   ])
-  return `The deliverer, as \`npm start\` runs it, working off a backlog of signed POSTs of 1 KB, spread evenly over its destinations. Each destination is an origin of its own
-(an address of 127.0.0.0/8, one receiver behind all of them), in the last row one of ten. A deliverer for each number, of which one runs at a time, on a
-core of its own; Kafka and the receiver share the other. Measured is what runs steadily: settings read, connections open. That is the kindest case for
-many origins: a destination that gets a call less often than its connection is kept open costs a new connection each time. Not as \`npm start\` has it:
-RESPONSE_TIMEOUT is 60s, and the receiver keeps connections open for 300 s, so that those that stand still do not lose theirs. Median of
-${base.length} alternating rounds of ${measureMs / 1_000} s, with the lowest and the highest.
+  return `The deliverer, as \`npm start\` runs it, working off a backlog of signed POSTs of 1 KB, spread evenly over its destinations.
+Each destination is its own origin (an address of 127.0.0.0/8, with one receiver behind all of them); in the last row it
+is one of ten. There is a deliverer per number, one of which runs at a time, on its own core; Kafka and the receiver share
+the other. Only steady operation is measured: settings read, connections open. That is the best case for many origins: a
+destination that gets calls less often than its connection is kept open needs a new connection each time. Unlike under
+\`npm start\`, \`RESPONSE_TIMEOUT\` is 60s and the receiver keeps connections open for 300 s, so paused deliverers do not lose
+theirs. Median of ${base.length} alternating rounds of ${measureMs / 1_000} s, with the lowest and the highest.
 
 ${markdownTable(
   [

@@ -69,8 +69,8 @@ function report(samples: readonly Sample[], { windows, toRungs, delivererUs }: S
   const highest = highestOf(samples, 'deliverer') / MB
   return `${markdownTable(head, rows)}
 
-The highest from minute 3 on, in times that of minute 2 (goal <= 1.10): ${growth.join(', ')}. The deliverer had at most **${highest.toFixed(0)} MB** (goal <= 256), took
-${delivererUs.toFixed(0)} us of CPU for each call, and wrote ${toRungs.toLocaleString('en-US')} records to rungs.
+The highest from minute 3 on, relative to minute 2 (goal <= 1.10): ${growth.join(', ')}. The deliverer had at most **${highest.toFixed(0)} MB** (goal <= 256), took
+${delivererUs.toFixed(0)} us of CPU per call, and wrote ${toRungs.toLocaleString('en-US')} records to rungs.
 
 ${verdict([
   ...PROCESSES.map((name) => ({ what: `the growth of ${name}`, is: growthOf(samples, name), atMost: 1.1 })),

@@ -70,9 +70,9 @@ function report(
       ...[(rss / MB).toFixed(0), `${(cpuShare * 100).toFixed(0)} %`],
     ]
   })
-  return `${perSecond} failed deliveries of 1 KB a second into the rung of 5 s, each with its time; from that time to when the broker had it in \`deliveries.due\`. The
-deliverer, as \`npm start\` runs it, also attempts what is due; the receiver answers at once. Then the same with ${backlog.toLocaleString('en-US')} deliveries in the
-rung of 60 min, written at once. All processes share two cores as the system places them.
+  return `${perSecond} failed deliveries of 1 KB a second into the 5 s rung, each with its due time; from that time until the broker had it in
+\`deliveries.due\`. The deliverer, as \`npm start\` runs it, also attempts what is due; the receiver answers at once. Then the
+same with ${backlog.toLocaleString('en-US')} deliveries in the 60 min rung, written at once. All processes share two cores.
 
 ${markdownTable(
   ['', 'due', 'late p50, ms', 'p99, ms', 'longest, ms', "deliverer's RSS, MB", 'its CPU, of a core'],

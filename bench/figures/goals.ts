@@ -12,7 +12,7 @@ const isReached = (goal: Goal) => ('atMost' in goal ? goal.is <= goal.atMost : g
 
 function describe(goal: Goal): string {
   const bound = 'atMost' in goal ? `at most ${text(goal.atMost)}` : `at least ${text(goal.atLeast)}`
-  return `${goal.what} is ${text(goal.is)}, to be ${bound}`
+  return `${goal.what} is ${text(goal.is)} (goal: ${bound})`
 }
 
 const text = (figure: number) => figure.toLocaleString('en-US', { maximumFractionDigits: 2 })

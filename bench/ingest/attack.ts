@@ -80,9 +80,9 @@ export async function bench({ rounds = 3, measureMs = 10_000 } = {}): Promise<st
     'core, %, beside it',
   ]
   return [
-    `${HONEST.perSecond} single calls a second on ${HONEST.connections} connections, and beside them ${ATTACKS_A_SECOND} requests a second of one client at another
-address, none of which has a write key of a source. Latency from the time at which a call was due. Median of ${rounds} alternating
-rounds, with the lowest and the highest.`,
+    `${HONEST.perSecond} single calls a second on ${HONEST.connections} connections, and next to them ${ATTACKS_A_SECOND} requests a second from one client at another address,
+none of which has a source's write key. Latency is from when a call was due. Median of ${rounds} alternating rounds, with the
+lowest and the highest.`,
     markdownTable(head, rows),
     verdict(goals),
   ].join('\n\n')

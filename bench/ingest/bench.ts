@@ -64,12 +64,13 @@ export async function bench({ rounds = 4, measureMs = 4_000 } = {}): Promise<str
 }
 
 const explained = (rounds: number) =>
-  `1 KB track calls on as many connections as named, one request under way on each; acks=all; bare is node:http + JSON.parse answering
-at once, with V8's own flags. The load generator and Kafka share the other core and are what limits ingest's events/s here, so that the ratio is that of the
-events per CPU-second. Kafka's CPU is its own, to compare with a store inside; the peer is RudderStack's gateway with PostgreSQL on both
-cores of a machine like this. Median of ${rounds} alternating rounds, with the lowest and the highest.`
+  `1 KB track calls on the given number of connections, with one request in flight on each; acks=all. Bare is node:http +
+JSON.parse answering at once, with V8's default flags. The load generator and Kafka share the other core and limit
+ingest's events/s here, so the ratio is of events per CPU-second. Kafka's CPU is listed for comparison with systems that
+contain their store; the peer is RudderStack's gateway with PostgreSQL on both cores of a machine like this. Median of ${rounds}
+alternating rounds, with the lowest and the highest.`
 
-const EXPLAINED_HALF = `Each at half of its own rate, whatever the answers do (open loop): latency from the time at which a call was due.`
+const EXPLAINED_HALF = `Each at half of its own rate, at a fixed rate (open loop): latency from when a call was due.`
 
 type Comparing = { sluice: Target; bare: Target; rounds: number; measureMs: number }
 

@@ -58,12 +58,12 @@ function report(minutes: readonly Minute[], minuteMs: number): string {
   })
   const highest = Math.max(...minutes.slice(2).map(({ rss }) => rss))
   const growth = highest / (minutes[1]?.rss ?? Number.NaN)
-  return `Singles on ${loads[0]?.connections} connections and batches of 20 on ${loads[1]?.connections}, together ${LOAD * 100} % of what ingest manages, at a rate that does not give way (open loop).
-The highest resident memory of each minute.
+  return `Singles on ${loads[0]?.connections} connections and batches of 20 on ${loads[1]?.connections}, together ${LOAD * 100} % of what ingest can do, at a fixed rate (open loop). The
+table has the highest resident memory of each minute.
 
 ${markdownTable(['minute', 'RSS, MB', 'events/s', 'p99 ms, singles', 'p99 ms, batches'], rows)}
 
-From minute 3 on **${growth.toFixed(2)}** times that of minute 2 (goal <= 1.10), at most **${(highest / MB).toFixed(0)} MB** (goal <= 256).
+From minute 3 on, **${growth.toFixed(2)}** times that of minute 2 (goal <= 1.10), at most **${(highest / MB).toFixed(0)} MB** (goal <= 256).
 
 ${verdict([
   { what: 'the growth', is: growth, atMost: 1.1 },

@@ -48,7 +48,7 @@ export function halfLoad(halves: readonly Compared[]): string {
 }
 
 export const loneClient = ({ p50Ms, p99Ms }: Figures) =>
-  `One client alone: answered after ${p50Ms.toFixed(1)} ms (p50, goal <= ${ALONE_P50_MS}), ${p99Ms.toFixed(1)} ms (p99).`
+  `One client alone gets its answer after ${p50Ms.toFixed(1)} ms (p50, goal <= ${ALONE_P50_MS}) and ${p99Ms.toFixed(1)} ms (p99).`
 
 /** @param alone of one client. */
 export function goals(compared: readonly Compared[], halves: readonly Compared[], alone: Figures): Goal[] {

@@ -57,11 +57,15 @@ async function onOwnHosts({
 type Rounds = { rounds: number; moreRounds: number }
 
 const explained = ({ rounds, moreRounds }: Rounds, [before = 0, after = 0]: readonly number[]) =>
-  `${ENDPOINTS} endpoints, each an origin, a destination and a source of its own; ${PER_SECOND.toLocaleString('en-US')} track calls of 1 KB a second in turn, at a rate that does not give way (open
-loop), through ingest, router and deliverer as \`npm start\` runs them; the ladder is the real one. All endpoints are healthy at first, then some
-turn bad: the first ${before / 1_000} s, in which breakers cannot have opened, and the ${after / 1_000} s after them. Figures are those of the healthy endpoints only. "In time": of the
-calls due in a part, those that had arrived by its end, or ${GRACE_US / 1_000} ms later, for those due at the very end. Latency: from when a call was due to its arrival at the receiver; what has not arrived
-counts with the time it has waited so far. All processes, Kafka, load and receiver share two cores as the system places them. Each case runs on
-fresh processes and topics, one after the other, ${rounds} rounds ("none" and "20 % never answering": ${rounds + moreRounds}): median, with the lowest and the highest. Ratios are to the same round's "none". Where the machine
-was hardly idle, it was the limit, and the figures say nothing. First attempts that went to endpoints in trouble are counted by these; where they refuse connections
-they cannot, so that the figure is that of the deliverer, which has retries and probes in it.`
+  `${ENDPOINTS} endpoints, each with its own origin, destination and source; ${PER_SECOND.toLocaleString('en-US')} track calls of 1 KB a second in turn, at a fixed
+rate (open loop), through ingest, router and deliverer as \`npm start\` runs them, with the real ladder. All endpoints are
+healthy at first, then some turn bad. "First" is the first ${before / 1_000} s, in which breakers cannot have opened; "then" is the ${after / 1_000} s
+after them. Figures are those of the healthy endpoints only. "In time": of the calls due in a part, those that had arrived
+by its end, or ${GRACE_US / 1_000} ms later for those due at the very end. Latency is from when a call was due to its arrival; calls that
+have not arrived count with their wait so far.
+
+All processes, Kafka, load and receiver share two cores. Each case runs on fresh processes and topics, one after the
+other, ${rounds} rounds ("none" and "20 % never answering": ${rounds + moreRounds}): median, with the lowest and the highest. Ratios are to "none" of
+the same round. Where the machine was hardly idle, it was the limit, and the figures mean nothing. First attempts to bad
+endpoints are counted by these; endpoints that refuse connections cannot count, so that figure is the deliverer's and
+includes retries and probes.`

@@ -170,7 +170,7 @@ const explained = (rounds: number) =>
   `Healthy webhooks beside webhooks in trouble. In the first four cases, one healthy webhook gets 20 calls a second. Another webhook of the same origin, with its own path, destination
 and source, is in trouble. In the control, the webhook in trouble is on another host. The share counts the healthy webhook's events that arrive within 1 s of when they were due.
 
-In the last case, ${MANY.toLocaleString('en-US')} webhooks of one host, each of its own destination, get ${many.badPerSecond} calls a second together and hang. ${HEALTHY} webhooks on healthy hosts get ${many.perSecond} a second together. The control is
+In the last case, ${MANY.toLocaleString('en-US')} webhooks of one host, each with its own destination, get ${many.badPerSecond} calls a second together and hang. ${HEALTHY} webhooks on healthy hosts get ${many.perSecond} a second together. The control is
 the same without trouble. The share is "in time" as in \`isolation\`.
 
 All webhooks answer for ${HEALTHY_US / 1e6} s. The figures cover the ${WINDOW_US / 1e6} s after that. In the last case they cover the ${(FIRST_US + THEN_US) / 1e6} s after that, and p99 covers the last ${THEN_US / 1e6} of them, as in \`isolation\`. p99 is the latency from

@@ -206,9 +206,10 @@ function report(outcomes: readonly Outcome[]): string {
     'POST, during',
     'router, MB',
   ]
-  return `One source sends ${EVENTS_AT_ONCE} events of ${EVENT_BYTES / 1_000} KB at once, each for all of its destinations, which answer 200 at once. Another source sends an event every ${EVERY_MS} ms for one
-destination. Its delays are measured, in ms (p50 / p99): from the event's write to the write of its delivery, and to the beginning of its POST; before
-the other source's events, and from then until all of them are delivered. Real processes with the flags of \`npm start\`. \`router, MB\`: its highest resident memory.
+  return `One source sends ${EVENTS_AT_ONCE} events of ${EVENT_BYTES / 1_000} KB at once, each for all of its destinations, which answer 200 at once. Another source
+sends an event every ${EVERY_MS} ms for one destination. Its delays are measured, in ms (p50 / p99): from the event's write to the
+write of its delivery, and to the start of its POST; before the other source's events, and from then until all of them are
+delivered. Real processes with the flags of \`npm start\`. "router, MB" is its highest resident memory.
 
 ${markdownTable(head, outcomes.map(row))}
 

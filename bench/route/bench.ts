@@ -74,9 +74,10 @@ function report(rounds: readonly Round[]): string {
     ...rest,
   ]
   const ratios = rounds.map(({ sluice, bare }) => sluice.perCpuSecond / bare.perCpuSecond)
-  return `Events of 1 KB with one destination each, from a backlog in Kafka. Bare is JSON.parse and JSON.stringify of each, and nothing else, with V8's own flags. Router: the real process, as
-\`npm start\` runs it: it reads an event, remembers its id, renders its body and writes the delivery, on a core of its own; Kafka has the other. Ratios are those of events per
-CPU-second. Median of ${rounds.length} alternating rounds, with the lowest and the highest.
+  return `Events of 1 KB with one destination each, from a backlog in Kafka. Bare is JSON.parse and JSON.stringify of each and
+nothing else, with V8's default flags. Router is the real process, as \`npm start\` runs it: it reads an event, remembers its
+id, renders its body and writes the delivery, on its own core; Kafka has the other. Ratios are of events per CPU-second.
+Median of ${rounds.length} alternating rounds, with the lowest and the highest.
 
 ${markdownTable(
   ['', 'events/s', 'events per CPU-second', 'us of CPU per event', 'ratio', 'goal'],

@@ -156,8 +156,13 @@ const DEFAULTS = readConfig(
   'deliverer',
 )
 
-const EXPLAINED = `A simulation, not a measurement: one deliverer of many, with its real decisions (lanes, caps, breakers, queues, deferral, ladder; their default settings) on a clock that
-is moved, and 10,000 receivers of which the n-th gets 1/n of what the first gets. All are healthy for ${WARM_MS / 1_000} s, then some get into trouble at once, and the ${MEASURE_MS / 60_000} minutes that follow are looked at: of
-those in trouble half never answer, a quarter answer 503 and a quarter after 2 s; the others answer after 20 ms and more (60 on average). Kafka and the network take no time, the CPU that a POST takes is the one of section fan-out (${PLAIN.take + PLAIN.post} us, and ${PLAIN.connect} for a new
-connection; ${TLS.connect} with TLS), and a deferral's is an estimate (${PLAIN.defer} us, and ${PLAIN.rung} when it is due). "Fine: begun": the
-share of the first attempts to healthy receivers that had been posted by the end; milliseconds are those from Kafka to the wire, in the first ${FIRST_MS / 1_000} s and in those that follow. What it means for a system of many processes: docs/scale.md.`
+const EXPLAINED = `A simulation, not a measurement: one deliverer of many, with its real decisions (lanes, caps, breakers, queues, deferral,
+ladder; default settings) on a simulated clock, and 10,000 receivers, the n-th of which gets 1/n of what the first gets.
+All are healthy for ${WARM_MS / 1_000} s, then some get into trouble at once, and the next ${MEASURE_MS / 60_000} minutes are observed. Of those in trouble
+half never answer, a quarter answer 503 and a quarter answer after 2 s; the others answer after 20 ms or more (60 on
+average). Kafka and the network take no time. A POST takes the CPU measured in section fan-out (${PLAIN.take + PLAIN.post} us, and ${PLAIN.connect} for a new
+connection; ${TLS.connect} with TLS), and a deferral an estimate (${PLAIN.defer} us, and ${PLAIN.rung} when it is due).
+
+"Fine: begun" is the share of first attempts to healthy receivers that had been posted by the end; milliseconds are from
+Kafka to the wire, in the first ${FIRST_MS / 1_000} s and in those that follow. docs/understand/scale.md says what this means for a system
+of many processes.`

@@ -53,7 +53,7 @@ function report({ outage, restart, minutes, perSecond }: Drained): string {
       ],
       [row('endpoints were away', outage), row('the deliverer was away', restart)],
     ),
-    `Fresh calls of the other endpoints while the backlog of those that were away is worked off, in parts of ${minutes * 6} s:`,
+    `Fresh calls to the other endpoints while the backlog of those that were away is worked off, in parts of ${minutes * 6} s:`,
     markdownTable(
       ['', 'in time', 'p50 ms', 'p99 ms', 'ratio', 'goal'],
       [
@@ -61,8 +61,8 @@ function report({ outage, restart, minutes, perSecond }: Drained): string {
         fresh('meanwhile', outage.meanwhile, ratioText(p99Ratio, p99s, outage), `<= ${GOAL_P99}`),
       ],
     ),
-    `${outage.toRungs.toLocaleString('en-US')} records were written to rungs in all. Where it was the deliverer that was away fresh calls wait behind the backlog of their partition, in order: until it is worked off
-none is faster, whatever becomes of the goal.`,
+    `${outage.toRungs.toLocaleString('en-US')} records were written to rungs in all. When the deliverer was away, fresh calls wait in order behind the backlog of
+their partition, so none is faster until it is worked off, whether the goal is reached or not.`,
     verdict([
       {
         what: 'the rate after endpoints were away, in times of the arrivals,',
@@ -94,7 +94,9 @@ function fresh(name: string, reports: Outage['meanwhile'], ...rest: string[]): s
 }
 
 const explained = (minutes: number, perSecond: number) =>
-  `${perSecond.toLocaleString('en-US')} track calls of 1 KB a second, at a rate that does not give way, through ingest, router and deliverer to ${ENDPOINTS} endpoints as in \`isolation\`, once with each of two backlogs. Endpoints were
-away: ${AWAY} of them never answer for ${minutes} minutes, their calls are put off on rungs, and then they answer again; counted is from that moment. The deliverer was away: it is killed, the
-backlog is written to \`deliveries\`, and it is started; counted is from when it is ready. Worked off: no more is outstanding than comes in within a second. The rate has the fresh calls to the same
-endpoints in it. All processes, Kafka, load and receiver share two cores as the system places them.`
+  `${perSecond.toLocaleString('en-US')} track calls of 1 KB a second, at a fixed rate, through ingest, router and deliverer to ${ENDPOINTS} endpoints as in
+\`isolation\`, once with each of two backlogs. **Endpoints were away:** ${AWAY} of them do not answer for ${minutes} minutes, their calls
+are deferred on rungs, then they answer again; the clock starts there. **The deliverer was away:** it is killed, the
+backlog is written to \`deliveries\`, and it is started; the clock starts when it is ready. A backlog is worked off when no
+more is outstanding than arrives within a second. The rate includes the fresh calls to the same endpoints. All processes,
+Kafka, load and receiver share two cores.`

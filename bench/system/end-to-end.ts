@@ -66,8 +66,9 @@ function report(rounds: readonly Round[], { tries, found, forMs }: Searched): st
       ],
       tries.map(tried),
     ),
-    `**${found.held.toLocaleString('en-US')} calls a second** were held, ${bound(found)}. Of a peer (Hookdeck Outpost with Redis, PostgreSQL and RabbitMQ) 2,100 events a second, 830 us of CPU each with its
-stores, were measured beforehand on a machine like this one, its load and receiver on the same two cores.`,
+    `**${found.held.toLocaleString('en-US')} calls a second** were held, ${bound(found)}. A peer (Hookdeck Outpost with Redis,
+PostgreSQL and RabbitMQ) reached 2,100 events a second at 830 us of CPU each, including its stores. It was measured
+earlier on a machine like this one, with load and receiver on the same two cores.`,
     verdict([{ what: 'p99 through Sluice in ms', is: p99, atMost: GOAL_MS }]),
   ].join('\n\n')
 }
@@ -132,10 +133,13 @@ function tried(run: Run): string[] {
 }
 
 const explained = (perSecond: number, rounds: number) =>
-  `${perSecond.toLocaleString('en-US')} single track calls of 1 KB a second, at a rate that does not give way (open loop): from when a call was due at its client to its arrival at the receiver, so that ingest, three
-topics, router and deliverer are in it. Straight: the same client posts to the same receiver. Sluice's four processes, as \`npm start\` runs them, Kafka, registry, load and receiver share two cores as the system
-places them; ${ENDPOINTS} endpoints, one destination for each call. Median of ${rounds} alternating rounds on fresh processes and topics, with the lowest and the highest.`
+  `${perSecond.toLocaleString('en-US')} single track calls of 1 KB a second, at a fixed rate (open loop): from when a call was due at its client to its
+arrival at the receiver, through ingest, three topics, router and deliverer. "Straight" is the same client posting to the
+same receiver. Sluice's four processes, as \`npm start\` runs them, Kafka, registry, load and receiver share two cores; ${ENDPOINTS}
+endpoints, one destination per call. Median of ${rounds} alternating rounds on fresh processes and topics, with the lowest and the
+highest.`
 
 const searchExplained = (forMs: number) =>
-  `The highest rate at which 99 of 100 arrive within ${HELD_MS} ms and none is refused, on the same two cores: twice the rate until one fails, then the middle, to 250 a second. Each rate for ${forMs / 1_000} s, on fresh processes
-that were warm for 15 s.`
+  `The highest rate at which 99 of 100 arrive within ${HELD_MS} ms and none is refused, on the same two cores: the rate doubles until
+one fails, then the search halves the interval, down to 250 a second. Each rate runs for ${forMs / 1_000} s, on fresh processes that
+were warm for 15 s.`

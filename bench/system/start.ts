@@ -94,9 +94,10 @@ function report(first: { kafka: Start; all: Start }, again: readonly { kafka: St
     `${(median(of(what).map(({ idleShare }) => idleShare)) * 100).toFixed(0)} %`,
   ]
   const ratio = spread(again.map(({ all, kafka }) => all.seconds / kafka.seconds))
-  return `\`npm start\` until it says \`sluice ready\`: Kafka, the registry and the four processes on one machine. "Again": its data folder is there from before. Kafka alone is the same
-broker with the same flags and class archive on a folder of its own, until it serves. What is fetched once is there in both cases. Median of
-${again.length} alternating rounds, with the lowest and the highest.
+  return `\`npm start\` until it says \`sluice ready\`: Kafka, the registry and the four processes on one machine. "Again": with an
+existing data folder. "Kafka alone" is the same broker with the same flags and class archive on its own folder, until it
+serves. One-time downloads are already there in both cases. Median of ${again.length} alternating rounds, with the lowest and the
+highest.
 
 ${markdownTable(
   ['', 'first start, s', 'again, s', 'ratio', 'goal, s', 'machine idle'],

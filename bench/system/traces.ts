@@ -126,7 +126,8 @@ async function memory(lines: ReadonlyMap<Mode, Line>): Promise<string> {
 
 const explained = (
   rounds: number,
-) => `Microseconds of CPU of each process per event of 1 KB with one destination, from the call to the POST, at a rate that leaves cores
-idle: batches towards Kafka are small then, so that an event costs more than at full speed. Three lines of ingest, router and deliverer stand side by side on one
-broker and take turns: traces off, one call in a hundred (\`parentbased_traceidratio\`, 0.01) and all of them (the default sampler), in OTLP's protobuf to
-a collector that reads and drops it. Median of ${rounds} rounds, with the lowest and the highest.`
+) => `Microseconds of CPU of each process per event of 1 KB with one destination, from the call to the POST, at a rate that leaves
+cores idle: batches to Kafka are then small, so an event costs more than at full speed. Three lines of ingest, router and
+deliverer run side by side on one broker and take turns: traces off, one call in a hundred (\`parentbased_traceidratio\`,
+0.01), and all of them (the default sampler), sent as OTLP protobuf to a collector that reads and drops it. Median of ${rounds}
+rounds, with the lowest and the highest.`

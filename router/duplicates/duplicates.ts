@@ -40,7 +40,7 @@ const RETRY_MS = 250
 type Gained = Parameters<PartitionWatch['gained']>[0][number]
 type Kept = Remembered & { window: Window; mayRoute: boolean }
 
-/** The windows of the partitions that this process routes. They survive it in `router.seen` (ARCHITECTURE, "Duplicates"). */
+/** The windows of the partitions that this process routes. They survive it in `router.seen` (docs/understand/guarantees.md, "Duplicates"). */
 export function createDuplicates(options: DuplicatesOptions): Duplicates {
   const { reader, windowMs, onLoad, log, failures, waitMs = WAIT_MS } = options
   const kept = new Map<number, Kept>()

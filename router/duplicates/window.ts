@@ -4,7 +4,7 @@ import type { Event } from '../../schemas/event.ts'
 /** An event that was routed: its id, its place in its partition of `events`, its record's time in milliseconds, none to come. */
 export type Entry = Hash & { offset: number; time: number }
 
-/** The ids of one partition that were routed lately (ARCHITECTURE, "Duplicates"). */
+/** The ids of one partition that were routed lately (docs/understand/guarantees.md, "Duplicates"). */
 export type Window = {
   /**
    * @returns false for a duplicate: the id is known from a lower offset. Else it is known from now on. An event that is

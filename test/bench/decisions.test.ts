@@ -26,5 +26,5 @@ test('goals that are missed are named with what they are and should be, figures 
       { what: 'p99', is: 61.25, atMost: 50 },
       { what: 'a ratio', is: Number.NaN, atLeast: 1 },
     ]),
-  ).toBe('**Missed:** p99 is 61.25, to be at most 50; a ratio is NaN, to be at least 1.')
+  ).toBe('**Missed:** p99 is 61.25 (goal: at most 50); a ratio is NaN (goal: at least 1).')
 })

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { createHmac } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +8,7 @@ import got from 'got'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { PARKED } from '../../kafka/produce/park.ts'
 import { createProducer } from '../../kafka/produce/produce.ts'
+import { freePort } from '../../local/free-port.ts'
 import { ATTEMPTS, DEAD, EVENTS, REJECTED } from '../../schemas/topics.ts'
 import { closing, lag } from '../helpers/cluster.ts'
 import { exampleJars } from '../helpers/jars.ts'
@@ -265,4 +267,34 @@ test('the subject of each topic that others read has the rule BACKWARD', async (
     const rule = await got(`${SCHEMA_REGISTRY_URL}/config/${sluice.connection.named(topic)}-value`).json()
     expect(rule).toEqual({ compatibilityLevel: 'BACKWARD' })
   }
+})
+
+test('the commands of README deliver a signed event', async () => {
+  const readme = await readFile(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8')
+  const [, commands = ''] = /```sh\n(TOKEN=[\s\S]*?)```/.exec(readme) ?? []
+  const port = await freePort('127.0.0.1')
+  const here = commands
+    .replace(/^TOKEN=.*$/m, `TOKEN=${sluice.env.CONTROL_TOKEN}`)
+    .replaceAll('localhost:8081', new URL(sluice.control).host)
+    .replaceAll('localhost:8080', new URL(sluice.ingest).host)
+    .replaceAll('9000', String(port))
+    // the others here are of the tests before
+    .replaceAll('shop', 'readme')
+    .replaceAll('"crm"', '"readme"')
+    // a source is known within a second
+    .replace('# the call', 'sleep 1')
+  const shell = spawn('bash', ['-c', `${here}\nwait`], { detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  onTestFinished(() => void process.kill(-Number(shell.pid), 'SIGKILL'))
+  let printed = ''
+  for (const stream of [shell.stdout, shell.stderr])
+    stream.setEncoding('utf8').on('data', (text) => {
+      printed += text
+    })
+  const arrived = await until(() => /^([0-9a-f]{40}) (\{"version":1.*\})$/m.exec(printed), {
+    message: () => printed,
+  })
+  const [, signature, body = ''] = arrived
+  expect(signature).toBe(createHmac('sha1', 's3cret').update(body).digest('hex'))
+  expect(JSON.parse(body)).toMatchObject({ type: 'track', event: 'Signed Up', properties: { plan: 'pro' } })
+  expect(printed).toContain('{"success":true}')
 })

@@ -39,7 +39,7 @@ test('each alert names its entry in the runbook, and the runbook has no others',
   const entries = runbook.split(/^## /m).slice(1)
   expect(entries.map((entry) => entry.split('\n')[0])).toEqual(alerts)
   for (const entry of entries)
-    expect(entry).toMatch(/^\w+\n\n\*\*Means\*\* .*\n\*\*See\*\* .*\n(.*\n)*\*\*Do\*\* /)
+    expect(entry).toMatch(/^\w+\n\n\*\*Means\*\* (.+\n)+\n\*\*See\*\* (.+\n)+\n\*\*Do\*\* /)
 })
 
 test('each alert is seen to fire by a test of its own', async () => {

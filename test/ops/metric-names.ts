@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 
-/** @returns the names that docs/metrics.md describes, in the first column of its tables. */
+/** @returns the names that docs/reference/metrics.md describes, in the first column of its tables. */
 export async function describedMetrics(): Promise<Set<string>> {
-  const page = await readFile('docs/metrics.md', 'utf8')
+  const page = await readFile('docs/reference/metrics.md', 'utf8')
   const cells = page.split('\n').flatMap((line) => line.match(/^\|([^|]+)\|/)?.[1] ?? [])
   return new Set(cells.flatMap((cell) => [...cell.matchAll(/`([a-z0-9_]+)`/g)].map(([, name = '']) => name)))
 }

@@ -6,7 +6,7 @@ import { type SchemaName, schemaText } from '../../schemas/codec.ts'
 import { schemaNames } from '../../schemas/generate.ts'
 
 // The registry's rule lets a field be taken away, after which processes of the version before could read nothing of what the new ones
-// write (docs/events-topic.md, ops/README.md): so what was released is kept here, a folder for each version, and never changed.
+// write (docs/reference/topics.md, ops/README.md): so what was released is kept here, a folder for each version, and never changed.
 
 type Enum = { type: 'enum'; name: string; symbols: string[] }
 type Schema = { fields: { name: string; type: unknown }[] }

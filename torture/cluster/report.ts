@@ -43,11 +43,12 @@ export function report({ perSecond, rows, result, refused }: Run): string {
     .filter(({ pauses }) => pauses.deliver.p99 > GOAL_MS)
     .map(({ name, pauses }) => `${name} (${seconds(pauses.deliver.p99)})`)
   const requests = [...refused].map(([why, times]) => `${why}: ${times}`).join(', ')
-  return `\`npm run cluster\`: three brokers (replication 3, two in sync wanted), two of each process, ${perSecond} calls a second, come what may, to both ingests in turn, each for two destinations, all on this
-machine. Seconds; those of a fault are of the calls that were made from 2 s before it, which were still under way, until 3 s after all was whole again. Goal: 99 of 100 deliveries
-within 5 s of the acceptance. ${late.length === 0 ? 'It is met by each.' : `**Missed** by: ${late.join('; ')}.`} The machine had other work too: its load is in the command's log.
+  return `\`npm run cluster\`: three brokers (replication 3, two in sync required), two of each process, ${perSecond} calls a second at a fixed
+rate to both ingests in turn, each for two destinations, all on this machine. Figures are in seconds. Those of a fault
+cover the calls made from 2 s before it, which were still in flight, until 3 s after recovery. Goal: 99 of 100 deliveries
+within 5 s of acceptance. ${late.length === 0 ? 'It is met by each.' : `**Missed** by: ${late.join('; ')}.`} The machine had other work too: its load is in the command's log.
 
 ${markdownTable(head, table)}
 
-${count(result.accepted)} calls were accepted, **${lost} of them lost**; ${count(result.delivered)} deliveries, ${undelivered} missing beyond what is told (Kafka lost ${count(result.cut.deliveries)} records of \`deliveries\`; \`log-faults\` tells of ${count(result.told.deliveries)} of them), ${count(result.again)} POSTs again with the same \`X-Delivery-Id\`, ${missing.strangeIds.length} with another. Requests that were not answered with 200, and sent again: ${requests || 'none'}.`
+${count(result.accepted)} calls were accepted, **${lost} of them lost**; ${count(result.delivered)} deliveries, ${undelivered} missing beyond what is reported (Kafka lost ${count(result.cut.deliveries)} records of \`deliveries\`; \`log-faults\` reports ${count(result.told.deliveries)} of them), ${count(result.again)} POSTs again with the same \`X-Delivery-Id\`, ${missing.strangeIds.length} with another. Requests that did not get 200 and were sent again: ${requests || 'none'}.`
 }

@@ -1,4 +1,4 @@
-/** What an attempt's error code means to the people who run the receiver: docs/receivers.md lists the codes. */
+/** What an attempt's error code means to the people who run the receiver: docs/guides/receivers.md lists the codes. */
 type ErrorText = {
   /** What happened, in one sentence. */
   meaning: string

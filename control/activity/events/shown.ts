@@ -46,7 +46,7 @@ export const eventShape = z
     ...saidShape,
     sourceId: z.string(),
     receivedAt: timeShape,
-    call: z.looseObject({}).describe('As it is shown live (docs/activity.md).'),
+    call: z.looseObject({}).describe('As it is shown live (docs/reference/activity.md).'),
     rejected: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
     destinations: z.array(fateShape),
   })

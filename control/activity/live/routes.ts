@@ -21,7 +21,7 @@ export function liveRoutes(api: FastifyInstance, { live, settings }: LiveRoutePa
     GET: operation({
       summary: 'Watch the calls of a source as they come',
       description:
-        'Server-sent events: the last calls, `ready`, and then what comes. docs/activity.md has all of them.',
+        'Server-sent events: the last calls, `ready`, and then what comes. docs/reference/activity.md has all of them.',
       answers: { 200: STREAM },
       refuses: ['not_found', 'too_many_watchers'],
       handle({ params: { id }, ...asked }) {

@@ -81,7 +81,7 @@ export function openWatcher(options: WatcherOptions): Watcher {
   }
 }
 
-/** What a watcher is told; docs/activity.md says what each holds. */
+/** What a watcher is told; docs/reference/activity.md says what each holds. */
 export type EventName =
   | 'call'
   | 'rejected'

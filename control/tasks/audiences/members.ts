@@ -130,7 +130,7 @@ type Compared = {
   others: Sync['others']
 }
 
-/** What is different in an upload from what was there; whoever is as before is left out (docs/users.md, "Tell of an audience"). */
+/** What is different in an upload from what was there; whoever is as before is left out (docs/guides/audiences.md, "Sync an audience"). */
 export function* diff({ current, listed, others }: Compared): Generator<Change> {
   for (const [userId, value] of listed) if ((current.get(userId) ?? null) !== value) yield { userId, value }
   if (others !== 'removed') return

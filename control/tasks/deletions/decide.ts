@@ -44,7 +44,7 @@ export type Asked = {
 
 /**
  * What a deletion request comes to: a task, or all that is wrong with it. Affected are the given sources, else all, that have a
- * webhook destination which is switched on (docs/users.md, "Delete users").
+ * webhook destination which is switched on (docs/guides/deletions.md).
  */
 export function decideDeletion({
   body,

@@ -63,7 +63,7 @@ export type Wanted = {
   perSecond: number
 }
 
-/** What a replay request comes to (docs/replay.md), or all that is wrong with it. */
+/** What a replay request comes to (docs/guides/replay.md), or all that is wrong with it. */
 export function decideReplay({
   body,
   destinations,

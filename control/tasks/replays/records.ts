@@ -84,7 +84,7 @@ export const topicOf = ({ what }: Pick<Replay, 'what'>) => (what === 'dead' ? DE
 const MOST_REMEMBERED = 200_000
 
 /**
- * The same delivery, untried (docs/replay.md); none when it is another destination's, or died of
+ * The same delivery, untried (docs/guides/replay.md); none when it is another destination's, or died of
  * something else. What was given up more than once, replayed in between, is made once.
  */
 export function makeOfDead(replay: Replay, { settings }: Facts) {

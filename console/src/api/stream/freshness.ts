@@ -2,7 +2,7 @@ import type { StreamState } from './follow.ts'
 
 /**
  * The latest value of each event of a stream. `unavailable`: events without a current value, because Kafka does not
- * answer (docs/health.md). `updatedAt`: ISO 8601, when any value arrived last.
+ * answer (docs/reference/health.md). `updatedAt`: ISO 8601, when any value arrived last.
  */
 export type Latest<T> = {
   values: Partial<T>

@@ -13,7 +13,7 @@ export function useLiveCalls(sourceId: string): Feed & {
   const [feed, dispatch] = useReducer(reduceFeed, EMPTY_FEED)
   const buffer = useRef<FeedEvent[]>([])
   const state = useStream(liveUrl(sourceId), (name, data, id) => {
-    // docs/activity.md lists these events
+    // docs/reference/activity.md lists these events
     buffer.current.push({ name, data, id } as FeedEvent)
     if (buffer.current.length > 1) return
     // one render per frame, however many events arrive
