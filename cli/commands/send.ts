@@ -41,11 +41,11 @@ Examples:
     .action(action<Options>(cli, act))
 }
 
-async function act(given: Invocation<Options>): Promise<ExitCode> {
-  const { args, options, out, now, newId } = given
+async function act(invocation: Invocation<Options>): Promise<ExitCode> {
+  const { args, options, out, now, newId } = invocation
   const call = callOf(args[0] ?? '', options, { now: now(), newId })
-  const writeKey = await writeKeyOf(given)
-  const ingest = await ingestOf(given)
+  const writeKey = await writeKeyOf(invocation)
+  const ingest = await ingestOf(invocation)
   const { statusCode, body } = await got
     .post(`${ingest}/v1/${call.type}`, {
       username: writeKey,
