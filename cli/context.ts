@@ -8,9 +8,7 @@ export type ExitCode = 0 | 1 | 2
 /** What commands use of the outside world, besides files and HTTP. */
 export type Context = {
   env: Env
-  /** For results. */
   out: Output
-  /** For messages. */
   err: Output
   readInput(): Promise<string>
   /** Milliseconds since 1970. */

@@ -12,7 +12,6 @@ export type Target = {
 }
 
 export type Known = {
-  /** From the command line or the environment. */
   url: string | undefined
   ingestUrl: string | undefined
   token: string | undefined
@@ -20,7 +19,7 @@ export type Known = {
   local: { control: string; ingest: string; token: string } | undefined
 }
 
-/** Decides which system to use. @throws CliError no_address, no_token */
+/** @throws CliError no_address, no_token */
 export function chooseTarget({ url, ingestUrl, token, local }: Known): Target {
   if (url === undefined && local)
     return { control: local.control, token: token ?? local.token, ingest: trimmed(ingestUrl) ?? local.ingest }

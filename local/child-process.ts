@@ -19,7 +19,6 @@ export type SpawnOptions = {
   args: readonly string[]
   cwd?: string
   env?: NodeJS.ProcessEnv
-  /** Gets each line of stdout and stderr. */
   onLine?: (line: string) => void
 }
 
@@ -69,7 +68,6 @@ const LAST_LINES_MS = 500
 
 const running = new Set<Child>()
 
-/** Kills every child that is still running. */
 export async function killAllChildren(): Promise<void> {
   await Promise.all([...running].map((child) => child.kill()))
 }

@@ -44,7 +44,6 @@ const keys = z.object({
   CONFIG_KEY: z.base64().length(44),
 })
 
-/** Named after the settings that they fill. */
 export type Keys = z.infer<typeof keys>
 
 /**

@@ -78,7 +78,6 @@ function describe({ type, body, headers, signatureIsRight }: Arrival): string {
   return `demo: ${type.padEnd(8)} ${signature}, delivery ${headers['x-delivery-id']}, attempt ${headers['x-attempt']}\n        ${body}`
 }
 
-/** One request as the receiver saw it. */
 type Arrival = { type: string; body: string; headers: IncomingHttpHeaders; signatureIsRight: boolean }
 
 type Receiver = { url: string; close(): Promise<void> }

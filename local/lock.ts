@@ -78,7 +78,6 @@ export async function awaitPreviousOwner(file: string, directory: string, timeou
   }
 }
 
-/** Undefined if the file is missing or damaged. */
 async function readHolder(path: string): Promise<ProcessId | undefined> {
   try {
     return processId.parse(JSON.parse(await readFile(path, 'utf8')))

@@ -27,7 +27,6 @@ const KAFKA_DEFAULTS: KafkaPorts = { kafka: 9092, controller: 9093, registry: 80
 const RESERVED = [...Object.values(DEFAULTS), ...Object.values(KAFKA_DEFAULTS)]
 const LOOPBACK = '127.0.0.1'
 
-// the keys of DEFAULTS are exactly these names
 const names = Object.keys(DEFAULTS) as PortName[]
 
 /**
@@ -96,7 +95,6 @@ export type KafkaPortsOptions = {
   onChange(line: string): void
 }
 
-/** Reads the folder's ports, replaces those that are taken, and stores the result. */
 export async function chooseKafkaPorts(options: KafkaPortsOptions): Promise<KafkaPorts> {
   const { folder, taken, started, onChange } = options
   const path = join(folder, 'ports.json')

@@ -12,7 +12,6 @@ export type LocalSettings = {
   /** Holds Kafka's data, keys, ports and the lock; absolute. */
   dataFolder: string
   host: string
-  /** Undefined: start Kafka here. */
   kafkaBrokers: string | undefined
   /** Undefined: start the schema registry here. */
   registryUrl: string | undefined
@@ -150,7 +149,6 @@ export function addressesOf(env: ChildEnvironment): Addresses {
   }
 }
 
-/** The host to connect to for a host to listen on. */
 function reachable(host: string): string {
   if (host === '0.0.0.0' || host === '::') return 'localhost'
   return host.includes(':') ? `[${host}]` : host

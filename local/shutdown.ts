@@ -1,11 +1,9 @@
 import { killAllChildren } from './child-process.ts'
 
-/** Why `npm start` ends, and its exit code. */
 export type ExitReason = { code: number; message?: string }
 
 export type Shutdown = {
   readonly requested: Promise<ExitReason>
-  /** Aborted by the first request. */
   readonly signal: AbortSignal
   /** Only the first request counts. */
   request(reason: ExitReason): void

@@ -62,7 +62,6 @@ export async function start(options: StartOptions): Promise<Addresses> {
   return addresses
 }
 
-/** The part of `prepare` that does not need the registry. */
 async function makeTopics(connection: Connection, { delivery, dedupWindowMs, kafka }: Config): Promise<void> {
   await createTopics(connection, topics({ ...delivery, dedupWindowMs }), kafka)
 }

@@ -6,7 +6,6 @@ import { LocalError } from './errors.ts'
 export type Warn = { warn(fields: object, text: string): void }
 
 export type SuperviseOptions = {
-  /** Paths of the programs below `root`, by name. */
   programs: Readonly<Record<string, string>>
   root: string
   env: NodeJS.ProcessEnv
@@ -26,7 +25,6 @@ export type Supervised = {
 
 const REFUSED = 2
 
-/** Starts the programs and restarts those that exit. */
 export function supervise({ programs, root, env, log, ending, onRefused }: SuperviseOptions): Supervised {
   let accepted = false
   const keep = ([name, script]: [string, string]): KeptRunning => {

@@ -7,7 +7,6 @@ export type Query = Readonly<Record<string, string | number | undefined>>
 
 export type ApiRequest = {
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** Below `/api/`; segments are percent-encoded. */
   path: string
   query?: Query
   json?: object
@@ -79,7 +78,6 @@ const problemShape = z.looseObject({
 
 export type Problem = { status: number; code: string; message: string; errors: readonly Fault[] }
 
-/** The error in a response. */
 export function problemOf({ status, body }: ApiResponse): Problem {
   const problem = problemShape.safeParse(body)
   if (problem.success) return { status, ...problem.data }

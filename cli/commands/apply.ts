@@ -10,7 +10,6 @@ import { nameOf, type Ref } from '../settings/schema.ts'
 import { hide, isFilledIn } from '../settings/variables.ts'
 import { action, type Cli, type Invocation } from './command.ts'
 
-/** Options of both `diff` and `apply`. */
 type Drafting = { prune?: true }
 
 const filesOption = (command: Command): Command =>

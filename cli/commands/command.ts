@@ -4,15 +4,12 @@ import { type Api, apiOf } from '../api/client.ts'
 import { CliError, type Context, type ExitCode } from '../context.ts'
 import { findTarget, type Target } from '../target.ts'
 
-/** What a command is added to. */
 export type Cli = { program: Command; context: Context; setExitCode: (code: ExitCode) => void }
 
-/** Options of all commands. */
 export type GlobalOptions = { url?: string; tokenFile?: string }
 
 /** One run of a command; `O` are its options as commander names them. */
 export type Invocation<O> = Context & {
-  /** Arguments that are not options, in order. */
   args: readonly string[]
   options: O & GlobalOptions
   /** @throws CliError no_address, no_token */
@@ -34,10 +31,8 @@ export function action<O>(
   }
 }
 
-/** Parser for options that can be repeated. */
 export const collect = (value: string, before: readonly string[] = []): string[] => [...before, value]
 
-/** Parser for counts. */
 export function positiveInteger(text: string): number {
   const number = Number(text)
   if (/^\d+$/.test(text) && number > 0 && Number.isSafeInteger(number)) return number

@@ -95,7 +95,6 @@ function summary(items: readonly Item[]): string[] {
   ]
 }
 
-/** Null if unknown for all. */
 function slowest(items: readonly Item[]): number | null {
   const seconds = items.flatMap(({ lagSeconds }) => lagSeconds ?? [])
   return seconds.length > 0 ? Math.max(...seconds) : null

@@ -41,11 +41,11 @@ Examples:
     .action(action<Options>(cli, act))
 }
 
-async function act(given: Invocation<Options>): Promise<ExitCode> {
-  const { args, options, out, now, newId } = given
+async function act(invocation: Invocation<Options>): Promise<ExitCode> {
+  const { args, options, out, now, newId } = invocation
   const call = callOf(args[0] ?? '', options, { now: now(), newId })
-  const writeKey = await writeKeyOf(given)
-  const ingest = await ingestOf(given)
+  const writeKey = await writeKeyOf(invocation)
+  const ingest = await ingestOf(invocation)
   const { statusCode, body } = await got
     .post(`${ingest}/v1/${call.type}`, {
       username: writeKey,
@@ -92,7 +92,6 @@ async function ingestOf({ options, env, target }: Invocation<Options>): Promise<
 
 export const TYPES = ['identify', 'track', 'page', 'screen', 'group', 'alias'] as const
 
-/** As given on the command line. */
 export type CallOptions = {
   user?: string
   anonymous?: string
@@ -140,8 +139,6 @@ function objectOf(option: string, text: string | undefined): object | undefined 
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
-  } catch {
-    // reported below
-  }
+  } catch {}
   throw new CliError('usage', `${option} takes a JSON object such as '{"plan": "pro"}', not ${text}`)
 }

@@ -71,7 +71,6 @@ function pathOf(what: string, source: string | undefined): string {
   return `sources/${encodeURIComponent(source ?? what)}/live`
 }
 
-/** The data is JSON already. */
 const asJson = ({ event, data }: ServerEvent) => `{"event":${JSON.stringify(event)},"data":${data}}`
 
 /**

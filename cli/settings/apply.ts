@@ -54,7 +54,6 @@ function requestOf(step: Step): ApiRequest {
   }
 }
 
-/** The record has another version, is gone, or exists already. */
 function isStale({ action }: Step, answer: ApiResponse): boolean {
   if (action === 'create') return answer.status === 409 && problemOf(answer).code === 'id_taken'
   return answer.status === 412 || answer.status === 404
@@ -69,7 +68,6 @@ function refusal(answer: ApiResponse, step: Step, { records }: Declaration): Cli
   return new CliError('refused', `Refused: ${message} (${answer.status} ${code})\n${lines.join('\n')}`)
 }
 
-/** All faults of the files, one per line. */
 export function faulty(faults: readonly PlacedFault[]): CliError {
   const count = faults.length === 1 ? '1 fault' : `${faults.length} faults`
   return new CliError('faulty_files', `${faults.map(shownFault).join('\n')}\n${count}. Nothing was changed.`)

@@ -6,7 +6,6 @@ import { type File, type Parsed, parse } from './files.ts'
 import { inOrder, type Place, type PlacedFault, partsOf } from './place.ts'
 import { COLLECTIONS, type Collection, nameOf, type Ref, recordShapes } from './schema.ts'
 
-/** A record in a file. */
 export type Declared = Ref & {
   body: Members
   /** Adds the place in the file to a fault of this record. */

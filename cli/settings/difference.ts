@@ -6,7 +6,6 @@ import { mapSecrets } from '../../settings/seal.ts'
 /** A field that differs, such as `webhooks/0/url`; absent on the side that does not have it. Secrets are masked. */
 export type Change = { field: string; before?: unknown; after?: unknown }
 
-/** Fields that only the server sets. */
 const STAMPS: ReadonlySet<string> = new Set(['id', 'version', 'updatedAt', 'createdAt', 'lastSyncAt'])
 
 /** The fields in which two records differ; undefined stands for no record. */

@@ -15,7 +15,6 @@ import type { State } from './state.ts'
 /** What the API says about a record: pointers to the fields that would change, or the faults. */
 export type DryRunResult = { changed: ReadonlySet<string>; faults: readonly Fault[] }
 
-/** Keyed by `nameOf`. */
 export type DryRuns = ReadonlyMap<string, DryRunResult>
 
 const AT_ONCE = 8

@@ -6,7 +6,6 @@ import { COLLECTIONS, type Collection } from './schema.ts'
 import { rules, type State } from './state.ts'
 import { literally } from './variables.ts'
 
-/** Fields that only the server sets. */
 const STAMPS: ReadonlySet<string> = new Set(['version', 'updatedAt', 'key', 'createdAt', 'lastSyncAt'])
 
 export type Exported = Record<Collection, object[]>
@@ -36,7 +35,6 @@ const HEAD = ` yaml-language-server: $schema=./${SCHEMA_FILE}
  Written by sluice export. "${MASK}" stands for a secret and keeps the stored one. To apply this file to another system,
  replace it with "\${NAME}": apply takes the secret from the environment variable NAME.`
 
-/** YAML with only the given collections. */
 export function asYaml(settings: Exported, collections: readonly Collection[] = COLLECTIONS): string {
   const document = new Document(Object.fromEntries(collections.map((each) => [each, quoted(settings[each])])))
   document.commentBefore = HEAD

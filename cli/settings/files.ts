@@ -68,7 +68,6 @@ export type Parsed = {
   at(path: readonly (string | number)[], atKey?: boolean): Place
 }
 
-/** `filledIn`: the values of variables. */
 export type ParsedFile = { documents: Parsed[]; faults: PlacedFault[]; filledIn: string[] }
 
 /** Parses the documents of a YAML file, fills in variables, and collects all faults. */

@@ -34,9 +34,7 @@ export type PlanOptions = {
   prune: boolean
   /** ISO 8601 UTC. */
   now: string
-  /** Records that have been written and are skipped. */
   isDone?: (ref: Ref) => boolean
-  /** What the API has said in dry runs. */
   dryRuns?: DryRuns | undefined
 }
 
@@ -158,7 +156,6 @@ const SIGNS: Readonly<Record<Step['action'], readonly [string, Style]>> = {
   remove: ['-', 'red'],
 }
 
-/** Prints a plan for people. */
 export function showPlan({ steps, others, hidden }: Planned, out: Pick<Output, 'line' | 'styled'>): void {
   for (const step of steps) {
     const [sign, style] = SIGNS[step.action]
@@ -176,7 +173,6 @@ export function showPlan({ steps, others, hidden }: Planned, out: Pick<Output, '
   }
 }
 
-/** A plan for programs. */
 export const planAsJson = ({ steps, others, hidden }: Planned): object => ({
   changes: steps.map(({ collection, id, action, changes }) => ({ collection, id, action, fields: changes })),
   hidden,

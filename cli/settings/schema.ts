@@ -9,7 +9,6 @@ import { computationShape, destinationShape, idShape, sourceShape } from '../../
 export const COLLECTIONS = ['sources', 'destinations', 'audiences', 'traits'] as const
 export type Collection = (typeof COLLECTIONS)[number]
 
-/** Identifies a record. */
 export type Ref = { collection: Collection; id: string }
 
 export const nameOf = ({ collection, id }: Ref) => `${collection}/${id}`

@@ -52,7 +52,6 @@ export const copyOf = (state: State): State => ({
   traits: new Map(state.traits),
 })
 
-/** In the form that the API's rules take. */
 function factsOf(state: State): Facts {
   const sourceByWriteKey = (key: string) =>
     [...state.sources.values()].find(({ writeKey }) => writeKey === key)
@@ -78,7 +77,6 @@ export const rules: Readonly<Record<Collection, Rules>> = {
   traits: rulesOf(traits, (state) => state.traits),
 }
 
-/** Placeholders for what the server makes. */
 const made = { idSuffix: '', writeKey: '(made)' }
 /** Only the server knows which addresses are not allowed; it checks them itself. */
 const unreachable = new Map<string, string>()

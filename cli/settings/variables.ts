@@ -67,7 +67,6 @@ export function hide(text: string, filledIn: Iterable<string>): string {
   return hidden
 }
 
-/** Whether a setting contains the value of a variable. */
 export function isFilledIn(value: unknown, filledIn: ReadonlySet<string>): boolean {
   if (Array.isArray(value)) return value.some((each) => isFilledIn(each, filledIn))
   if (typeof value !== 'string') return false

@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// answer is the result of one attempt.
 type answer struct {
 	endpoint   string // requested URL without secrets
 	status     int    // 0 if there was no response
@@ -20,7 +19,6 @@ type answer struct {
 	err        error // why there was no response
 }
 
-// verdict says what follows from an answer.
 type verdict int
 
 const (
@@ -49,7 +47,6 @@ func (a *answer) saysSuccess() bool {
 	return json.Unmarshal(a.body, &said) == nil && string(said["success"]) == "true"
 }
 
-// String formats the answer for the log.
 func (a *answer) String() string {
 	if a.err != nil {
 		return "none: " + a.err.Error()
@@ -57,7 +54,6 @@ func (a *answer) String() string {
 	return fmt.Sprintf("status %d, %s", a.status, counted(len(a.body), "byte", "bytes"))
 }
 
-// reason says why an attempt failed.
 func (a *answer) reason() error {
 	if a.err != nil {
 		return a.err
@@ -135,7 +131,6 @@ func cut(text string) string {
 	return text[:most] + "..."
 }
 
-// longestRetryAfter limits what the service can ask for.
 const longestRetryAfter = 300 * time.Second
 
 // retryAfterOf reads a Retry-After header (RFC 9110, 10.2.3): whole seconds or a date. 0 for anything else and for past dates.

@@ -31,7 +31,6 @@ type batch struct {
 
 func (b *batch) calls() int { return len(b.ends) }
 
-// bytes returns the size of the calls without the frame.
 func (b *batch) bytes() int {
 	if len(b.ends) == 0 {
 		return 0
@@ -63,7 +62,6 @@ func (b *batch) seal(sentAt time.Time) {
 	b.body = append(b.body, bodyContext...)
 }
 
-// call returns the JSON of one call in the body.
 func (b *batch) call(index int) []byte {
 	start := len(bodyStart)
 	if index > 0 {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// sink takes all at once, so that it is the client that is measured.
+// sink responds at once, so that only the client is measured.
 func sink(r *http.Request) (*http.Response, error) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	_ = r.Body.Close()
@@ -31,7 +31,7 @@ func benchTrack() *Track {
 	}}
 }
 
-// From the call to the end of its batch, gzip included: producers wait for room.
+// Measures a call until its batch is delivered, including gzip. Producers wait for room.
 func BenchmarkTrackToTheEnd(b *testing.B) {
 	c, message, ctx := benchClient(b), benchTrack(), context.Background()
 	for i := 0; i < b.N; i++ {
@@ -72,7 +72,7 @@ func BenchmarkMinimalTrackToTheEnd(b *testing.B) {
 	}
 }
 
-// What a caller waits for while a queue is full.
+// Measures how long a caller waits while the queue is full.
 func BenchmarkRefusal(b *testing.B) {
 	c := benchClient(b)
 	c.MaxQueue = 1
@@ -93,7 +93,7 @@ func BenchmarkRefusal(b *testing.B) {
 	_ = c.Close()
 }
 
-// The caller's part but for the queue.
+// Measures the caller's part without the queue.
 func BenchmarkEncode(b *testing.B) {
 	e, message, now := encoders.Get().(*encoder), benchTrack().call(), time.Now()
 	b.ReportAllocs()

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// stuck is a service that answers nothing until it is released.
+// stuck is a service that does not respond until it is released.
 func stuck(t *testing.T) (s *service, release func()) {
 	hold := make(chan struct{})
 	s = newService(t, func(_ int, _ http.ResponseWriter, r *request) {
@@ -34,7 +34,7 @@ func TestAQueueThatIsFullOfCallsRefusesMoreAndKeepsWhatItHas(t *testing.T) {
 	for i := 0; i < 50; i++ {
 		must(t, c.Track(&Track{UserId: "u1", Event: "Opened", MessageId: fmt.Sprint(i)}))
 		if i == 9 {
-			s.next(t) // counts although it is under way
+			s.next(t) // counts while it is being sent
 		}
 	}
 	err := c.Track(&Track{UserId: "u1", Event: "Opened"})

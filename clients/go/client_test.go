@@ -110,7 +110,7 @@ func TestTheIntervalFlushesFromTheLastFlushOn(t *testing.T) {
 			c.externals = clock.externals()
 			set(c)
 			must(t, c.Flush(context.Background())) // of nothing
-			clock.advance(time.Hour)               // the first interval begins with the first call
+			clock.advance(time.Hour)               // the first interval starts with the first call
 			must(t, c.Track(&Track{UserId: "u1", Event: "first"}))
 			clock.awaitArmed(t, 5*time.Second)
 			if len(s.requests) > 0 {
@@ -163,7 +163,7 @@ func TestAtTheThreshold1EachCallIsARequest(t *testing.T) {
 	release := make(chan struct{})
 	s := newService(t, func(n int, w http.ResponseWriter, _ *request) {
 		if n == 1 {
-			<-release // meanwhile the others wait together
+			<-release // meanwhile the others queue up
 		}
 	})
 	c, f := newClient(t, s.URL)
@@ -356,7 +356,7 @@ func TestOneConnectionServesAllRequests(t *testing.T) {
 		if n%2 == 0 {
 			w.WriteHeader(400)
 		}
-		// read to the end, or it could not be used again
+		// read to the end, so that the connection can be reused
 		_, _ = io.WriteString(w, `{"success":true,"more":"`+strings.Repeat("x", 100_000)+`"}`)
 	})
 	c, _ := newClient(t, s.URL)
@@ -374,7 +374,7 @@ func TestAnAnswerWithoutEndIsNotReadForEver(t *testing.T) {
 	cutOff := make(chan bool, 1)
 	s := newService(t, func(_ int, w http.ResponseWriter, _ *request) {
 		w.WriteHeader(400)
-		for i := 0; i < 50; i++ { // 50 MB, when all is read
+		for i := 0; i < 50; i++ { // 50 MB if all is read
 			if _, err := w.Write(make([]byte, answerBytes)); err != nil {
 				cutOff <- true
 				return

@@ -113,7 +113,7 @@ func TestCloseFailsWhenTheServiceRefusesWhatWaits(t *testing.T) {
 			c, f := newClient(t, s.URL)
 			c.MaxRetries = test.maxRetries
 			must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
-			must(t, c.Flush(context.Background())) // is not Close's any more
+			must(t, c.Flush(context.Background())) // no longer counts for Close
 			must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 			must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 			err := c.Close()
@@ -130,7 +130,7 @@ func TestCloseFailsWhenTheServiceRefusesWhatWaits(t *testing.T) {
 	}
 }
 
-// toldInFull looks at the failures of two batches, of which the second had no try.
+// toldInFull checks the failures of two batches, of which the second had no attempt.
 func toldInFull(t *testing.T, f *failures, first, second string) {
 	t.Helper()
 	for _, want := range []string{first, second} {
@@ -216,7 +216,7 @@ func TestCloseSaysWhyTheFirstBatchWasNotSent(t *testing.T) {
 	}
 }
 
-// awaitClosed returns when Close has begun: what fails before is not its own.
+// awaitClosed returns when Close has begun: earlier failures do not count for it.
 func awaitClosed(c *Client) {
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		c.outbox.mu.Lock()
@@ -266,7 +266,7 @@ func TestCloseContextEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		s.next(t)
-		s.next(t) // so that the first has its answer
+		s.next(t) // so that the first has its response
 		cancel()
 	}()
 	if err := c.CloseContext(ctx); !errors.Is(err, ErrClosed) || !errors.Is(err, context.Canceled) {
@@ -355,7 +355,7 @@ func TestASecondCloseWaitsForTheFirst(t *testing.T) {
 	f.none(t)
 }
 
-// Every call that was taken is sent or reported, whenever Close comes.
+// Every queued call is sent or reported, whenever Close is called.
 func TestCloseLosesNothingOfWhatIsCalledMeanwhile(t *testing.T) {
 	for round := 0; round < 10; round++ {
 		s := newService(t, func(n int, w http.ResponseWriter, _ *request) {

@@ -65,7 +65,7 @@ func TestABatchIsTriedAgainUntilItsRetriesOrItsTimeAreUsedUp(t *testing.T) {
 	last := &answer{endpoint: "http://host/v1/batch", status: 503}
 	for _, test := range []struct {
 		facts retryFacts
-		want  string // of its text
+		want  string // text of the error
 	}{
 		{retryFacts{tries: 25, maxRetries: 25}, ""},
 		{retryFacts{tries: 26, maxRetries: 25}, "gave_up: the batch could not be sent to http://host/v1/batch in 26 attempts: status 503"},

@@ -136,7 +136,6 @@ type valueError struct {
 	cause   error
 }
 
-// holder identifies a map or a list.
 type holder struct {
 	at     uintptr
 	length int
@@ -158,7 +157,6 @@ func at(key string, err error, holders ...any) error {
 	return within
 }
 
-// path returns the outermost keys, joined.
 func (e *valueError) path(keys int) string {
 	path := slices.Clone(e.keys[len(e.keys)-keys:])
 	slices.Reverse(path)

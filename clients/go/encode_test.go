@@ -179,7 +179,7 @@ func TestTheCallersMapsAreNeitherChangedNorKept(t *testing.T) {
 	}
 }
 
-// values of all sorts that maps may have.
+// values of all kinds in maps.
 func TestValuesAreWrittenAsByEncodingJSON(t *testing.T) {
 	type named string
 	text, number := "x", 7
@@ -221,7 +221,7 @@ func sameAsEncodingJSON(t testing.TB, value any) {
 	}
 }
 
-// shortEscapes does what encoding/json does itself since Go 1.22.
+// shortEscapes does what encoding/json does since Go 1.22.
 func shortEscapes(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -289,7 +289,7 @@ func FuzzEncode(f *testing.F) {
 	})
 }
 
-// checkRefusal looks whether there is a reason.
+// checkRefusal checks that a rejected call is invalid.
 func checkRefusal(t *testing.T, message *call, err *Error) {
 	reference, cause := json.Marshal(message.properties)
 	switch err.Code {
@@ -302,7 +302,7 @@ func checkRefusal(t *testing.T, message *call, err *Error) {
 			t.Fatal(err)
 		}
 	case "call_too_large":
-		// HTML escapes alone make encoding/json longer
+		// only HTML escapes make the output of encoding/json longer
 		if len(reference)+6*len(message.event)+7*len(message.userId) < callBytes/2 {
 			t.Fatal(err)
 		}

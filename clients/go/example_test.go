@@ -14,7 +14,7 @@ import (
 	"sluice.internal/analytics"
 )
 
-// newService prints the calls that it gets. With a status it refuses them instead.
+// newService prints received calls or, with a status other than 200, rejects them.
 func newService(status int) *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if status != http.StatusOK {
@@ -55,7 +55,7 @@ func Example() {
 	// track u1 Signed Up
 }
 
-// A historical import gives each call the time at which it happened, and rather waits than be refused.
+// A historical import sets the timestamp of each call, and waits for room in the queue.
 func ExampleClient_TrackContext() {
 	service := newService(http.StatusOK)
 	defer service.Close()
@@ -70,7 +70,7 @@ func ExampleClient_TrackContext() {
 			UserId:    "u1",
 			Event:     fmt.Sprint("Renewed ", year),
 			Timestamp: time.Date(year, 12, 1, 9, 0, 0, 0, time.UTC).Format(time.RFC3339),
-			MessageId: fmt.Sprint("renewal-u1-", year), // so that a second import adds nothing, for a while
+			MessageId: fmt.Sprint("renewal-u1-", year), // so that a repeated import adds no duplicates for a while
 		})
 		if err != nil {
 			fmt.Println(err)
@@ -114,7 +114,7 @@ func ExampleFailure() {
 
 	client := analytics.New("wrong-write-key")
 	client.Endpoint = service.URL
-	client.MaxRetries = -1 // else ten seconds, as the source could be new
+	client.MaxRetries = -1 // otherwise retried for ten seconds, because the source could be new
 	client.OnFailure = func(f analytics.Failure) {
 		fmt.Println(len(f.Messages), "call,", f.Messages[0].Type, "with status", f.Status)
 		fmt.Println("refused:", errors.Is(f.Err, analytics.ErrRejected))

@@ -23,7 +23,6 @@ type FailedMessage struct {
 	JSON      []byte // as it was sent; a copy
 }
 
-// failedMessages copies the calls at these indexes of a batch, or all calls if none is given.
 func failedMessages(b *batch, places ...int) []FailedMessage {
 	if len(places) == 0 {
 		places = make([]int, b.calls())
@@ -38,7 +37,6 @@ func failedMessages(b *batch, places ...int) []FailedMessage {
 	return messages
 }
 
-// describe reads an encoded call.
 func describe(call []byte) FailedMessage {
 	var named struct{ Type, MessageId string }
 	_ = json.Unmarshal(call, &named)
@@ -51,7 +49,6 @@ type reporter struct {
 	journal   journal
 }
 
-// report reports the failures of a batch.
 func (r *reporter) report(b *batch, o outcome) {
 	if o.err != nil {
 		r.tell(Failure{Err: o.err, Status: o.status, Tries: o.tries}, b)

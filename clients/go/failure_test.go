@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// rejectsSome takes all calls of a batch but the second and the fourth.
+// rejectsSome accepts all calls of a batch except the second and the fourth.
 func rejectsSome(_ int, w http.ResponseWriter, _ *request) {
 	_, _ = io.WriteString(w, `{"success":true,"rejected":[
 		{"index":1,"code":"event_not_defined","message":"A track call needs event."},
@@ -61,7 +61,7 @@ func TestWhatWasReportedStaysAsItIs(t *testing.T) {
 	s := newService(t, status(400))
 	c, f := newClient(t, s.URL)
 	var kept []Failure
-	for i := 0; i < 3; i++ { // the batches are written into the same memory
+	for i := 0; i < 3; i++ { // the batches reuse the same memory
 		must(t, c.Track(&Track{UserId: "u1", Event: "Opened", MessageId: fmt.Sprint("m", i)}))
 		must(t, c.Flush(context.Background()))
 		kept = append(kept, receive(t, f.came))
@@ -134,10 +134,10 @@ func TestWhatIsRefusedIsToldWithItsEndpointAndItsStatusOnce(t *testing.T) {
 	}
 }
 
-// worst is what the caller's own code may do at the worst moment, and how it is told.
+// worst is what the caller's code may do at the worst moment, and how it is reported.
 var worst = map[string]func(){
 	"panicked: at the worst moment": func() { panic("at the worst moment") },
-	"ended its goroutine":           runtime.Goexit, // as FailNow of a test does
+	"ended its goroutine":           runtime.Goexit, // like FailNow of a test
 }
 
 func TestACallbackThatDoesNotReturnEndsNothing(t *testing.T) {

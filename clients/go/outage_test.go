@@ -11,7 +11,7 @@ import (
 func TestTheFirstTryThatFailsIsLoggedOnceUntilTheServiceAnswers(t *testing.T) {
 	s := newService(t, func(n int, w http.ResponseWriter, _ *request) {
 		switch n {
-		case 1, 2, 3, 4, 6: // all tries of the first batch, one of the second; the third is taken; one of the fourth
+		case 1, 2, 3, 4, 6: // all attempts of the first batch, one of the second; the third is accepted; one of the fourth
 			w.WriteHeader(503)
 		}
 	})
@@ -37,7 +37,7 @@ func TestAWrongPortIsLoggedAtTheFirstTry(t *testing.T) {
 	c, _ := newClient(t, "http://127.0.0.1:1")
 	log := &lines{}
 	c.Logger, c.FlushAt = log, 1
-	pause := make(chan time.Time) // that does not end
+	pause := make(chan time.Time) // that never ends
 	c.externals.timer = func(time.Duration) (<-chan time.Time, func() bool) { return pause, func() bool { return true } }
 	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 	until(t, "it is logged", func() bool { return log.String() != "" })

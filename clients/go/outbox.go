@@ -160,7 +160,6 @@ func (o *outbox) unsent() (failed, held int, why *Error) {
 	return o.failed, o.queue.held.calls - o.reporting, o.why
 }
 
-// held returns how many calls are waiting or being sent.
 func (o *outbox) held() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -195,10 +194,8 @@ func (o *outbox) announce() {
 	}
 }
 
-// never is the wait if there is nothing to flush.
 const never time.Duration = -1
 
-// flushFacts decides when to flush.
 type flushFacts struct {
 	waiting    int  // calls
 	flushAt    int  // number of calls that triggers a flush

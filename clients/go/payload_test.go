@@ -29,7 +29,7 @@ func TestALargeBodyIsSentInGzipAndASmallOneAsItIs(t *testing.T) {
 	if r := send(1024 - around); len(r.body) != 1024 || r.Header.Get("Content-Encoding") != "" {
 		t.Fatalf("%d bytes went as %q", len(r.body), r.Header.Get("Content-Encoding"))
 	}
-	for i := 0; i < 3; i++ { // the writer is used again
+	for i := 0; i < 3; i++ { // the writer is reused
 		r := send(1025 - around + i)
 		if len(r.body) != 1025+i || r.Header.Get("Content-Encoding") != "gzip" || len(r.wire) > 400 || r.ContentLength != int64(len(r.wire)) {
 			t.Fatalf("%d bytes went as %q in %d", len(r.body), r.Header.Get("Content-Encoding"), len(r.wire))
@@ -55,7 +55,7 @@ func TestABodyThatIsReadAfterItsAnswerIsNotWrittenInto(t *testing.T) {
 		c, f := newClient(t, "http://localhost:1")
 		c.HTTPClient = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 			if first == nil {
-				first = r.Body // and it stays open
+				first = r.Body // it stays open
 			} else {
 				_ = r.Body.Close()
 			}
@@ -78,7 +78,7 @@ func TestABodyThatIsReadAfterItsAnswerIsNotWrittenInto(t *testing.T) {
 	}
 }
 
-// slowConn has a body take longer than a try may.
+// slowConn makes a body take longer than an attempt may.
 type slowConn struct{ net.Conn }
 
 func (c slowConn) Write(p []byte) (int, error) {
@@ -86,7 +86,7 @@ func (c slowConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// Over HTTP/2 a body may be read on after its request was given up, although it is closed. The race detector is what looks.
+// Over HTTP/2, the body of an abandoned request may still be read after it is closed. The race detector finds writes to it.
 func TestABodyThatIsReadAfterItsTryIsNotWrittenInto(t *testing.T) {
 	for name, disableCompression := range map[string]bool{"in gzip": false, "as it is": true} {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestABodyThatIsReadAfterItsTryIsNotWrittenInto(t *testing.T) {
 			c, f := newClient(t, server.URL)
 			c.HTTPClient, c.DisableCompression = server.Client(), disableCompression
 			c.RequestTimeout, c.MaxRetries = 20*time.Millisecond, 5
-			noise := make([]byte, 20_000) // gzip finds nothing in it
+			noise := make([]byte, 20_000) // gzip cannot compress it
 			rand.New(rand.NewSource(1)).Read(noise)
 			properties := map[string]any{"p": base64.StdEncoding.EncodeToString(noise)}
 			for i := 0; i < 15; i++ {

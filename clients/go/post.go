@@ -22,7 +22,6 @@ const maxAbandoned = 8
 // endGrace is how long a request may take to end after its deadline.
 const endGrace = 100 * time.Millisecond
 
-// poster makes the requests.
 type poster struct {
 	target   target
 	header   http.Header

@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// hanging is a RoundTripper that does not heed the context of a request, or gives an answer that does not.
+// hanging is a RoundTripper that ignores the context of a request, or whose response body does.
 type hanging struct {
 	release chan struct{}
-	inBody  bool // of the answer
+	inBody  bool // of the response
 	now     atomic.Int32
 	most    atomic.Int32
 	mu      sync.Mutex
-	bodies  [][]byte // as they are read when it is released
+	bodies  [][]byte // as read after the release
 }
 
 func newHanging(t *testing.T) *hanging {
@@ -104,7 +104,7 @@ func TestRequestsThatDoNotEndAreFewAndKeepTheirBodies(t *testing.T) {
 	c.HTTPClient = &http.Client{Transport: h}
 	c.RequestTimeout, c.MaxRetries = time.Millisecond, 4
 	for i := 0; i < 3; i++ {
-		must(t, c.Track(&Track{UserId: "u1", Event: "Opened", MessageId: fmt.Sprint("m", i)})) // written where the one before it was
+		must(t, c.Track(&Track{UserId: "u1", Event: "Opened", MessageId: fmt.Sprint("m", i)})) // reuses the memory of the one before
 		must(t, c.Flush(context.Background()))
 	}
 	for i := 0; i < 3; i++ {
@@ -133,7 +133,7 @@ func TestRequestsThatDoNotEndAreFewAndKeepTheirBodies(t *testing.T) {
 		t.Fatalf("of %d bodies %d are the first call's, and %d the second's", len(h.bodies), first, second)
 	}
 	until(t, "they have ended", func() bool { return len(c.sender.poster.underWay) == 0 })
-	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"})) // and now it goes on
+	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"})) // now requests are made again
 	must(t, c.Close())
 	f.none(t)
 }

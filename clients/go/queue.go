@@ -1,6 +1,5 @@
 package analytics
 
-// bounds of a queue, for waiting calls and calls being sent together.
 type bounds struct {
 	calls int
 	bytes int // of the calls' JSON
@@ -20,7 +19,6 @@ type queue struct {
 	put, settled uint64 // calls since the start
 }
 
-// room says whether a call fits or what is full.
 type room int
 
 const (
@@ -42,7 +40,6 @@ func (q *queue) room(size int) room {
 // hasWhole reports whether a full batch is waiting. (The last batch may be full too, but that is not known yet.)
 func (q *queue) hasWhole() bool { return len(q.batches) > 1 }
 
-// add appends a copy of a call. There must be room for it.
 func (q *queue) add(call []byte) {
 	if n := len(q.batches); n == 0 || !q.batches[n-1].takes(len(call), q.batchCalls) {
 		q.batches = append(q.batches, q.empty())

@@ -13,7 +13,7 @@ func unbounded(most int) *queue {
 	return &queue{bounds: bounds{calls: math.MaxInt, bytes: math.MaxInt}, batchCalls: most}
 }
 
-// split queues calls of these sizes and returns which go together, having looked at each body.
+// split queues calls of these sizes, checks each body, and returns the batches.
 func split(t testing.TB, sizes []int, most int) (batches [][]int) {
 	q := unbounded(most)
 	for _, size := range sizes {

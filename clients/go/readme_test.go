@@ -35,7 +35,7 @@ func TestTheExamplesOfTheReadmeAreTheProgramsThatRun(t *testing.T) {
 	}
 }
 
-// example returns a command that runs an example against this service. What change makes of its text is what runs.
+// example returns a command that runs an example, after change has edited its source, against this service.
 func example(t *testing.T, s *service, name string, change func(string) string) *exec.Cmd {
 	dir := t.TempDir()
 	source, err := filepath.Abs(filepath.Join("examples", name, "main.go"))
@@ -120,7 +120,7 @@ func TestTheServerOfTheExampleSendsWhatWaitsOnSIGTERM(t *testing.T) {
 	}
 }
 
-// The README names each option and each code, so that none can be added without it.
+// The README must name each option and each code.
 func TestTheReadmeNamesEveryFieldAndEveryCode(t *testing.T) {
 	readme := readText(t, "README.md")
 	for _, e := range []*Error{
@@ -152,7 +152,7 @@ func TestAllThatIsPublicIsDocumented(t *testing.T) {
 	}
 }
 
-// declared has the public names of the package, with whether each is documented.
+// declared returns the public names of the package, and whether each is documented.
 func declared(t *testing.T) map[string]bool {
 	paths, err := filepath.Glob("*.go")
 	must(t, err)
@@ -204,7 +204,7 @@ func declare(names map[string]bool, d *ast.GenDecl, spec ast.Spec) {
 		}
 		for _, field := range fields.Fields.List {
 			for _, name := range field.Names {
-				// the messages' fields are described together
+				// the messages' fields are documented together
 				names[spec.Name.Name+"."+name.Name] = field.Doc != nil || field.Comment != nil || spec.Name.Name != "Client"
 			}
 		}

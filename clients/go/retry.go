@@ -15,7 +15,6 @@ func elapsed(began, now time.Time) time.Duration {
 	return max(now.Sub(began), now.Round(0).Sub(began.Round(0)))
 }
 
-// retryFacts decides whether a batch is retried.
 type retryFacts struct {
 	tries      int
 	maxRetries int           // negative: none

@@ -17,7 +17,7 @@ import (
 	"unsafe"
 )
 
-// hangUp breaks the connection without an answer.
+// hangUp closes the connection without a response.
 func hangUp(w http.ResponseWriter) {
 	conn, _, err := w.(http.Hijacker).Hijack()
 	if err != nil {
@@ -104,7 +104,7 @@ func TestATryWithoutAnAnswerEndsAfterItsTime(t *testing.T) {
 		}
 	})
 	c, f := newClient(t, s.URL)
-	// a slow machine may need several, and has them
+	// a slow machine may need several
 	c.RequestTimeout, c.MaxRetries = 50*time.Millisecond, 10_000
 	must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 	must(t, c.Close())
@@ -136,7 +136,7 @@ func TestAnAnswerThatBreaksOffIsToldAsThat(t *testing.T) {
 		body  string
 		end   func(*http.Request) error
 		limit time.Duration
-		want  string // nothing: it has arrived
+		want  string // empty: it has arrived
 	}{
 		{"", stall, 10 * time.Millisecond, "in 1 attempt: no response within 10ms: context deadline exceeded"},
 		{`{"success":tr`, stall, 10 * time.Millisecond, "in 1 attempt: no response within 10ms: context deadline exceeded"},
@@ -232,8 +232,8 @@ func TestRetryAfterIsWaitedAtLeast(t *testing.T) {
 	}
 }
 
-// asleep returns the time after a machine slept for d: its wall clock went on, its monotonic clock did not. Only the clocks themselves
-// make such a time, so that this looks into time.Time; TestTimeIsThatOfTheClockThatSaysMore sees when that is made otherwise.
+// asleep returns the time after the machine slept for d: its wall clock moved, its monotonic clock did not. Only real clocks make such
+// a time, so this changes time.Time's internals; TestTimeIsThatOfTheClockThatSaysMore fails if these change.
 func asleep(t time.Time, d time.Duration) time.Time {
 	woken := t.Add(d)
 	(*struct {
@@ -264,8 +264,8 @@ func TestTimeIsThatOfTheClockThatSaysMore(t *testing.T) {
 	}
 }
 
-// pausing is a clock that moves with each pause alone; over is how much longer than asked for they are, and slept for how long after
-// each the machine sleeps.
+// pausing is a clock that moves only with each pause; over is how much too long a pause is, and slept how long the machine sleeps after
+// it.
 func pausing(over, slept time.Duration) externals {
 	var mu sync.Mutex
 	at := time.Now()
@@ -366,7 +366,7 @@ func TestWhatIsRefusedIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// refuses answers the first so many requests with a refusal that may pass. Each request takes a second of the clock that it returns.
+// refuses gives the first requests a temporary refusal. Each request takes a second of the returned clock.
 func refuses(t *testing.T, first int, code int, body string) (*service, func() time.Time) {
 	var requests atomic.Int64
 	s := newService(t, func(n int, w http.ResponseWriter, _ *request) {
@@ -416,7 +416,7 @@ func TestARefusalThatDoesNotPassIsFinalAndAtOnceForTheNextBatches(t *testing.T) 
 			c.MaxRetries = 1_000
 			c.externals = instantly(make(chan time.Duration, 1000))
 			c.externals.now = now
-			for _, tries := range []int{test.seconds + 1, 1} { // the first answer begins the time
+			for _, tries := range []int{test.seconds + 1, 1} { // the time starts with the first response
 				must(t, c.Track(&Track{UserId: "u1", Event: "Opened"}))
 				must(t, c.Flush(context.Background()))
 				failure := receive(t, f.came)

@@ -10,18 +10,18 @@ import (
 	"testing"
 )
 
-// verbs are all of fmt that take a value of any type.
+// verbs are all verbs of fmt for values of any type.
 var verbs = []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%o", "%b", "%c", "%U", "%t", "%e", "%g", "%p", "%20v", "% x", "%T"}
 
 func TestAPrintedClientShowsNoWriteKey(t *testing.T) {
 	c := New("shop-write-key")
 	c.Endpoint = "http://localhost:8080?writeKey=secret"
 	opened := New("shop-write-key")
-	must(t, opened.Flush(context.Background())) // it has all that it makes
+	must(t, opened.Flush(context.Background())) // everything is initialized
 	defer opened.Close()
 	used := &struct{ client Client }{Client{writeKey: secretOf("shop-write-key")}}
 	must(t, used.client.Flush(context.Background()))
-	must(t, used.client.Close()) // or what it does would race with what looks into it
+	must(t, used.client.Close()) // otherwise its goroutine would race with the inspection
 	for _, client := range []*Client{c, opened} {
 		values := map[string]any{
 			"a client":          client,
@@ -50,7 +50,7 @@ func TestAPrintedClientShowsNoWriteKey(t *testing.T) {
 	}
 }
 
-// noKey looks for the key as text, in hex, and as the numbers of its bytes; and as basic auth has it.
+// noKey looks for the key as text, in hex, as byte numbers, and as in basic auth.
 func noKey(t *testing.T, what, text string) {
 	t.Helper()
 	const key = "shop-write-key"

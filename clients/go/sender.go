@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// outcome is the final result of a batch.
 type outcome struct {
 	err        *Error // nil if the service accepted the batch
 	rejections []rejection
@@ -50,7 +49,6 @@ func newSender(s *settings, o *outbox, j journal) *sender {
 	}
 }
 
-// run returns when the outbox is closed and empty.
 func (s *sender) run() {
 	defer close(s.done)
 	defer s.abandon(nil)
@@ -68,7 +66,6 @@ func (s *sender) run() {
 	}
 }
 
-// rest waits until the outbox has something new, or for the given time.
 func (s *sender) rest(wait time.Duration) {
 	var elapsed <-chan time.Time
 	if wait != never {
@@ -128,7 +125,6 @@ func (s *sender) deliver(b *batch) outcome {
 	}
 }
 
-// mayPass says whether a refusal is temporary and worth a retry.
 func (s *sender) mayPass(a *answer) bool {
 	within := passesWithin(a)
 	if within == 0 {
@@ -152,7 +148,6 @@ func (s *sender) try(b *batch, left time.Duration) answer {
 	return a
 }
 
-// waitToRetry waits before the next attempt, or fails if there is none.
 func (s *sender) waitToRetry(b *batch, last *answer, tries int, began time.Time) *Error {
 	facts := retryFacts{tries: tries, maxRetries: s.maxRetries, elapsed: elapsed(began, s.externals.now())}
 	facts.wait = max(

@@ -19,17 +19,17 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for what must come.
+// patience is how long a test waits for an expected event.
 const patience = 30 * time.Second
 
-// success is what the service answers when it has taken all.
+// success is the response for an accepted batch.
 const success = `{"success":true}`
 
-// request is one that the service got.
+// request is a request that the service received.
 type request struct {
 	*http.Request
-	wire  []byte // as it came
-	body  []byte // inflated
+	wire  []byte // as received
+	body  []byte // decompressed
 	items []json.RawMessage
 }
 
@@ -40,7 +40,7 @@ func (r *request) ids(t testing.TB) (ids []string) {
 	return ids
 }
 
-// service stands in for Sluice: it answers what it is told, or else success, and keeps what it gets.
+// service stands in for Sluice: it gives set responses, otherwise success, and records requests.
 type service struct {
 	*httptest.Server
 	requests    chan *request
@@ -98,7 +98,7 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// telling knows whether anything was answered.
+// telling knows whether a response was written.
 type telling struct {
 	http.ResponseWriter
 	anything bool
@@ -126,7 +126,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// succeed answers a request without the network.
+// succeed responds without the network.
 func succeed(r *http.Request) *http.Response {
 	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(success)), Request: r}
 }
@@ -135,7 +135,7 @@ func status(code int) func(int, http.ResponseWriter, *request) {
 	return func(_ int, w http.ResponseWriter, _ *request) { w.WriteHeader(code) }
 }
 
-// next returns the next request that the service gets.
+// next returns the next request to the service.
 func (s *service) next(t testing.TB) *request {
 	t.Helper()
 	return receive(t, s.requests)
@@ -163,7 +163,7 @@ func until(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// newClient returns one that sends to url and is closed with the test. Its failures are kept, and its retries short.
+// newClient returns a client for url, closed at the end of the test. It records failures, and its retries are short.
 func newClient(t testing.TB, url string) (*Client, *failures) {
 	c, f := New("shop-write-key"), &failures{came: make(chan Failure, 100_000)}
 	c.Endpoint = url
@@ -209,11 +209,11 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-// fakeTime stands in for the clock: it moves when it is told to.
+// fakeTime stands in for the clock and moves only on advance.
 type fakeTime struct {
 	mu     sync.Mutex
 	at     time.Time
-	told   time.Time // what now has said last: who then asks for a timer means from there
+	told   time.Time // last result of now, from which new timers count
 	timers []*fakeTimer
 	armed  chan time.Duration // each timer that was made
 }
@@ -250,7 +250,7 @@ func (f *fakeTime) timer(d time.Duration) (<-chan time.Time, func() bool) {
 	return timer.elapsed, func() bool { return true }
 }
 
-// awaitArmed waits until somebody waits for so long.
+// awaitArmed waits until a timer of this duration is set.
 func (f *fakeTime) awaitArmed(t testing.TB, d time.Duration) {
 	t.Helper()
 	for receive(t, f.armed) != d {
@@ -271,7 +271,7 @@ func (f *fakeTime) advance(d time.Duration) {
 	}
 }
 
-// instantly has no pause take any time, and tells how long they would have been.
+// instantly makes pauses take no time and records their durations.
 func instantly(pauses chan<- time.Duration) externals {
 	elapsed := make(chan time.Time)
 	close(elapsed)
@@ -288,7 +288,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// A client that is closed leaves nothing behind, whatever a test has done with it.
+// A closed client leaves no goroutines behind, whatever a test has done with it.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
@@ -301,7 +301,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// isLeft: a fuzzer has goroutines of its own, so that these are looked for by name.
+// isLeft looks for goroutines by name, because a fuzzer has its own.
 func isLeft(stacks string) bool {
 	return strings.Contains(stacks, "(*sender).run") || strings.Contains(stacks, "(*persistConn)")
 }

@@ -114,13 +114,11 @@ func (c *Client) checkOptions() *Error {
 	return nil
 }
 
-// differ reports whether both values are set and different.
 func differ[T comparable](alias, value T) bool {
 	var unset T
 	return alias != unset && value != unset && alias != value
 }
 
-// or returns the first value that is set.
 func or[T comparable](values ...T) T {
 	var unset T
 	for _, value := range values {
@@ -133,7 +131,6 @@ func or[T comparable](values ...T) T {
 
 const batchPath = "/v1/batch"
 
-// target is where batches go.
 type target struct {
 	url   string
 	shown string // without the query, which may be secret
@@ -182,7 +179,6 @@ func realTimer(d time.Duration) (<-chan time.Time, func() bool) {
 	return timer.C, timer.Stop
 }
 
-// pause waits for d, or until ctx is done.
 func (e externals) pause(ctx context.Context, d time.Duration) {
 	elapsed, stop := e.timer(d)
 	defer stop()

@@ -16,7 +16,6 @@ const callLevels = 64
 // end.
 const encodedBytes = 32 * callBytes
 
-// stop ends an encoding early.
 type stop string
 
 const (
@@ -134,7 +133,6 @@ func (e *encoder) appendOther(b []byte, value any, level int) (_ []byte, err err
 	return written, nil
 }
 
-// Write receives the output of encoding/json for appendOther.
 func (e *encoder) Write(p []byte) (int, error) {
 	e.other = append(e.other, p...)
 	return len(p), nil

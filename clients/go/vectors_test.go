@@ -52,7 +52,7 @@ func TestACallIsWrittenAsByAllLibraries(t *testing.T) {
 	}
 }
 
-// encodeOne does what a client does with a call before it is queued.
+// encodeOne does what a client does before it queues a call.
 func encodeOne(message *call) (string, *Error) {
 	if err := message.check(); err != nil {
 		return "", err
@@ -63,7 +63,7 @@ func encodeOne(message *call) (string, *Error) {
 	return string(text), err
 }
 
-// message makes one of the public types, of the fields that the vector names.
+// message makes one of the public types from the fields of a vector.
 func (v *callVector) message(t *testing.T) call {
 	kind := v.Call["type"].(string)
 	message, known := map[string]interface{ call() call }{
@@ -85,7 +85,7 @@ func (v *callVector) message(t *testing.T) call {
 	return message.call()
 }
 
-// pad fills the text at its path in call and JSON, until the item has so many bytes.
+// pad extends the text at its path in call and JSON until the item has the given size.
 func (v *callVector) pad(t *testing.T) {
 	path := strings.Split(v.Pad.Path, ".")
 	inner := v.Call

@@ -53,7 +53,6 @@ export function judge(posted: Posted, { now, url }: RequestFacts): Verdict {
 
 const isRetried = (status: number) => status === 200 || status === 429 || (status >= 500 && status <= 599)
 
-/** Undefined if it is not JSON. */
 function parse(body: string): unknown {
   try {
     return JSON.parse(body)
@@ -67,7 +66,6 @@ const MAX_CHARS = 300
 /** Limits foreign text in errors and warnings. */
 const cut = (text: string) => (text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}...` : text)
 
-/** A non-empty string of the response. */
 const textIn = (value: unknown) => (typeof value === 'string' && value !== '' ? cut(value) : undefined)
 
 /** Names the URL, because with a wrong URL the response alone would be misleading. */

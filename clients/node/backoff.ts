@@ -1,5 +1,4 @@
 const MAX_WAIT_MS = 10_000
-/** The longest wait that Retry-After can cause. */
 const MAX_RETRY_AFTER_MS = 300_000
 /**
  * All attempts of a batch end within this time after the start of the first. The service drops duplicates for an hour (the default

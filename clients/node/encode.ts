@@ -19,13 +19,11 @@ import { CALL_BYTES, CALL_LEVELS } from './limits.ts'
  */
 export type Encoded = { type: CallType; json: string; bytes: number }
 
-/** The call's messageId. */
 export function idIn({ json }: Encoded): string {
   const { messageId } = JSON.parse(json) as { messageId: string } // written by `print`
   return messageId
 }
 
-/** Values for a call that has none of its own. */
 export type Defaults = { messageId: string; timestamp: string }
 
 /**
@@ -120,7 +118,6 @@ const someone = ({ userId, anonymousId }: Wire) => {
     throw fault('no_user_or_anonymous_id', 'userId or anonymousId is required.')
 }
 
-/** The required fields of each type, by the service's rules. */
 const requireFields: Readonly<Record<CallType, (wire: Wire) => void>> = {
   identify: someone,
   page: someone,

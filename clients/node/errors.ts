@@ -34,14 +34,11 @@ export const CODES = [
 
 export type Code = (typeof CODES)[number]
 
-/** Further facts, where they apply. */
 export type Details = {
   cause?: unknown
-  /** HTTP status of the response. */
   status?: number
   /** The service's code for a rejected request, such as `unknown_source`. */
   reason?: string
-  /** Number of attempts. */
   tries?: number
   /** Number of calls concerned. */
   calls?: number
@@ -68,10 +65,8 @@ export class AnalyticsError extends Error {
   }
 }
 
-/** For example `1 call`, `2 calls`. */
 export const callsOf = (count: number): string => (count === 1 ? '1 call' : `${count} calls`)
 
-/** An error with one of this library's own codes. */
 export function fault(code: Code, message: string, details?: Details): AnalyticsError {
   return new AnalyticsError(code, message, details)
 }

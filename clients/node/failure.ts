@@ -19,7 +19,6 @@ export type FailedMessage = { readonly type: CallType; readonly messageId: strin
 /** What `onFailure` receives: the reason and the calls, in order. */
 export type Failure = { readonly error: AnalyticsError; readonly messages: readonly FailedMessage[] }
 
-/** The failures among settled calls. */
 export function failuresOf(calls: readonly Encoded[], delivered: Delivered): Failure[] {
   if (delivered.outcome === 'sent') return rejectionsOf(calls, delivered.rejected)
   return [failureOf(delivered.outcome === 'failed' ? delivered.error : outOfTime(delivered.last), calls)]
@@ -78,7 +77,6 @@ export const broken = (cause: unknown): Delivered => ({
   error: fault('gave_up', 'The batch could not be sent because of an error in this library.', { cause }),
 })
 
-/** Details of the attempts, for an error. */
 export const factsOf = ({ error: { status, reason }, tries }: LastTry) => ({
   tries,
   ...(status !== undefined && { status }),

@@ -14,7 +14,6 @@ export function isObject(value: unknown): value is Given {
 const isAbsent = (value: unknown): value is null | undefined | '' =>
   value === undefined || value === null || value === ''
 
-/** An id of the call, if it has one. */
 export function idOf(call: Given, field: 'userId' | 'anonymousId' | 'previousId' | 'groupId') {
   const value = call[field]
   if (isAbsent(value)) return undefined
@@ -26,7 +25,6 @@ export function idOf(call: Given, field: 'userId' | 'anonymousId' | 'previousId'
   )
 }
 
-/** A string of the call, if it has one. */
 export function textOf(call: Given, field: 'event' | 'category' | 'name', code: Code): string | undefined {
   const value = call[field]
   if (isAbsent(value)) return undefined
@@ -58,7 +56,6 @@ const isoOf = (date: Date) => (Number.isNaN(date.getTime()) ? '' : date.toISOStr
 
 type Part = 'properties' | 'traits' | 'context' | 'integrations'
 
-/** A part of the call that must be an object, if it has one. */
 export const objectOf = (call: Given, part: Part) => objectIn(call[part], part)
 
 /** A value with `toJSON` counts as what that returns. */

@@ -6,7 +6,6 @@ import got from 'got'
 import type { Posted } from './answer.ts'
 import { LIBRARY } from './library.ts'
 
-/** The body of a request. */
 export type Packed = { bytes: Buffer; gzipped: boolean }
 
 const gzip = promisify(gzipWithCallback)
@@ -23,7 +22,7 @@ export async function pack(body: string, settings: { gzip: boolean }): Promise<P
 /** A request ends soon after the signal, and at most `mostMs` after its start. */
 export type Limits = { signal: AbortSignal; mostMs: number }
 
-/** Makes one request within its limits and `requestTimeout`. Never rejects. */
+/** Never rejects. */
 export type Post = (body: Packed, limits: Limits) => Promise<Posted>
 
 export type Agents = { http?: HttpAgent | null | undefined; https?: HttpsAgent | null | undefined }
@@ -37,7 +36,6 @@ const SOCKETS = 2
  * to the first address: a connection across the world, or one with a lost packet, takes longer.
  */
 const PER_ADDRESS = 2 / 5
-/** A longer response is cut off. */
 const ANSWER_BYTES = 1024 * 1024
 
 /** Reuses its own connections until `close`; idle ones do not keep the process alive. */

@@ -26,7 +26,6 @@ export class Queue {
     this.#bounds = bounds
   }
 
-  /** The number of calls that are not being sent. */
   get waiting(): number {
     return this.#calls.length - this.#head
   }
@@ -67,7 +66,6 @@ export class Queue {
     )
   }
 
-  /** Takes the next batch to send. */
   take(): readonly Encoded[] {
     const end = this.#head + batchSize(this.#calls, { ...this.#bounds, from: this.#head })
     this.#underWay = this.#calls.slice(this.#head, end)
@@ -83,7 +81,6 @@ export class Queue {
     return this.#underWay
   }
 
-  /** The batch taken last no longer counts. */
   release(): void {
     this.#underWay = []
     this.#underWayBytes = 0

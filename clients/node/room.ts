@@ -19,7 +19,6 @@ export class Room {
     return this.#waiters.length > 0
   }
 
-  /** Resolves when there is room. */
   wait(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#waiters.push(resolve)
@@ -27,12 +26,10 @@ export class Room {
     return promise
   }
 
-  /** A call has been queued. */
   taken(): void {
     if (this.#given > 0) this.#given -= 1
   }
 
-  /** Resolves as many waiters as there is room for. */
   wake(): void {
     const free = this.#queue.room - this.#given
     if (free <= 0 || !this.isAwaited) return
@@ -44,7 +41,6 @@ export class Room {
     setImmediate(() => this.#endTurn())
   }
 
-  /** Resolves all waiters, with or without room. */
   end(): void {
     for (const resolve of this.#waiters.splice(0)) resolve()
   }

@@ -77,7 +77,6 @@ export class Sender {
     return room
   }
 
-  /** Ends all waits for room: there will be no more calls. */
   endRoom(): void {
     this.#room.end()
   }
@@ -87,7 +86,6 @@ export class Sender {
     this.#giveUp.abort()
   }
 
-  /** Flushes no longer wait for onFailure. */
   stopWaitingForReports(): void {
     this.#flushing.stopWaitingForReports()
   }
@@ -97,7 +95,6 @@ export class Sender {
     this.#next()
   }
 
-  /** Starts the next batch if it is due, otherwise the timer for it. */
   #next(): void {
     if (this.#running || this.#parts.queue.waiting === 0) return
     if (this.#isDue()) {
@@ -155,7 +152,6 @@ class Flushing {
   #waitsForReports = true
   #waiters: { until: number; resolve: () => void }[] = []
 
-  /** Resolves when `count` calls are finished. */
   until(count: number): Promise<void> {
     if (this.#finished >= count) return Promise.resolve()
     return new Promise((resolve) => void this.#waiters.push({ until: count, resolve }))
@@ -173,7 +169,6 @@ class Flushing {
     })
   }
 
-  /** From now on, does not wait for onFailure. */
   stopWaitingForReports(): void {
     this.#waitsForReports = false
     this.#wake()

@@ -6,10 +6,8 @@ import type { Options } from './options.ts'
 import type { Agents } from './post.ts'
 import type { OnFailure } from './report.ts'
 
-/** Checked options, with defaults filled in. */
 export type Settings = ReturnType<typeof readSettings>
 
-/** The longest delay of Node's timers. */
 const MAX_MS = 2 ** 31 - 1
 const MAX = Number.MAX_SAFE_INTEGER
 
@@ -73,7 +71,6 @@ export function readSettings(given: Options) {
   }
 }
 
-/** Null and undefined count as no option. */
 const isGiven = (value: unknown) => value !== undefined && value !== null
 
 type Loose = { readonly [Name in keyof Options]?: unknown }

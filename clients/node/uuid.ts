@@ -22,7 +22,6 @@ export function uuids(now: () => number): () => string {
       counter += 1
       return
     }
-    // if the counter is full, use the next millisecond
     at = Math.max(time, at + 1)
     counter = 0
     const digits = at.toString(16).padStart(12, '0')
@@ -35,7 +34,6 @@ export function uuids(now: () => number): () => string {
       used = 0
     }
     tick()
-    // the two variant bits are 10
     pool[used] = ((pool[used] ?? 0) & 0x3f) | 0x80
     const tail = pool.toString('hex', used, used + 8)
     used += 8

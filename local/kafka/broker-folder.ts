@@ -7,7 +7,6 @@ import { JavaOutput } from './java.ts'
 
 export type Layout = { data: string; logs: string; properties: string; owner: string }
 
-/** The paths in a broker's folder. */
 export function layout(directory: string, logs = join(directory, 'logs')): Layout {
   return {
     data: join(directory, 'data'),
@@ -22,7 +21,6 @@ export type FolderOptions = Omit<BrokerProperties, 'dataFolder'> & {
   clusterId?: string
   /** SCRAM users in the form of `kafka-storage format --add-scram`. */
   scram?: readonly string[]
-  /** Runs Kafka's tools. */
   java: { program: string; classPath: string; flags: readonly string[] }
 }
 
@@ -87,7 +85,6 @@ export type BrokerProperties = {
   /** All controllers of the cluster, including this one. */
   voters: readonly Voter[]
   dataFolder: string
-  /** Additions and overrides. */
   more?: Readonly<Record<string, string>> | undefined
 }
 

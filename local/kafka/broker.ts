@@ -14,9 +14,7 @@ export type BrokerOptions = {
   /** Folder for Kafka's own log. Default: in `directory`. */
   logs?: string
   java: string
-  /** Folder with Kafka's jars. */
   jars: string
-  /** Default: free ports. */
   port?: number
   controllerPort?: number
   /** For a node of a cluster; `voters` lists all nodes. */
@@ -28,7 +26,6 @@ export type BrokerOptions = {
   scram?: readonly string[]
   /** Uses the heap, collector and compiler of Kafka's own start script: slower to start, faster later. */
   benchmark?: boolean
-  /** Flags of a class archive, which speeds up the start. */
   jvmFlags?: readonly string[]
 }
 
@@ -106,11 +103,9 @@ export type ClusterOptions = Pick<BrokerOptions, 'directory' | 'java' | 'jars' |
 }
 
 export type Cluster = {
-  /** host:port of all nodes, comma-separated. */
   readonly brokers: string
   /** Ordered by node id, from 1. */
   readonly nodes: readonly Broker[]
-  /** Starts a killed or stopped node again. */
   restart(index: number): Promise<void>
   kill(): Promise<void>
 }

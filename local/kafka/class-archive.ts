@@ -16,7 +16,6 @@ export type ArchiveOptions = {
 
 /** Java's class data sharing (CDS) for one program: halves the start time of Kafka and the registry. */
 export type ClassArchive = {
-  /** For the program's command line. */
   flags: string[]
   /** Makes a missing archive for the next start. Takes seconds of CPU, at the lowest priority. */
   make(): Promise<void>
@@ -33,7 +32,6 @@ export async function classArchive({ classPath, list, ...options }: ArchiveOptio
   }
 }
 
-/** The flags that use the archive; empty if there is none. */
 export async function archiveFlags(
   options: Pick<ArchiveOptions, 'java' | 'cache' | 'name'>,
 ): Promise<string[]> {

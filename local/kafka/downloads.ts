@@ -25,7 +25,6 @@ const REGISTRY = '3.0.9' // the last version for Java 17; 3.3 needs 21
 /** Gets a text with what is being downloaded and how much of it, at each change. */
 export type Progress = (text: string) => void
 
-/** The folder with Kafka's jars, which are downloaded once. */
 export function kafkaJars(cache: string, progress: Progress): Promise<string> {
   return cached(join(cache, `kafka-${KAFKA}`), (folder) =>
     maven('copy-dependencies', folder, [], counted(`Kafka ${KAFKA}`, 44, progress)),
@@ -89,7 +88,6 @@ export type MavenRun = {
   cwd: string
   /** Where the files go; may contain other folders, but no other files. */
   folder: string
-  /** Gets the megabytes downloaded so far. */
   onProgress: (megabytes: number) => void
 }
 

@@ -41,7 +41,6 @@ export function majorVersion(text: string): number | undefined {
 export class JavaOutput {
   readonly #lines = new Set<string>()
 
-  /** Skips stack frames and repeated lines. */
   add(line: string): void {
     if (/^\s+(at |\.\.\. \d+ more)/.test(line) || line.trim() === '') return
     if (this.#lines.size < 50) this.#lines.add(line.trim())

@@ -13,13 +13,9 @@ export type RegistryOptions = {
   /** host:port list of the brokers that store its schemas. */
   brokers: string
   java: string
-  /** As returned by `registryApp`. */
   jar: string
-  /** For its log. */
   directory: string
-  /** Creates the topic `kafkasql-journal` (see below). */
   ensureJournal: (brokers: string) => Promise<unknown>
-  /** Default: a free port. */
   port?: number
   jvmFlags?: readonly string[]
 }
@@ -85,7 +81,6 @@ function settings(
   }
 }
 
-/** Whether the URL answers 200 within the limit. */
 async function answers(url: string): Promise<boolean> {
   for (const giveUp = Date.now() + START_LIMIT_MS; Date.now() < giveUp; await sleep(50)) {
     if (await isOk(url)) return true

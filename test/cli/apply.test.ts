@@ -20,7 +20,7 @@ async function sluice(
 }
 
 describe('apply', () => {
-  test('prints the difference, makes it, and says what is done', async () => {
+  test('prints the differences, applies them, and reports each change', async () => {
     const memory = control({ sources: [shop], destinations: [crm] })
     const { code, out } = await sluice(memory, 'apply -', `sources: [{ id: web, name: Web }]${DESTINATION}`)
     expect([code, memory.writes.length]).toEqual([0, 0])
@@ -45,7 +45,7 @@ describe('apply', () => {
     })
   })
 
-  test('has nothing to do the second time', async () => {
+  test('changes nothing the second time', async () => {
     const memory = control({ sources: [shop], destinations: [crm] })
     await sluice(memory, 'apply -', DESTINATION)
     expect(await sluice(memory, 'apply -', DESTINATION)).toEqual({
@@ -56,20 +56,20 @@ describe('apply', () => {
     expect(memory.settings.destinations.get('crm')?.version).toBe(3)
   })
 
-  test('as a dry run changes nothing', async () => {
+  test('changes nothing in a dry run', async () => {
     const memory = control({ sources: [shop], destinations: [crm] })
     const { code, out } = await sluice(memory, 'apply --dry-run -', DESTINATION)
     expect([code, out.split('\n').at(-1)]).toEqual([0, 'Dry run: nothing was changed.'])
     expect(memory.topic.size).toBe(0)
   })
 
-  test('prunes', async () => {
+  test('removes unlisted records with --prune', async () => {
     const memory = control({ sources: [shop], destinations: [crm] })
     expect((await sluice(memory, 'apply --prune -', 'sources: []\ndestinations: []')).code).toBe(0)
     expect([memory.settings.sources.size, memory.settings.destinations.size]).toEqual([0, 0])
   })
 
-  test('tells all faults with their places, and changes nothing', async () => {
+  test('reports all faults with their places, and changes nothing', async () => {
     const memory = control({ sources: [shop] })
     const { code, err } = await sluice(
       memory,
@@ -84,7 +84,7 @@ describe('apply', () => {
     ])
   })
 
-  test('says what the API alone knows to be wrong at its place, before anything is changed', async () => {
+  test('reports faults that only the API can find at their places, before it changes anything', async () => {
     const egress = { faultOf: async () => 'leads to an address that is not public' }
     const memory = control({ sources: [shop] }, { egress })
     const text =
@@ -99,7 +99,7 @@ describe('apply', () => {
     expect(memory.topic.size).toBe(0)
   })
 
-  test('says what the API refuses after all at its place, and how far it came', async () => {
+  test('reports a late refusal of the API at its place, and how many changes were made', async () => {
     let lookups = 0
     const egress = {
       faultOf: async () => (++lookups > 1 ? 'leads to an address that is not public' : undefined),
@@ -116,7 +116,7 @@ describe('apply', () => {
     )
   })
 
-  test('as JSON is one document, without a secret', async () => {
+  test('prints one JSON document without secrets', async () => {
     const memory = control({ sources: [shop], destinations: [crm] })
     const text = DESTINATION.replace('"***"', 'hidden-1').replace('"***"', 'hidden-2')
     const { out } = await sluice(memory, 'apply --json -', text)
@@ -142,7 +142,7 @@ describe('apply', () => {
   })
 })
 
-describe('what somebody else changes meanwhile', () => {
+describe('a change by someone else in the meantime', () => {
   const rename = (memory: ReturnType<typeof control>, name: string) => async () => {
     const { version = 0, ...record } = memory.settings.destinations.get('crm') ?? expect.fail('it is there')
     await memory.ask({
@@ -153,7 +153,7 @@ describe('what somebody else changes meanwhile', () => {
     })
   }
 
-  test('is read again and decided anew: what is declared is what is there then', async () => {
+  test('causes a new plan, so that the declared settings win', async () => {
     const memory = control({ sources: [shop], destinations: [crm] })
     const theirs = rename(memory, 'Theirs')
     memory.meanwhile(async () => {
@@ -174,7 +174,7 @@ describe('what somebody else changes meanwhile', () => {
     expect(memory.settings.destinations.get('crm')).toMatchObject({ name: 'CRM 2', version: 4 })
   })
 
-  test('a second time ends it', async () => {
+  test('stops the command the second time', async () => {
     const memory = control({ sources: [shop], destinations: [crm] })
     let time = 0
     memory.meanwhile(() => rename(memory, `Theirs ${++time}`)())
@@ -186,7 +186,7 @@ describe('what somebody else changes meanwhile', () => {
     expect(memory.settings.destinations.get('crm')?.name).toBe('Theirs 2')
   })
 
-  test('is seen where a record was made or removed, too', async () => {
+  test('is noticed for a created or removed record too', async () => {
     const memory = control({ sources: [shop], destinations: [crm] })
     memory.meanwhile(async () => {
       memory.meanwhile(undefined)
@@ -204,7 +204,7 @@ describe('what somebody else changes meanwhile', () => {
 })
 
 describe('diff', () => {
-  test('ends with 2 where something differs, with 0 where nothing does, with 1 where it cannot be told', async () => {
+  test('exits with 2 if something differs, 0 if nothing does, 1 on failure', async () => {
     const memory = control({ sources: [shop] })
     const codeOf = async (input: string, args = 'diff -') => (await sluice(memory, args, input)).code
     expect(await codeOf('sources: [{ id: shop, name: Other }]')).toBe(2)
@@ -215,7 +215,7 @@ describe('diff', () => {
     expect(memory.topic.size).toBe(0)
   })
 
-  test('as JSON is one document', async () => {
+  test('prints one JSON document', async () => {
     const { out } = await sluice(control({ sources: [shop] }), 'diff --json -', 'sources: []')
     expect(JSON.parse(out)).toEqual({
       changes: [],
@@ -224,7 +224,7 @@ describe('diff', () => {
     })
   })
 
-  test('with a view token says which secrets it cannot compare', async () => {
+  test('lists the secrets that a view token cannot compare', async () => {
     const memory = control({ sources: [shop], destinations: [crm] })
     const text = `sources: [{ id: shop, name: Shop, writeKey: another-write-key }]${DESTINATION.replace('"***"', 'another')}`
     const { code, out, err } = await sluice(memory, 'diff -', text, { CONTROL_TOKEN: 'view-token-123456' })
@@ -248,7 +248,7 @@ describe('diff', () => {
   })
 })
 
-test('a refusal of the API is told with its code, and the exit code is 1', async () => {
+test('a refusal of the API is printed with its code, and the exit code is 1', async () => {
   const memory = control()
   expect(await sluice(memory, 'diff -', 'sources: []', { CONTROL_TOKEN: 'no-token-of-anybody' })).toEqual({
     code: 1,
@@ -257,7 +257,7 @@ test('a refusal of the API is told with its code, and the exit code is 1', async
   })
 })
 
-test('nobody there is told with the address', async () => {
+test('an unreachable address is named', async () => {
   const context = aContext({
     env: { SLUICE_URL: 'http://127.0.0.1:1', CONTROL_TOKEN: 'x' },
     input: 'sources: []',
@@ -266,13 +266,13 @@ test('nobody there is told with the address', async () => {
   expect(context.err.text()).toMatch(/^http:\/\/127\.0\.0\.1:1 does not answer: .*ECONNREFUSED/)
 })
 
-describe('what a variable fills in', () => {
+describe('the value of a variable', () => {
   const before = { ...shop, name: 'yesterdays-secret', labels: { 'a\u001b[2J': 'b' } }
   const file = 'sources: [{ id: shop, name: "${TEAM_TOKEN}", labels: { token: "Bearer ${TEAM_TOKEN}" } }]'
   const env = { TEAM_TOKEN: 'todays "secret"' }
 
   test.each(['diff -', 'diff --json -', 'apply --dry-run -', 'apply -'])(
-    'is not printed by %s, nor what it takes the place of',
+    'is not printed by %s, nor is the value that it replaces',
     async (args) => {
       const { out, err } = await sluice(control({ sources: [before] }), args, file, env)
       for (const hidden of ['todays', 'yesterdays', '\u001b']) expect(`${out}${err}`).not.toContain(hidden)
@@ -280,7 +280,7 @@ describe('what a variable fills in', () => {
     },
   )
 
-  test('is not in what is refused', async () => {
+  test('is not printed in a refusal', async () => {
     const asked =
       'destinations: [{ id: crm, name: CRM, sourceIds: ["${ID}"], webhooks: [{ url: "https://a.example" }] }]'
     const { code, err } = await sluice(control({}), 'diff -', asked, { ID: 'a-secret-id' })
@@ -288,7 +288,7 @@ describe('what a variable fills in', () => {
     expect(err).not.toContain('a-secret-id')
   })
 
-  test('is nothing that Sluice itself goes by', async () => {
+  test('cannot come from a variable of Sluice itself', async () => {
     for (const name of ['CONTROL_TOKEN', 'CONFIG_KEY', 'SLUICE_WRITE_KEY', 'KAFKA_SASL_PASSWORD']) {
       const asked = `sources: [{ id: shop, name: "\${${name}}" }]`
       const { code, err } = await sluice(control({}), 'diff -', asked, { [name]: 'a-token-of-20-letters' })
@@ -296,7 +296,7 @@ describe('what a variable fills in', () => {
     }
   })
 
-  test('is written as it is', async () => {
+  test('is written unchanged', async () => {
     const memory = control({ sources: [shop] })
     await sluice(memory, 'apply -', file, env)
     expect(memory.settings.sources.get('shop')).toMatchObject({ name: 'todays "secret"' })

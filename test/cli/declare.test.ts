@@ -7,7 +7,7 @@ import { settings } from './generated.ts'
 
 const env = { SECRET: 's3cret' }
 
-/** All faults of one file, as they are told without their messages: `line:column code`. */
+/** All faults of one file as `line:column code`. */
 function faults(text: string): string[] {
   const declared = declare([{ name: 'f.yaml', text }], env)
   if (!('faults' in declared)) return []
@@ -48,7 +48,7 @@ destinations:
     ])
   })
 
-  test('with several faults has all of them told, each at its place', () => {
+  test('with several faults reports all of them, each at its place', () => {
     expect(
       faults(`sources:
   - id: shop
@@ -97,7 +97,7 @@ destinations:
     expect(faults(text)).toContain(wanted)
   })
 
-  test('that says more by aliases than anybody wrote is refused', () => {
+  test('with aliases that expand to too much is refused', () => {
     const bomb = ['a: &a [x, x, x, x, x, x, x, x, x, x]']
     for (let level = 1; level < 9; level++) {
       const [name, before] = ['abcdefghij'.charAt(level), 'abcdefghij'.charAt(level - 1)]
@@ -122,7 +122,7 @@ destinations:
   })
 })
 
-test('a record that is in two files is told with both places', () => {
+test('a record in two files is reported with both places', () => {
   const text = 'sources:\n  - name: Shop\n    id: shop'
   const declared = declare(
     [
@@ -135,7 +135,7 @@ test('a record that is in two files is told with both places', () => {
   expect(told).toEqual(['b.yaml:4:9: sources/shop id: appears twice; first at a.yaml:3 (id_twice)'])
 })
 
-test('no secret is told with a fault', () => {
+test('a fault does not reveal secrets', () => {
   const text =
     'destinations:\n  - { id: crm, name: CRM, sharedSecret: [hidden-1], webhooks: [{ url: "${SECRET}", headers: { a: "é hidden-2" } }] }'
   const declared = declare([{ name: 'f', text }], { SECRET: 'hidden-3' })
@@ -144,7 +144,7 @@ test('no secret is told with a fault', () => {
   expect(told).not.toContain('hidden')
 })
 
-test('in any settings a field that is wrong is told at its line', () => {
+test('an invalid field in any settings is reported at its line', () => {
   fc.assert(
     fc.property(settings, fc.nat(), (wanted, at) => {
       const lines = asYaml(wanted).split('\n')

@@ -14,8 +14,8 @@ const crm = {
   updatedAt: 'then',
 }
 
-describe('what differs', () => {
-  test('is told field by field, lists of plain values as one', () => {
+describe('a difference', () => {
+  test('is listed by field, with lists of plain values as one field', () => {
     const [webhook] = crm.webhooks
     const other = {
       ...crm,
@@ -32,12 +32,12 @@ describe('what differs', () => {
     ])
   })
 
-  test('is not what the server counts up', () => {
+  test('does not include fields that only the server sets', () => {
     const stamps = { version: 4, updatedAt: 'now', createdAt: 'now', lastSyncAt: 'now' }
     expect(difference(crm, { ...crm, ...stamps })).toEqual([])
   })
 
-  test('of secrets is told, and they are not', () => {
+  test('includes secrets, but masks them', () => {
     const other = {
       ...crm,
       sharedSecret: 'hidden-3',
@@ -57,7 +57,7 @@ describe('what differs', () => {
 
 const record = settings.map(({ sources, destinations }) => [...sources, ...destinations][0] ?? {})
 
-test('of any two records is nothing exactly when they say the same', () => {
+test('two records differ in nothing exactly if they are equal', () => {
   const said = ({ id: _, ...fields }: { id?: string }) =>
     JSON.stringify(fields, (_, value: unknown) =>
       isObject(value) ? Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)) : value,
@@ -71,7 +71,7 @@ test('of any two records is nothing exactly when they say the same', () => {
   )
 })
 
-test('the other way round is the same with its sides changed', () => {
+test('swapping two records swaps the sides of each difference', () => {
   fc.assert(
     fc.property(record, record, (one, other) => {
       const turned = difference(other, one).map(({ field, ...sides }) => ({

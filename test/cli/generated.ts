@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import type { Exported } from '../../cli/settings/export.ts'
 
-/** Settings as files have them: few ids, so that what is declared and what is there often meet. */
+/** Settings in the form of files, with few ids, so that declared and existing records often match. */
 
 const IDS = ['a', 'b', 'c'] as const
 const id = fc.constantFrom(...IDS)
 const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined })
 
-/** Names that YAML, variables and terminals could take for something else. */
+/** Names that YAML, variables or terminals could misinterpret. */
 export const trickyText = fc.oneof(
   fc.constantFrom(
     '${HOME}',
@@ -64,18 +64,18 @@ const destination = fc.record({
   standardWebhooks: optional(fc.boolean()),
 })
 
-// names tell nothing of keys that are taken by others: each id has one of its own
+// each id has its own write key, so that none is taken twice
 const computation = (kind: string) =>
   fc.record({ id, sourceId: id }).map((each) => ({ ...each, name: `${kind} ${each.id}` }))
 
 const unique = <T extends { id: string }>(record: fc.Arbitrary<T>) =>
   fc.uniqueArray(record, { selector: (each) => each.id, maxLength: 3 })
 
-/** What is undefined is not there. */
+/** Removes undefined fields. */
 const defined = <T extends object>(record: T): T =>
   Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T
 
-/** With sources for everything that names one. */
+/** Adds the sources that other records refer to. */
 export const settings: fc.Arbitrary<Exported> = fc
   .record({
     sources: unique(source),

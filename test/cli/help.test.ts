@@ -6,7 +6,7 @@ import { run } from '../../cli/run.ts'
 import { jsonSchema } from '../../cli/settings/schema.ts'
 import { aContext } from './in-memory.ts'
 
-/** What `sluice <args>` prints, whatever it comes to. */
+/** The output of `sluice <args>`. */
 async function said(...args: string[]) {
   const context = aContext()
   const code = await run(args, context)
@@ -39,7 +39,7 @@ describe('help', () => {
     expect(out).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 /)
   })
 
-  test.each(COMMANDS)('of %s has an example', async (command) => {
+  test.each(COMMANDS)('for %s has an example', async (command) => {
     const { code, out } = await said('help', command)
     expect([code, out]).toEqual([
       0,
@@ -52,7 +52,7 @@ describe('help', () => {
     ['list', '--limit'],
     ['show', '<id>'],
     ['cancel', '<id>'],
-  ])('of replay %s is of that, whichever way it is asked for', async (command, has) => {
+  ])('for replay %s shows that command, in each of three ways', async (command, has) => {
     const ways = [
       ['help', 'replay', command],
       ['replay', 'help', command],
@@ -78,12 +78,12 @@ test.each([
   [['diff', '/no/such/folder'], /no such file or folder: \/no\/such\/folder/],
   [['dead', '--since', 'then'], /is not a time/],
   [['tail', 'shop', '--source', 'shop'], /tail events --source shop/],
-])('sluice %j ends with 1 and says why', async (args, wanted) => {
+])('sluice %j exits with 1 and says why', async (args, wanted) => {
   const { code, out, err } = await said(...args)
   expect([code, out, err]).toEqual([1, '', expect.stringMatching(wanted)])
 })
 
-test('the schema that editors find in the checkout is the one that is printed (npm run schemas writes it)', async () => {
+test('the schema in the checkout equals the printed one (update it with npm run schemas)', async () => {
   const checkedIn = JSON.parse(
     await readFile(new URL('../../cli/sluice.schema.json', import.meta.url), 'utf8'),
   )
@@ -93,7 +93,7 @@ test('the schema that editors find in the checkout is the one that is printed (n
 
 const EXAMPLES = ['sources.yaml', 'destinations.yaml', 'computations.yaml']
 
-test.each(EXAMPLES)('by the schema the example %s is right, and with another field wrong', async (name) => {
+test.each(EXAMPLES)('the schema accepts the example %s, and rejects it with an extra field', async (name) => {
   const isRight = new Ajv({ validateFormats: false }).compile(jsonSchema())
   const example = parse(await readFile(new URL(`../../examples/settings/${name}`, import.meta.url), 'utf8'))
   expect([isRight(example), isRight.errors]).toEqual([true, null])

@@ -8,11 +8,11 @@ import { ADMIN, api } from '../control/api.ts'
 
 export const NOW = Date.parse('2026-01-02T03:04:05.678Z')
 
-/** Control's API without Kafka; `writes` are what it was asked to change, as `METHOD path status`. */
+/** Control's API without Kafka. `writes` lists changes as `METHOD path status`. */
 export function control(...given: Parameters<typeof api>) {
   const memory = api(...given)
   const writes: string[] = []
-  /** Runs before each write that comes over HTTP: what somebody else does meanwhile. */
+  /** Runs before each write over HTTP, as a change by someone else. */
   let meanwhile: (() => Promise<void>) | undefined
 
   const ask: Api = async ({ method = 'GET', path, query = {}, json, ifMatch }) => {
@@ -47,7 +47,7 @@ export function control(...given: Parameters<typeof api>) {
   }
 }
 
-/** The same API over HTTP, until the test is over. @returns its address. */
+/** Serves the same API over HTTP until the end of the test. @returns its address */
 export async function listening({ asked }: Pick<ReturnType<typeof control>, 'asked'>): Promise<string> {
   const server = createServer(async (request, response) => {
     const { method = '', url = '', headers } = request
@@ -76,12 +76,12 @@ function lines(): Output & { said: string[]; text(): string } {
   }
 }
 
-/** A context in which nothing is but what a test puts there. */
+/** An empty context for a test. */
 export function aContext({ env = {}, input = '' }: { env?: Record<string, string>; input?: string } = {}) {
   const [out, err] = [lines(), lines()]
   let made = 0
   return {
-    // a data folder on which nothing runs
+    // a data folder without a running npm start
     env: { SLUICE_DATA: '/nowhere', ...env },
     out,
     err,

@@ -11,7 +11,7 @@ async function keys(CONFIG_KEY?: string) {
   return { code, out: context.out.text(), err: context.err.text() }
 }
 
-test('sluice keys prints for each role what it starts with, never CONFIG_KEY itself', async () => {
+test('sluice keys prints a key with which each role starts, never CONFIG_KEY itself', async () => {
   const given = [randomBytes(32), randomBytes(32)].map((key) => key.toString('base64'))
   const { code, out } = await keys(given.join(', '))
   expect(code).toBe(0)

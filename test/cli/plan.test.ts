@@ -45,7 +45,7 @@ sources: [{ id: web, name: Web }]
 `
 
 describe('a plan', () => {
-  test('makes what is named before what names it, wherever it stands in the file', async () => {
+  test('creates a record before those that refer to it, whatever their order in the file', async () => {
     const memory = control()
     expect(steps(await fits(memory, declaration(everything)))).toEqual([
       'create sources/web',
@@ -55,7 +55,7 @@ describe('a plan', () => {
     ])
   })
 
-  test('removes, when told to, in the reverse order and after everything else', async () => {
+  test('with prune, removes records last and in reverse order', async () => {
     const memory = control({ sources: [shop], destinations: [crm] })
     const declared = declaration('sources: [{ id: web, name: Web }]\ndestinations: []')
     expect(steps(await fits(memory, declared, { prune: true }))).toEqual([
@@ -65,19 +65,19 @@ describe('a plan', () => {
     ])
   })
 
-  test('without being told to removes nothing, and says what is in no file', async () => {
+  test('without prune, removes nothing and lists the records that are in no file', async () => {
     const memory = control({ sources: [shop], destinations: [crm] })
     const { steps, others } = await fits(memory, declaration('sources: []'))
     expect([steps, others]).toEqual([[], [{ collection: 'sources', id: 'shop' }]])
   })
 
-  test('never looks at a kind of which the files have no list', async () => {
+  test('ignores kinds that the files do not list', async () => {
     const memory = control({ sources: [shop], destinations: [crm] })
     const declared = declaration('destinations: []')
     expect(steps(await fits(memory, declared, { prune: true }))).toEqual(['remove destinations/crm'])
   })
 
-  test('that would take a source from a destination that stays is refused as a whole', async () => {
+  test('that would remove a source from a remaining destination is refused as a whole', async () => {
     const memory = control({ sources: [shop], destinations: [crm] })
     const found = await planned(memory, declaration('sources: []'), { prune: true })
     expect('faults' in found && found.faults.map(shownFault)).toEqual([
@@ -85,7 +85,7 @@ describe('a plan', () => {
     ])
   })
 
-  test('disconnects a source in the same run in which it is removed', async () => {
+  test('disconnects and removes a source in one run', async () => {
     const memory = control({ sources: [shop], destinations: [crm] })
     const declared = declaration(
       'sources: []\ndestinations: [{ id: crm, name: CRM, webhooks: [{ url: "https://crm.example/hook" }] }]',
@@ -96,7 +96,7 @@ describe('a plan', () => {
     ])
   })
 
-  test('says what the API would refuse, at its place and all of it, before anything is changed', async () => {
+  test('reports everything that the API would refuse, at its place, before any change', async () => {
     const memory = control({ sources: [shop] })
     const found = await planned(
       memory,
@@ -123,7 +123,7 @@ audiences:
     ])
   })
 
-  test('replaces what differs, with the version that was read, and says what', async () => {
+  test('replaces differing records, with the version that was read, and lists the differences', async () => {
     const memory = control({ sources: [shop] })
     const { steps } = await fits(
       memory,
@@ -141,7 +141,7 @@ audiences:
     ])
   })
 
-  test('takes what a record does not name for not set, but for its write key', async () => {
+  test('unsets fields that a record leaves out, except its write key', async () => {
     const limited = { ...shop, rateLimit: { perSecond: 1, burst: 1 }, enabled: false }
     const memory = control({ sources: [limited] })
     const { steps } = await fits(memory, declaration('sources: [{ id: shop, name: Shop }]'))
@@ -152,7 +152,7 @@ audiences:
     ])
   })
 
-  test('replaces secrets that are others than those stored, and tells neither', async () => {
+  test('replaces secrets that differ from the stored ones, and shows neither', async () => {
     const memory = control({ sources: [shop], destinations: [crm] })
     const file = (shared: string, header: string) =>
       declaration(`destinations:
@@ -173,7 +173,7 @@ audiences:
     expect(memory.writes).toEqual([])
   })
 
-  test('shows no change of a header that goes with its webhook to another URL', async () => {
+  test('shows no change of a header if only the URL of its webhook changes', async () => {
     const memory = control({ sources: [shop], destinations: [crm] })
     const { steps } = await fits(
       memory,
@@ -183,7 +183,7 @@ audiences:
     expect(steps[0]?.changes.map(({ field }) => field)).toEqual(['webhooks/0/url'])
   })
 
-  test('connects a destination to a source that is made in the same run', async () => {
+  test('connects a destination to a source created in the same run', async () => {
     const memory = control({ sources: [shop], destinations: [crm] })
     const declared = declaration(`sources: [{ id: web, name: Web }]
 destinations:
@@ -195,7 +195,7 @@ destinations:
     ])
   })
 
-  test('has from the API what it alone knows to be wrong, each once and with all else that is', async () => {
+  test('includes faults that only the API can find, each once, together with all others', async () => {
     const egress = { faultOf: async () => 'leads to an address that is not public' }
     const memory = control({ sources: [shop], destinations: [crm] }, { egress })
     const found = await planned(
@@ -220,7 +220,7 @@ destinations:
     ])
   })
 
-  test('does not ask of what stays as it is: what would be refused by now is in no way of the rest', async () => {
+  test('does not check unchanged records, so that one the API would now refuse does not block the rest', async () => {
     const egress = { faultOf: async () => 'leads to an address that is not public' }
     const memory = control({ sources: [shop], destinations: [crm] }, { egress })
     const text = asYaml(exported(await readState(memory.ask), { writeKeys: false }))
@@ -235,7 +235,7 @@ destinations:
     expect(asked).toEqual([])
   })
 
-  test('is made anew when something changes while it is made, and then given up', async () => {
+  test('is made again if settings change meanwhile, and then given up', async () => {
     const memory = control({ sources: [shop], destinations: [crm] })
     let times = 0
     const busy =
@@ -253,7 +253,7 @@ destinations:
     await expect(planNow(file, busy(100), { prune: false, now })).rejects.toThrow(CliError)
   })
 
-  test('begins a rotation with another expiry, and has nothing to do after it', async () => {
+  test('starts a rotation with a new expiry, and then changes nothing', async () => {
     const memory = control({ sources: [shop], destinations: [crm] })
     const declared = declaration(`destinations:
   - { id: crm, name: CRM, sourceIds: [shop], sharedSecret: new, previousSecretExpiresAt: "2126-02-01T00:00:00Z",
@@ -273,7 +273,7 @@ destinations:
   })
 })
 
-/** As a file that has lists of these collections alone. */
+/** A file that lists only these collections. */
 const fileOf = (wanted: Exported, collections: readonly Collection[] = COLLECTIONS) =>
   declaration(asYaml(wanted, collections))
 

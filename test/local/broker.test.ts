@@ -19,7 +19,7 @@ async function keepOneRecord(broker: Broker) {
   return async () => (await readAll(client, 'work')).map(({ value }) => value.toString())
 }
 
-test('a broker killed with -9 comes back on its port with its data; a stale .lock does not matter', async () => {
+test('a broker killed with -9 restarts on its port with its data, despite a stale .lock', async () => {
   const directory = await temporaryFolder()
   const broker = await startBroker({ directory, ...forBroker })
   const read = await keepOneRecord(broker)
@@ -29,10 +29,10 @@ test('a broker killed with -9 comes back on its port with its data; a stale .loc
   expect(second.brokers).toBe(broker.brokers)
   // it serves before it leads its partitions again
   expect(await until(read)).toEqual(['kept'])
-  expect(await second.stop()).toEqual({ code: 143, signal: null }) // in order, by SIGTERM
+  expect(await second.stop()).toEqual({ code: 143, signal: null }) // a clean exit by SIGTERM
 })
 
-test('a format that was cut off is made anew', async () => {
+test('an interrupted format is repeated', async () => {
   const directory = await temporaryFolder()
   await mkdir(join(directory, 'data.formatting'))
   await writeFile(join(directory, 'data.formatting', 'bootstrap.checkpoint'), 'half')
@@ -42,7 +42,7 @@ test('a format that was cut off is made anew', async () => {
   expect((await readdir(directory)).sort()).toEqual(['data', 'logs', 'owner.json', 'server.properties'])
 })
 
-test('data without its meta.properties is refused and left as it is', async () => {
+test('data without meta.properties is refused and left unchanged', async () => {
   const directory = await temporaryFolder()
   await mkdir(join(directory, 'data', 'events-0'), { recursive: true })
   await expect(startBroker({ directory, ...forBroker })).rejects.toMatchObject({
@@ -52,7 +52,7 @@ test('data without its meta.properties is refused and left as it is', async () =
   expect(await readdir(join(directory, 'data'))).toEqual(['events-0'])
 })
 
-test('a folder on which a broker still runs is refused with its pid', async () => {
+test('a folder with a running broker is refused, with its pid', async () => {
   const directory = await temporaryFolder()
   const broker = await startBroker({ directory, ...forBroker })
   await expect(startBroker({ directory, ...forBroker })).rejects.toMatchObject({
@@ -61,7 +61,7 @@ test('a folder on which a broker still runs is refused with its pid', async () =
   })
 })
 
-test('a port that is taken is told in the words of Kafka', async () => {
+test('a taken port is reported with the error of Kafka', async () => {
   const directory = await temporaryFolder()
   const port = await freePort()
   const first = await startBroker({ directory: join(directory, 'first'), ...forBroker, port })

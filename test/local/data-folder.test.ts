@@ -6,7 +6,7 @@ import { temporaryFolder } from './folders.ts'
 
 const permissions = async (path: string) => (await stat(path)).mode & 0o777
 
-test('keys are made once, for nobody else to read, and found again', async () => {
+test('keys are created once, readable only by their owner, and found again', async () => {
   const folder = join(await temporaryFolder(), 'data')
   await makeDataFolder(folder)
   const made = await findKeys(folder, { isNew: true })
@@ -17,7 +17,7 @@ test('keys are made once, for nobody else to read, and found again', async () =>
   expect(await permissions(folder)).toBe(0o700)
 })
 
-test('a data folder that is a file is a wrong setting', async () => {
+test('a data folder that is a file is an invalid setting', async () => {
   const path = join(await temporaryFolder(), 'file')
   await writeFile(path, '')
   for (const folder of [path, join(path, 'below')])
@@ -39,7 +39,7 @@ test('a damaged file is refused, never replaced', async () => {
   expect(await readFile(path, 'utf8')).toHaveLength(60)
 })
 
-test('an empty file, and a key of the wrong length, are damage too', async () => {
+test('an empty file or a key of the wrong length counts as damaged', async () => {
   const folder = await temporaryFolder()
   const made = await findKeys(folder, { isNew: true })
   for (const text of ['', JSON.stringify({ ...made, CONFIG_KEY: 'c2hvcnQ=' })]) {
@@ -48,7 +48,7 @@ test('an empty file, and a key of the wrong length, are damage too', async () =>
   }
 })
 
-test('a lost file beside data is refused: new keys could not read the settings', async () => {
+test('missing keys next to data are refused, because new keys could not decrypt the settings', async () => {
   await expect(findKeys(await temporaryFolder(), { isNew: false })).rejects.toMatchObject({
     code: 'keys_damaged',
     message: expect.stringContaining('is missing'),

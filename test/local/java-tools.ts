@@ -4,7 +4,7 @@ import { findJava } from '../../local/kafka/java.ts'
 
 const silent = () => {}
 
-/** What `startBroker` and `startRegistry` need; in the cache already, since the run's own broker was started from it. */
+/** Options for `startBroker` and `startRegistry`, from the cache that the run's shared broker has filled. */
 export async function javaTools() {
   const java = await findJava(process.env)
   const cache = await cacheFolder(process.env)

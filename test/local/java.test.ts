@@ -7,13 +7,13 @@ import { temporaryFolder } from './folders.ts'
 
 const waysOut = ['openjdk-17-jre-headless maven', 'KAFKA_BROKERS', 'SCHEMA_REGISTRY_URL', 'docker compose up']
 
-test('a machine without Java is told so, with every way out', async () => {
+test('without Java, the error lists every alternative', async () => {
   const missing = await findJava({ PATH: await temporaryFolder() }).catch((error) => error)
   expect(missing).toMatchObject({ code: 'java_missing' })
   for (const way of waysOut) expect(missing.message).toContain(way)
 })
 
-test('a Java that is too old is told with its version', async () => {
+test('a Java that is too old is named with its version', async () => {
   const home = await temporaryFolder()
   await mkdir(join(home, 'bin'))
   await writeFile(join(home, 'bin', 'java'), '#!/bin/sh\necho \'openjdk version "11.0.2" 2019-01-15\' >&2\n')
@@ -24,7 +24,7 @@ test('a Java that is too old is told with its version', async () => {
   })
 })
 
-test('a machine without Maven is told so when the jars are not there yet, with every way out', async () => {
+test('without Maven and jars, the error lists every alternative', async () => {
   const { PATH } = process.env
   onTestFinished(() => {
     process.env.PATH = PATH
@@ -36,7 +36,7 @@ test('a machine without Maven is told so when the jars are not there yet, with e
   for (const way of waysOut) expect(missing.message).toContain(way)
 })
 
-test('jars that are there are found without Maven', async () => {
+test('existing jars are found without Maven', async () => {
   const { PATH } = process.env
   onTestFinished(() => {
     process.env.PATH = PATH
@@ -47,7 +47,7 @@ test('jars that are there are found without Maven', async () => {
   expect(await kafkaJars(cache, () => {})).toBe(join(cache, 'kafka-4.3.1'))
 })
 
-test('versions are read as Java prints them, old style and new', () => {
+test('versions are parsed in old and new style', () => {
   expect(majorVersion('openjdk version "17.0.15" 2025-04-15')).toBe(17)
   expect(majorVersion('java version "1.8.0_292"')).toBe(8)
   expect(majorVersion('openjdk version "25" 2025-09-16')).toBe(25)

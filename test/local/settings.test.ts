@@ -23,13 +23,13 @@ const chosen = {
 
 const environmentFor = (env: NodeJS.ProcessEnv) => childEnvironment(readSettings(env, []), chosen)
 
-test('with an empty environment the processes get all they need, on loopback', () => {
+test('with an empty environment, the processes get all required settings, on loopback', () => {
   const config = readConfig(environmentFor({}), 'control')
   expect(config).toMatchObject({ host: '127.0.0.1', port: 2, tokens: { admin: 'a-token-of-our-own' } })
   expect(config.egress.allow).toEqual(['127.0.0.0/8', '::1/128'])
 })
 
-test('what the environment says wins over what was made here', () => {
+test('the environment overrides generated values', () => {
   const env = environmentFor({ CONTROL_TOKEN: 'the-token-of-the-user', HOST: '0.0.0.0', TOPIC_PREFIX: 'x.' })
   expect(env).toMatchObject({ CONTROL_TOKEN: 'the-token-of-the-user', HOST: '0.0.0.0', TOPIC_PREFIX: 'x.' })
   expect(addressesOf(env)).toMatchObject({
@@ -38,19 +38,19 @@ test('what the environment says wins over what was made here', () => {
   })
 })
 
-test('EGRESS_ALLOW that is set but empty means none', () => {
+test('an empty EGRESS_ALLOW allows nothing', () => {
   const env = environmentFor({ EGRESS_ALLOW: '' })
   expect(readConfig(env, 'deliverer').egress.allow).toEqual([])
   expect(banner(addressesOf(env))).not.toContain('EGRESS_ALLOW')
 })
 
-test('a relative data folder is one of the checkout, an absolute one is itself', () => {
+test('a relative data folder is below the checkout, an absolute one is used as is', () => {
   const root = new URL('../..', import.meta.url).pathname
   expect(readSettings({}, []).dataFolder).toBe(`${root}.sluice`)
   expect(readSettings({ SLUICE_DATA: '/var/data' }, []).dataFolder).toBe('/var/data')
 })
 
-test('what is printed has every address and the token, but no password', () => {
+test('the banner has every address and the token, but no password', () => {
   const env = { ...environmentFor({}), SCHEMA_REGISTRY_URL: 'http://user:secret@registry:8085/x' }
   const text = banner(addressesOf(env))
   for (const part of ['sluice ready', ':1/v1/track', ':2/api/sources', '9092', 'a-token-of-our-own'])

@@ -20,7 +20,7 @@ const MAIN = [process.execPath, ...NODE_FLAGS, 'local/main.ts'] as const
 
 type Started = { child: ChildProcess; pid: number; output: () => string }
 
-/** What `npm start` starts, on free ports and with nothing of this run's environment. */
+/** Runs a command on free ports, without this run's Kafka and registry. */
 function run(
   [program, ...args]: readonly [string, ...string[]],
   folder: string,
@@ -35,7 +35,7 @@ function run(
   return { child, pid, output: () => output }
 }
 
-/** @returns what `sluice ready` told */
+/** @returns addresses and token from the banner */
 async function ready({ output }: Started) {
   await until(() => output().includes('Press Ctrl-C to stop.'), { timeout: 55_000, message: output })
   const find = (pattern: RegExp) => pattern.exec(output())?.[1] ?? ''
@@ -54,7 +54,7 @@ async function sources({ control, token }: Told, body?: object): Promise<string>
   return (await fetch(`${control}/api/sources`, init)).text()
 }
 
-test('npm start serves what it says, once for a data folder, and leaves nothing running when npm is killed', {
+test('npm start serves what it prints, refuses a second start on its data folder, and leaves nothing running when npm is killed', {
   timeout: 120_000,
 }, async () => {
   const folder = await temporaryFolder()
@@ -76,7 +76,7 @@ test('npm start serves what it says, once for a data folder, and leaves nothing 
   await until(() => !anyLives([main, ...pids]), { message: 'npm is gone, and all that it started' })
 })
 
-test('a setting that is wrong, and a port that is taken, end it with 2 before anything runs', async () => {
+test('an invalid setting or port makes it exit with 2 before anything runs', async () => {
   const folder = await temporaryFolder()
   const wrong = run(MAIN, folder, { RETRY_WINDOW: 'long', DELIVERY_SLOTS: '-1' })
   expect(await once(wrong.child, 'close')).toEqual([2, null])
@@ -86,7 +86,7 @@ test('a setting that is wrong, and a port that is taken, end it with 2 before an
   expect(taken.output()).toContain('CONTROL_PORT')
 })
 
-test('without Java it says how to go on, and ends with 2', async () => {
+test('without Java it lists the alternatives and exits with 2', async () => {
   const empty = await temporaryFolder()
   const bare = run(MAIN, await temporaryFolder(), { PATH: empty, JAVA_HOME: '' })
   expect(await once(bare.child, 'close')).toEqual([2, null])

@@ -8,7 +8,7 @@ import { anyLives } from './processes.ts'
 
 const FOREVER = 'process.on("SIGTERM", () => process.exit(0)); setInterval(() => {}, 1000);'
 
-/** Programs that do what their source says, and append their pid to a file when they listen for signals. */
+/** Runs programs with these sources; each appends its pid to a file once it listens for signals. */
 async function superviseAll(sources: Record<string, string>) {
   const root = await temporaryFolder()
   const append = 'require("node:fs").appendFileSync(process.env.PIDS, process.pid + "\\n");'
@@ -27,12 +27,12 @@ async function superviseAll(sources: Record<string, string>) {
   const supervised = supervise({ programs, root, env, log, ending, onRefused: (name) => refused.push(name) })
   onTestFinished(() => supervised.stop(0))
   const pids = async () => (await readFile(pidFile, 'utf8')).trim().split('\n').filter(Boolean).map(Number)
-  /** What programs have written beside the file of pids. */
+  /** What programs have written next to the file of pids. */
   const written = (name: string) => readFile(`${pidFile}.${name}`, 'utf8')
   return { supervised, said, refused, pids, written }
 }
 
-test('a process that is killed is started again, and that is said in one line', async () => {
+test('a killed process is restarted, with one log line', async () => {
   const { said, pids, supervised } = await superviseAll({ router: FOREVER })
   const [first] = await until(async () => (await pids()).length === 1 && (await pids()))
   process.kill(first ?? 0, 'SIGKILL')
@@ -42,14 +42,14 @@ test('a process that is killed is started again, and that is said in one line', 
   expect(anyLives(await pids())).toBe(false)
 })
 
-test('a process that keeps dying is started again at growing intervals', async () => {
+test('a process that keeps exiting is restarted at growing intervals', async () => {
   const { said, supervised } = await superviseAll({ router: 'process.exit(1)' })
   await until(() => said.length === 3)
   await supervised.stop(1_000)
   expect(said.map((line) => /\d+ ms/.exec(line)?.[0])).toEqual(['250 ms', '500 ms', '1000 ms'])
 })
 
-test('a process that refuses its settings is not started again, and whoever waits is told', async () => {
+test('a process that rejects its settings is not restarted, and onRefused is called', async () => {
   const { refused, said, pids } = await superviseAll({
     control: 'setImmediate(() => process.exit(2))',
     router: FOREVER,
@@ -60,7 +60,7 @@ test('a process that refuses its settings is not started again, and whoever wait
   expect(said).toEqual([])
 })
 
-test('once all were ready, exit code 2 is an end like any other', async () => {
+test('once the settings are accepted, exit code 2 leads to a restart too', async () => {
   const { refused, said, supervised } = await superviseAll({
     control: 'setTimeout(() => process.exit(2), 300)',
   })
@@ -69,8 +69,8 @@ test('once all were ready, exit code 2 is an end like any other', async () => {
   expect(refused).toEqual([])
 })
 
-test('all are asked to end at once, and those that do not are killed', async () => {
-  // ends when the other was asked as well
+test('all get SIGTERM at once, and those that do not exit are killed', async () => {
+  // exits once the other has got SIGTERM too
   const together = `
     const { appendFileSync, readFileSync } = require('node:fs')
     const file = (name) => process.env.PIDS + '.' + name
@@ -88,7 +88,7 @@ test('all are asked to end at once, and those that do not are killed', async () 
   expect(anyLives(await pids())).toBe(false)
 })
 
-test('the wait before a restart doubles to ten seconds and begins anew after half a minute of work', () => {
+test('the delay before a restart doubles up to ten seconds, and starts over after half a minute of uptime', () => {
   const waits = [1, 2, 3, 4, 5, 6, 7].reduce<number[]>((all) => [...all, nextDelay(all.at(-1), 10)], [])
   expect(waits).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 10_000])
   expect(nextDelay(10_000, 29_999)).toBe(10_000)

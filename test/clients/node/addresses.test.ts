@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { clientOf, startService, track, warnings } from './service.ts'
 
-/** Every name leads to these addresses. */
+/** Makes every host name resolve to these addresses. */
 function lookUp(...addresses: string[]): void {
   const found = addresses.map((address) => ({ address, family: 4 }))
   const lookup = (_name: string, _options: object, done: (error: null, found: object[]) => void) =>
@@ -23,7 +23,7 @@ createServer().listen({ ...workerData, backlog: 1 }, () => {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
 })`
 
-/** An address that answers no attempt to connect, as packets that are lost do: its line of those who wait is full. */
+/** An address that never accepts a connection, as if packets were lost: its backlog is full. */
 async function startDeaf(host: string, port: number): Promise<void> {
   const worker = new Worker(LISTENS_AND_SLEEPS, { eval: true, workerData: { host, port } })
   onTestFinished(async () => void (await worker.terminate()))
@@ -37,7 +37,7 @@ async function startDeaf(host: string, port: number): Promise<void> {
   }
 }
 
-test('an address that refuses is left for the next one, within the same try', async () => {
+test('after an address that refuses, the next one is tried within the same attempt', async () => {
   const service = await startService()
   const { port } = new URL(service.endpoint)
   lookUp('127.0.0.2', '127.0.0.1')
@@ -48,14 +48,14 @@ test('an address that refuses is left for the next one, within the same try', as
   expect(failures).toEqual([])
 })
 
-test('an address that does not answer is left for the next one after two fifths of the time of the try, and not before', async () => {
+test('after an address that does not respond, the next one is tried after two fifths of the request timeout', async () => {
   const service = await startService()
   const { port } = new URL(service.endpoint)
   await startDeaf('127.0.0.2', Number(port))
   lookUp('127.0.0.2', '127.0.0.1')
   const endpoint = `http://several.example:${port}/`
   warnings()
-  // a machine that is slow may need more than one try
+  // a slow machine may need more than one attempt
   const { analytics, failures } = clientOf({ endpoint }, { requestTimeout: 4_000 })
   const start = performance.now()
   analytics.track(track(0))

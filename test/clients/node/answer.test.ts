@@ -1,13 +1,14 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
-import { judge } from '../../../clients/node/answer.ts'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { judge, retryAfter } from '../../../clients/node/answer.ts'
 import { batchAnswer, SUCCESS } from '../../../ingest/answer.ts'
 
-const asked = { now: Date.UTC(2026, 0, 2, 3, 4, 5), url: 'http://host/v1/batch' }
+const now = Date.UTC(2026, 0, 2, 3, 4, 5)
+const asked = { now, url: 'http://host/v1/batch' }
 const answer = (status: number, body: unknown = { success: true }, retryAfter?: string) =>
   judge({ status, retryAfter, body: typeof body === 'string' ? body : JSON.stringify(body) }, asked)
 
-describe('taken', () => {
+describe('success', () => {
   test.each([
     '{"success":true}',
     ' { "more": 1, "success": true }\n',
@@ -17,18 +18,18 @@ describe('taken', () => {
     expect(answer(200, body)).toEqual({ verdict: 'taken', rejected: [] })
   })
 
-  test('is what the service itself answers', () => {
+  test('is the response of the service itself', () => {
     const rejected = [{ index: 1, code: 'too_deep', message: 'm' }] as const
     expect(answer(200, SUCCESS.body)).toEqual({ verdict: 'taken', rejected: [] })
     expect(answer(200, batchAnswer(rejected, 0).body)).toEqual({ verdict: 'taken', rejected })
   })
 
-  test('is a 200 that names the calls it has rejected', () => {
+  test('is a 200 with a list of rejected calls', () => {
     const rejected = [{ index: 3, code: 'event_not_defined', message: 'A track call needs event.' }]
     expect(answer(200, { success: true, rejected })).toEqual({ verdict: 'taken', rejected })
   })
 
-  test('is a 200 that rejects calls without a code, or without a word: no other is lost by that', () => {
+  test('is a 200 that rejects calls without a code or a message, which affects no other call', () => {
     const whole = { index: 4, code: 'too_deep', message: 'm' }
     const rejected = [{ index: 0, message: 'No.' }, { index: 1, code: 7 }, { index: 2, code: '' }, whole]
     expect(answer(200, { success: true, rejected: [null, 'x', { code: 'x' }, ...rejected] })).toEqual({
@@ -42,7 +43,7 @@ describe('taken', () => {
     })
   })
 
-  test('is a 200 that names a call twice: the first time counts', () => {
+  test('is a 200 that names a call twice; the first entry counts', () => {
     const [first, second] = ['one', 'two'].map((code) => ({ index: 3, code, message: '' }))
     const other = { index: 0, code: 'three', message: '' }
     expect(answer(200, { success: true, rejected: [first, second, other] })).toEqual({
@@ -52,8 +53,8 @@ describe('taken', () => {
   })
 })
 
-describe('to be tried again', () => {
-  test.each([429, 500, 502, 503, 504, 599])('is a %d', (status) => {
+describe('a retry', () => {
+  test.each([429, 500, 502, 503, 504, 599])('follows a %d', (status) => {
     expect(answer(status, '')).toMatchObject({ verdict: 'retry', error: { code: 'rejected', status } })
   })
 
@@ -78,12 +79,12 @@ describe('to be tried again', () => {
     })
   })
 
-  test('is what had no answer', () => {
+  test('follows a request without a response', () => {
     const error = new Error('connect ECONNREFUSED')
     expect(judge({ error }, asked)).toEqual({ verdict: 'retry', error, retryAfterMs: undefined })
   })
 
-  test('is a 200 that broke off before it said success, for that reason', () => {
+  test('follows a 200 that broke off before its success field, with that reason', () => {
     const brokenBy = new Error('timeout')
     const broken = { retryAfter: undefined, brokenBy }
     const retry = { verdict: 'retry', error: brokenBy, retryAfterMs: undefined }
@@ -105,7 +106,7 @@ describe('to be tried again', () => {
   })
 })
 
-describe('refused for good', () => {
+describe('a final refusal', () => {
   test.each([201, 204, 301, 302, 307, 400, 401, 403, 404, 408, 413, 415, 425, 431, 600, 999])(
     'is a %d',
     (status) => {
@@ -116,7 +117,7 @@ describe('refused for good', () => {
     },
   )
 
-  test('is a refusal by its code, unless it may pass', () => {
+  test('depends on the code, because some refusals are temporary', () => {
     const passesWithinMs = (status: number, code: string) => {
       const verdict = answer(status, { code })
       return verdict.verdict === 'refused' ? verdict.passesWithinMs : verdict.verdict
@@ -127,7 +128,7 @@ describe('refused for good', () => {
     expect(passesWithinMs(503, 'source_disabled')).toBe('retry')
   })
 
-  test('says what the service says', () => {
+  test('has the message of the service', () => {
     const said = { code: 'unknown_source', message: 'No source has this write key.' }
     expect(answer(401, said)).toMatchObject({
       error: {
@@ -145,7 +146,7 @@ describe('refused for good', () => {
     expect(answer(403, said)).toMatchObject({ error: { message } })
   })
 
-  test('does not repeat a page of it', () => {
+  test('does not include a whole page', () => {
     const long = 'long '.repeat(10_000)
     const shown = `${long.slice(0, 300)}...`
     expect(answer(400, { code: long, message: long })).toMatchObject({
@@ -158,7 +159,7 @@ describe('refused for good', () => {
   })
 })
 
-test('no answer makes it throw, and only 200 with success is success', () => {
+test('no response makes judge throw, and only 200 with success is success', () => {
   const answers = fc.record({
     status: fc.oneof(fc.constant(200), fc.integer({ min: 100, max: 999 })),
     retryAfter: fc.option(fc.string(), { nil: undefined }),
@@ -170,4 +171,47 @@ test('no answer makes it throw, and only 200 with success is success', () => {
       expect(judge(posted, asked).verdict === 'taken').toBe(isSuccess)
     }),
   )
+})
+
+describe('Retry-After', () => {
+  // if local time is not GMT, parsing a date without a zone goes wrong unless handled
+  beforeAll(() => void vi.stubEnv('TZ', 'America/New_York'))
+  afterAll(() => void vi.unstubAllEnvs())
+
+  test.each([
+    ['0', 0],
+    ['120', 120_000],
+    [' 120 ', 120_000],
+    ['Fri, 02 Jan 2026 03:05:05 GMT', 60_000],
+    ['Friday, 02-Jan-26 03:05:05 GMT', 60_000],
+    ['Fri Jan  2 03:05:05 2026', 60_000],
+    ['Fri, 02 Jan 2026 03:00:00 GMT', 0],
+  ])('%s is %d ms', (value, delayMs) => {
+    expect(retryAfter(value, now)).toBe(delayMs)
+  })
+
+  test.each([
+    undefined,
+    '',
+    'soon',
+    '-5',
+    '1.5',
+    '1e3',
+    '120, 60',
+    '2026-01-02T03:05:05Z',
+    'Fri, 02 Jan 2026',
+    'Fri, 02 Jan 2026 03:05:05 PST',
+    'Fri, 99 Foo 2026 03:05:05 GMT',
+  ])('%j says nothing', (value) => {
+    expect(retryAfter(value, now)).toBeUndefined()
+  })
+
+  test('a date and as many seconds are the same delay', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 86_400 }), (seconds) => {
+        const date = new Date(now + seconds * 1_000).toUTCString()
+        expect(retryAfter(date, now)).toBe(retryAfter(String(seconds), now))
+      }),
+    )
+  })
 })

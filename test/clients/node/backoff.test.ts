@@ -4,27 +4,27 @@ import { backoff, nextTry } from '../../../clients/node/backoff.ts'
 
 const most = (tries: number) => backoff({ tries, baseMs: 100, random: 1 })
 
-test('at most the base, doubled with each try up to 10 s', () => {
+test('the wait is at most the base, which doubles with each attempt up to 10 s', () => {
   expect([1, 2, 3, 7, 8, 9, 20].map(most)).toEqual([100, 200, 400, 6_400, 10_000, 10_000, 10_000])
 })
 
-test('the waits of 25 retries are what the options say: 193 s at most', () => {
+test('the waits of 25 retries add up to at most 193 s, as documented', () => {
   const waits = Array.from({ length: 25 }, (_, index) => most(index + 1))
   expect(Math.round(waits.reduce((sum, each) => sum + each) / 1_000)).toBe(193)
 })
 
-test('anything from 0 to that, as chance has it', () => {
+test('the wait is random from 0 to that', () => {
   expect(backoff({ tries: 3, baseMs: 100, random: 0 })).toBe(0)
   expect(backoff({ tries: 3, baseMs: 100, random: 0.5 })).toBe(200)
 })
 
-test('at least as long as the service asks for, up to 5 minutes', () => {
+test('the wait is at least what the service asks for, up to 5 minutes', () => {
   expect(backoff({ tries: 1, baseMs: 100, random: 1, retryAfterMs: 2_000 })).toBe(2_000)
   expect(backoff({ tries: 8, baseMs: 100, random: 1, retryAfterMs: 2_000 })).toBe(10_000)
   expect(backoff({ tries: 1, baseMs: 100, random: 1, retryAfterMs: 86_400_000 })).toBe(300_000)
 })
 
-test('whatever it is given, a number of milliseconds within its bounds', () => {
+test('for any input, the wait is within its bounds', () => {
   const tried = fc.record({
     tries: fc.integer({ min: 1, max: 10_000 }),
     baseMs: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
@@ -40,21 +40,21 @@ test('whatever it is given, a number of milliseconds within its bounds', () => {
   )
 })
 
-describe('after a try that was in vain', () => {
+describe('after a failed attempt', () => {
   const minutes = (count: number) => count * 60_000
   const facts = { tries: 1, baseMs: 100, random: 1, maxRetries: 25, sinceFirstMs: 0 }
 
-  test('comes another one, after its wait', () => {
+  test('another one follows after the wait', () => {
     expect(nextTry(facts)).toEqual({ next: 'try', waitMs: 100 })
     expect(nextTry({ ...facts, tries: 25 })).toEqual({ next: 'try', waitMs: 10_000 })
   })
 
-  test('comes none when there were enough', () => {
+  test('none follows after maxRetries', () => {
     expect(nextTry({ ...facts, tries: 26 })).toEqual({ next: 'none', since: 'tries' })
     expect(nextTry({ ...facts, maxRetries: 0 })).toEqual({ next: 'none', since: 'tries' })
   })
 
-  test('comes none that would begin more than 45 minutes after the first', () => {
+  test('none follows that would begin more than 45 minutes after the first', () => {
     const late = { ...facts, retryAfterMs: minutes(5) }
     expect(nextTry({ ...late, sinceFirstMs: minutes(40) })).toEqual({ next: 'try', waitMs: minutes(5) })
     expect(nextTry({ ...late, sinceFirstMs: minutes(40) + 1 })).toEqual({ next: 'none', since: 'time' })

@@ -10,7 +10,7 @@ test('a body is the calls, the time and the library, in this order', () => {
   )
 })
 
-test('a batch is as large as the service takes, and one call more would not be', () => {
+test('a batch has as many calls as the service accepts, and not one more', () => {
   const sizes = fc.array(fc.oneof(fc.integer({ min: 60, max: 32_768 }), fc.integer({ min: 60, max: 300 })), {
     minLength: 1,
     maxLength: 4_000,

@@ -3,18 +3,18 @@ import { AnalyticsError } from '../../../clients/node/index.ts'
 import { until } from '../../helpers/until.ts'
 import { clientOf, deadEndpoint, gate, startService, thrownBy, track, warnings } from './service.ts'
 
-/** What it rejects with. */
+/** The error of a rejected promise. */
 const rejection = (promise: Promise<unknown>) =>
   promise.then(
     () => undefined,
     (error: unknown) => error,
   )
 
-/** It shows that something ends at all: what it is not to wait for takes longer. */
+/** Only shows that something ends at all: what it must not wait for takes longer. */
 const patience = { timeout: 30_000 }
 
 describe('close()', () => {
-  test('sends what waits', async () => {
+  test('sends queued calls', async () => {
     const service = await startService()
     const { analytics } = clientOf(service, { closeTimeout: 5_000 })
     for (let number = 0; number < 3_000; number++) analytics.track(track(number))
@@ -22,11 +22,11 @@ describe('close()', () => {
     expect(service.calls()).toHaveLength(3_000)
   })
 
-  test('of a client without calls is over at once, also when no time is given', async () => {
+  test('of a client without calls resolves at once, even with closeTimeout 0', async () => {
     await clientOf({ endpoint: await deadEndpoint() }, { closeTimeout: 0 }).analytics.close()
   })
 
-  test('refuses calls and room from then on', async () => {
+  test('makes further calls and room() fail', async () => {
     const service = await startService()
     const { analytics } = clientOf(service, { closeTimeout: 5_000 })
     analytics.track(track(0))
@@ -39,7 +39,7 @@ describe('close()', () => {
     expect(service.calls()).toHaveLength(1)
   })
 
-  test('lets those go that wait for room', async () => {
+  test('ends waits for room', async () => {
     const { opened, open } = gate()
     const service = await startService(async () => {
       await opened
@@ -54,19 +54,23 @@ describe('close()', () => {
     await closing
   })
 
-  test('lets them go as well where onFailure is never done with what fills the queue', patience, async () => {
-    const onFailure = vi.fn(() => new Promise(() => {}))
-    const service = await startService(() => ({ status: 400 }))
-    const { analytics } = clientOf(service, { maxQueue: 1, closeTimeout: 50, onFailure })
-    analytics.track(track(0))
-    const room = rejection(analytics.room())
-    await until(() => onFailure.mock.calls.length === 1)
-    const closing = rejection(analytics.close())
-    expect(await room).toMatchObject({ code: 'closed' })
-    await closing
-  })
+  test(
+    'ends them even if onFailure never finishes with the calls that fill the queue',
+    patience,
+    async () => {
+      const onFailure = vi.fn(() => new Promise(() => {}))
+      const service = await startService(() => ({ status: 400 }))
+      const { analytics } = clientOf(service, { maxQueue: 1, closeTimeout: 50, onFailure })
+      analytics.track(track(0))
+      const room = rejection(analytics.room())
+      await until(() => onFailure.mock.calls.length === 1)
+      const closing = rejection(analytics.close())
+      expect(await room).toMatchObject({ code: 'closed' })
+      await closing
+    },
+  )
 
-  test('called twice is the same', async () => {
+  test('returns the same promise when called twice', async () => {
     const { analytics } = clientOf({ endpoint: await deadEndpoint() }, { maxRetries: 0, closeTimeout: 5_000 })
     analytics.track(track(0))
     const first = analytics.close()
@@ -79,7 +83,7 @@ describe('close()', () => {
     expect(await rejection(analytics.close())).toBe(await rejection(first))
   })
 
-  test('lets go of its connection', async () => {
+  test('closes its connection', async () => {
     const service = await startService()
     const { analytics } = clientOf(service, { closeTimeout: 5_000 })
     analytics.track(track(0))
@@ -88,16 +92,16 @@ describe('close()', () => {
   })
 })
 
-describe('close() within its time', () => {
+describe('within closeTimeout, close()', () => {
   test.each([
     [
-      'while a request has no answer',
+      'while a request has no response',
       'hang',
       0,
       { cause: { message: expect.stringContaining('closeTimeout') } },
     ],
     [
-      'while a retry waits',
+      'while waiting for a retry',
       { status: 503, headers: { 'retry-after': '300' } },
       1,
       { status: 503, tries: 1, message: expect.stringMatching(/The last error: http:.* answered 503/) },
@@ -126,7 +130,7 @@ describe('close() within its time', () => {
     expect(failures[0]?.error).toMatchObject(said)
   })
 
-  test('says how many of a failed batch were not sent', async () => {
+  test('reports how many calls of a failed batch were not sent', async () => {
     const service = await startService(() => ({ status: 401 }))
     const { analytics, failures } = clientOf(service, { closeTimeout: 5_000 })
     for (let number = 0; number < 5; number++) analytics.track(track(number))
@@ -138,7 +142,7 @@ describe('close() within its time', () => {
     expect(failures).toHaveLength(1)
   })
 
-  test('counts only what fails from then on', async () => {
+  test('counts only later failures', async () => {
     const service = await startService((_arrival, index) => ({ status: index === 0 ? 400 : 200 }))
     const { analytics } = clientOf(service, { closeTimeout: 5_000 })
     analytics.track(track(0))
@@ -147,7 +151,7 @@ describe('close() within its time', () => {
     await analytics.close()
   })
 
-  test('a flush that waits is over as well', async () => {
+  test('ends a pending flush', async () => {
     const service = await startService(() => 'hang')
     const { analytics } = clientOf(service, { closeTimeout: 50 })
     analytics.track(track(0))
@@ -160,7 +164,7 @@ describe('close() within its time', () => {
 describe('a promise of onFailure', () => {
   const refusing = () => startService(() => ({ status: 400 }))
 
-  test('is waited for by flush() and close()', async () => {
+  test('is awaited by flush() and close()', async () => {
     const { opened, open } = gate()
     const onFailure = vi.fn(() => opened)
     const { analytics } = clientOf(await refusing(), { flushAt: 1, closeTimeout: 600_000, onFailure })
@@ -176,24 +180,20 @@ describe('a promise of onFailure', () => {
     expect(done).toEqual(['flush', 'close'])
   })
 
-  test(
-    'that is never settled keeps neither calls from being sent, nor close() for longer than its time',
-    patience,
-    async () => {
-      const service = await refusing()
-      const onFailure = vi.fn(() => new Promise(() => {}))
-      const { analytics } = clientOf(service, { flushAt: 1, closeTimeout: 50, onFailure })
-      for (let number = 0; number < 3; number++) analytics.track(track(number))
-      await until(() => onFailure.mock.calls.length === 3)
-      const flushed = analytics.flush()
-      await analytics.close()
-      await flushed
-      expect(service.arrivals).toHaveLength(3)
-    },
-  )
+  test('that never settles delays neither other calls nor close() beyond its time', patience, async () => {
+    const service = await refusing()
+    const onFailure = vi.fn(() => new Promise(() => {}))
+    const { analytics } = clientOf(service, { flushAt: 1, closeTimeout: 50, onFailure })
+    for (let number = 0; number < 3; number++) analytics.track(track(number))
+    await until(() => onFailure.mock.calls.length === 3)
+    const flushed = analytics.flush()
+    await analytics.close()
+    await flushed
+    expect(service.arrivals).toHaveLength(3)
+  })
 
   test.each(['flush', 'close'] as const)(
-    'that waits for %s(), which waits for it, is let go at the end of that time',
+    'that waits for %s(), which waits for it, is no longer awaited at the end of that time',
     patience,
     async (method) => {
       const done: unknown[] = []
@@ -207,7 +207,7 @@ describe('a promise of onFailure', () => {
     },
   )
 
-  test('about what close() could not send has a second more', patience, async () => {
+  test('for calls that close() could not send has one more second', patience, async () => {
     const service = await startService(() => 'hang')
     const done: string[] = []
     const { analytics } = clientOf(service, {
@@ -223,7 +223,7 @@ describe('a promise of onFailure', () => {
   })
 })
 
-test('what is called until close() is sent or reported, nothing twice', async () => {
+test('every call before close() is sent or reported, exactly once', async () => {
   const service = await startService((_arrival, index) => ({ status: index % 3 === 1 ? 400 : 200 }))
   const { analytics, failures } = clientOf(service, { flushAt: 7, closeTimeout: 5_000 })
   let taken = 0

@@ -25,7 +25,7 @@ test.each([
   expect(masked(writeKey)).toBe(shown)
 })
 
-describe('what is printed to stderr', () => {
+describe('the debug output', () => {
   /** Two calls, a retry and a success. */
   async function linesOf(debug: string): Promise<string[]> {
     vi.stubEnv('DEBUG', debug)
@@ -53,7 +53,7 @@ describe('what is printed to stderr', () => {
     return write.mock.calls.map(([line]) => String(line))
   }
 
-  test('is the making, each call, flush, response and retry', async () => {
+  test('has a line for the new client and each call, flush, response and retry', async () => {
     const lines = await linesOf('foo,analytics')
     const time = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`
     const expected = [
@@ -70,13 +70,13 @@ describe('what is printed to stderr', () => {
       expect(lines[index]).toMatch(new RegExp(`^${time} analytics ${line}\n$`))
   })
 
-  test('holds nothing of the write key but its start, and no value of a call', async () => {
+  test('contains only the start of the write key, and no value of a call', async () => {
     const all = (await linesOf('analytics')).join('')
     expect(all).not.toMatch(/hidden|write-key/)
     expect(all).not.toContain(btoa('shop-write-key:'))
   })
 
-  test('is nothing when it is not asked for', async () => {
+  test('is empty without DEBUG', async () => {
     expect(await linesOf('other')).toEqual([])
   })
 })

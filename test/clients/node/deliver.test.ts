@@ -14,7 +14,7 @@ beforeEach(() => {
 const unavailable = (retryAfter?: string): Posted => ({ status: 503, retryAfter, body: '' })
 const success: Posted = { status: 200, retryAfter: undefined, body: '{"success":true}' }
 
-/** Sends batches of one call whose tries come to this, each in so many minutes of the faked clocks; `then` befalls them after the first. */
+/** Sends batches of one call with these responses, each after the given minutes of the faked clocks; `then` runs after the first. */
 function delivererOf(
   answers: readonly Posted[],
   { minutes = 0, maxRetries = 1_000, retryBase = 1, then = () => {} } = {},
@@ -33,7 +33,7 @@ function delivererOf(
   return { post, send }
 }
 
-describe('a batch is given up 45 minutes after its first try', () => {
+describe('a batch is given up 45 minutes after its first attempt', () => {
   const gaveUp = (tries: number) => ({
     outcome: 'failed',
     error: {
@@ -45,26 +45,26 @@ describe('a batch is given up 45 minutes after its first try', () => {
   })
   beforeEach(() => void warnings())
 
-  test('however many tries are left', async () => {
+  test('however many retries are left', async () => {
     const { post, send } = delivererOf([], { minutes: 10 })
     expect(await send()).toMatchObject(gaveUp(5))
     expect(post).toHaveBeenCalledTimes(5)
   })
 
-  test('also in the midst of a try: it has no more time than is left', async () => {
+  test('even during an attempt, which gets only the remaining time', async () => {
     const { post, send } = delivererOf([], { minutes: 20 })
     await send()
     expect(post.mock.calls.map(([, { mostMs }]) => mostMs / MINUTE)).toEqual([45, 25, 5])
   })
 
-  test('at once, where the service asks for more time than is left', async () => {
+  test('at once, if the service asks for a longer wait than remains', async () => {
     const { post, send } = delivererOf([unavailable('300')], { minutes: 41 })
     expect(await send()).toMatchObject(gaveUp(1))
     expect(post).toHaveBeenCalledTimes(1)
   })
 
-  test('where it wakes too late, as when the machine has slept', async () => {
-    // the steady clock stands meanwhile
+  test('if it wakes too late, because the machine has slept', async () => {
+    // the monotonic clock stops meanwhile
     const then = () => void vi.setSystemTime(Date.now() + 46 * MINUTE)
     const { post, send } = delivererOf([], { retryBase: 10_000, then })
     vi.spyOn(Math, 'random').mockReturnValue(0.005)
@@ -73,7 +73,7 @@ describe('a batch is given up 45 minutes after its first try', () => {
     expect(post).toHaveBeenCalledTimes(1)
   })
 
-  test('and not before, although a clock is set back meanwhile', async () => {
+  test('and not earlier, even if a clock is set back', async () => {
     const then = () => void vi.setSystemTime(0)
     const { post, send } = delivererOf([unavailable(), unavailable(), success], { minutes: 20, then })
     expect(await send()).toEqual({ outcome: 'sent', rejected: [] })
@@ -81,7 +81,7 @@ describe('a batch is given up 45 minutes after its first try', () => {
   })
 })
 
-describe('a refusal that may pass', () => {
+describe('a temporary refusal', () => {
   const refusal = (status: number, code: string): Posted => ({
     status,
     retryAfter: undefined,
@@ -95,12 +95,12 @@ describe('a refusal that may pass', () => {
   const SECOND = 1 / 60
   const many = (answer: Posted) => Array<Posted>(100).fill(answer)
   beforeEach(() => {
-    // no wait between tries
+    // no wait between attempts
     vi.spyOn(Math, 'random').mockReturnValue(0)
     onTestFinished(() => void vi.mocked(Math.random).mockRestore())
   })
 
-  test('of a source that the service does not know yet is waited for, with one warning', async () => {
+  test('of a source that the service does not know yet is retried, with one warning', async () => {
     const seen = warnings()
     const { post, send } = delivererOf([unknown, unknown, success], { minutes: SECOND })
     expect(await send()).toEqual(sent)
@@ -120,11 +120,11 @@ describe('a refusal that may pass', () => {
     warnings()
     const { post, send } = delivererOf(many(answer), { minutes: SECOND })
     expect(await send()).toMatchObject(rejected(reason))
-    // each try takes a second, and the first answer begins the time
+    // each attempt takes a second, and the time starts with the first response
     expect(post).toHaveBeenCalledTimes(seconds + 1)
   })
 
-  test('is final at once for the next batches, until one is taken', async () => {
+  test('is final at once for later batches, until one is accepted', async () => {
     warnings()
     const { post, send } = delivererOf([...many(unknown).slice(0, 12), success, unknown, success], {
       minutes: SECOND,
@@ -135,15 +135,15 @@ describe('a refusal that may pass', () => {
     expect([await send(), await send()]).toEqual([sent, sent])
   })
 
-  test('is final where no try is left, and says what the service said', async () => {
+  test('is final after the last retry, with the message of the service', async () => {
     const { post, send } = delivererOf([off], { maxRetries: 0 })
     expect(await send()).toMatchObject(rejected('source_disabled'))
     expect(post).toHaveBeenCalledTimes(1)
   })
 })
 
-describe('that calls are tried again is said by a warning', () => {
-  test('once until a batch has arrived, with the URL and the reason, and nothing that is secret', async () => {
+describe('a warning about retries', () => {
+  test('is emitted once until a batch has arrived, with the URL and the reason, and without secrets', async () => {
     const seen = warnings()
     const { send } = delivererOf([
       { error: new Error('connect ECONNREFUSED') },
@@ -162,14 +162,14 @@ describe('that calls are tried again is said by a warning', () => {
     ])
   })
 
-  test('not again for the next batch, when the one before it was given up', async () => {
+  test('is not repeated for the next batch after one was given up', async () => {
     const seen = warnings()
     const { send } = delivererOf([], { maxRetries: 1 })
     for (let batch = 0; batch < 3; batch++) await send()
     expect(seen).toHaveLength(1)
   })
 
-  test('not where there is no other try', async () => {
+  test('is not emitted without a retry', async () => {
     const seen = warnings()
     expect(await delivererOf([], { maxRetries: 0 }).send()).toMatchObject({ outcome: 'failed' })
     expect(seen).toEqual([])

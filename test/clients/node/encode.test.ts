@@ -13,16 +13,16 @@ const track = (properties: unknown) => encode('track', { userId: 'u1', event: 'C
 const read = ({ json }: { json: string }) => JSON.parse(json)
 
 describe('a call', () => {
-  test('gets an id and a time when it brings none', () => {
+  test('gets an id and a time if it has none', () => {
     expect(read(encode('page', { userId: 'u1' }, made))).toEqual({ type: 'page', ...made, userId: 'u1' })
   })
 
-  test('keeps its own', () => {
+  test('keeps its own id and time', () => {
     const own = { messageId: 'own', timestamp: '2020-01-01' }
     expect(read(encode('page', { userId: 'u1', ...own }, made))).toMatchObject(own)
   })
 
-  test('may have a Date as its time, also one of another realm', () => {
+  test('may have a Date as timestamp, even from another realm', () => {
     for (const timestamp of [new Date(0), runInNewContext('new Date(0)')])
       expect(read(encode('page', { userId: 'u1', timestamp }, made)).timestamp).toBe(
         '1970-01-01T00:00:00.000Z',
@@ -38,7 +38,7 @@ describe('a call', () => {
     expect(error).toMatchObject({ name: 'AnalyticsError', code: 'invalid_timestamp' })
   })
 
-  test('reads back as it was given, in as many bytes as it says', () => {
+  test('round-trips, with the reported number of bytes', () => {
     const values = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ noUnicodeString: false }))
     fc.assert(
       fc.property(values, fc.string({ unit: 'binary', minLength: 1 }), (properties, event) => {
@@ -53,14 +53,14 @@ describe('a call', () => {
     )
   })
 
-  test('is kept as its JSON alone, in which its id is found again', () => {
+  test('is stored only as JSON, from which its id can be read', () => {
     const messageId = 'a "quoted" \u2028 id, \ud800 and é'
     const encoded = encode('page', { messageId, userId: 'u1' }, made)
     expect(Object.keys(encoded)).toEqual(['type', 'json', 'bytes'])
     expect(idIn(encoded)).toBe(messageId)
   })
 
-  test('is not kept: what is changed afterwards is not sent, and nothing of it is changed', () => {
+  test('is neither kept nor changed: later changes are not sent', () => {
     const properties = Object.freeze({ list: Object.freeze([1]) })
     const call = { userId: 'u1', event: 'Counted', properties: { ...properties } }
     const before = structuredClone(call)
@@ -73,7 +73,7 @@ describe('a call', () => {
 })
 
 describe('an object within a call', () => {
-  test('is what its toJSON gives', () => {
+  test('is what its toJSON returns', () => {
     expect(read(track({ toJSON: () => ({ a: 1 }) })).properties).toEqual({ a: 1 })
     expect(read(track({ when: new Date(0) })).properties).toEqual({ when: '1970-01-01T00:00:00.000Z' })
   })
@@ -108,16 +108,16 @@ describe('an object within a call', () => {
     expect(read(track(properties)).properties).toEqual({ name: 'pro' })
   })
 
-  test('is said to be what it is', () => {
+  test('is named by its kind in the error', () => {
     expect(String(thrownBy(() => track(new Map())))).toMatch(/properties must be an object, not a Map\./)
   })
 
-  test('has -0 as 0, as an id has', () => {
+  test('has 0 for -0, like an id', () => {
     expect(track({ a: -0, list: [-0] }).json).toContain('"properties":{"a":0,"list":[0]}')
     expect(read(encode('page', { userId: -0 }, made)).userId).toBe('0')
   })
 
-  test('loses what JSON has no form of, and NaN becomes null', () => {
+  test('loses values without a JSON form, and NaN becomes null', () => {
     expect(read(track({ a: undefined, b: () => {}, c: Number.NaN, d: 1 })).properties).toEqual({
       c: null,
       d: 1,
@@ -129,7 +129,7 @@ describe('the integrations of the context', () => {
   const page = (context: unknown, integrations?: unknown) =>
     encode('page', { userId: 'u1', context, integrations }, made)
 
-  test('are looked at as the service does, where the call has none of its own', () => {
+  test('are checked if the call has none of its own, as the service does', () => {
     expect(thrownBy(() => page({ integrations: { All: 'false' } }))).toMatchObject({
       code: 'integrations_all_not_boolean',
       message: 'context.integrations.All must be true or false, not a string.',
@@ -143,13 +143,13 @@ describe('the integrations of the context', () => {
     expect(read(page({ integrations: null })).context).toEqual({ integrations: null })
   })
 
-  test('are nothing beside its own', () => {
+  test('are ignored next to its own', () => {
     expect(read(page({ integrations: 7 }, { All: true })).context).toEqual({ integrations: 7 })
   })
 })
 
 describe('nesting', () => {
-  /** An array within arrays, so many in all. */
+  /** That many nested arrays. */
   const nested = (levels: number, inner: unknown = []): unknown =>
     levels === 1 ? inner : [nested(levels - 1, inner)]
   const facts = { sourceId: 'shop', receivedAt: 0, ip: '203.0.113.9', newId: () => 'made' }
@@ -158,30 +158,27 @@ describe('nesting', () => {
     ['arrays', (levels: number) => ({ a: nested(levels) })],
     ['what toJSON gives', (levels: number) => ({ a: { toJSON: () => nested(levels, {}) } })],
     ['many brackets in texts', (levels: number) => ({ '[{"': '\\"[[{{'.repeat(99), a: nested(levels) })],
-  ])(
-    'of %s goes to 64 levels, the call and its part among them, as it does for ingest',
-    (_of, properties) => {
-      const encoded = track(properties(62))
-      expect(accept(read(encoded), facts)).toMatchObject({ ok: true })
-      expect(thrownBy(() => track(properties(63)))).toMatchObject({ code: 'too_deep' })
-      const deeper = JSON.parse(JSON.stringify({ ...read(encoded), properties: properties(63) }))
-      expect(accept(deeper, facts)).toEqual({ ok: false, code: 'too_deep' })
-    },
-  )
+  ])('of %s may have 64 levels including the call and its part, as for ingest', (_of, properties) => {
+    const encoded = track(properties(62))
+    expect(accept(read(encoded), facts)).toMatchObject({ ok: true })
+    expect(thrownBy(() => track(properties(63)))).toMatchObject({ code: 'too_deep' })
+    const deeper = JSON.parse(JSON.stringify({ ...read(encoded), properties: properties(63) }))
+    expect(accept(deeper, facts)).toEqual({ ok: false, code: 'too_deep' })
+  })
 
-  test('is told before the size is', () => {
+  test('is reported before the size', () => {
     expect(thrownBy(() => track({ a: nested(63), p: 'x'.repeat(40_000) }))).toMatchObject({
       code: 'too_deep',
     })
   })
 
-  test('without end is the same', () => {
+  test('that is very deep is reported the same way', () => {
     let deep: unknown[] = []
     for (let level = 0; level < 100_000; level++) deep = [deep]
     expect(thrownBy(() => track({ deep }))).toMatchObject({ code: 'too_deep' })
   })
 
-  test('is counted as ingest counts it, whatever the JSON', () => {
+  test('is counted as ingest counts it, for any JSON', () => {
     const values = fc.jsonValue({ maxDepth: 8, depthSize: 'max' })
     fc.assert(
       fc.property(values, fc.integer({ min: 0, max: 8 }), (value, most) => {
@@ -191,7 +188,7 @@ describe('nesting', () => {
   })
 })
 
-describe('what cannot be written as JSON is refused, with its cause', () => {
+describe('a call that JSON cannot represent is rejected, with the cause', () => {
   const circle: Record<string, unknown> = {}
   circle.itself = circle
   const cause = new Error('no')
@@ -213,7 +210,7 @@ describe('what cannot be written as JSON is refused, with its cause', () => {
   })
 })
 
-describe('what is no call is refused', () => {
+describe('an argument that is not a call is rejected', () => {
   test.each([undefined, null, 'u1', 7, ['u1'], () => {}])('%s', (call) => {
     expect(thrownBy(() => encode('identify', call, made))).toMatchObject({ code: 'call_not_object' })
   })
@@ -232,7 +229,7 @@ describe('what is no call is refused', () => {
     expect(String(thrownBy(() => encode('identify', call, made)))).toMatch(new RegExp(`, not ${kind}\\.$`))
   })
 
-  test('a misspelt field is named, with those there are', () => {
+  test('a misspelt field is named, with the valid ones', () => {
     const error = thrownBy(() => encode('track', { userId: 'u1', event: 'Counted', propertes: {} }, made))
     expect(error).toMatchObject({
       code: 'unknown_field',
@@ -240,12 +237,12 @@ describe('what is no call is refused', () => {
     })
   })
 
-  test('undefined in an unknown field is nothing', () => {
+  test('an unknown field that is undefined is ignored', () => {
     expect(read(encode('page', { userId: 'u1', extra: undefined }, made))).not.toHaveProperty('extra')
   })
 })
 
-test('an error has no fields that say nothing', () => {
+test('an error has no undefined fields', () => {
   const error = thrownBy(() => encode('identify', {}, made))
   expect(Object.keys(error as object).sort()).toEqual(['code', 'name'])
   expect(inspect(error)).not.toMatch(/undefined|cause/)
@@ -255,13 +252,13 @@ test('an error has no fields that say nothing', () => {
   expect(more.cause).toBe('c')
 })
 
-test('a call that is too large is told its size and the limit', () => {
+test('the error of a call that is too large has its size and the limit', () => {
   const { message } = thrownBy(() => track({ p: 'x'.repeat(40_000) })) as Error
   expect(message).toMatch(/32768 bytes/)
   expect(message).toMatch(/40\d\d\d/)
 })
 
-test('no message holds a value of the call', () => {
+test('no error message contains a value of the call', () => {
   const secret = 'secret-value'
   const faults = [
     { userId: [secret], event: 'Counted' },

@@ -21,7 +21,7 @@ describe('calls that the service rejects from within a batch', () => {
     expect(JSON.parse(failures[0]?.messages[0]?.json ?? '')).toMatchObject({ properties: { number: 1 } })
   })
 
-  test('are reported without a code and a word as well, and hide no others', async () => {
+  test('are reported even without a code and a message, and hide no others', async () => {
     const body = JSON.stringify({
       success: true,
       rejected: [{ index: 0 }, null, { index: 2, code: 'too_deep' }],
@@ -38,7 +38,7 @@ describe('calls that the service rejects from within a batch', () => {
     ])
   })
 
-  test('are reported once, also when they are named twice', async () => {
+  test('are reported once, even if they are named twice', async () => {
     const service = await startService(() => rejected(1, 1))
     const { analytics, failures } = clientOf(service)
     for (const number of [0, 1]) analytics.track(track(number))
@@ -46,7 +46,7 @@ describe('calls that the service rejects from within a batch', () => {
     expect(failures).toHaveLength(1)
   })
 
-  test('are only those that there are', async () => {
+  test('are ignored outside the batch', async () => {
     const service = await startService(() => rejected(-1, 1, 0.5))
     const { analytics, failures } = clientOf(service)
     analytics.track(track(0))

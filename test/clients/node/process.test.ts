@@ -10,7 +10,7 @@ import { deadEndpoint, startService } from './service.ts'
 
 const patience = { timeout: 60_000 }
 
-describe('a process that has nothing more to do', () => {
+describe('a process that has nothing left to do', () => {
   test('ends with a client that has no calls', patience, async () => {
     const service = await startService()
     expect(await run('calls-and-ends', [service.endpoint, '0']).ended).toEqual({ code: 0, signal: null })
@@ -22,7 +22,7 @@ describe('a process that has nothing more to do', () => {
     expect(service.calls()).toHaveLength(3)
   })
 
-  test('sends what waits, without waiting for flushAfter, and ends', patience, async () => {
+  test('sends queued calls without waiting for flushAfter, and ends', patience, async () => {
     const service = await startService()
     const { ended, complained } = run('calls-and-ends', [service.endpoint, '3'])
     expect(await ended).toMatchObject({ code: 0 })
@@ -30,7 +30,7 @@ describe('a process that has nothing more to do', () => {
     expect(complained()).toBe('')
   })
 
-  test('tries what cannot be sent as often as it should, says so, and ends', patience, async () => {
+  test('retries maxRetries times, reports the failure, and ends', patience, async () => {
     const endpoint = await deadEndpoint()
     const { ended, complained } = run('calls-and-ends', [endpoint, '3'])
     expect(await ended).toMatchObject({ code: 0 })
@@ -43,7 +43,7 @@ describe('a process that has nothing more to do', () => {
     expect(second).toMatch(/AnalyticsWarning: 3 calls could not be delivered \(gave_up\).*ECONNREFUSED/)
   })
 
-  test('says only that it gave up, where Node is told so', patience, async () => {
+  test('reports only the failure if the retry warning is disabled', patience, async () => {
     const flags = ['--disable-warning=SLUICE_TRYING_AGAIN']
     const { ended, complained } = run('calls-and-ends', [await deadEndpoint(), '3'], flags)
     await ended
@@ -53,17 +53,21 @@ describe('a process that has nothing more to do', () => {
 })
 
 describe('on SIGTERM', () => {
-  test('clients that are asked to send what waits; then the process ends by it', patience, async () => {
-    const service = await startService()
-    const { printed, kill, ended } = run('terminated', [service.endpoint])
-    await until(() => printed() === 'ready\n', patience)
-    kill('SIGTERM')
-    expect(await ended).toEqual({ code: null, signal: 'SIGTERM' })
-    expect(service.calls()).toHaveLength(2)
-  })
+  test(
+    'clients with closeOnSigterm send queued calls, then the signal ends the process',
+    patience,
+    async () => {
+      const service = await startService()
+      const { printed, kill, ended } = run('terminated', [service.endpoint])
+      await until(() => printed() === 'ready\n', patience)
+      kill('SIGTERM')
+      expect(await ended).toEqual({ code: null, signal: 'SIGTERM' })
+      expect(service.calls()).toHaveLength(2)
+    },
+  )
 
   test.each(['on', 'once'])(
-    'a listener of the program (%s) is left to end the process, and is called once',
+    'a listener of the program (%s) must end the process, and is called once',
     patience,
     async (how) => {
       const service = await startService()
@@ -76,7 +80,7 @@ describe('on SIGTERM', () => {
     },
   )
 
-  test('a listener that leaves the end to others is no reason to go on', patience, async () => {
+  test('a listener that leaves the exit to others does not keep the process running', patience, async () => {
     const service = await startService()
     const { printed, kill, ended } = run('terminated', [service.endpoint, 'signal-exit'])
     await until(() => printed() === 'ready\n', patience)
@@ -99,7 +103,7 @@ describe('on SIGTERM', () => {
     expect(complained().match(line)).toHaveLength(2)
   })
 
-  /** Another copy of the library, as a second version of the package is. @returns its main file. */
+  /** A second copy of the library, like another version of the package. @returns its main file */
   async function copied(): Promise<string> {
     const project = fileURLToPath(new URL('../../../', import.meta.url))
     const folder = await mkdtemp(join(tmpdir(), 'sluice-copy-'))
@@ -110,16 +114,20 @@ describe('on SIGTERM', () => {
     return join(folder, 'node/index.ts')
   }
 
-  test('two copies of the library in one process send what waits, and it ends', patience, async () => {
-    const service = await startService()
-    const { printed, complained, kill, ended } = run('terminated', [service.endpoint, '', await copied()])
-    await until(() => printed() === 'ready\n', { ...patience, message: complained })
-    kill('SIGTERM')
-    expect(await ended).toEqual({ code: null, signal: 'SIGTERM' })
-    expect(service.calls()).toHaveLength(2)
-  })
+  test(
+    'two copies of the library in one process send queued calls, and the process ends',
+    patience,
+    async () => {
+      const service = await startService()
+      const { printed, complained, kill, ended } = run('terminated', [service.endpoint, '', await copied()])
+      await until(() => printed() === 'ready\n', { ...patience, message: complained })
+      kill('SIGTERM')
+      expect(await ended).toEqual({ code: null, signal: 'SIGTERM' })
+      expect(service.calls()).toHaveLength(2)
+    },
+  )
 
-  test('nothing is listened for unless asked, nor after close()', async () => {
+  test('there is no listener without closeOnSigterm or after close()', async () => {
     const options = { writeKey: 'k', endpoint: 'http://localhost:1/' }
     const before = process.listenerCount('SIGTERM')
     new Analytics(options)

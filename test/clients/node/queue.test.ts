@@ -16,7 +16,7 @@ const queueOf = (bounds: { maxQueue?: number; maxQueueBytes?: number; flushAt?: 
   new Queue({ maxQueue: 100, maxQueueBytes: 100_000, flushAt: 20, ...bounds })
 
 describe('a queue is full', () => {
-  test('with as many calls as maxQueue says, those under way included', () => {
+  test('with maxQueue calls, including those being sent', () => {
     const queue = queueOf({ maxQueue: 3, flushAt: 1 })
     queue.push(call(1))
     queue.push(call(1))
@@ -31,7 +31,7 @@ describe('a queue is full', () => {
     queue.push(call(1))
   })
 
-  test('with as many bytes as maxQueueBytes says, those under way included', () => {
+  test('with maxQueueBytes bytes, including those being sent', () => {
     const queue = queueOf({ maxQueueBytes: 40_000, flushAt: 1 })
     queue.push(call(30_000))
     queue.take()
@@ -47,8 +47,8 @@ describe('a queue is full', () => {
   })
 })
 
-describe('what is held elsewhere', () => {
-  test('counts until it is let go', () => {
+describe('a call held by onFailure', () => {
+  test('counts until it is released', () => {
     const queue = queueOf({ maxQueue: 3 })
     const letGo = queue.hold([{ json: '{}' }, { json: '{}' }])
     queue.push(call(1))
@@ -68,13 +68,13 @@ describe('what is held elsewhere', () => {
   })
 })
 
-test('one call is no calls', () => {
+test('the message has the singular for one call', () => {
   const queue = queueOf({ maxQueue: 1 })
   queue.push(call(1))
   expect(String(thrownBy(() => queue.push(call(1))))).toContain('The queue is full: 1 call (maxQueue). ')
 })
 
-test('a batch of one takes no longer however many wait', async () => {
+test('taking a batch of one is equally fast however many calls are waiting', async () => {
   const COUNT = 100_000
   const msToEmpty = () => {
     const queue = queueOf({ maxQueue: COUNT, maxQueueBytes: COUNT, flushAt: 1 })
@@ -83,11 +83,11 @@ test('a batch of one takes no longer however many wait', async () => {
     while (queue.waiting > 0) queue.take()
     return performance.now() - start
   }
-  // some 20 ms; to move all that waits each time takes many seconds
+  // about 20 ms; moving the whole queue each time would take many seconds
   await until(() => msToEmpty() < 1_500, { timeout: 30_000 })
 })
 
-test('what was taken and released is not kept', async () => {
+test('the memory of taken and released calls is freed', async () => {
   setFlagsFromString('--expose-gc')
   const collect: () => void = runInNewContext('gc')
   const queue = queueOf({ flushAt: 1 })
@@ -107,7 +107,7 @@ test('what was taken and released is not kept', async () => {
   expect(queue.waiting).toBe(9)
 })
 
-test('there is room when the largest call would be taken', () => {
+test('there is room if a call of the largest size fits', () => {
   const queue = queueOf({ maxQueueBytes: 70_000 })
   expect(queue.room).toBe(2)
   queue.push(call(4_464))
@@ -117,7 +117,7 @@ test('there is room when the largest call would be taken', () => {
   expect(queueOf({ maxQueue: 1 }).room).toBe(1)
 })
 
-test('what is given up is what was under way, then what waited', () => {
+test('clear returns the calls being sent, then those waiting', () => {
   const queue = queueOf({ flushAt: 1 })
   for (const id of ['a', 'b', 'c']) queue.push(call(10, id))
   queue.take()
@@ -125,7 +125,7 @@ test('what is given up is what was under way, then what waited', () => {
   expect([queue.size, queue.waiting, queue.waitingBytes]).toEqual([0, 0, 0])
 })
 
-test('whatever comes and goes, calls leave in their order, and no bound is passed', () => {
+test('in any sequence, calls leave in order, and no limit is exceeded', () => {
   const steps = fc.array(fc.oneof(fc.integer({ min: 1, max: 32_768 }), fc.constantFrom('take', 'release')), {
     size: 'large',
   })

@@ -7,7 +7,7 @@ import { OPTIONS, readSettings } from '../../../clients/node/settings.ts'
 const read = (name: string) => readFileSync(new URL(`../../../clients/node/${name}`, import.meta.url), 'utf8')
 const readme = read('README.md')
 
-/** A section's tables: the first column's cells, and the names in them. */
+/** The names in the first column of a section's tables. */
 function namesIn(section: string): string[] {
   const [, rest = ''] = readme.split(`## ${section}\n`)
   const [text = ''] = rest.split('\n## ')
@@ -15,12 +15,12 @@ function namesIn(section: string): string[] {
   return cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
 }
 
-test('the first example is the one in the examples', () => {
+test('the first example equals the file in examples', () => {
   const [, code] = /## The first call\n[\s\S]*?```js\n([\s\S]*?)```/.exec(readme) ?? []
   expect(code).toBe(read('examples/first-call.mjs'))
 })
 
-test('the options are all there, with their defaults', () => {
+test('all options are listed with their defaults', () => {
   expect(namesIn('Options').sort()).toEqual([...OPTIONS].sort())
   for (const [name, value] of Object.entries(readSettings({ writeKey: 'k' }))) {
     if (typeof value !== 'number' && name !== 'endpoint') continue
@@ -29,11 +29,11 @@ test('the options are all there, with their defaults', () => {
   }
 })
 
-test('the errors are all there', () => {
+test('all error codes are listed', () => {
   expect(namesIn('Errors').sort()).toEqual([...CODES].sort())
 })
 
-test('the library calls itself by the name and version of its package', () => {
+test('the library has the version of its package, and the same got as the project', () => {
   const { version, dependencies } = JSON.parse(read('package.json'))
   expect(LIBRARY).toEqual({ name: 'sluice-node', version })
   expect(readme).toContain(`sluice-analytics-${version}.tgz`)

@@ -5,13 +5,13 @@ import { type Answer, clientOf, deadEndpoint, numbersOf, startService, track, wa
 // that something is tried again is what is tested here
 beforeEach(() => void warnings())
 
-/** Answers in their order; success when there are no more. */
+/** These responses in order, then success. */
 const inTurn =
   (...answers: Answer[]) =>
   (_arrival: unknown, index: number): Answer =>
     answers[index] ?? {}
 
-describe('is tried again until it succeeds, with the same calls and the time of each try', () => {
+describe('a batch is retried until it succeeds, with the same calls and the time of each attempt, after', () => {
   test.each<[string, Answer]>([
     ['a 429', { status: 429 }],
     ['a 500', { status: 500, body: '{"code":"internal_error","message":"Something went wrong here."}' }],
@@ -27,7 +27,7 @@ describe('is tried again until it succeeds, with the same calls and the time of 
     analytics.track(track(0))
     analytics.track(track(1))
     await analytics.flush()
-    // on a slow machine more of them may have no answer in time
+    // on a slow machine, more of them may time out
     if (answer === 'hang') expect(service.arrivals.length).toBeGreaterThanOrEqual(3)
     else expect(service.arrivals).toHaveLength(3)
     const bodies = service.arrivals.map(({ text }) => JSON.parse(text))
@@ -41,7 +41,7 @@ describe('is tried again until it succeeds, with the same calls and the time of 
   })
 })
 
-test('calls that come meanwhile wait behind it', async () => {
+test('calls made meanwhile wait behind it', async () => {
   const service = await startService(inTurn({ status: 503 }, { status: 503 }))
   const { analytics } = clientOf(service, { flushAt: 1 })
   for (const number of [0, 1, 2]) analytics.track(track(number))
@@ -49,7 +49,7 @@ test('calls that come meanwhile wait behind it', async () => {
   expect(numbersOf(service.calls())).toEqual([0, 0, 0, 1, 2])
 })
 
-describe('Retry-After is waited for', () => {
+describe('Retry-After is respected', () => {
   test.each([
     ['in seconds', () => '1', 1_000],
     // an HTTP date has whole seconds
@@ -67,7 +67,7 @@ describe('Retry-After is waited for', () => {
   })
 })
 
-describe('is not tried again', () => {
+describe('a batch is not retried after', () => {
   test.each([201, 204, 301, 302, 307, 400, 401, 403, 404, 408, 413, 415, 600])('a %d', async (status) => {
     const service = await startService(() => ({
       status,
@@ -81,8 +81,8 @@ describe('is not tried again', () => {
   })
 })
 
-describe('is given up after maxRetries', () => {
-  test('with the last answer as the cause, and the calls as they were sent', async () => {
+describe('a batch is given up after maxRetries', () => {
+  test('with the last response as the cause, and the calls as they were sent', async () => {
     const body = '{"code":"unavailable","message":"Send it again."}'
     const service = await startService(() => ({ status: 503, body }))
     const { analytics, failures } = clientOf(service, { maxRetries: 2 })
@@ -110,7 +110,7 @@ describe('is given up after maxRetries', () => {
     ])
   })
 
-  test('where a 200 is not of the service', async () => {
+  test('if a 200 does not come from the service', async () => {
     const service = await startService(() => ({ body: '<html>Sign in to the network</html>' }))
     const { analytics, failures } = clientOf(service, { maxRetries: 1 })
     analytics.track(track(0))
@@ -124,7 +124,7 @@ describe('is given up after maxRetries', () => {
     ['breaks off', 'cut', 60_000, /The last error: .*(abort|hang up|ECONNRESET)/],
     ['does not come in time', 'stall', 200, /^No success after 1 attempt\. The last error: Timeout/],
   ] as const)(
-    'where the body of a 200 %s, which is no answer of somebody else',
+    'if the body of a 200 %s, which is not reported as another server',
     async (_how, answer, requestTimeout, message) => {
       const service = await startService(() => answer)
       const { analytics, failures } = clientOf(service, { maxRetries: 0, requestTimeout })
@@ -137,7 +137,7 @@ describe('is given up after maxRetries', () => {
     },
   )
 
-  test('where nothing listens', async () => {
+  test('if nothing listens', async () => {
     const { analytics, failures } = clientOf({ endpoint: await deadEndpoint() }, { maxRetries: 2 })
     analytics.track(track(0))
     await analytics.flush()
@@ -146,7 +146,7 @@ describe('is given up after maxRetries', () => {
     ])
   })
 
-  test('where none of several addresses listens, and says so of each', async () => {
+  test('if none of several addresses listens, with a reason for each', async () => {
     const { port } = new URL(await deadEndpoint())
     const addresses = ['127.0.0.2', '127.0.0.3'].map((address) => ({ address, family: 4 }))
     const http = new Agent({ lookup: (_name, _options, done) => done(null, addresses) })
@@ -159,7 +159,7 @@ describe('is given up after maxRetries', () => {
     expect(failures[0]?.error.message).toContain(`127.0.0.2:${port}; connect ECONNREFUSED 127.0.0.3:${port}`)
   })
 
-  test('where no name is known, without any retry if so asked', async () => {
+  test('if the host is unknown, without a retry if maxRetries is 0', async () => {
     const { analytics, failures } = clientOf({ endpoint: 'http://nowhere.invalid/' }, { maxRetries: 0 })
     analytics.track(track(0))
     await analytics.flush()
@@ -177,7 +177,7 @@ describe('is given up after maxRetries', () => {
   })
 })
 
-test('no error holds the write key, however it is printed', async () => {
+test('no error contains the write key, however it is printed', async () => {
   const { inspect } = await import('node:util')
   const service = await startService(() => 'reset')
   const { analytics, failures } = clientOf(service, { maxRetries: 0 })

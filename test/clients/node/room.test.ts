@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { clientOf, gate, numbersOf, startService, thrownBy, track } from './service.ts'
 
-test('past maxQueue a call throws, and what was taken is sent', async () => {
+test('beyond maxQueue a call throws, and queued calls are sent', async () => {
   const { opened, open } = gate()
   const service = await startService(async () => {
     await opened
@@ -24,7 +24,7 @@ test('past maxQueue a call throws, and what was taken is sent', async () => {
   expect(failures).toEqual([])
 })
 
-test('past maxQueueBytes as well', async () => {
+test('beyond maxQueueBytes too', async () => {
   const { analytics } = clientOf(await startService(), { maxQueueBytes: 40_000 })
   const large = { ...track(0), context: { text: 'x'.repeat(30_000) } }
   analytics.track(large)
@@ -35,7 +35,7 @@ test('past maxQueueBytes as well', async () => {
   analytics.track(track(1))
 })
 
-test('a producer that waits for room makes any number of calls, in order, and none is refused', async () => {
+test('a producer that waits for room makes any number of calls, in order, and none throws', async () => {
   const service = await startService()
   const { analytics, failures } = clientOf(service, { maxQueue: 100 })
   for (let number = 0; number < 2_000; number++) {

@@ -5,7 +5,7 @@ import { until } from '../../helpers/until.ts'
 import { clientOf, gate, numbersOf, startService, track, warnings } from './service.ts'
 
 describe('a batch', () => {
-  test('is a POST with the write key as user name, and the calls in their order', async () => {
+  test('is a POST with the write key as user name and the calls in order', async () => {
     const service = await startService()
     const { analytics, failures } = clientOf(service)
     analytics.identify({ userId: 'u1', traits: { plan: 'pro' } })
@@ -36,7 +36,7 @@ describe('a batch', () => {
     expect(failures).toEqual([])
   })
 
-  test('has calls with ascending ids of their own, and the time of the call', async () => {
+  test('has calls with ascending ids and the time of each call', async () => {
     const service = await startService()
     const { analytics } = clientOf(service)
     const before = new Date().toISOString()
@@ -51,7 +51,7 @@ describe('a batch', () => {
     }
   })
 
-  test('is compressed above 1 KB, and as it is below', async () => {
+  test('is compressed above 1 KB only', async () => {
     const service = await startService()
     const { analytics } = clientOf(service)
     analytics.track(track(0))
@@ -65,7 +65,7 @@ describe('a batch', () => {
     expect(numbersOf(service.calls())).toEqual(Array.from({ length: 100 }, (_, number) => number))
   })
 
-  test('is as it is when gzip is off', async () => {
+  test('is not compressed without gzip', async () => {
     const service = await startService()
     const { analytics } = clientOf(service, { gzip: false })
     for (let number = 0; number < 100; number++) analytics.track(track(number))
@@ -74,7 +74,7 @@ describe('a batch', () => {
     expect(service.calls()).toHaveLength(100)
   })
 
-  test('fits into 500 KB, and the next one takes the rest', async () => {
+  test('has at most 500 KB, and the next one has the rest', async () => {
     const service = await startService()
     const { analytics } = clientOf(service)
     const text = 'x'.repeat(32_000)
@@ -86,7 +86,7 @@ describe('a batch', () => {
   })
 })
 
-test('with the threshold 1 each call is a request of its own', async () => {
+test('with flushAt 1, each call is its own request', async () => {
   const service = await startService()
   const { analytics } = clientOf(service, { flushAt: 1 })
   for (let number = 0; number < 5; number++) analytics.track(track(number))
@@ -94,7 +94,7 @@ test('with the threshold 1 each call is a request of its own', async () => {
   expect(numbersOf(service.calls())).toEqual([0, 1, 2, 3, 4])
 })
 
-test('a waiting call goes when flushAfter has passed', async () => {
+test('a waiting call is sent after flushAfter', async () => {
   const service = await startService()
   const start = performance.now()
   const { analytics } = clientOf(service, { flushAfter: 200 })
@@ -103,7 +103,7 @@ test('a waiting call goes when flushAfter has passed', async () => {
   expect(performance.now() - start).toBeGreaterThanOrEqual(199)
 })
 
-test('while a request is under way no other is made, and the next one takes all that has come', async () => {
+test('during a request no other is made, and the next one has all new calls', async () => {
   const { opened, open } = gate()
   const service = await startService(async () => {
     await opened
@@ -125,7 +125,7 @@ test('while a request is under way no other is made, and the next one takes all 
   ])
 })
 
-test('all requests take one connection', async () => {
+test('all requests use one connection', async () => {
   const service = await startService()
   const { analytics } = clientOf(service)
   for (let number = 0; number < 20; number++) {
@@ -135,7 +135,7 @@ test('all requests take one connection', async () => {
   expect(service.arrivals.map(({ connection }) => connection)).toEqual(Array(20).fill(1))
 })
 
-test('an answer of any length is read to 1 MB, then cut off and asked for again', async () => {
+test('a response is read up to 1 MB, then cut off, and the batch is retried', async () => {
   warnings()
   const long = (bytes: number) => ({ body: JSON.stringify({ success: true, more: 'x'.repeat(bytes) }) })
   const service = await startService((_arrival, index) => [long(900_000), long(9_000_000)][index] ?? {})
@@ -149,11 +149,11 @@ test('an answer of any length is read to 1 MB, then cut off and asked for again'
   expect(failures).toEqual([])
 })
 
-test('connections are made by the agent that is given, and close() leaves them open', async () => {
+test('connections are made by the agent option, and close() leaves them open', async () => {
   const service = await startService()
   const { hostname, port } = new URL(service.endpoint)
   const http = new Agent({ keepAlive: true })
-  // as a proxy's agent does: it goes elsewhere than to the endpoint
+  // like a proxy's agent, it connects to another address
   http.createConnection = () => connect({ host: hostname, port: Number(port) })
   onTestFinished(() => http.destroy())
   const { analytics } = clientOf(
@@ -166,7 +166,7 @@ test('connections are made by the agent that is given, and close() leaves them o
   expect(Object.keys(http.freeSockets)).toHaveLength(1)
 })
 
-test('clients do not mix', async () => {
+test('clients are independent', async () => {
   const service = await startService()
   const one = clientOf(service, { writeKey: 'one' }).analytics
   const two = clientOf(service, { writeKey: 'two' }).analytics

@@ -55,8 +55,8 @@ const call = (number: number, bytes: number): Encoded => ({
 })
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => `${from + index}`)
 
-describe('a batch goes', () => {
-  test('when as many calls wait as the threshold says, and not before', async () => {
+describe('a batch is sent', () => {
+  test('when flushAt calls are waiting, and not before', async () => {
     const { sent, add } = fakeSender()
     add(2)
     await vi.advanceTimersByTimeAsync(999)
@@ -66,7 +66,7 @@ describe('a batch goes', () => {
     expect(sent).toEqual([{ at: 999, ids: range(0, 3) }])
   })
 
-  test('when the interval has passed since the first call', async () => {
+  test('after flushAfter since the first call', async () => {
     const { sent, add } = fakeSender()
     await vi.advanceTimersByTimeAsync(5_000)
     add(1)
@@ -78,7 +78,7 @@ describe('a batch goes', () => {
     expect(sent).toEqual([{ at: 6_000, ids: range(0, 2) }])
   })
 
-  test('when the interval has passed since the last one', async () => {
+  test('after flushAfter since the last one', async () => {
     const { sent, add } = fakeSender()
     add(3)
     await vi.advanceTimersByTimeAsync(400)
@@ -89,7 +89,7 @@ describe('a batch goes', () => {
     expect(sent.slice(1)).toEqual([{ at: 1_000, ids: ['3'] }])
   })
 
-  test('at once when that has passed before the call came', async () => {
+  test('at once if flushAfter has passed before the call', async () => {
     const { sent, add } = fakeSender()
     add(3)
     await vi.advanceTimersByTimeAsync(1_500)
@@ -98,21 +98,21 @@ describe('a batch goes', () => {
     expect(sent.slice(1)).toEqual([{ at: 1_500, ids: range(3, 5) }])
   })
 
-  test('with all that is called in one go, over the threshold too', async () => {
+  test('with all calls of one turn, even above flushAt', async () => {
     const { sent, add } = fakeSender()
     add(50)
     await vi.advanceTimersByTimeAsync(0)
     expect(sent).toEqual([{ at: 0, ids: range(0, 50) }])
   })
 
-  test('when as much waits as a batch can hold, although the threshold is higher', async () => {
+  test('when a full batch is waiting, even if flushAt is higher', async () => {
     const { sent, add } = fakeSender({ flushAt: 1_000 })
     add(16, 32_768)
     await vi.advanceTimersByTimeAsync(0)
     expect(sent.map(({ ids }) => ids.length)).toEqual([15, 1])
   })
 
-  test('when 2,500 calls wait, although the threshold is higher', async () => {
+  test('when 2,500 calls are waiting, even if flushAt is higher', async () => {
     const { sent, add } = fakeSender({ flushAt: 10_000, maxQueue: 10_000 })
     add(2_499)
     await vi.advanceTimersByTimeAsync(0)
@@ -122,14 +122,14 @@ describe('a batch goes', () => {
     expect(sent.map(({ ids }) => ids.length)).toEqual([2_500])
   })
 
-  test('with all others behind it that wait when the threshold is reached', async () => {
+  test('with all others that are waiting when flushAt is reached', async () => {
     const { sent, add } = fakeSender({ maxQueue: 10_000 })
     add(5_001)
     await vi.advanceTimersByTimeAsync(0)
     expect(sent.map(({ ids }) => ids.length)).toEqual([2_500, 2_500, 1])
   })
 
-  test('without those behind it that come when it is on its way', async () => {
+  test('without calls made during the request', async () => {
     const { sent, add } = fakeSender({ flushAt: 1_000, takesMs: 10 })
     add(16, 32_768)
     await vi.advanceTimersByTimeAsync(5)
@@ -140,14 +140,14 @@ describe('a batch goes', () => {
     expect(sent.map(({ ids }) => ids.length)).toEqual([15, 15, 1])
   })
 
-  test('one by one with the threshold 1', async () => {
+  test('call by call with flushAt 1', async () => {
     const { sent, add } = fakeSender({ flushAt: 1 })
     add(3)
     await vi.advanceTimersByTimeAsync(0)
     expect(sent.map(({ ids }) => ids)).toEqual([['0'], ['1'], ['2']])
   })
 
-  test('when the queue is full, as no call can make it due any more', async () => {
+  test('when the queue is full, because no further call can make it due', async () => {
     const { sent, add } = fakeSender({ flushAt: 50, maxQueue: 5 })
     add(5)
     expect(() => add(1)).toThrow(expect.objectContaining({ code: 'queue_full' }))
@@ -156,8 +156,8 @@ describe('a batch goes', () => {
   })
 })
 
-describe('while a batch is under way', () => {
-  test('the next one grows, and goes when it is back', async () => {
+describe('while a batch is being sent', () => {
+  test('the next one grows, and is sent afterwards', async () => {
     const { sent, add } = fakeSender({ takesMs: 200 })
     add(3)
     await vi.advanceTimersByTimeAsync(50)
@@ -170,7 +170,7 @@ describe('while a batch is under way', () => {
     expect(sent[1]).toEqual({ at: 200, ids: range(3, 10) })
   })
 
-  test('what stays below the threshold waits for the interval, from the start of the last one', async () => {
+  test('calls below flushAt wait for flushAfter from the start of the last one', async () => {
     const { sent, add } = fakeSender({ takesMs: 200 })
     add(3)
     await vi.advanceTimersByTimeAsync(50)
@@ -179,7 +179,7 @@ describe('while a batch is under way', () => {
     expect(sent[1]).toEqual({ at: 1_000, ids: ['3'] })
   })
 
-  test('a flush waits for all that is there, and not for what comes later', async () => {
+  test('a flush waits for all current calls, and not for later ones', async () => {
     const { sender, sent, add } = fakeSender({ takesMs: 200 })
     add(3)
     await vi.advanceTimersByTimeAsync(50)
@@ -197,14 +197,14 @@ describe('while a batch is under way', () => {
   })
 })
 
-test('a flush of nothing is over at once', async () => {
+test('a flush of nothing resolves at once', async () => {
   const { sender, sent } = fakeSender()
   await sender.flush()
   expect(sent).toEqual([])
 })
 
-describe('a report that is not taken yet', () => {
-  test('is waited for by each flush, and does not hold up the next batch', async () => {
+describe('an unfinished report', () => {
+  test('is awaited by each flush, and does not delay the next batch', async () => {
     const { promise, resolve: take } = Promise.withResolvers<void>()
     const report = vi.fn(async () => {}).mockReturnValueOnce(promise)
     const { sender, sent, add } = fakeSender({ outcome: refused, report })
@@ -222,7 +222,7 @@ describe('a report that is not taken yet', () => {
     expect(flushed).toEqual(['first', 'second'])
   })
 
-  test('has its calls counted until it is, by number and by bytes; then there is room', async () => {
+  test('keeps its calls counted, by number and bytes, until it is finished', async () => {
     const { promise, resolve: take } = Promise.withResolvers<void>()
     const { sender, sent, add } = fakeSender({ outcome: refused, report: () => promise, maxQueue: 3 })
     add(3)
@@ -239,7 +239,7 @@ describe('a report that is not taken yet', () => {
     await added
   })
 
-  test('is not when time is short, nor any other from then on', async () => {
+  test('is no longer awaited after stopWaitingForReports, nor is any later one', async () => {
     const { sender, add } = fakeSender({ outcome: refused, report: () => new Promise(() => {}) })
     add(3)
     const first = sender.flush()
@@ -254,11 +254,11 @@ describe('a report that is not taken yet', () => {
 })
 
 describe('room', () => {
-  test('is there at once, when it is there', async () => {
+  test('resolves at once if there is room', async () => {
     await fakeSender().sender.room()
   })
 
-  test('comes when a batch is through, for no more callers than there is room for', async () => {
+  test('resolves after a batch, for only as many callers as there is room for', async () => {
     const { sender, add } = fakeSender({ flushAt: 1, maxQueue: 2, takesMs: 100 })
     add(2)
     const taken: number[] = []
@@ -275,7 +275,7 @@ describe('room', () => {
     expect(taken).toEqual([1, 2, 3])
   })
 
-  test('is had by no more callers than there is room for, also by those that ask at the same time', async () => {
+  test('resolves for only as many simultaneous callers as there is room for', async () => {
     const { sender, sent, add } = fakeSender({ flushAt: 1, maxQueue: 3 })
     const callers = Array.from({ length: 20 }, () => sender.room().then(() => add(1)))
     await Promise.all(callers)
@@ -283,7 +283,7 @@ describe('room', () => {
     expect(sent.flatMap(({ ids }) => ids)).toEqual(range(0, 20))
   })
 
-  test('is had by whoever calls in the same turn, and then by the next', async () => {
+  test('may be used by any call in the same turn, then goes to the next waiter', async () => {
     const { sender, add } = fakeSender({ maxQueue: 1 })
     const order: string[] = []
     const idle = sender.room().then(() => order.push('idle'))
@@ -297,7 +297,7 @@ describe('room', () => {
     await next
   })
 
-  test('does not wait for company where somebody waits for it', async () => {
+  test('makes waiting calls due while someone waits for it', async () => {
     const { sender, sent, add } = fakeSender({ flushAt: 50, maxQueue: 100, maxQueueBytes: 40_000 })
     const both = [sender.room(), sender.room()]
     await both[0]
@@ -307,7 +307,7 @@ describe('room', () => {
     expect(sent.map(({ ids }) => ids)).toEqual([['0']])
   })
 
-  test('comes for all when the queue is empty, whether they call or not', async () => {
+  test('resolves for all once the queue is empty, whether they call or not', async () => {
     const { sender, add } = fakeSender({ maxQueue: 2 })
     add(2)
     const rooms = Array.from({ length: 10 }, () => sender.room())
@@ -316,7 +316,7 @@ describe('room', () => {
   })
 })
 
-test('what fails within the library is a failure of the batch, and the next one goes', async () => {
+test('an error within the library fails the batch, and the next one is sent', async () => {
   const reported: unknown[] = []
   const settings = { flushAt: 1, flushAfter: 1_000, maxQueue: 10, maxQueueBytes: 100_000 }
   const cause = new Error('out of memory')

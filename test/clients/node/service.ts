@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import { onTestFinished, vi } from 'vitest'
 import { Analytics, type Failure, type Options } from '../../../clients/node/index.ts'
 
-/** One request as it came: `text` inflated, `connection` counted from 1. */
+/** One request: `text` is decompressed, `connection` counts from 1. */
 export type Arrival = {
   method: string
   path: string
@@ -15,7 +15,7 @@ export type Arrival = {
   at: number
 }
 
-/** What a request is answered: `hang` never, `stall` but for its body's end, `reset` with the end of the connection, `cut` with that within the body. */
+/** The response: `hang` never, `stall` without the end of the body, `reset` closes the connection, `cut` closes it within the body. */
 export type Answer =
   | { status?: number; headers?: Record<string, string>; body?: string }
   | 'hang'
@@ -26,15 +26,15 @@ export type Answer =
 export type Service = {
   endpoint: string
   arrivals: Arrival[]
-  /** Connections that are open now. */
+  /** Open connections. */
   open(): number
-  /** All calls that have come, in their order. */
+  /** All received calls in order. */
   calls(): Record<string, unknown>[]
 }
 
 type Answers = (arrival: Arrival, index: number) => Answer | Promise<Answer>
 
-/** A service that answers as it is told, by default with success. It ends with the test. */
+/** A service with the given responses, by default success. Closed at the end of the test. */
 export async function startService(answers: Answers = () => ({})): Promise<Service> {
   const arrivals: Arrival[] = []
   const connections: Socket[] = []
@@ -47,7 +47,7 @@ export async function startService(answers: Answers = () => ({})): Promise<Servi
     arrivals.push(arrival)
     give(response, await answers(arrival, arrivals.length - 1))
   })
-  // clients are not to end because of it
+  // must not keep clients running
   server.keepAliveTimeout = 600_000
   server.on('connection', (socket) => connections.push(socket))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -85,7 +85,7 @@ export async function deadEndpoint(): Promise<string> {
   return `http://127.0.0.1:${port}/`
 }
 
-/** A client that flushes only when it is told, and collects its failures; closed with the test. */
+/** A client that sends only on flush() and collects its failures. Closed at the end of the test. */
 export function clientOf(service: Pick<Service, 'endpoint'>, options: Partial<Options> = {}) {
   const failures: Failure[] = []
   const analytics = new Analytics({
@@ -102,14 +102,14 @@ export function clientOf(service: Pick<Service, 'endpoint'>, options: Partial<Op
   return { analytics, failures }
 }
 
-/** The warnings that the process would emit while the test runs, and what goes with each. */
+/** The process warnings during the test, with their options. */
 export function warnings(): unknown[][] {
   const emit = vi.spyOn(process, 'emitWarning').mockReturnValue()
   onTestFinished(() => emit.mockRestore())
   return emit.mock.calls
 }
 
-/** A gate that holds back answers until it is opened. */
+/** Holds back responses until it is opened. */
 export function gate(): { opened: Promise<void>; open: () => void } {
   const { promise: opened, resolve: open } = Promise.withResolvers<void>()
   return { opened, open }
@@ -120,7 +120,7 @@ export const track = (number: number) => ({ userId: 'u1', event: 'Counted', prop
 export const numbersOf = (calls: readonly Record<string, unknown>[]) =>
   calls.map(({ properties }) => (properties as { number: number }).number)
 
-/** What is thrown, so that it can be looked at. */
+/** The thrown error. */
 export function thrownBy(act: () => unknown): unknown {
   try {
     act()

@@ -53,20 +53,20 @@ test.each([
   expect(thrownBy(() => read({ endpoint }))).toMatchObject({ code: 'invalid_endpoint' })
 })
 
-test('size and interval are other names of flushAt and flushAfter', () => {
+test('size and interval are aliases of flushAt and flushAfter', () => {
   expect(read({ size: 5, interval: 50 })).toMatchObject({ flushAt: 5, flushAfter: 50 })
   expect(read({ size: 5, flushAt: 5 })).toMatchObject({ flushAt: 5 })
   expect(thrownBy(() => read({ size: 5, flushAt: 6 }))).toMatchObject({ code: 'invalid_option' })
   expect(thrownBy(() => read({ interval: 5, flushAfter: 6 }))).toMatchObject({ code: 'invalid_option' })
 })
 
-test('the threshold is never above what the queue holds', () => {
+test('flushAt is at most maxQueue', () => {
   expect(read({ flushAt: 50, maxQueue: 5 })).toMatchObject({ flushAt: 5, maxQueue: 5 })
   expect(read({ maxQueue: 5 })).toMatchObject({ flushAt: 5 })
   expect(read({ flushAt: 5, maxQueue: 50 })).toMatchObject({ flushAt: 5 })
 })
 
-test('agents are those for http and https, or one of them', () => {
+test('agent has agents for http, https or both', () => {
   const [http, https] = [new HttpAgent(), new HttpsAgent()]
   expect(read({ agent: { https } }).agent).toEqual({ https })
   expect(read({ agent: { http, https: undefined } }).agent).toEqual({ http })
@@ -77,7 +77,7 @@ test('agents are those for http and https, or one of them', () => {
     })
 })
 
-test.each([null, undefined])('%s is as if the option were not there', (nothing) => {
+test.each([null, undefined])('%s counts as not set', (nothing) => {
   const { writeKey: _needed, ...others } = Object.fromEntries(OPTIONS.map((name) => [name, nothing]))
   expect(read(others)).toEqual(read({}))
   expect(read({ size: nothing, flushAt: 5, interval: 7, flushAfter: nothing })).toMatchObject({
@@ -88,7 +88,7 @@ test.each([null, undefined])('%s is as if the option were not there', (nothing) 
   expect(read({ agent: { http, https: nothing } }).agent).toEqual({ http, https: nothing })
 })
 
-test('an endpoint that is none is told of the port, too', () => {
+test('the error of an invalid endpoint mentions the port', () => {
   expect(thrownBy(() => read({ endpoint: 'http://host:99999/' }))).toMatchObject({
     message:
       'endpoint must be a complete http or https URL such as http://localhost:8080/v1/batch, with a port of at most 65535.',

@@ -29,7 +29,7 @@ describe('a time', () => {
 })
 
 describe('a table', () => {
-  test('has its columns below one another, and a dash for nothing', () => {
+  test('aligns its columns, and shows a dash for nothing', () => {
     expect(
       table(
         ['a', 'long'],
@@ -41,15 +41,15 @@ describe('a table', () => {
     ).toEqual(['a    long', 'xyz  1', '-    -'])
   })
 
-  test('of nothing has no lines', () => {
+  test('without rows has no lines', () => {
     expect(table(['a'], [])).toEqual([])
   })
 
-  test('keeps a line for each row, and commands for terminals out, whatever is in it', () => {
+  test('has one line per row and no control characters, whatever the values', () => {
     expect(plain('a\nb\u001b[31m\u202e')).toBe('a\\nb\\u001b[31m\\u202e')
     fc.assert(
       fc.property(fc.string({ unit: 'binary-ascii' }), (text) => {
-        // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not be there
         expect(table(['head'], [[text]]).join('|')).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/)
       }),
     )
@@ -64,12 +64,12 @@ describe('a stream of events', () => {
     { event: 'ready', id: undefined, data: '{"calls":1}' },
   ]
 
-  test('keeps data with line separators that are none in a stream', () => {
+  test('keeps Unicode line separators in data', () => {
     const data = JSON.stringify({ a: 'one\u2028two\u2029three\u0085four' })
     expect(sseParser()(`event: call\ndata: ${data}\n\n`)).toEqual([{ event: 'call', id: undefined, data }])
   })
 
-  test('is the same in whatever pieces it comes', () => {
+  test('is parsed the same in pieces of any size', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(stream.length)), (cuts) => {
         const places = [0, ...cuts.sort((a, b) => a - b), stream.length]
@@ -80,12 +80,12 @@ describe('a stream of events', () => {
     )
   })
 
-  test('that breaks off leaves out what has no end', () => {
+  test('drops an incomplete event at the end', () => {
     expect(sseParser()('data: {"a"')).toEqual([])
   })
 })
 
-test('what has come before is not new, also after ten thousand others', () => {
+test('a key is recognized even after ten thousand others', () => {
   const isNew = firstSeen<string>((text) => text)
   expect([isNew('a'), isNew('a')]).toEqual([true, false])
   for (let index = 0; index < 10_000; index++) isNew(`other ${index}`)
@@ -94,11 +94,11 @@ test('what has come before is not new, also after ten thousand others', () => {
   expect(isNew('a')).toBe(true)
 })
 
-describe('what a stream tells', () => {
+describe('an event of a stream', () => {
   const line = (event: string, data: object) =>
     eventLine({ event, id: undefined, data: JSON.stringify(data) })
 
-  test('is a line of words', () => {
+  test('is printed on one line', () => {
     expect(
       line('call', { type: 'track', messageId: 'm1', timestamp: 'T', userId: 'u1', event: 'Paid', extra: 1 }),
     ).toBe('T  call  track  u1  Paid  m1')
@@ -119,7 +119,7 @@ describe('what a stream tells', () => {
     ).toBe('T  attempt  crm  2  retry  http_5xx  7 ms  m1')
   })
 
-  test('says whose it is where all sources are watched', () => {
+  test('names the source if all sources are watched', () => {
     expect(
       line('call', { sourceId: 'shop', type: 'page', messageId: 'm1', timestamp: 'T', userId: 'u1' }),
     ).toBe('T  call  shop  page  u1  -  m1')
@@ -128,7 +128,7 @@ describe('what a stream tells', () => {
     )
   })
 
-  test('in a form that is not known is shown as it came', () => {
+  test('of an unknown form is printed unparsed', () => {
     expect(line('ready', { calls: 3 })).toBe('ready  {"calls":3}')
     expect(line('call', { other: 1 })).toBe('call  {"other":1}')
     expect(eventLine({ event: 'call', id: undefined, data: 'no JSON' })).toBe('call  no JSON')
@@ -138,7 +138,7 @@ describe('what a stream tells', () => {
 describe('a call', () => {
   const by = { now, newId: () => 'made-1' }
 
-  test('has what is given, and an id of its own', () => {
+  test('has the given fields and a new id', () => {
     const options = { user: 'u1', event: 'Paid', properties: '{"total": 5}', timestamp: '1h' }
     expect(callOf('track', options, by)).toEqual({
       type: 'track',
@@ -160,7 +160,7 @@ describe('a call', () => {
     expect(() => callOf('track', { properties }, by)).toThrow(/--properties takes a JSON object/)
   })
 
-  test('is of a type that there is', () => {
+  test('must have a known type', () => {
     expect(() => callOf('delete', {}, by)).toThrow(/identify, track/)
   })
 })

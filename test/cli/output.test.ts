@@ -9,7 +9,7 @@ import { aLagItem, lagHeld } from '../control/lag-in-memory.ts'
 import { aDeletion, aReplay, tasksInMemory } from '../control/tasks-in-memory.ts'
 import { control, NOW, operatorOf } from './in-memory.ts'
 
-/** What `sluice <args>` prints where control has these tasks. */
+/** The output of `sluice <args>` if control has these tasks. */
 async function told(args: string, tasks: readonly Task[], items = [aLagItem()]): Promise<string[]> {
   const held = tasksInMemory()
   for (const task of tasks) held.known.apply(taskKey(task), task)
@@ -21,11 +21,11 @@ async function told(args: string, tasks: readonly Task[], items = [aLagItem()]):
 describe('replay show', () => {
   const line = 'replay r1 is running: 0 of 20 records read, 0 replayed'
 
-  test('tells how far one is', async () => {
+  test('shows the progress', async () => {
     expect(await told('replay show r1', [aReplay()])).toEqual([line])
   })
 
-  test('tells how many could not be read, and why it was ended', async () => {
+  test('shows the number of unreadable records, and why the replay ended', async () => {
     const cause = { code: 'destination_removed', message: 'Its destination\nis not there any more' }
     const replay = aReplay({ state: 'cancelled', parked: 2, cause })
     expect(await told('replay show r1', [replay])).toEqual([
@@ -41,7 +41,7 @@ describe('lag', () => {
     'router  events  1           10   1.5      ok',
   ]
 
-  test('is one line for all partitions of a topic that a group reads, and one for each that is not ok', async () => {
+  test('has one line per group and topic, and one per partition that is not ok', async () => {
     const items = [
       aLagItem({ lagSeconds: null }),
       aLagItem({ partition: 1, lag: 300, lagSeconds: 75.5, status: 'stall' }),
@@ -61,7 +61,7 @@ describe('lag', () => {
     ])
   })
 
-  test('is each partition when these are asked for', async () => {
+  test('lists each partition with --partitions', async () => {
     const items = [0, 1].map((partition) => aLagItem({ partition }))
     expect(await told('lag --partitions', [], items)).toEqual([
       'group   topic   partition  end  committed  lag  seconds  status',
@@ -70,11 +70,11 @@ describe('lag', () => {
     ])
   })
 
-  test('is all there is where nothing is to be done', async () => {
+  test('has no further lines if there are no unfinished tasks', async () => {
     expect(await told('lag', [])).toEqual(lines)
   })
 
-  test('has below it what control has still to do', async () => {
+  test('ends with the unfinished tasks of control', async () => {
     const createdAt = new Date(Date.now() - 90_000).toISOString()
     const said = await told('lag', [aDeletion({ id: 'd1', createdAt }), aDeletion({ id: 'd2' }), aReplay()])
     expect(said.slice(0, -4)).toEqual(lines)
@@ -88,7 +88,7 @@ describe('lag', () => {
 })
 
 describe('health', () => {
-  /** What `sluice <args>` prints when the newest attempt at webhook 0 of `crm` came to this. */
+  /** The output of `sluice <args>` after these attempts at webhook 0 of `crm`. */
   async function of(args: string, attempts: readonly Attempt[]): Promise<string[]> {
     const health = createHealth({ destinations: new Map([[crm.id, crm]]), now: () => NOW })
     health.begin([])
@@ -99,7 +99,7 @@ describe('health', () => {
   }
   const rejected = anAttempt({ startedAt: NOW - 800, outcome: 'rejected', status: 404, code: 'http_404' })
 
-  test('names the status of a destination that rejects', async () => {
+  test('shows the status of a rejecting destination', async () => {
     expect(await of('health', [anAttempt({ startedAt: NOW - 900 }), rejected])).toEqual([
       'destination  state           delivered  rejected  failed  dead',
       'crm          rejecting: 404  1          1         0       0',
@@ -113,7 +113,7 @@ describe('health', () => {
     ])
   })
 
-  test('of a destination that is well says so', async () => {
+  test('shows a healthy destination', async () => {
     expect((await of('health', [anAttempt({ startedAt: NOW - 900 })])).at(-1)).toMatch(/^crm +healthy +1 +0 /)
   })
 })
