@@ -1,7 +1,7 @@
 import { Counter } from 'prom-client'
 import { registry } from '../../process/metrics.ts'
 import type { Connection } from '../client.ts'
-import type { LogFault } from '../patches/log-watch.ts'
+import type { LogFault } from '../log-faults.ts'
 
 /** Topic of what Kafka itself has lost or removed, as its readers have noticed it. */
 export const LOG_FAULTS = 'log-faults'

@@ -1,6 +1,6 @@
 import { CLOSE_MS, type Connection, within } from '../client.ts'
+import { partitionKey } from '../log-faults.ts'
 import { AssignerProtocol } from '../patches/kafkajs.ts'
-import { partitionKey } from '../patches/log-watch.ts'
 import { boundsOf } from '../tables/ranges.ts'
 
 /** What a group has committed in a partition. `offset` null: nothing yet. `ahead`: what is settled beyond it (tracker.ts). */

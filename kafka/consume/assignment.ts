@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Consumer } from 'kafkajs'
-import { type LogFault, type LogWatch, type Place, partitionKey } from '../patches/log-watch.ts'
+import { type LogFault, type Place, partitionKey } from '../log-faults.ts'
+import type { LogWatch } from '../patches/log-watch.ts'
 import { type CommittedOptions, committedBy, committer, type Position } from './commits.ts'
 import { createTracker, cutAt, MAX_SPAN, type Tracker, unpackAhead } from './tracker.ts'
 

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Admin, Consumer } from 'kafkajs'
 import type { Connection } from '../client.ts'
-import { type KnownLog, type LogWatch, partitionKey } from '../patches/log-watch.ts'
+import { type KnownLog, partitionKey } from '../log-faults.ts'
+import type { LogWatch } from '../patches/log-watch.ts'
 import type { Tracker } from './tracker.ts'
 
 /** What is settled of a partition. `topic` as named on the broker; `dirty`: since the last commit there is more. */

@@ -3,13 +3,13 @@ import type { EachBatchPayload, PartitionAssigner } from 'kafkajs'
 import type { Attributes, Tracer } from '../../trace/trace.ts'
 import { tellingFaults } from '../admin/lost-records.ts'
 import { CLOSE_MS, type Connection, within } from '../client.ts'
-import { faultOf } from '../patches/decode-batches.ts'
-import { fetchesWait, IDLE_WAIT_MS } from '../patches/fetch-wait.ts'
+import { IDLE_WAIT_MS, setFetchWait } from '../patches/fetch-wait.ts'
 import { PartitionAssigners } from '../patches/kafkajs.ts'
 import { watchLog } from '../patches/log-watch.ts'
-import { succeed } from '../patches/stale-members.ts'
+import { replacePredecessors } from '../patches/stale-members.ts'
 import { park, parked } from '../produce/park.ts'
 import type { Producer } from '../produce/produce.ts'
+import { batchFaultOf } from '../protocol/decode-batches.ts'
 import { createAssignment, type Held, type PartitionWatch } from './assignment.ts'
 import type { Decoded, Handler, Hold, Message, Rest, Taken } from './record.ts'
 import { inTrace } from './spans.ts'
@@ -185,7 +185,7 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
 
   /** A batch that cannot be decoded came as one message, which is parked as it is. */
   function decode(message: Message): Decoded<T> | Promise<Decoded<T>> {
-    const fault = faultOf(message)
+    const fault = batchFaultOf(message)
     if (!fault) return codec.decode(message.value)
     const { firstOffset, lastOffset, reason } = fault
     const said = `the batch of offsets ${firstOffset} to ${lastOffset} cannot be decoded: ${reason}`
@@ -255,8 +255,8 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
     breathedAt = performance.now()
   }
 
-  const endWaits = fetchesWait(groupId, (isPaused) => ({ maxWaitTime: isPaused ? maxWaitMs : IDLE_WAIT_MS }))
-  const heir = connection.soleClientId ? succeed(groupId, connection.soleClientId) : undefined
+  const endWaits = setFetchWait(groupId, (isPaused) => ({ maxWaitTime: isPaused ? maxWaitMs : IDLE_WAIT_MS }))
+  const heir = connection.soleClientId ? replacePredecessors(groupId, connection.soleClientId) : undefined
   await consumer.connect()
   await consumer.subscribe({ topics, fromBeginning: true })
   await consumer

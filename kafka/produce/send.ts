@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Producer as KafkaJsProducer, Message, PartitionerArgs, RecordMetadata } from 'kafkajs'
 import { tellingFaults } from '../admin/lost-records.ts'
 import { CLOSE_MS, type Connection, within } from '../client.ts'
+import { partitionKey } from '../log-faults.ts'
 import { CompressionTypes } from '../patches/kafkajs.ts'
-import { partitionKey } from '../patches/log-watch.ts'
 import { type Placeable, place } from './partition.ts'
 
 /** A message with its key in bytes. */

@@ -2,7 +2,7 @@ import type { Admin, Consumer } from 'kafkajs'
 import { CLOSE_MS, type Connection, within } from '../client.ts'
 import type { Message } from '../consume/record.ts'
 import { countSkippedBatch } from '../metrics.ts'
-import { type BatchFault, faultOf } from '../patches/decode-batches.ts'
+import { type BatchFault, batchFaultOf } from '../protocol/decode-batches.ts'
 
 /**
  * For those who only read: the records among these messages. Batches that cannot be decoded are logged and counted, and left out.
@@ -15,7 +15,7 @@ export function readable(
   onSkipped?: (fault: BatchFault) => void,
 ): Message[] {
   return batch.messages.filter((message) => {
-    const fault = faultOf(message)
+    const fault = batchFaultOf(message)
     if (!fault) return true
     const topic = plain(batch.topic)
     log.error(

@@ -3,9 +3,10 @@ import type { EachBatchPayload, IHeaders } from 'kafkajs'
 import pRetry from 'p-retry'
 import { tellingFaults } from '../admin/lost-records.ts'
 import type { Connection } from '../client.ts'
-import { fetchesWait, IDLE_WAIT_MS } from '../patches/fetch-wait.ts'
+import { partitionKey } from '../log-faults.ts'
+import { IDLE_WAIT_MS, setFetchWait } from '../patches/fetch-wait.ts'
 import { PartitionAssigners } from '../patches/kafkajs.ts'
-import { partitionKey, watchLog } from '../patches/log-watch.ts'
+import { watchLog } from '../patches/log-watch.ts'
 import { leaveForGood, readable } from './readable.ts'
 
 /** A record that passes by. `timestamp`: its own time, ms since 1970. */
@@ -66,7 +67,7 @@ export async function openTail(options: TailOptions): Promise<Tail> {
   let fetchedAt = performance.now()
   let cameAt = Number.NEGATIVE_INFINITY
   const isBusy = () => performance.now() - cameAt < BUSY.maxWaitTime
-  const endWaits = fetchesWait(groupId, () => (isBusy() ? BUSY : QUIET))
+  const endWaits = setFetchWait(groupId, () => (isBusy() ? BUSY : QUIET))
   const tellFault = tellingFaults({ connection, seenBy: 'tail' })
   const logs = watchLog({
     log: connection.log,

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createAssignment, type Held, type PartitionWatch } from '../../kafka/consume/assignment.ts'
 import { packSaid } from '../../kafka/consume/commits.ts'
 import { MAX_SPAN } from '../../kafka/consume/tracker.ts'
-import type { LogFault } from '../../kafka/patches/log-watch.ts'
+import type { LogFault } from '../../kafka/log-faults.ts'
 
 /** The bookkeeping alone: what it asks of a consumer is written down, what the group has committed is given. */
 function bookkeeping({ highWater = 400 } = {}) {

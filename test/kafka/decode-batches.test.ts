@@ -5,9 +5,9 @@ import fc from 'fast-check'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import type { Message } from '../../kafka/consume/record.ts'
-import { batchesDecoder, faultOf } from '../../kafka/patches/decode-batches.ts'
-import { theirBatchesDecoder } from '../../kafka/patches/kafkajs.ts'
-import { measure, writeBatch } from '../../kafka/patches/produce-request.ts'
+import { originalBatchesDecoder } from '../../kafka/patches/fetch-decoder.ts'
+import { batchesDecoder, batchFaultOf } from '../../kafka/protocol/decode-batches.ts'
+import { measure, writeBatch } from '../../kafka/protocol/encode-produce.ts'
 import { readable } from '../../kafka/tables/readable.ts'
 
 const require = createRequire(import.meta.url)
@@ -77,11 +77,11 @@ async function decoded(decode: ReturnType<typeof batchesDecoder>, ...batches: Bu
   return messages
 }
 
-const ours = () => batchesDecoder(theirBatchesDecoder)
+const ours = () => batchesDecoder(originalBatchesDecoder)
 const offsets = (messages: readonly { offset: string }[]) => messages.map(({ offset }) => Number(offset))
 
 /** What is wrong with a message that stands for a batch. */
-const faultIn = (messages: readonly object[], index = 0) => faultOf(messages[index] as Message)
+const faultIn = (messages: readonly object[], index = 0) => batchFaultOf(messages[index] as Message)
 
 /** Fetched as often as it takes until it counts as damaged. */
 async function damaged(...batches: Buffer[]) {
@@ -114,7 +114,7 @@ test('reads batches as the client itself does', async () => {
         const batches = ofs.map(aBatch)
         // the last one is mostly not whole
         const last = aBatch().subarray(0, cutOff)
-        const theirs = await decoded(theirBatchesDecoder, ...batches, last)
+        const theirs = await decoded(originalBatchesDecoder, ...batches, last)
         expect(plainOf(await decoded(ours(), ...batches, last))).toEqual(plainOf(theirs))
       },
     ),
@@ -127,19 +127,15 @@ test('reads zstd', async () => {
 })
 
 test("stands in the place of the client's own", () => {
-  expect(require('kafkajs/src/protocol/requests/fetch/v4/decodeMessages')).not.toBe(theirBatchesDecoder)
+  expect(require('kafkajs/src/protocol/requests/fetch/v4/decodeMessages')).not.toBe(originalBatchesDecoder)
 })
 
 describe('a batch that cannot be decoded', () => {
   const asItIs = (records: Buffer) => records
   const zeros = Buffer.alloc(20 * 1024 * 1024)
   const atOnce: [string, Buffer, string][] = [
-    [
-      'a codec that nobody knows',
-      aBatch({ codec: [5, asItIs] }),
-      'it is compressed with codec 5, which is not known',
-    ],
-    ['LZ4 that is none', aBatch({ codec: [3, asItIs] }), 'LZ4: it is no LZ4 frame'],
+    ['a codec that nobody knows', aBatch({ codec: [5, asItIs] }), 'unknown compression codec 5'],
+    ['LZ4 that is none', aBatch({ codec: [3, asItIs] }), 'LZ4: not an LZ4 frame'],
     ['Snappy that is cut off', aBatch({ codec: [2, () => Buffer.from([9, 8, 1])] }), 'Snappy: it ends early'],
     [
       'gzip that is cut off',
@@ -164,7 +160,7 @@ describe('a batch that cannot be decoded', () => {
     [
       'records that are none',
       aBatch({ codec: [1, () => gzipSync(Buffer.alloc(99, 2))] }),
-      'a record is not as long as it says',
+      'a record does not have the length that it states',
     ],
   ]
   test.each(atOnce)(
@@ -191,7 +187,7 @@ describe('a batch that cannot be decoded', () => {
     batch.writeInt32BE(2_000_000, 57)
     batch.writeInt32BE(1_999_999, 23)
     const messages = await decoded(ours(), sealed(batch))
-    expect(faultIn(messages)?.reason).toBe('it has 2000000 records, more than 250000')
+    expect(faultIn(messages)?.reason).toBe('2000000 records, more than 250000')
     expect(offsets(messages)).toEqual([1_999_999])
   })
 
@@ -214,7 +210,7 @@ test.each([0, 1])(
     batches[index]?.writeUInt8(7, 16)
     const messages = await damaged(...batches)
     expect(faultIn(messages, index * 3)).toEqual({
-      reason: 'its format is 7, which is not known',
+      reason: 'unknown format 7',
       firstOffset: index * 3,
       lastOffset: index * 3 + 2,
     })
@@ -240,7 +236,7 @@ describe('a batch whose checksum is wrong', () => {
       expect([looks, offsets(await decoded(decode, ...batches))]).toEqual([looks, [0]])
     const messages = await decoded(decode, ...batches)
     expect(offsets(messages)).toEqual([0, 3, 4, 5, 6])
-    expect(faultIn(messages, 1)).toEqual({ reason: 'its checksum is wrong', firstOffset: 1, lastOffset: 3 })
+    expect(faultIn(messages, 1)).toEqual({ reason: 'wrong checksum', firstOffset: 1, lastOffset: 3 })
   })
 
   test('and right the next time, is read', async () => {

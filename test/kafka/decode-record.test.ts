@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type BatchContext, decodeRecord, type RecordBytes } from '../../kafka/patches/decode-batches.ts'
+import { type BatchContext, decodeRecord, type RecordBytes } from '../../kafka/protocol/decode-batches.ts'
 
 const require = createRequire(import.meta.url)
 const Decoder: new (bytes: Buffer) => RecordBytes = require('kafkajs/src/protocol/decoder')

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { lz4Decompress, snappyDecompress } from '../../kafka/patches/decompress.ts'
+import { lz4Decompress, snappyDecompress } from '../../kafka/protocol/decompress.ts'
 import made from './compressed.json' with { type: 'json' }
 
 const MOST = 1024 * 1024
@@ -133,7 +133,7 @@ describe('LZ4', () => {
   })
 
   test.each([
-    ['another magic number', Buffer.from('nothing of the kind'), 'it is no LZ4 frame'],
+    ['another magic number', Buffer.from('nothing of the kind'), 'not an LZ4 frame'],
     ['another version', Buffer.concat([LZ4_HEAD.with(4, 0xc0), uint(0, 4)]), 'version 3'],
     ['a dictionary', Buffer.concat([LZ4_HEAD.with(4, 0x41), uint(0, 4)]), 'a dictionary'],
     ['literals that are not there', lz4Frame(Buffer.from('\x50abc', 'latin1')), 'it ends early'],
@@ -191,7 +191,7 @@ describe('Snappy', () => {
   })
 
   test.each([
-    ['a length of more than 32 bits', Buffer.alloc(9, 0xff), 'it is no Snappy block'],
+    ['a length of more than 32 bits', Buffer.alloc(9, 0xff), 'not a Snappy block'],
     [
       'more than it says',
       snappyBlock(2, snappyStep({ literals: Buffer.from('abc') })),

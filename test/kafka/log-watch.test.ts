@@ -3,13 +3,13 @@ import { describe, expect, test } from 'vitest'
 import { lossOf } from '../../kafka/admin/lost-records.ts'
 import { packSaid, unpackSaid } from '../../kafka/consume/commits.ts'
 import { cutAt, MAX_SPAN, packAhead, unpackAhead } from '../../kafka/consume/tracker.ts'
+import { judge, judgeRange } from '../../kafka/log-faults.ts'
 import {
-  decodeEnds,
+  decodeEpochEnds,
   decodeMetadata,
+  encodeEpochQuestions,
   encodeMetadata,
-  encodeQuestions,
 } from '../../kafka/patches/log-requests.ts'
-import { judge, judgeRange } from '../../kafka/patches/log-watch.ts'
 
 const ID = 'AAAAAAAAAAAAAAAAAAAAAA'
 const OTHER = 'BAAAAAAAAAAAAAAAAAAAAA'
@@ -147,14 +147,14 @@ describe('the requests, by the protocol guide', () => {
   })
 
   test('asks for the end of an epoch', () => {
-    const encoded = encodeQuestions([{ topic: 'ab', partition: 5, current: 7, epoch: 6 }])
+    const encoded = encodeEpochQuestions([{ topic: 'ab', partition: 5, current: 7, epoch: 6 }])
     expect(encoded.toString('hex')).toBe('ffffffff00000001000261620000000100000005' + '0000000700000006')
   })
 
   test('an answer that is cut short, or says nonsense, is an error and nothing else', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (noise) => {
-        for (const decode of [decodeMetadata, decodeEnds])
+        for (const decode of [decodeMetadata, decodeEpochEnds])
           try {
             decode(Buffer.from(noise))
           } catch (error) {

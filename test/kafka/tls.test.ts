@@ -43,7 +43,7 @@ describe.skipIf(!hasOpenssl)('a certificate of ours', () => {
     const [{ cert }, { key }] = [await make(), await make()]
     const files = { certFile: await fileWith(cert), keyFile: await fileWith(key) }
     expect(() => tlsOptions({ ...none, ...files })).toThrow(
-      /KAFKA_SSL_CERT, KAFKA_SSL_KEY: they make no pair .*mismatch/,
+      /KAFKA_SSL_CERT, KAFKA_SSL_KEY: not a matching pair .*mismatch/,
     )
   })
 })
