@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { faultOfCidr, faultOfWidth } from './egress/blocks.ts'
 import type { KafkaConfig } from './kafka/client.ts'
 import { ConfigError } from './process/pem.ts'
-import { DELIVERIES_KEPT, OUTAGE } from './schemas/topics.ts'
+import { DELIVERIES_RETENTION, OUTAGE_MS } from './schemas/topics.ts'
 import { keysFor, parseConfigKey, type Role } from './settings/config-key.ts'
 import { readTraces, TRACE_SETTINGS, type TraceSettings } from './trace/settings.ts'
 
@@ -286,9 +286,9 @@ function rules(env: z.infer<typeof environment>): string[] {
     faults.push('KAFKA_SSL_CERT, KAFKA_SSL_KEY: both are needed, or none')
   if (env.SCHEMA_REGISTRY_CA && !env.SCHEMA_REGISTRY_URL.startsWith('https:'))
     faults.push('SCHEMA_REGISTRY_CA: has no effect, as SCHEMA_REGISTRY_URL is not https://')
-  if (env.RETRY_WINDOW + OUTAGE > DELIVERIES_KEPT)
+  if (env.RETRY_WINDOW + OUTAGE_MS > DELIVERIES_RETENTION)
     faults.push(
-      `RETRY_WINDOW: at most ${ms(DELIVERIES_KEPT - OUTAGE)}: deliveries are kept for ${ms(DELIVERIES_KEPT)}, which leaves ${ms(OUTAGE)} for an outage`,
+      `RETRY_WINDOW: at most ${ms(DELIVERIES_RETENTION - OUTAGE_MS)}: deliveries are kept for ${ms(DELIVERIES_RETENTION)}, which leaves ${ms(OUTAGE_MS)} for an outage`,
     )
   return faults
 }

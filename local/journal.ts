@@ -6,7 +6,7 @@ import { createLog, type Logger } from '../process/log.ts'
 export async function ensureJournal(kafka: KafkaConfig, log: Logger): Promise<void> {
   const config = { ...kafka, topicPrefix: '' } // the registry knows nothing of prefixes
   const connection = connect(config, { clientId: 'sluice-start', log })
-  const journal = { name: 'kafkasql-journal', partitions: 1, kept: -1 } as const
+  const journal = { name: 'kafkasql-journal', partitions: 1, retention: -1 } as const
   const { differences } = await createTopics(connection, [journal], config)
   for (const line of differences) log.warn(`topic differs: ${line}`)
 }

@@ -2,7 +2,7 @@ import { type Config, readConfig } from '../config.ts'
 import { createTopics } from '../kafka/admin/topics.ts'
 import { type Connection, connect } from '../kafka/client.ts'
 import type { Logger } from '../process/log.ts'
-import { prepare } from '../schemas/prepare.ts'
+import { prepareKafka } from '../schemas/prepare-kafka.ts'
 import { topics } from '../schemas/topics.ts'
 import { type Addresses, addressesOf } from './addresses.ts'
 import type { Archive } from './archive.ts'
@@ -49,7 +49,7 @@ export async function start(options: StartOptions): Promise<Addresses> {
     onKafka,
     ending: endings.signal,
   })
-  await prepare(
+  await prepareKafka(
     connection,
     config,
     (what) => what && say.progress(`waiting for the schema registry: ${what}`),
@@ -61,7 +61,7 @@ export async function start(options: StartOptions): Promise<Addresses> {
   return addresses
 }
 
-/** The part of `prepare` that needs no registry. */
+/** The part of `prepareKafka` that needs no registry. */
 async function makeTopics(connection: Connection, { delivery, dedupWindowMs, kafka }: Config): Promise<void> {
   await createTopics(connection, topics({ ...delivery, dedupWindowMs }), kafka)
 }

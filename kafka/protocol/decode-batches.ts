@@ -1,5 +1,5 @@
 import { crc32c } from '@node-rs/crc32'
-import type { Message } from '../consume/record.ts'
+import type { KafkaMessage } from 'kafkajs'
 import { decompress, MAX_BYTES } from './decompress.ts'
 
 /** kafkajs's reader over the bytes of a fetch (src/protocol/decoder.js). */
@@ -35,7 +35,7 @@ export type BatchFault = { reason: string; firstOffset: number; lastOffset: numb
 const faults = new WeakMap<object, BatchFault>()
 
 /** @returns the fault, when the message stands for a batch that cannot be decoded; undefined for a record. */
-export const batchFaultOf = (message: Message): BatchFault | undefined =>
+export const batchFaultOf = (message: KafkaMessage): BatchFault | undefined =>
   message.key === null ? faults.get(message) : undefined
 
 /** More than 1 MB holds of the smallest records. Each record becomes an object of about 300 bytes. */

@@ -3,7 +3,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { readConfig } from '../../config.ts'
 import { connect } from '../../kafka/client.ts'
-import { prepare } from '../../schemas/prepare.ts'
+import { prepareKafka } from '../../schemas/prepare-kafka.ts'
 import { watchBrokers } from '../../torture/cluster/brokers.ts'
 import { startOpenLoad } from '../../torture/cluster/load.ts'
 import { startOwnCluster } from '../helpers/broker.ts'
@@ -31,7 +31,7 @@ async function saidOf(brokers: string): Promise<string[]> {
   const said: string[] = []
   const log = pino({ level: 'warn' }, { write: (line) => void said.push(JSON.parse(line).msg) })
   const connection = connect(config.kafka, { clientId: 'test', log })
-  await prepare(connection, config, () => undefined)
+  await prepareKafka(connection, config, () => undefined)
   const admin = connection.kafka.admin()
   await admin.connect()
   const made = (await admin.listTopics()).filter((name) => name.startsWith(env.TOPIC_PREFIX))
@@ -42,7 +42,7 @@ async function saidOf(brokers: string): Promise<string[]> {
 
 test('three brokers and a REPLICATION of 1 are warned of once, at the start; one broker has no other', async () => {
   expect(await saidOf(cluster.brokers)).toEqual([
-    'REPLICATION is 1 on a cluster of 3 brokers: the only copy of what a new topic holds goes with its broker',
+    'REPLICATION is 1 on a cluster of 3 brokers: a new topic loses its records with its broker',
   ])
   expect(await saidOf(inject('kafkaBrokers'))).toEqual([])
 })

@@ -6,7 +6,7 @@ import { createProducer } from '../../kafka/produce/produce.ts'
 import { freePort } from '../../local/free-port.ts'
 import { spawnTied, type Tied } from '../../local/tied.ts'
 import { createLog } from '../../process/log.ts'
-import { prepare } from '../../schemas/prepare.ts'
+import { prepareKafka } from '../../schemas/prepare-kafka.ts'
 import { sealRecord } from '../../settings/seal.ts'
 import { CONFIG, type Source } from '../../settings/settings.ts'
 import { NODE_FLAGS } from '../helpers/node-flags.ts'
@@ -37,7 +37,7 @@ export async function prepareSystem({ brokers, registryUrl, sources }: SystemOpt
     clientId: 'test',
     log: createLog({ role: 'start', level: 'fatal' }),
   })
-  await prepare(connection, config, () => undefined)
+  await prepareKafka(connection, config, () => undefined)
   await putSources({ config, connection, env }, sources)
   return { config, connection, env }
 }

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { createAssignment, type Held, type PartitionWatch } from '../../kafka/consume/assignment.ts'
-import { packSaid } from '../../kafka/consume/commits.ts'
+import { Assignment, type Held, type PartitionWatch } from '../../kafka/consume/assignment.ts'
+import { packMetadata } from '../../kafka/consume/commits.ts'
 import { MAX_SPAN } from '../../kafka/consume/tracker.ts'
 import type { LogFault } from '../../kafka/log-faults.ts'
 
@@ -55,17 +55,14 @@ function bookkeeping({ highWater = 400 } = {}) {
   }
   const onFault = ({ cause }: { cause: string }) => void told.push(cause)
   const options = { connection, consumer, logs, onFault, groupId: 'work', topics: ['work'], highWater, watch }
-  const assignment = createAssignment(options)
+  const assignment = new Assignment(options)
   assignment.assign({ work: [0] })
   return { assignment, paused, commits, state, told, warned }
 }
 
 /** A partition that is this member's. */
-async function heldOf(
-  { held }: Pick<ReturnType<typeof createAssignment>, 'held'>,
-  partition: number,
-): Promise<Held> {
-  const found = await held('work', partition)
+async function heldOf(assignment: Assignment, partition: number): Promise<Held> {
+  const found = await assignment.held('work', partition)
   if (!found) throw new Error(`partition ${partition} is not held`)
   return found
 }
@@ -76,7 +73,7 @@ const take = (held: Held, from: number, to: number) => {
 
 test.each([
   ['0', '', 0],
-  ['7', packSaid({ ahead: '' }), 0],
+  ['7', packMetadata({ ahead: '' }), 0],
   ['7', '', 1],
   ['7', 'by hand', 1],
 ])(
@@ -377,7 +374,7 @@ describe('when a log is not the one that was read', () => {
 
   test('the time of the last record that was read is known from the commit on, and behind a cut', async () => {
     const { assignment, state } = bookkeeping()
-    state.metadata = packSaid({ ahead: '', log: { id: 'A'.repeat(22), epoch: 3 }, time: 7_000 })
+    state.metadata = packMetadata({ ahead: '', log: { id: 'A'.repeat(22), epoch: 3 }, time: 7_000 })
     assignment.assign({})
     assignment.assign({ work: [0] })
     await heldOf(assignment, 0)

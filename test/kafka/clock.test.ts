@@ -1,6 +1,6 @@
 import { afterEach, expect, type TestContext, test, vi } from 'vitest'
 import type { Connection } from '../../kafka/client.ts'
-import { committer } from '../../kafka/consume/commits.ts'
+import { createCommitter } from '../../kafka/consume/commits.ts'
 import { createProducer } from '../../kafka/produce/produce.ts'
 import { openTable } from '../../kafka/tables/table.ts'
 import { bySteps, setClock } from '../helpers/clock.ts'
@@ -15,6 +15,7 @@ const connectionOf = (kafka: object) =>
   ({
     kafka,
     named: (name: string) => name,
+    plain: (name: string) => name,
     log: { warn() {}, debug() {} },
     failures: { add() {}, reachableSince: () => undefined },
   }) as unknown as Connection
@@ -47,7 +48,7 @@ bySteps('how long commits have failed is told as it is when the clock is set %s'
     position: () => ({ offset: 1, ahead: '' }),
     next: () => ({ offset: 1, time: undefined }),
   }
-  const commit = committer({
+  const commit = createCommitter({
     connection: { log: log as unknown as Connection['log'], failures: { add } },
     groupId: 'work',
     consumer: { commitOffsets: () => Promise.reject(new Error('away')) },
@@ -81,7 +82,7 @@ async function table({ onTestFinished }: TestContext) {
   const opened = await openTable({ connection: connectionOf(kafka), topic: 'config', onFatal: () => {} })
   onTestFinished(() => opened.close())
   const reads = (lastOffset: number) => {
-    for (const listener of read) listener({ payload: { partition: 0, lastOffset } })
+    for (const listener of read) listener({ payload: { topic: 'config', partition: 0, lastOffset } })
   }
   return { reached: opened.reached, reads }
 }

@@ -8,7 +8,7 @@ import type { Message } from '../../kafka/consume/record.ts'
 import { originalBatchesDecoder } from '../../kafka/patches/fetch-decoder.ts'
 import { batchesDecoder, batchFaultOf } from '../../kafka/protocol/decode-batches.ts'
 import { measure, writeBatch } from '../../kafka/protocol/encode-produce.ts'
-import { readable } from '../../kafka/tables/readable.ts'
+import { skipUndecodable } from '../../kafka/tables/follower.ts'
 
 const require = createRequire(import.meta.url)
 const Decoder: new (
@@ -276,7 +276,11 @@ test('who only reads gets the records, and is told of the batches that are left 
   const told: unknown[] = []
   const log = pino({ level: 'silent' })
   const batch = { topic: 'p.work', partition: 1, messages }
-  const left = readable(batch, { log, plain: (name) => name.slice(2) }, (fault) => void told.push(fault))
+  const left = skipUndecodable(
+    batch,
+    { log, plain: (name) => name.slice(2) },
+    (fault) => void told.push(fault),
+  )
   expect(offsets(left)).toEqual([3, 4, 5])
   expect(told).toEqual([{ reason: expect.stringContaining('codec 5'), firstOffset: 0, lastOffset: 2 }])
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createTurns, MAX_BYTES, MAX_ITEMS } from '../../kafka/produce/fair-queue.ts'
+import { createFairQueue, MAX_BYTES, MAX_ITEMS } from '../../kafka/produce/fair-queue.ts'
 
 type Item = { flow: string; number: number; bytes: number }
 
@@ -10,7 +10,9 @@ const TURN = 16 * 1024
 
 /** Adds batches to turns, and numbers the items of each flow. */
 function numbering() {
-  const turns = createTurns((batch: { count: number; item(place: number): Item }, place) => batch.item(place))
+  const turns = createFairQueue((batch: { count: number; item(place: number): Item }, place) =>
+    batch.item(place),
+  )
   const added = new Map<string, number>()
   return {
     turns,
@@ -80,7 +82,7 @@ test('an item that comes while other flows have much to send is in one of the ne
 
 test('items are made when they are sent, not before', () => {
   const made: number[] = []
-  const turns = createTurns((_: { count: number }, place) => {
+  const turns = createFairQueue((_: { count: number }, place) => {
     made.push(place)
     return { bytes: 100_000 }
   })
@@ -93,7 +95,7 @@ test('items are made when they are sent, not before', () => {
 })
 
 test('what waits is told by its batches, until the last item of each has left', () => {
-  const turns = createTurns((_: { name: string; count: number }) => ({ bytes: 300_000 }))
+  const turns = createFairQueue((_: { name: string; count: number }) => ({ bytes: 300_000 }))
   turns.add('a', { name: 'first', count: 1 })
   turns.add('a', { name: 'second', count: 3 })
   turns.add('b', { name: 'third', count: 1 })

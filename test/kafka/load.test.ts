@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { loadOf } from '../../kafka/consume/consume.ts'
-import { createTracker } from '../../kafka/consume/tracker.ts'
+import { Tracker } from '../../kafka/consume/tracker.ts'
 
 const aTracker = (times: readonly number[]) => {
-  const tracker = createTracker({ offset: 0, ahead: '' })
+  const tracker = new Tracker({ offset: 0, ahead: '' })
   times.forEach((time, offset) => void tracker.take(offset, time))
   return { tracker }
 }

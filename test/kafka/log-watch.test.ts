@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { lossOf } from '../../kafka/admin/lost-records.ts'
-import { packSaid, unpackSaid } from '../../kafka/consume/commits.ts'
+import { packMetadata, unpackMetadata } from '../../kafka/consume/commits.ts'
 import { cutAt, MAX_SPAN, packAhead, unpackAhead } from '../../kafka/consume/tracker.ts'
 import { judge, judgeRange } from '../../kafka/log-faults.ts'
 import {
@@ -82,9 +82,9 @@ describe('what is said with a commit', () => {
   })
 
   test('is read as it was written', () => {
-    fc.assert(fc.property(said, (all) => void expect(unpackSaid(packSaid(all))).toEqual(all)))
-    expect(unpackSaid(packSaid({ ahead: 'AQ==' }))).toEqual({ ahead: 'AQ==' })
-    expect(packSaid({ ahead: '' })).toBe('s1:')
+    fc.assert(fc.property(said, (all) => void expect(unpackMetadata(packMetadata(all))).toEqual(all)))
+    expect(unpackMetadata(packMetadata({ ahead: 'AQ==' }))).toEqual({ ahead: 'AQ==' })
+    expect(packMetadata({ ahead: '' })).toBe('s1:')
   })
 
   test('fits into what Kafka takes, at the widest span', () => {
@@ -93,12 +93,12 @@ describe('what is said with a commit', () => {
       Array.from({ length: MAX_SPAN + 10 }, (_, index) => 7 + index),
     )
     const log = { id: ID, epoch: 2_147_483_647 }
-    expect(packSaid({ ahead, log, time: 4_102_444_800_000 }).length).toBeLessThanOrEqual(4_096)
+    expect(packMetadata({ ahead, log, time: 4_102_444_800_000 }).length).toBeLessThanOrEqual(4_096)
   })
 
   test('by another tool reads as nothing', () => {
     for (const text of ['', 'by hand', 'AAAA', 's2:', 's2:short.1.a:AQ==', 's3:AQ=='])
-      expect(unpackSaid(text)).toEqual({ ahead: '', foreign: true })
+      expect(unpackMetadata(text)).toEqual({ ahead: '', foreign: true })
   })
 })
 

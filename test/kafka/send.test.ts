@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Connection } from '../../kafka/client.ts'
-import { createSender, noticingLoss } from '../../kafka/produce/send.ts'
+import { createLossDetector, createSender } from '../../kafka/produce/send.ts'
 
 const record = { topic: 'work', message: { key: Buffer.from('a'), value: 'x' } }
 
@@ -61,7 +61,7 @@ test.each([
 
 test('a log that acknowledges at an offset it had given before has lost all from there on, to the last record of the last batch', () => {
   const told: object[] = []
-  const notice = noticingLoss((fault) => void told.push(fault))
+  const notice = createLossDetector((fault) => void told.push(fault))
   const acked = (partition: number, base: number, count: number) =>
     notice(new Map([['work', new Map([[partition, { base, count }]])]]))
   acked(0, 0, 10)

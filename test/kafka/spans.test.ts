@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Taken } from '../../kafka/consume/record.ts'
-import { inTrace, sendIn } from '../../kafka/consume/spans.ts'
+import { inTrace } from '../../kafka/consume/spans.ts'
+import { sendIn } from '../../kafka/produce/produce.ts'
 import { collectGarbage } from '../helpers/garbage.ts'
 import { until } from '../helpers/until.ts'
 import { aTracer, SAMPLED } from '../trace/collected.ts'

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createTracker, MAX_SPAN, packAhead, unpackAhead } from '../../kafka/consume/tracker.ts'
+import { MAX_SPAN, packAhead, Tracker, unpackAhead } from '../../kafka/consume/tracker.ts'
 
-const fresh = (offset = 0) => createTracker({ offset, ahead: '' })
+const fresh = (offset = 0) => new Tracker({ offset, ahead: '' })
 
 describe('commit position', () => {
   test('stays at the lowest unsettled offset, however much behind it is settled', () => {
@@ -66,7 +66,7 @@ describe('what is settled ahead of the commit', () => {
         const before = fresh(base)
         for (let offset = base; offset <= base + 300; offset++) before.take(offset, 0)
         for (const offset of settled) before.settle(base + offset)
-        const after = createTracker(before.position())
+        const after = new Tracker(before.position())
         for (let offset = before.position().offset; offset <= base + 300; offset++)
           expect(after.take(offset, 0)).toBe(!settled.includes(offset - base))
       }),
@@ -83,7 +83,7 @@ describe('what is settled ahead of the commit', () => {
     for (let offset = 0; offset < 10; offset++) before.take(offset, 70 + offset)
     before.settle(8)
     expect(before.next()).toEqual({ offset: 10, time: 79 })
-    expect(createTracker(before.position()).next()).toEqual({ offset: 9, time: undefined })
+    expect(new Tracker(before.position()).next()).toEqual({ offset: 9, time: undefined })
   })
 })
 
@@ -109,7 +109,7 @@ describe('a record fetched again', () => {
 })
 
 test('the oldest is the first that is not settled, whatever is behind it', () => {
-  const tracker = createTracker({ offset: 0, ahead: '' })
+  const tracker = new Tracker({ offset: 0, ahead: '' })
   expect(tracker.oldest()).toBeUndefined()
   for (const [offset, time] of [
     [0, 70],
@@ -126,7 +126,7 @@ test('the oldest is the first that is not settled, whatever is behind it', () =>
 })
 
 test('the times of what is settled are let go of', () => {
-  const tracker = createTracker({ offset: 0, ahead: '' })
+  const tracker = new Tracker({ offset: 0, ahead: '' })
   for (let offset = 0; offset < 5_000; offset++) {
     tracker.take(offset, offset)
     if (offset > 0) tracker.settle(offset - 1)
@@ -136,7 +136,7 @@ test('the times of what is settled are let go of', () => {
 
 test('what is gone from the log is not waited for, unless it is in flight', () => {
   // 105 was settled before a restart
-  const tracker = createTracker({ offset: 100, ahead: packAhead(100, [105]) })
+  const tracker = new Tracker({ offset: 100, ahead: packAhead(100, [105]) })
   for (const offset of [100, 101, 102]) tracker.take(offset, 0)
   tracker.release(102)
   tracker.release(101)

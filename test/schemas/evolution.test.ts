@@ -1,7 +1,7 @@
 import avro from 'avsc'
 import { describe, expect, test } from 'vitest'
 import { codec, type SchemaName, schemaText } from '../../schemas/codec.ts'
-import { schemaNames } from '../../schemas/generate.ts'
+import { schemaNames } from '../../schemas/generate-types.ts'
 import { anAttempt } from '../control/attempts-in-memory.ts'
 import { aDelivery, anEvent } from '../helpers/events.ts'
 

@@ -3,7 +3,7 @@ import avro from 'avsc'
 import { describe, expect, test } from 'vitest'
 import pack from '../../package.json' with { type: 'json' }
 import { type SchemaName, schemaText } from '../../schemas/codec.ts'
-import { schemaNames } from '../../schemas/generate.ts'
+import { schemaNames } from '../../schemas/generate-types.ts'
 
 // The registry's rule lets a field be taken away, after which processes of the version before could read nothing of what the new ones
 // write (docs/events-topic.md, ops/README.md): so what was released is kept here, a folder for each version, and never changed.

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { codec, schemaText } from '../../schemas/codec.ts'
-import { modules, schemaNames } from '../../schemas/generate.ts'
+import { modules, schemaNames } from '../../schemas/generate-types.ts'
 import { topics } from '../../schemas/topics.ts'
 import { aDelivery, anEvent } from '../helpers/events.ts'
 
@@ -75,7 +75,7 @@ describe('a value in wire format', () => {
     )
     fc.assert(
       fc.property(ids, fc.array(ids, { maxLength: 5 }), body, (first, others, text) => {
-        const { encoded, another } = deliveries.encodeAlike(aDelivery({ ...first, body: text }), 'type')
+        const { encoded, another } = deliveries.encodeVariants(aDelivery({ ...first, body: text }), 'type')
         const made = [encoded, ...others.map(another)]
         const alone = [first, ...others].map((own) => deliveries.encode(aDelivery({ ...own, body: text })))
         expect(made.map(String)).toEqual(alone.map(String))
@@ -110,7 +110,7 @@ describe('the table of topics', () => {
   })
 
   test('says of what deliveries wait in for how long they may have to: the retry window and a day for outages', () => {
-    const needs = table.filter(({ needed }) => needed !== undefined)
+    const needs = table.filter(({ requiredMs }) => requiredMs !== undefined)
     expect(needs.map(({ name }) => name)).toEqual([
       'deliveries',
       'deliveries.due',
@@ -118,14 +118,14 @@ describe('the table of topics', () => {
       'deliveries.retry.30s',
       'deliveries.retry.60m',
     ])
-    for (const { needed, kept } of needs) {
-      expect(needed).toBe(28 * 3_600_000)
-      expect(kept).toBeGreaterThanOrEqual(needed ?? 0)
+    for (const { requiredMs, retention } of needs) {
+      expect(requiredMs).toBe(28 * 3_600_000)
+      expect(retention).toBeGreaterThanOrEqual(requiredMs ?? 0)
     }
   })
 
   test('deletes by age everything but what is compacted', () => {
-    expect(table.filter(({ kept }) => kept === 'compact').map(({ name }) => name)).toEqual([
+    expect(table.filter(({ retention }) => retention === 'compact').map(({ name }) => name)).toEqual([
       'config',
       'audience-members',
       'trait-values',

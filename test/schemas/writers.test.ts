@@ -30,7 +30,7 @@ test('a schema is asked for once, by however many records', async () => {
 
 test('a registry that is away is asked again until it answers', async () => {
   const { client, value, questions } = asked(away, away, type)
-  const events = codec('event', 8, { client, waitMs: 60_000, againMs: 1 })
+  const events = codec('event', 8, { client, waitMs: 60_000, retryMs: 1 })
   expect(await events.decode(value)).toEqual({ ok: true, value: anEvent() })
   expect(questions()).toBe(3)
 })
@@ -40,7 +40,7 @@ test('after a bounded time its records wait no more, and are read once it answer
   const getSchema = () =>
     answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer as never)
   const { value } = asked(type)
-  const events = codec('event', 8, { client: { getSchema }, waitMs: 20, againMs: 5 })
+  const events = codec('event', 8, { client: { getSchema }, waitMs: 20, retryMs: 5 })
   const failed = { ok: false, reason: 'registry_unreachable', message: 'Timeout' }
   expect(await events.decode(value)).toEqual(failed)
   expect(events.decode(value)).toEqual(failed)
@@ -57,7 +57,7 @@ test('a registry that is back is known to be so before it is needed: then record
     return answer as never
   })
   const { value } = asked(type)
-  const events = codec('event', 8, { client: { getSchema }, waitMs: 20, againMs: 5 })
+  const events = codec('event', 8, { client: { getSchema }, waitMs: 20, retryMs: 5 })
   await events.decode(value)
   answer = type
   const { length } = getSchema.mock.calls
@@ -79,7 +79,7 @@ test('while it stays away other ids do not wait anew, and only few questions are
     value.writeUInt32BE(id, 1)
     return value
   }
-  const events = codec('event', 8, { client: { getSchema }, waitMs: 20, againMs: 5 })
+  const events = codec('event', 8, { client: { getSchema }, waitMs: 20, retryMs: 5 })
   await events.decode(withId(100))
   under = 0
   for (let id = 101; id < 200; id++)
