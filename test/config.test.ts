@@ -29,7 +29,7 @@ describe('sizes of storage', () => {
 
   test.each(['20', '20 GB', '20gb', '0GB', '-1GB', 'GB', '1e3GB'])('%s is none', (size) => {
     expect(() => readConfig({ ...least, STORAGE_LIMIT: size }, 'ingest')).toThrow(
-      `STORAGE_LIMIT: "${size}" is no size: a number above 0 with MB, GB or TB, like 20GB`,
+      `STORAGE_LIMIT: "${size}" is not a size: give a number above 0 with MB, GB or TB, like 20GB`,
     )
   })
 })
@@ -112,7 +112,7 @@ describe('faults', () => {
 
   test.each(['x', '0', '1.5', '10001', ' '])('%j is no number of partitions', (PARTITIONS) => {
     expect(faults({ ...least, PARTITIONS })).toEqual([
-      `PARTITIONS: "${PARTITIONS}" is no whole number from 1 to 10000`,
+      `PARTITIONS: "${PARTITIONS}" is not a whole number from 1 to 10000`,
     ])
   })
 
@@ -121,19 +121,19 @@ describe('faults', () => {
       faults({ ...least, PARTITIONS: '10000', REPLICATION: '10', DELIVERY_SLOTS: '65536', INGEST_PORT: '0' }),
     ).toEqual([])
     expect(faults({ ...least, REPLICATION: 'three', DELIVERY_SLOTS: '0', INGEST_PORT: 'http' })).toEqual([
-      'REPLICATION: "three" is no whole number from 1 to 10',
-      'INGEST_PORT: "http" is no whole number from 0 to 65535',
-      'DELIVERY_SLOTS: "0" is no whole number from 1 to 65536',
+      'REPLICATION: "three" is not a whole number from 1 to 10',
+      'INGEST_PORT: "http" is not a whole number from 0 to 65535',
+      'DELIVERY_SLOTS: "0" is not a whole number from 1 to 65536',
     ])
   })
 
   test('a receiver is given some time, and at most a minute', () => {
     const of = (RESPONSE_TIMEOUT: string) => faults({ ...least, RESPONSE_TIMEOUT })
     expect([of('1ms'), of('60s'), of('1m')]).toEqual([[], [], []])
-    expect(of('0s')).toEqual(['RESPONSE_TIMEOUT: more than nothing'])
+    expect(of('0s')).toEqual(['RESPONSE_TIMEOUT: must be above 0'])
     for (const long of ['60001ms', '600h'])
       expect(of(long)).toEqual([
-        'RESPONSE_TIMEOUT: at most 1m: a POST that waits for its answer holds a slot',
+        'RESPONSE_TIMEOUT: must be at most 1m: a POST that waits for its response occupies a slot',
       ])
   })
 
@@ -167,10 +167,10 @@ describe('faults', () => {
     ])
     expect(faults({ ...least, KAFKA_SSL: 'true', KAFKA_SSL_CA: '/ca.pem' })).toEqual([])
     expect(faults({ ...least, KAFKA_SSL: 'true', KAFKA_SSL_CERT: '/cert.pem' })).toEqual([
-      'KAFKA_SSL_CERT, KAFKA_SSL_KEY: both are needed, or none',
+      'KAFKA_SSL_CERT, KAFKA_SSL_KEY: set both or neither',
     ])
     expect(faults({ ...least, SCHEMA_REGISTRY_CA: '/ca.pem' })).toEqual([
-      'SCHEMA_REGISTRY_CA: has no effect, as SCHEMA_REGISTRY_URL is not https://',
+      'SCHEMA_REGISTRY_CA: has no effect, because SCHEMA_REGISTRY_URL is not https://',
     ])
   })
 
@@ -192,7 +192,7 @@ describe('CONFIG_KEY', () => {
   test('of another role is refused, and not repeated', () => {
     const CONFIG_KEY = derivedKeys('ingest', whole)
     expect(faults({ ...least, CONFIG_KEY }, 'deliverer')).toEqual([
-      'CONFIG_KEY: this is the derived key of ingest, and the process is deliverer',
+      'CONFIG_KEY: this key is derived for ingest, but the process is deliverer',
     ])
     expect(faults({ ...least, CONFIG_KEY: CONFIG_KEY.slice(0, -1) }).join()).not.toContain(
       CONFIG_KEY.slice(8, 20),

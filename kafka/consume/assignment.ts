@@ -1,7 +1,8 @@
 import type { Consumer } from 'kafkajs'
 import { type LogFault, type Place, partitionKey } from '../log-faults.ts'
-import type { LogWatch } from '../patches/log-watch.ts'
+import type { LogWatch } from '../patches/log-watch/watch.ts'
 import { createCommitter } from './commits.ts'
+import { type Pausable, Pauses } from './pauses.ts'
 import {
   afterFault,
   type Partition,
@@ -9,22 +10,16 @@ import {
   type StartOptions,
   StartPositions,
 } from './start-positions.ts'
-import { MAX_SPAN, Tracker } from './tracker.ts'
+import { Tracker } from './tracker.ts'
 
-/** A partition that this member has, or had. `topic`: as named on the broker. */
-export type Held = Partition & {
-  tracker: Tracker
-  /** False once it is to be given away. */
-  owned: boolean
+/** A partition that this member has, or had. `owned`: false once it is to be given away. */
+export type Held = Pausable & {
   /** More is settled since the last commit. */
   dirty: boolean
   /** The end of the log at the last fetch. */
   end: number
   /** Since the last join, the tracker has been compared with what the group has committed. */
   checked: boolean
-  /** Why it is paused: too much is unsettled, or a record asked to wait. */
-  waiting: 'no' | 'full' | 'held'
-  timer?: NodeJS.Timeout
 }
 
 /** For users that keep state of their own per partition. */
@@ -43,18 +38,16 @@ type Options = Omit<StartOptions, 'logs' | 'onFault'> & {
   logs: Pick<LogWatch, 'check' | 'forget' | 'known' | 'seek'>
   /** Gets each fault of a log, with the end that it had, as far as that is known. */
   onFault: (fault: LogFault & { end?: number | undefined; time?: number | undefined }) => void
-  /** Unsettled records of a partition above which it is paused. */
+  /** See `Pauses`. */
   highWater: number
   watch?: PartitionWatch | undefined
 }
-
-/** Timers do not notice that the wall clock was set, or that the machine slept: a held partition checks the time this often. */
-const CHECK_MS = 1_000
 
 /** The partitions of one consumer: which are owned, what is settled in each, which are paused and why. */
 export class Assignment {
   private readonly options: Options
   private readonly starts: StartPositions
+  private readonly pauses: Pauses
   private partitions = new Map<string, Held>()
   /** Settles when the present generation knows where its partitions start. */
   private generation: Promise<unknown> = Promise.resolve()
@@ -66,6 +59,7 @@ export class Assignment {
     const { connection, groupId, consumer, logs } = options
     this.options = options
     this.starts = new StartPositions(options)
+    this.pauses = new Pauses({ ...options, isHeld: (held) => this.isHeld(held) })
     const dirty = () => [...this.partitions.values()].filter((held) => held.dirty && held.checked)
     this.commit = createCommitter({ connection, groupId, consumer, known: logs.known, dirty })
   }
@@ -157,65 +151,24 @@ export class Assignment {
   }
 
   /** False when it was lost, or its log is another one by now. While a batch was handled it may have come back as another object. */
-  isHeld(held: Held): boolean {
+  isHeld(held: Partition): boolean {
     return this.partitions.get(partitionKey(held.topic, held.partition)) === held
   }
 
   settle(held: Held, offset: number): void {
-    const { tracker } = held
-    tracker.settle(offset)
+    held.tracker.settle(offset)
     held.dirty = true
-    if (held.waiting !== 'full') return
-    const hasRoom = tracker.inFlight() <= this.options.highWater / 2 && tracker.span() < MAX_SPAN / 2
-    if (hasRoom || tracker.inFlight() === 0) this.resume(held)
+    this.pauses.resumeIfRoom(held)
   }
 
-  /** Never pauses a partition with nothing in flight: nothing would end the wait, as released records have to be fetched again. */
+  /** @returns whether the partition is full, and paused. */
   pauseIfFull(held: Held): boolean {
-    const { tracker } = held
-    if (!this.isHeld(held) || tracker.inFlight() === 0) return false
-    if (tracker.inFlight() < this.options.highWater && tracker.span() < MAX_SPAN / 2) return false
-    clearTimeout(held.timer)
-    held.waiting = 'full'
-    this.tellConsumer('pause', held)
-    return true
+    return this.pauses.pauseIfFull(held)
   }
 
-  /**
-   * Pauses the partition until the wall clock shows `until`, or for as long as that seems to be now, whichever is first: the clock may be set
-   * forward or back. A record that comes too early is held again.
-   */
+  /** See `Pauses.hold`. @param until ms since 1970. */
   hold(held: Held, until: number): void {
-    if (!this.isHeld(held)) return
-    held.waiting = 'held'
-    this.tellConsumer('pause', held)
-    const end = performance.now() + until - Date.now()
-    const check = () => {
-      const left = Math.min(until - Date.now(), end - performance.now())
-      if (left <= 0) this.resume(held)
-      else checkIn(left)
-    }
-    const checkIn = (ms: number) => {
-      clearTimeout(held.timer)
-      held.timer = setTimeout(check, Math.min(Math.max(0, ms), CHECK_MS))
-    }
-    checkIn(until - Date.now())
-  }
-
-  private resume(held: Held): void {
-    clearTimeout(held.timer)
-    held.waiting = 'no'
-    if (held.owned && !this.closed) this.tellConsumer('resume', held)
-  }
-
-  /** After a crash kafkajs has no consumer until it restarts; the next join resets all pauses. */
-  private tellConsumer(act: 'pause' | 'resume', { topic, partition }: Held): void {
-    const { connection, consumer, groupId } = this.options
-    try {
-      consumer[act]([{ topic, partitions: [partition] }])
-    } catch (error) {
-      connection.log.debug({ err: error, groupId }, `no ${act}: the consumer restarts`)
-    }
+    this.pauses.hold(held, until)
   }
 
   /** Where this member is in a partition; undefined when it does not have it, or not yet. */
@@ -253,7 +206,7 @@ export class Assignment {
     const fresh = Object.assign(this.begin(topic, partition, position), { owned, checked, dirty: true })
     this.options.watch?.lost(held)
     this.options.watch?.gained([{ topic, partition, lostFrom: position.lostFrom }])
-    if (owned && !this.closed) this.tellConsumer('resume', fresh)
+    this.pauses.resumeFetches(fresh)
     return position.offset
   }
 
@@ -278,10 +231,7 @@ export class Assignment {
   /** From here on nothing more is fetched or resumed. */
   pauseAll(): void {
     this.closed = true
-    for (const held of this.partitions.values()) {
-      clearTimeout(held.timer)
-      this.tellConsumer('pause', held)
-    }
+    this.pauses.close(this.partitions.values())
   }
 
   async close(): Promise<void> {

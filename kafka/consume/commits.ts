@@ -1,7 +1,7 @@
 import type { Consumer } from 'kafkajs'
 import type { Connection } from '../client.ts'
 import type { KnownLog } from '../log-faults.ts'
-import type { LogWatch } from '../patches/log-watch.ts'
+import type { LogWatch } from '../patches/log-watch/watch.ts'
 import type { Tracker } from './tracker.ts'
 
 /** `topic`: as named on the broker. `dirty`: more is settled since the last commit. */

@@ -4,7 +4,7 @@ import { createFaultReporter } from '../admin/lost-records.ts'
 import { CLOSE_MS, within } from '../client.ts'
 import { drainBeforeJoin } from '../patches/drain-before-join.ts'
 import { IDLE_WAIT_MS, setFetchWait } from '../patches/fetch-wait.ts'
-import { watchLog } from '../patches/log-watch.ts'
+import { watchLog } from '../patches/log-watch/watch.ts'
 import { replacePredecessors } from '../patches/stale-members.ts'
 import { Assignment, type Held, type PartitionWatch } from './assignment.ts'
 import { BatchHandler, type HandleOptions } from './handle-batches.ts'
@@ -114,19 +114,8 @@ function createMember<T>(options: ConsumeOptions<T>) {
     onFault: (fault) => assignment.restart(fault),
     seek: (at) => consumer.seek(at),
   })
-  const consumer = connection.kafka.consumer({
-    groupId,
-    allowAutoTopicCreation: false,
-    partitionAssigners: [logs.assigning(drain.assigner)],
-    maxWaitTimeInMs: options.maxWaitMs ?? IDLE_WAIT_MS,
-    maxBytesPerPartition: options.maxBytesPerPartition ?? 128 * 1024,
-    // the partitions of a killed member wait this long, unless its successor removes it
-    sessionTimeout: 10_000,
-    rebalanceTimeout: 30_000,
-    // how late a member learns that another one has joined or left
-    heartbeatInterval: 1_000,
-    retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 20 },
-  })
+  const partitionAssigners = [logs.assigning(drain.assigner)]
+  const consumer = connection.kafka.consumer({ groupId, partitionAssigners, ...configOf(options) })
   const onFault = createFaultReporter({ connection, seenBy: group })
   const assignment = new Assignment({
     connection,
@@ -160,7 +149,22 @@ function createMember<T>(options: ConsumeOptions<T>) {
   return { consumer, assignment, batches, groupId, inFlight, joined, run }
 }
 
-/** @returns resolves at the first join. */
+const configOf = ({
+  maxWaitMs = IDLE_WAIT_MS,
+  maxBytesPerPartition = 128 * 1024,
+}: Pick<ConsumeOptions<unknown>, 'maxWaitMs' | 'maxBytesPerPartition'>) => ({
+  allowAutoTopicCreation: false,
+  maxWaitTimeInMs: maxWaitMs,
+  maxBytesPerPartition,
+  // the partitions of a killed member wait this long, unless its successor removes it
+  sessionTimeout: 10_000,
+  rebalanceTimeout: 30_000,
+  // how late a member learns that another one has joined or left
+  heartbeatInterval: 1_000,
+  retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 20 },
+})
+
+/** Resolves at the first join. */
 function whenJoined(
   consumer: KafkaJsConsumer,
   onJoin: (assignment: Record<string, number[]>) => void,

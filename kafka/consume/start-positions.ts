@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Admin } from 'kafkajs'
 import type { Connection } from '../client.ts'
 import { type LogFault, partitionKey } from '../log-faults.ts'
-import type { LogWatch } from '../patches/log-watch.ts'
+import type { LogWatch } from '../patches/log-watch/watch.ts'
 import { type CommitMetadata, unpackMetadata } from './commits.ts'
 import { cutAt, unpackAhead } from './tracker.ts'
 

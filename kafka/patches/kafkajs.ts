@@ -7,7 +7,7 @@ import { retryJoins } from './coordinator-loading.ts'
 import { followMoves } from './coordinator-moves.ts'
 import { adjustFetchWaits } from './fetch-wait.ts'
 import { stopIdlePolling } from './idle-requests.ts'
-import { watchFetches } from './log-fetches.ts'
+import { watchFetches } from './log-watch/fetches.ts'
 import { measureByMonotonicClock } from './monotonic-clock.ts'
 import { replaceProduceEncoder } from './produce-encoder.ts'
 import { removeStaleMembers } from './stale-members.ts'
@@ -22,6 +22,7 @@ export const {
   AssignerProtocol,
   CompressionTypes,
   ConfigResourceTypes,
+  ConfigSource,
   Kafka,
   logLevel,
   PartitionAssigners,

@@ -7,7 +7,7 @@ import type { Message } from '../consume/record.ts'
 import { type LogFault, partitionKey } from '../log-faults.ts'
 import { countSkippedBatch } from '../metrics.ts'
 import { PartitionAssigners } from '../patches/kafkajs.ts'
-import { type LogWatch, watchLog } from '../patches/log-watch.ts'
+import { type LogWatch, watchLog } from '../patches/log-watch/watch.ts'
 import { type BatchFault, batchFaultOf } from '../protocol/decode-batches.ts'
 import { type BoundsOf, boundsOf } from './ranges.ts'
 

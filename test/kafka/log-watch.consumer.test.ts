@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { LogFault, Place } from '../../kafka/log-faults.ts'
-import { watchLog } from '../../kafka/patches/log-watch.ts'
+import { watchLog } from '../../kafka/patches/log-watch/watch.ts'
 import { aFetchingMember } from '../helpers/kafkajs.ts'
 
 const require = createRequire(import.meta.url)

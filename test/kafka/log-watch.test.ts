@@ -9,7 +9,7 @@ import {
   decodeMetadata,
   encodeEpochQuestions,
   encodeMetadata,
-} from '../../kafka/patches/log-requests.ts'
+} from '../../kafka/patches/log-watch/requests.ts'
 
 const ID = 'AAAAAAAAAAAAAAAAAAAAAA'
 const OTHER = 'BAAAAAAAAAAAAAAAAAAAAA'

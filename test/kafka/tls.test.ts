@@ -27,7 +27,7 @@ test('the roots of KAFKA_SSL_CA stand in for those of Node', async () => {
 
 test('a file of roots that holds none is a fault of KAFKA_SSL_CA', async () => {
   const caFile = await fileWith('nothing')
-  expect(() => tlsOptions({ ...none, caFile })).toThrow(`KAFKA_SSL_CA: ${caFile} holds no certificate in PEM`)
+  expect(() => tlsOptions({ ...none, caFile })).toThrow(`KAFKA_SSL_CA: ${caFile} has no certificate in PEM`)
 })
 
 describe.skipIf(!hasOpenssl)('a certificate of ours', () => {

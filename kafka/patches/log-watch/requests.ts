@@ -1,10 +1,10 @@
 /**
  * Upstream: tulios/kafkajs#818 (open: KIP-320); src/protocol/requests knows neither Metadata version 12, which has topic ids and leader epochs,
  * nor OffsetForLeaderEpoch.
- * Without it: patches/log-watch.ts cannot tell whether a log is still the one that was read.
+ * Without it: the watch cannot tell whether a log is still the one that was read.
  * Until: kafkajs sends both requests; test/kafka/log-watch.test.ts, "the requests".
  */
-import { internal } from './internals.ts'
+import { internal } from '../internals.ts'
 
 const { createErrorFromCode } = internal<{ createErrorFromCode(code: number): Error }>('protocol/error')
 

@@ -1,5 +1,5 @@
 import type { PartitionAssigner } from 'kafkajs'
-import type { Logger } from '../../process/log.ts'
+import type { Logger } from '../../../process/log.ts'
 import {
   judge,
   judgeRange,
@@ -8,9 +8,9 @@ import {
   type Place,
   partitionKey,
   type Verdict,
-} from '../log-faults.ts'
-import { type Cluster, type ConsumerGroup, type FetchWatch, register } from './log-fetches.ts'
-import { describeTopics, endsOfEpochs, type PartitionState, supportsEpochs } from './log-requests.ts'
+} from '../../log-faults.ts'
+import { type Cluster, type ConsumerGroup, type FetchWatch, register } from './fetches.ts'
+import { type At, type Compared, LogStates, type Looked } from './states.ts'
 
 /** `log`: the one it was committed for; undefined when the commit does not say, so that it stands. */
 export type Committed = Place & { topic: string; partition: number; log: KnownLog | undefined }
@@ -50,14 +50,6 @@ export type WatchOptions = {
 const LOOK_MS = 1_000
 /** How much is read again after a cut that no epoch tells of, as the clocks of writers differ. */
 const REPEAT_MS = 60_000
-/** A broker that is cut off from the others reports the epochs that it knew. Only a restored cluster does so for longer. */
-const BEHIND_MS = 30_000
-
-type At = { topic: string; partition: number }
-type State = At & { id: string } & PartitionState
-type Looked = At & { place: Place; log: KnownLog | undefined }
-/** `epochEnd`: see `judge`. */
-type Compared = { now: State; at: Looked; epochEnd: number | undefined }
 
 export function watchLog(options: WatchOptions): LogWatch {
   const watcher = new Watcher(options)
@@ -78,10 +70,9 @@ class Watcher implements FetchWatch {
   private readonly options: WatchOptions
   private readonly movedAt = new Map<string, number>()
   private moveCount = 0
-  private cluster: Cluster | undefined
+  private readonly states = new LogStates()
   private lookAt = 0
   private looking: Promise<void> | undefined
-  private behindSince: number | undefined
   /** The brokers do not report leader epochs. */
   private unable = false
 
@@ -90,12 +81,12 @@ class Watcher implements FetchWatch {
   }
 
   follow(cluster: Cluster): void {
-    this.cluster = cluster
+    this.states.cluster = cluster
     register(cluster, this)
   }
 
   async beforeFetch(member: ConsumerGroup): Promise<void> {
-    this.cluster = member.cluster
+    this.states.cluster = member.cluster
     if (this.unable || performance.now() < this.lookAt) return
     const isUrgent = this.lookAt === 0
     this.looking ??= this.look(member).finally(() => {
@@ -156,9 +147,9 @@ class Watcher implements FetchWatch {
     const [compared] = await this.compare([{ ...at, place, log }])
     // without a leader nobody can say what the log is: the next fetch asks again
     if (compared ? !(await this.adopt(compared)) : !this.unable) return
-    await this.cluster?.refreshMetadata()
-    const low = (await this.offsetAt(at, { fromBeginning: true })) ?? 0
-    const high = (await this.offsetAt(at, { fromBeginning: false })) ?? 0
+    await this.states.cluster?.refreshMetadata()
+    const low = (await this.states.offsetAt(at, { fromBeginning: true })) ?? 0
+    const high = (await this.states.offsetAt(at, { fromBeginning: false })) ?? 0
     const verdict = judgeRange(place, { low, high })
     const { again = place.offset } = place
     if (verdict?.cause === 'removed') this.move(await this.resolve(at, { offset: again }, verdict))
@@ -167,65 +158,18 @@ class Watcher implements FetchWatch {
     else this.seek({ ...at, offset: again })
   }
 
-  /** @returns the present state of the logs that have a leader. */
+  /** @returns the places with the present state of their logs, without those that have no leader. */
   private async compare(places: readonly Looked[]): Promise<Compared[]> {
-    const states = await this.describe([...new Set(places.map(({ topic }) => topic))])
-    if (!states) return []
-    const pairs = places.flatMap((at) => {
-      const now = states.get(partitionKey(at.topic, at.partition))
-      return now && now.leader >= 0 ? [{ at, now }] : []
-    })
-    const changed = pairs.flatMap(({ at: { log }, now }) =>
-      log?.id === now.id && log.epoch !== now.epoch ? [{ log, now }] : [],
-    )
-    this.refuseOlder(changed.some(({ log, now }) => now.epoch < log.epoch))
-    const ends = await this.epochEnds(changed)
-    return pairs.map(({ at, now }) => ({ at, now, epochEnd: ends.get(partitionKey(at.topic, at.partition)) }))
-  }
-
-  /** @returns undefined when the brokers are too old to report epochs. */
-  private async describe(topics: readonly string[]): Promise<Map<string, State> | undefined> {
-    const states = await this.cluster?.brokerPool.withBroker(async ({ broker }) =>
-      supportsEpochs(broker) ? describeTopics(broker, topics) : 'unable',
-    )
-    if (!states)
-      throw Object.assign(new Error('no broker describes the topics'), { name: 'KafkaJSBrokerNotFound' })
-    if (states === 'unable') {
-      if (!this.unable)
-        this.options.log.info(
-          'the brokers do not report leader epochs: a log that loses its end is noticed late or not at all',
-        )
-      this.unable = true
-      // stale epochs must not make brokers refuse fetches
-      this.known.clear()
-      return undefined
-    }
-    return new Map(
-      states.flatMap(({ topic, id, partitions }) =>
-        partitions.map((state) => [partitionKey(topic, state.partition), { topic, id, ...state }]),
-      ),
-    )
-  }
-
-  /** @throws the error of a broker that does not lead a partition, so that another broker is asked next time. */
-  private refuseOlder(isBehind: boolean): void {
-    this.behindSince = isBehind ? (this.behindSince ?? performance.now()) : undefined
-    if (this.behindSince === undefined || performance.now() - this.behindSince > BEHIND_MS) return
-    const text = 'a broker reports an older leader epoch than is known'
-    throw Object.assign(new Error(text), { type: 'FENCED_LEADER_EPOCH' })
-  }
-
-  /** @returns by `partitionKey` where the known epoch ended. */
-  private async epochEnds(of: readonly { now: State; log: KnownLog }[]): Promise<Map<string, number>> {
-    const byLeader = Map.groupBy(of, ({ now }) => now.leader)
-    const answers = await Promise.all(
-      [...byLeader].map(async ([leader, logs]) => {
-        const broker = await this.cluster?.findBroker({ nodeId: leader })
-        const questions = logs.map(({ now, log: { epoch } }) => ({ ...now, current: now.epoch, epoch }))
-        return broker ? endsOfEpochs(broker, questions) : []
-      }),
-    )
-    return new Map(answers.flat().map(({ topic, partition, end }) => [partitionKey(topic, partition), end]))
+    const compared = await this.states.compare(places)
+    if (compared) return compared
+    if (!this.unable)
+      this.options.log.info(
+        'the brokers do not report leader epochs: a log that loses its end is noticed late or not at all',
+      )
+    this.unable = true
+    // stale epochs must not make brokers refuse fetches
+    this.known.clear()
+    return []
   }
 
   /** From now on the present log is the known one, and a place that does not stand in it is moved. @returns whether it stands. */
@@ -245,24 +189,14 @@ class Watcher implements FetchWatch {
 
   private async resolve(at: At, { offset, time }: Place, { cause, to }: Verdict): Promise<LogFault> {
     // kafkajs may still know the previous leaders
-    await this.cluster?.refreshMetadata()
+    await this.states.cluster?.refreshMetadata()
     const { topic, partition } = at
     const fault = (found: number) => ({ topic, partition, cause, offset, to: found })
     if (this.options.fromBeginning || to === 'beginning' || (to === 'time' && time === undefined))
-      return fault((await this.offsetAt(at, { fromBeginning: true })) ?? 0)
+      return fault((await this.states.offsetAt(at, { fromBeginning: true })) ?? 0)
     if (to !== 'time') return fault(to)
-    const since = await this.offsetAt(at, { fromTimestamp: Math.max(0, (time ?? 0) - REPEAT_MS) })
-    return fault(since ?? (await this.offsetAt(at, { fromBeginning: false })) ?? 0)
-  }
-
-  private async offsetAt(
-    { topic, partition }: At,
-    when: { fromBeginning: boolean } | { fromTimestamp: number },
-  ): Promise<number | undefined> {
-    const [found] =
-      (await this.cluster?.fetchTopicsOffset([{ topic, partitions: [{ partition }], ...when }])) ?? []
-    const offset = Number(found?.partitions[0]?.offset ?? -1)
-    return offset < 0 ? undefined : offset
+    const since = await this.states.offsetAt(at, { fromTimestamp: Math.max(0, (time ?? 0) - REPEAT_MS) })
+    return fault(since ?? (await this.states.offsetAt(at, { fromBeginning: false })) ?? 0)
   }
 
   private move(fault: LogFault): void {

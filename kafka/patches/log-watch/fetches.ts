@@ -5,9 +5,9 @@
  * in range again. In a test with such a log none of 1,999 calls was delivered. See docs/decisions/019-log-watch.md.
  * Until: test/kafka/log-watch.consumer.test.ts and test/flow/kafka.log-loss.test.ts pass without it.
  */
-import { isAway, isLedElsewhere } from './coordinator-moves.ts'
-import { prototypeOf } from './internals.ts'
-import type { Broker } from './log-requests.ts'
+import { isAway, isLedElsewhere } from '../coordinator-moves.ts'
+import { prototypeOf } from '../internals.ts'
+import type { Broker } from './requests.ts'
 
 export type Cluster = {
   brokerPool: { withBroker<T>(ask: (of: { broker: Broker }) => Promise<T>): Promise<T | null> }
