@@ -8,8 +8,8 @@ import { keysFor, parseConfigKey, type Role } from './settings/config-key.ts'
 import { readTraces, TRACE_SETTINGS, type TraceSettings } from './trace/settings.ts'
 
 /**
- * Settings from the environment: one pure function from env to a typed tree, which reports all faults at once. Names and defaults: README,
- * "Settings".
+ * One pure function from the environment to a typed tree, which reports all faults at once. Names and defaults:
+ * README, "Settings".
  */
 
 const list = z.string().transform((text) =>
@@ -31,7 +31,7 @@ const flag = z
   .transform((text) => text === 'true' || text === '1')
 
 const durationMs = z.string().transform((text, ctx) => {
-  // `ms` also takes words ("2 days"); settings use the four units that topic names can contain
+  // `ms` also takes words ("2 days"); topic names can contain these four units
   if (/^\d+(\.\d+)?(ms|s|m|h)$/.test(text)) return ms(text as StringValue)
   ctx.addIssue(`"${text}" is not a duration: give a number with ms, s, m or h, like 500ms or 4h`)
   return z.NEVER
@@ -81,7 +81,7 @@ const keys = list.transform((texts, ctx) => {
   if (found.includes(undefined))
     ctx.addIssue('each key must be 32 bytes in base64, or derived by sluice keys')
   const [first] = found
-  // an old key behind a new one still decrypts what it has encrypted
+  // an old key behind a new one still decrypts
   if (first && 'whole' in first && new Set(first.whole).size < LEAST_BYTES)
     ctx.addIssue(
       'the first key is not random: put one from openssl rand -base64 32 before it, as CONFIG_KEY=new,old',
@@ -89,7 +89,7 @@ const keys = list.transform((texts, ctx) => {
   return found.filter((key) => key !== undefined)
 })
 
-/** Distinct bytes of a key, and distinct characters of a token, at least: random ones have more. */
+/** Distinct bytes of a key, and distinct characters of a token: random ones have more. */
 const LEAST_BYTES = 8
 const LEAST_CHARACTERS = 5
 
@@ -105,7 +105,7 @@ const environment = z.object({
   /** host:port of the brokers, comma-separated. */
   KAFKA_BROKERS: list.refine((brokers) => brokers.length > 0, 'needs at least one host:port'),
   KAFKA_SSL: flag.default(false),
-  /** Path of a PEM file of the roots that brokers' certificates are checked with, instead of Node's own. */
+  /** Path of a PEM file of roots for brokers' certificates, instead of Node's own. */
   KAFKA_SSL_CA: z.string().optional(),
   /** Paths of PEM files: Sluice's certificate for brokers, and its key without passphrase. */
   KAFKA_SSL_CERT: z.string().optional(),
@@ -118,45 +118,47 @@ const environment = z.object({
     protocol: /^https?$/,
     error: 'must be a URL that begins with http:// or https://',
   }),
-  /** Path of a PEM file of the roots that the registry's certificate is checked with, instead of Node's own. */
+  /** Path of a PEM file of roots for the registry's certificate, instead of Node's own. */
   SCHEMA_REGISTRY_CA: z.string().optional(),
-  /** Prefix of every topic and group name, for several systems on one cluster. */
+  /** Prefix of every topic and group. */
   TOPIC_PREFIX: z
     .string()
     .regex(/^[a-zA-Z0-9._-]{0,100}$/, 'only letters, digits, dot, dash, underscore')
     .default(''),
   PARTITIONS: whole(1, 10_000).default(12),
   REPLICATION: whole(1, 10).default(1),
-  /** How much Sluice's topics may take on a broker's disk. By default only the disk is the limit. */
+  /** How much Sluice's topics may take on a broker's disk. */
   STORAGE_LIMIT: bytes.optional(),
-  /** How much must stay free on a broker's disk: with less, calls are refused. By default a tenth of the disk, at most 2 GB. */
+  /** How much must stay free on a broker's disk, or calls are refused. By default a tenth, at most 2 GB. */
   STORAGE_RESERVE: bytes.optional(),
   HOST: z.string().default('0.0.0.0'),
   INGEST_PORT: port.default(8080),
   CONTROL_PORT: port.default(8081),
   ROUTER_PORT: port.default(8082),
   DELIVERER_PORT: port.default(8083),
-  /** Separate ports of ingest and control for operators; the other processes have only this kind. */
+  /** Separate ports for operators; the other processes have only this kind. */
   INGEST_METRICS_PORT: port.default(8084),
   CONTROL_METRICS_PORT: port.default(8086),
-  /** The address of ingest that the console shows. By default the host of the console. */
+  /** The address of ingest in the console; by default on the console's host. */
   INGEST_URL: z
     .url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' })
     .optional(),
-  /** Bearer tokens: one with all rights, and a read-only one. */
+  /** Bearer tokens: one with all rights, one read-only. */
   CONTROL_TOKEN: token.optional(),
   CONTROL_VIEW_TOKEN: token.optional(),
-  /** Encrypts secrets in the config topic and signs its records. Of several keys, the first does so; all decrypt and verify. */
+  /** The first key encrypts secrets and signs records of the config topic; all decrypt and verify. */
   CONFIG_KEY: keys,
-  /** `accept` only during an upgrade from a version that did not sign settings: anyone who may write to the topic can make such records. */
+  /**
+   * `accept` only during an upgrade from a version that did not sign settings: whoever writes to the topic can make
+   * such records.
+   */
   UNSIGNED_SETTINGS: z.enum(['accept', 'refuse'], 'accept or refuse').default('refuse'),
-  /** Load balancers in front of ingest and control: for these, `X-Forwarded-For` has the client's address. */
+  /** Load balancers whose `X-Forwarded-For` has the client's address. */
   TRUST_PROXY: cidrs.default([]),
-  /** Addresses that webhooks may reach although they are not public. */
+  /** Private addresses that webhooks may reach. */
   EGRESS_ALLOW: privateCidrs.default([]),
-  /** Addresses that webhooks may not reach although they are public, whatever EGRESS_ALLOW says. */
+  /** Public addresses that webhooks may not reach. Wins over EGRESS_ALLOW. */
   EGRESS_DENY: cidrs.default([]),
-  /** Ports that webhooks may reach; all by default. */
   EGRESS_PORTS: ports.optional(),
   /** Path of a PEM file of further trusted roots. */
   EGRESS_CA: z.string().optional(),
@@ -172,7 +174,6 @@ const environment = z.object({
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 })
 
-/** The names of all settings. */
 export const SETTINGS: readonly string[] = [...Object.keys(environment.shape), ...TRACE_SETTINGS]
 
 export type Config = ReturnType<typeof tree>
@@ -246,7 +247,7 @@ function withoutCredentials(text: string): string {
   return url.href.replace(/\/$/, '')
 }
 
-/** @throws ConfigError with every fault. A variable that is set but empty counts as not set. */
+/** @throws ConfigError with every fault. An empty variable counts as not set. */
 export function readConfig(env: Record<string, string | undefined>, role: Role): Config {
   const given = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),

@@ -8,7 +8,6 @@ import type { Role } from './settings/config-key.ts'
 import { openTracer } from './trace/open.ts'
 import type { Tracer } from './trace/trace.ts'
 
-/** The parts of a process. */
 export type Context = {
   config: Config
   log: Logger
@@ -17,7 +16,7 @@ export type Context = {
   tracer: Tracer | undefined
   /** Ends the process with code 1, so that its supervisor restarts it. */
   onFatal: (error: Error) => void
-  /** Reports in the log and at `/readyz` that the start waits for the schema registry. */
+  /** Reports that the start waits for the schema registry. */
   onAway: OnAway
   /** What the start waits for now. */
   waitsFor: () => string | undefined
@@ -25,18 +24,17 @@ export type Context = {
   closing: AsyncDisposableStack
 }
 
-/** Longer than the 10 s that work in flight may take. Supervisors must wait longer than this. */
+/** Longer than the 10 s for work in flight. Supervisors must wait longer than this. */
 export const SHUTDOWN_MS = 15_000
 
 /**
- * Runs one of the four processes. Settings come from the environment; SIGTERM and SIGINT end it in order. Exit codes: 0 ended, 1 failed, 2 wrong
- * settings.
+ * Runs one of the four processes. SIGTERM and SIGINT end it in order. Exit codes: 0 ended, 1 failed, 2 wrong settings.
  * @param assemble opens everything, and adds what must be closed to `closing`.
  */
 export async function run(role: Role, assemble: (context: Context) => Promise<void>): Promise<void> {
   const config = orExit(() => readConfig(process.env, role))
   const log = createLog({ role, level: config.logLevel })
-  // with port 0 the operating system chooses one
+  // the operating system chooses one
   const at = config.port === 0 ? undefined : `${config.host}:${config.port}`
   const connection = orExit(() => connect(config.kafka, { clientId: `sluice-${role}`, at, log }))
   exposeBuildInfo(role)
@@ -74,7 +72,7 @@ export async function run(role: Role, assemble: (context: Context) => Promise<vo
   process.on('uncaughtException', onFatal)
   try {
     const tracer = await openTracer(config.traces, log)
-    // added first, closed last: after all work
+    // added first, closed last
     if (tracer) closing.defer(() => tracer.close())
     await assemble({ config, log, connection, tracer, onFatal, ...waiting, closing })
     assembled = true
@@ -85,7 +83,7 @@ export async function run(role: Role, assemble: (context: Context) => Promise<vo
   }
 }
 
-/** @returns the setting of a port that is in use, possibly by a process that is just ending. */
+/** The port may belong to a process that is just ending. */
 function portTaken(error: Error, { role, port, metricsPort }: Config): string | undefined {
   if (!('port' in error) || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') return undefined
   if (error.port === port) return `${role.toUpperCase()}_PORT`
@@ -107,7 +105,7 @@ function orExit<T>(read: () => T): T {
   }
 }
 
-/** The registry is tried about once a second; one line per so many ms is enough. */
+/** The registry is tried about once a second. */
 const REPEAT_MS = 10_000
 
 function createWaiting(log: Logger): Pick<Context, 'onAway' | 'waitsFor'> {
@@ -125,7 +123,7 @@ function createWaiting(log: Logger): Pick<Context, 'onAway' | 'waitsFor'> {
   }
 }
 
-/** Reports `ending` as soon as the process begins to end, before anything is closed, and what the start waits for. */
+/** Reports `ending` before anything is closed, and what the start waits for. */
 export function probeUntilClosed(
   { closing, waitsFor }: Pick<Context, 'closing' | 'waitsFor'>,
   notReady: Probe['notReady'],

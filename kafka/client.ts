@@ -8,7 +8,7 @@ import { createFailureLog, type FailureLog } from './admin/failures.ts'
 import { Kafka, logLevel } from './patches/kafkajs.ts'
 import { onAnswer } from './patches/unanswered.ts'
 
-/** How to reach the cluster, and how topics are created. `ssl`: true for Node's own roots, or paths of PEM files. */
+/** `ssl`: true for Node's own roots, or paths of PEM files. */
 export type KafkaConfig = {
   brokers: string[]
   ssl: boolean | Record<'caFile' | 'certFile' | 'keyFile', string | undefined>
@@ -21,15 +21,14 @@ export type KafkaConfig = {
   replication: number
 }
 
-/** A client of one cluster. Outside this folder, topics and groups are named without prefix. */
+/** Outside this folder, topics and groups are named without prefix. */
 export type Connection = {
   kafka: KafkaJsKafka
-  /** @returns the name of a topic or group on the broker. */
+  /** @returns the name on the broker. */
   named(name: string): string
-  /** @returns the name without prefix of a topic or group on the broker. */
+  /** @returns the name without prefix. */
   plain(name: string): string
   log: Logger
-  /** Logs failures of Kafka. */
   failures: FailureLog
   /** The client id, if no other living process has the same. */
   soleClientId?: string | undefined
@@ -53,10 +52,10 @@ export function connect(
     ssl: tlsOptions(config.ssl),
     logLevel: logLevel.INFO,
     logCreator: forwardTo(log, failures),
-    // after an outage of any length, and after a leader has moved, sends resume within half a second
+    // after an outage, and after a leader has moved, sends resume within half a second
     retry: { initialRetryTime: 100, maxRetryTime: 500, retries: 30 },
     connectionTimeout: 3_000,
-    // a broker whose machine is lost without a word counts as gone after this
+    // after this, a broker whose machine is lost without a word counts as gone
     requestTimeout: 10_000,
   }
   return {
@@ -69,18 +68,18 @@ export function connect(
   }
 }
 
-// kafkajs types each mechanism apart; the validation of the setting allows no other
+// kafkajs types each mechanism apart; validation allows no other
 const sasl = (given: NonNullable<KafkaConfig['sasl']>) => given as SASLOptions
 
-/** While Kafka is away, kafkajs takes half a minute to disconnect; a process that ends cannot wait so long. */
+/** While Kafka is away, kafkajs takes half a minute to disconnect. */
 export const CLOSE_MS = 2_000
 
-/** Waits for `work` for at most `limitMs`, and ignores its failure. */
+/** Waits for at most `limitMs`, and ignores a failure. */
 export async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
   await Promise.race([work.catch(() => undefined), sleep(limitMs, undefined, { ref: false })])
 }
 
-/** kafkajs retries what it logs as errors: these go to the failure log. Everything else, such as a notice of each pause, is for debugging. */
+/** kafkajs retries what it logs as errors. Everything else, such as a notice of each pause, is for debugging. */
 function forwardTo(log: Logger, failures: FailureLog): logCreator {
   return () =>
     ({ namespace, level, log: { message, timestamp: _, ...fields } }) => {
@@ -95,7 +94,7 @@ function forwardTo(log: Logger, failures: FailureLog): logCreator {
     }
 }
 
-/** Errors of a coordinator that loads, and of a rebalance: normal, and retried. */
+/** Normal, and retried: a coordinator that loads, and rebalances. */
 const expected = /coordinator|rebalanc/i
 
 /** @throws ConfigError naming the setting that is wrong. */

@@ -1,17 +1,17 @@
 export const partitionKey = (topic: string, partition: number) => `${topic}/${partition}`
 
 /**
- * Why a reader cannot go on where it was. `removed`: the records were deleted at the front of the log. `truncated`: the log has lost its
- * end, as after a power failure or an unclean leader election. `recreated`: the topic was deleted and created again.
+ * `removed`: records were deleted at the front of the log. `truncated`: the log has lost its end, as after a power
+ * failure or an unclean leader election. `recreated`: the topic was deleted and created again.
  */
 export type Cause = 'removed' | 'truncated' | 'recreated'
 
-/** The log that a reader has read: the topic's id, and the leader epoch of its last read. */
+/** The topic's id, and the leader epoch of the last read. */
 export type KnownLog = { id: string; epoch: number }
 
 /**
- * Where a reader is. `offset`: the next one to read. `time`: of the last record read, ms since 1970. `end`: of the log, when last seen.
- * `again`: the first offset before `offset` that has to be read once more.
+ * Where a reader is. `time`: of the last record read, ms since 1970. `end`: of the log, when last seen. `again`: the
+ * first offset before `offset` that has to be read once more.
  */
 export type Place = {
   offset: number
@@ -23,13 +23,14 @@ export type Place = {
 /** `topic`: as named on the broker. `offset`: where the reader was. `to`: where it goes on. */
 export type LogFault = { topic: string; partition: number; cause: Cause; offset: number; to: number }
 
-/** `to`: an offset, the beginning of the log, or shortly before the time of the last record read. */
+/** `time`: shortly before the time of the last record read. */
 export type Verdict = { cause: Cause; to: number | 'beginning' | 'time' }
 
 /**
- * Whether a place still stands (KIP-320). Everything before the place, and before the end seen, was written before `known.epoch` ended. If that
- * epoch ended earlier, the records in between are gone, and their offsets belong to other records.
- * @param now `epochEnd`: where `known.epoch` ended; -1: the leader does not know it; undefined: the epoch has not changed.
+ * Whether a place still stands (KIP-320). Everything before it, and before the end seen, was written before
+ * `known.epoch` ended. If that epoch ended earlier, the records in between are gone, and their offsets belong to
+ * others.
+ * @param now `epochEnd`: -1: the leader does not know it; undefined: the epoch has not changed.
  */
 export function judge(
   { offset, end = offset }: Place,
@@ -42,7 +43,7 @@ export function judge(
   return { cause: 'truncated', to: now.epochEnd < 0 ? 'time' : now.epochEnd }
 }
 
-/** Whether a place is within the log: from `low`, its first record, to `high`, behind its last one. */
+/** Whether a place is within the log. `high`: behind the last record. */
 export function judgeRange(
   { offset, again = offset }: Place,
   { low, high }: { low: number; high: number },

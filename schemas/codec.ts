@@ -11,23 +11,21 @@ import type { Rejected } from './rejected.ts'
 export type SchemaTypes = { event: Event; delivery: Delivery; attempt: Attempt; rejected: Rejected }
 export type SchemaName = keyof SchemaTypes
 
-/** @returns the schema's JSON text, as registered. */
 export const schemaText = (name: SchemaName) => readFileSync(new URL(`${name}.avsc`, import.meta.url), 'utf8')
 
-/** Values in Confluent's wire format: a zero byte, the id of the writer's schema in 4 bytes, the Avro body. */
+/** Confluent's wire format: a zero byte, the id of the writer's schema in 4 bytes, the Avro body. */
 export type Codec<T> = {
   encode(value: T): Buffer
   /**
-   * A promise only for the first record of each writer schema, which the registry is asked for. While the registry is away, the codec asks
-   * again for `waitMs`. After that, records of unknown schemas fail at once until the registry answers. Never rejects.
+   * A promise only for the first record of each writer schema. While the registry is away, such records wait for
+   * `waitMs`; after that they fail at once until it answers. Never rejects.
    */
   decode(value: Buffer | null): Decoded<T> | Promise<Decoded<T>>
 }
 
-/** For records that differ in their first fields only. */
 export type VariantCodec<T> = Codec<T> & {
   /**
-   * Encodes values that are equal from field `from` on; that part is encoded once.
+   * Encodes values that are equal from field `from` on.
    * @returns the bytes of `first`, and a function that encodes another value from its fields before `from`.
    */
   encodeVariants(first: T, from: keyof T & string): { encoded: Buffer; another(value: Partial<T>): Buffer }
@@ -36,16 +34,16 @@ export type VariantCodec<T> = Codec<T> & {
 const HEADER_BYTES = 5
 
 /**
- * How long records wait for their schemas while the registry is away; then they cannot be decoded. Longer than a registry takes to be restarted
- * or moved: parked records have to be put back by hand.
+ * How long records wait for a registry that is away. Longer than its restart or move: parked records have to be put
+ * back by hand.
  */
 export const SCHEMA_WAIT_MS = 300_000
 
-/** `waitMs`: how long records wait for a registry that is away; 0 by default. `retryMs`: between two requests. */
+/** `waitMs`: how long records wait for a registry that is away; 0 by default. */
 export type SchemaSource = { client: Pick<SchemaRegistry, 'getSchema'>; waitMs?: number; retryMs?: number }
 
 /**
- * Reads old records with their writer's schema into the present one (`BACKWARD` compatibility).
+ * Reads old records with their writer's schema (`BACKWARD` compatibility).
  * @param id the id under which the schema is registered.
  */
 export function codec<N extends SchemaName>(
@@ -101,26 +99,24 @@ export function codec<N extends SchemaName>(
   }
 }
 
-/** How records of a writer's schema are read with the present one, or why they cannot be. */
 type Writer = Decoded<avro.Resolver>
 
-/** How many unknown schemas are remembered. */
 const MAX_UNKNOWN = 1_000
-/** How many requests run at once for schemas for which no record waits. */
+/** Concurrent requests for schemas for which no record waits. */
 const MAX_REQUESTS = 10
 
 /**
- * The writers' schemas by their ids. One request for each, however many records wait for it.
- * @param own the present schema, which is known already.
+ * The writers' schemas by id. One request for each, however many records wait for it.
+ * @param own the present schema.
  */
 function createWriters(own: { type: avro.Type; id: number }, source: SchemaSource) {
   const { client, waitMs = 0, retryMs = 1_000 } = source
   const { type, id } = own
   const known = new Map<number, Writer>([[id, { ok: true, value: type.createResolver(type) }]])
-  /** The last answer for the others, and when it came. */
+  /** The last answer for the others. */
   const unknown = new Map<number, { answer: Writer; at: number }>()
   const requests = new Map<number, Promise<Writer>>()
-  /** Since when the registry has not answered, and the last failure. */
+  /** Since when the registry has not answered. */
   let away: { since: number; answer: Writer } | undefined
   const isGivenUp = (since: number) => performance.now() - since >= waitMs
 
@@ -161,7 +157,6 @@ function createWriters(own: { type: avro.Type; id: number }, source: SchemaSourc
   }
 
   return {
-    /** Once the registry has been away for `waitMs`, no record waits for it until it answers. */
     writer(writerId: number): Writer | Promise<Writer> {
       const writer = known.get(writerId)
       if (writer) return writer
@@ -173,19 +168,18 @@ function createWriters(own: { type: avro.Type; id: number }, source: SchemaSourc
   }
 }
 
-/** Values are encoded one behind the other into blocks of this size: they are used, and released, at nearly the same time. */
+/** Values are encoded behind each other into blocks: they are released at nearly the same time. */
 const BLOCK_BYTES = 64 * 1024
-/** A larger value that does not fit into the present block gets its own buffer: no more than this is unused in a block. */
+/** A larger value that does not fit gets its own buffer, so that little of a block stays unused. */
 const LARGE_BYTES = BLOCK_BYTES / 4
 let block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
 let used = 0
 
-/** @returns room for the header, the value, and `rest`. */
 function encodeIn(type: avro.Type, value: unknown, rest?: Buffer): Buffer {
   const start = used
   const restBytes = rest?.length ?? 0
   const end = type.encode(value, block, start + HEADER_BYTES)
-  // a negative end says by how much the block is too small for the value alone
+  // a negative end says by how much the block is too small for the value
   const missing = end < 0 ? restBytes - end : end + restBytes - block.length
   if (missing <= 0) {
     rest?.copy(block, end)
@@ -204,7 +198,7 @@ function encodeIn(type: avro.Type, value: unknown, rest?: Buffer): Buffer {
   return encodeIn(type, value, rest)
 }
 
-/** A type for the first fields of a record: Avro encodes a record as its fields in order (specification, "Complex Types"). */
+/** Avro encodes a record as its fields in order (specification, "Complex Types"). */
 function prefixTypes(name: SchemaName): (before: string) => avro.Type {
   const schema: { name: string; fields: { name: string }[] } = JSON.parse(schemaText(name))
   const made = new Map<string, avro.Type>()
@@ -231,7 +225,7 @@ async function fetchResolver(
   id: number,
 ): Promise<Decoded<avro.Resolver>> {
   try {
-    // the registry's client returns avsc types under an interface of its own
+    // the client returns avsc types under its own interface
     const writer = (await registry.getSchema(id)) as unknown as avro.Type
     return { ok: true, value: type.createResolver(avro.Type.forSchema(writer.schema({ exportAttrs: true }))) }
   } catch (error) {

@@ -20,12 +20,12 @@ export type RegistryConfig = {
   caFile?: string | undefined
 }
 
-/** A registry whose broker is away never answers a registration. Requests are safe to repeat. */
+/** A registry whose broker is away never answers a registration. */
 const REQUEST_MS = 10_000
 /** A registry that is silent for longer is reported before the time limit. */
 const SILENT_MS = 3_000
 
-/** A refusal may pass too: two first registrations may collide. That takes a quarter of a minute at most. */
+/** Two first registrations may collide and be refused. The retries take a quarter of a minute at most. */
 const MAX_REFUSALS = 8
 
 type Middleware = NonNullable<ConstructorParameters<typeof SchemaRegistry>[0]['middlewares']>[number]
@@ -40,7 +40,7 @@ export type Registry = SchemaSource & {
   retryMs: number
 }
 
-/** The client has no time limit: a registry that accepts connections and never answers would block every reader. */
+/** The client has no time limit of its own. */
 const withTimeout = (timeout: number): Middleware => {
   return () => ({ prepareRequest: (next) => next().then((request) => request.enhance({ timeout })) })
 }
@@ -49,9 +49,8 @@ export type RegistryOptions = {
   onAway?: OnAway
   /** How long records wait for a schema while it is away, in ms; 0 by default. */
   waitMs?: number
-  /** Between two requests while it is away, in ms. */
   retryMs?: number
-  /** The time limit of one request for a schema, in ms. */
+  /** The time limit of a request for a schema. */
   requestMs?: number
 }
 
@@ -77,8 +76,8 @@ export function openRegistry(config: RegistryConfig, options: RegistryOptions = 
 const rootsOf = ({ caFile }: RegistryConfig) => caFile && readCertificates('SCHEMA_REGISTRY_CA', caFile)
 
 /**
- * Registers the schema of each topic that has one as `<topic>-value`, with compatibility BACKWARD. Waits while the registry is away.
- * @throws when a schema is not compatible with the registered one; ConfigError when the registry refuses access.
+ * Registers each topic's schema as `<topic>-value`, with compatibility BACKWARD. Waits while the registry is away.
+ * @throws when a schema is incompatible; ConfigError when the registry refuses access.
  */
 export async function registerSchemas(
   registry: Registry,
@@ -89,12 +88,11 @@ export async function registerSchemas(
   for (const { name, schema } of topics) if (schema) await register(registry, schema, `${named(name)}-value`)
 }
 
-/** Waits while the registry is away. A refusal does not pass by itself. */
 async function checkAccess(registry: Registry): Promise<void> {
   const { config } = registry
   const list = () =>
     listSubjects(config).catch((error) => {
-      // access without the right to list: the registration shows whether we may register
+      // whether we may register shows in the registration
       if (statusOf(error) !== 403) throw error
     })
   await untilAnswered(registry, list).catch((error) => {
@@ -103,7 +101,7 @@ async function checkAccess(registry: Registry): Promise<void> {
   })
 }
 
-/** Tries until the registry answers. @throws what does not pass by itself, and repeated refusals. */
+/** @throws what does not pass by itself, and repeated refusals. */
 async function untilAnswered<T>(
   { config, onAway, retryMs }: Registry,
   request: () => Promise<T>,
@@ -128,14 +126,14 @@ async function untilAnswered<T>(
   }
 }
 
-/** No answer, or a temporary error. The registry's client says 400 when there was no answer. */
+/** The client says 400 when there was no answer. */
 function isAway(error: unknown): boolean {
   const status = statusOf(error)
   if (typeof status !== 'number') return error instanceof RequestError
   return status >= 500 || status === 429 || (status === 400 && UNANSWERED.test(messageOf(error)))
 }
 
-/** The client's message without an answer: its own name, and no message from the registry. */
+/** The client's message without an answer has no message from the registry. */
 const UNANSWERED = / - Error, status 400: /
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
@@ -151,14 +149,12 @@ function settingsFault(error: unknown): string | undefined {
 
 function statusOf(error: unknown): unknown {
   if (error instanceof HTTPError) return error.response.statusCode
-  // an error of the registry's client
   return error instanceof Error && 'status' in error ? error.status : undefined
 }
 
 const wrongPath = ({ url }: RegistryConfig) =>
   `SCHEMA_REGISTRY_URL: ${url}/subjects was not found (404). Is the path complete, such as Apicurio's /apis/ccompat/v7?`
 
-/** @returns a codec whose records carry the id under which the schema is registered as `subject`. */
 export async function openCodec<N extends SchemaName>(
   registry: Registry,
   schema: N,
@@ -167,7 +163,7 @@ export async function openCodec<N extends SchemaName>(
   return codec(schema, await register(registry, schema, subject), registry)
 }
 
-/** Sets the rule of one subject only: the global rule may belong to other programs. */
+/** Not the global rule, which may belong to other programs. */
 async function putCompatibility(config: RegistryConfig, subject: string): Promise<void> {
   await got.put(`${config.url}/config/${encodeURIComponent(subject)}`, {
     json: { compatibility: COMPATIBILITY.BACKWARD },
@@ -197,7 +193,7 @@ function register(registry: Registry, schema: SchemaName, subject: string): Prom
       return id
     } catch (error) {
       if (isIncompatible(error)) throw new Incompatible(schema, subject, error)
-      // the client registers the schema first and its rule after that: a start that was killed in between left no rule
+      // the client sets the rule after the schema: a start that was killed in between left none
       if (error instanceof Error && error.name === 'ConfluentSchemaRegistryCompatibilityError')
         await putCompatibility(registry.config, subject)
       throw error
@@ -212,6 +208,6 @@ class Incompatible extends Error {
   }
 }
 
-/** 409 means an incompatible schema or, from Apicurio, two processes that create the same rule at once. */
+/** 409 also means (from Apicurio) that two processes create the same rule at once. */
 const isIncompatible = (error: unknown): error is Error =>
   error instanceof Error && statusOf(error) === 409 && !/already exists/.test(error.message)

@@ -3,8 +3,8 @@ import { idShape } from '../settings/settings.ts'
 import type { Codec } from './codec.ts'
 
 /**
- * Work that control does in the background after it has answered: JSON in topic `tasks` under the key `kind/id`. The last record of a key
- * states its progress. A finished task contains no user ids.
+ * Background work of control: JSON in topic `tasks` under the key `kind/id`. The last record of a key states its
+ * progress. A finished task contains no user ids.
  */
 
 /** The code is for programs, the message for people. */
@@ -42,7 +42,7 @@ const ranges = z.array(
   z.object({ partition: z.number().int(), from: z.number().int(), to: z.number().int() }),
 )
 
-/** The result of a comparison, in users. */
+/** In users. */
 export const counts = z.object({
   changed: z.number().int().nonnegative().describe('Users who are new or have another value.'),
   removed: z.number().int().nonnegative().describe('Users who are gone or have no value any more.'),
@@ -61,11 +61,14 @@ export const syncTask = z.object({
     .enum(['accepted', 'done', 'cancelled', 'failed'])
     .describe('`cancelled`: on request, or because the audience or trait was removed meanwhile.'),
   of: z.object({ kind: z.enum(['audience', 'trait']), id: idShape }),
-  /** When the audience or trait was created, as another one may have the same id later. None: whatever is left of it is forgotten. */
+  /**
+   * When the audience or trait was created, as another one may have the same id later. None: whatever is left of it is
+   * forgotten.
+   */
   since: z.string().optional(),
   /** Users whom the upload does not name are removed, stay, or are forgotten without an event. */
   others: z.enum(['removed', 'stay', 'forgotten']),
-  /** Where in topic `uploads` the upload is: the records there with this task's id as their key. */
+  /** In topic `uploads`: the records there with this task's id as their key. */
   ranges,
   lines: z.number().int().nonnegative().describe('Lines of the upload with a user.'),
   counts: counts.optional(),
@@ -80,7 +83,7 @@ export const replayTask = z.object({
   destinationId: idShape,
   what: z.enum(['dead', 'events']),
   reason: z.string().optional().describe('Only dead letters with this reason.'),
-  /** The places of dead letters that were chosen one by one; without it, the whole ranges. */
+  /** Of dead letters that were chosen one by one; without it, the whole ranges. */
   places: z.array(z.object({ partition: z.number().int(), offset: z.number().int() })).optional(),
   from: z.string().describe('ISO 8601 UTC; the oldest record that is replayed.'),
   to: z.string().describe('ISO 8601 UTC, not included.'),
@@ -101,7 +104,6 @@ export type Sync = z.infer<typeof syncTask>
 export type Counts = z.infer<typeof counts>
 export type Replay = z.infer<typeof replayTask>
 export type Cause = z.infer<typeof cause>
-/** A record of topic `tasks`. */
 export type Task = Deletion | Sync | Replay
 
 const taskShape = z.discriminatedUnion('kind', [deletionTask, syncTask, replayTask])

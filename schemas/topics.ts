@@ -8,7 +8,7 @@ import type { SchemaName } from './codec.ts'
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-/** `schema`: the Avro schema of the values; topics without one hold JSON or bytes. */
+/** `schema`: of the values; topics without one hold JSON or bytes. */
 export type SchemaTopic = Topic & { schema?: SchemaName }
 
 export const EVENTS = 'events'
@@ -22,13 +22,12 @@ export const DUE = 'deliveries.due'
 export const DEAD = 'deliveries.dead'
 export const ATTEMPTS = 'attempts'
 export const SEEN = 'router.seen'
-/** Control's background tasks and their progress. */
+/** Control's background tasks. */
 export const TASKS = 'tasks'
 
-/** One delay of the ladder. `name`: as written in the setting, like `5s`. */
+/** `name`: as written in the setting, like `5s`. */
 export type Rung = { name: string; delayMs: number }
 
-/** Named after the delay as written in the setting: `deliveries.retry.5s`. */
 export const rungTopic = (delay: string) => `deliveries.retry.${delay}`
 
 const RUNG = rungTopic('')
@@ -80,5 +79,5 @@ const delivery = (name: string, retention: number): SchemaTopic => ({
 
 export const DELIVERIES_RETENTION = 3 * DAY
 export const ATTEMPTS_RETENTION = 3 * DAY
-/** The longest outage that a delivery survives, on top of its retry window. */
+/** What a delivery survives on top of its retry window. */
 export const OUTAGE_MS = DAY

@@ -1,7 +1,6 @@
 import type { Logger } from '../../process/log.ts'
 import { ConfigError, isUntrusted } from '../../process/pem.ts'
 
-/** Something that Kafka did not do. */
 export type Failure = {
   /** Failures of one kind share their log lines. */
   kind: string
@@ -10,24 +9,23 @@ export type Failure = {
   fields?: object
   /** Since when it fails, in ms of the monotonic clock, if known. */
   since?: number | undefined
-  /** It is not retried. */
+  /** Not retried. */
   isFinal?: boolean
 }
 
-/** Logs failures that are retried: an outage causes dozens a second. One line per change of state, then one a minute. */
+/** Logs failures that are retried, dozens a second in an outage: one line per change of state, then one a minute. */
 export type FailureLog = {
   add(failure: Failure): void
-  /** A broker has answered. */
   answered(): void
-  /** Since when brokers answer, in ms of the same clock as `now`; undefined while Kafka counts as away. */
+  /** In ms of the clock `now`; undefined while Kafka counts as away. */
   reachableSince(): number | undefined
 }
 
 /** After so long without an answer from any broker, Kafka counts as away. */
 const SILENT_MS = 5_000
-/** Shorter failures are normal: a coordinator that loads, a partition whose leader moves. */
+/** Shorter failures are normal, such as a leader that moves. */
 const GRACE_MS = 10_000
-/** A failure that comes again after more than this had passed. */
+/** A failure that comes again later had passed. */
 const GAP_MS = 15_000
 const REPEAT_MS = 60_000
 const MAX_KINDS = 100
@@ -77,7 +75,7 @@ class Failures {
     const reason = reasonOf(failure)
     // kafkajs's own messages are in the debug log already
     if (failure.err instanceof Error) this.log.debug({ err: failure.err, ...failure.fields }, failure.text)
-    // a wrong setting does not pass by itself, and says more than that no broker answers
+    // a wrong setting does not pass, and says more than that no broker answers
     const isLasting = settingsOf(reason) !== undefined || failure.isFinal === true
     if (!isLasting && at - this.answeredAt > SILENT_MS) {
       this.addToOutage(reason, at)
@@ -90,7 +88,6 @@ class Failures {
     else this.log.warn({ reason, ...failure.fields, ...settingsIn(reason), ...logged(run, at) }, failure.text)
   }
 
-  /** Whatever fails in an outage fails because of it. */
   private addToOutage(reason: string, at: number): void {
     this.outage ??= newRun(this.answeredAt)
     if (at - this.outage.loggedAt < REPEAT_MS) {
@@ -129,14 +126,13 @@ class Failures {
   }
 }
 
-/** @returns the fields of the line that is logged now. */
 function logged(run: Run, at: number): { seconds: number; suppressed: number } {
   const { since, suppressed } = run
   Object.assign(run, { loggedAt: at, suppressed: 0 })
   return { seconds: Math.round((at - since) / 1_000), suppressed }
 }
 
-/** One line: a stack trace says where kafkajs gave up, not why. */
+/** A stack trace says where kafkajs gave up, not why. */
 function reasonOf({ err, text }: Failure): string {
   if (err === undefined) return text
   return err instanceof Error ? err.message : String(err)
@@ -147,7 +143,7 @@ function settingsIn(reason: string): { settings?: string } {
   return settings === undefined ? {} : { settings }
 }
 
-/** In order of trial, on messages of kafkajs, Node, OpenSSL and the broker. */
+/** On messages of kafkajs, Node, OpenSSL and the broker, in order of trial. */
 const HINTS: readonly [(message: string) => boolean, string][] = [
   [
     (message) => /mechanism is not supported|not support the requested SASL mechanism/.test(message),
@@ -170,7 +166,7 @@ const HINTS: readonly [(message: string) => boolean, string][] = [
   [(message) => /authorization failed/i.test(message), 'KAFKA_SASL_USERNAME'],
 ]
 
-/** The settings that cause a failure to get into Kafka. Undefined: none, so that it may pass by itself. */
+/** The settings that cause a failure to get into Kafka. Undefined: it may pass. */
 export function settingsOf(message: string): string | undefined {
   return HINTS.find(([matches]) => matches(message))?.[1]
 }
@@ -182,11 +178,10 @@ const WEAK_HINTS: typeof HINTS = [
   [(message) => /^Failed to connect to seed broker/.test(message), 'KAFKA_BROKERS'],
 ]
 
-/** The settings to check when a failure to get into Kafka does not pass. */
 export const settingsToLookAt = (message: string): string | undefined =>
   settingsOf(message) ?? WEAK_HINTS.find(([matches]) => matches(message))?.[1]
 
-/** @returns a ConfigError for a refusal that lasts as long as the settings; any other error as it is. */
+/** @returns a ConfigError for a refusal that lasts as long as the settings. */
 export function asConfigError(error: unknown): unknown {
   const message = error instanceof Error ? error.message : ''
   const settings = settingsOf(message)

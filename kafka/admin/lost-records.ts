@@ -3,13 +3,12 @@ import { registry } from '../../process/metrics.ts'
 import type { Connection } from '../client.ts'
 import type { LogFault } from '../log-faults.ts'
 
-/** The topic of records that Kafka has lost or removed, as its readers and writers have noticed. */
 export const LOG_FAULTS = 'log-faults'
 
 /**
- * A loss that a reader or writer of a log has noticed: a JSON record of topic `log-faults`. `topic`: without prefix. `seenBy`: a consumer group,
- * `producer`, `table`, `tail` or `reader`. `offset`: where it was. `to`: where it goes on. `lost`: how many offsets the log had there, as far as
- * known. `unread`: how many of them `seenBy` has not read. Times in ms since 1970; `readTo` is that of the last record read.
+ * A JSON record of topic `log-faults`. `seenBy`: a consumer group, `producer`, `table`, `tail` or `reader`. `offset`:
+ * where it was. `to`: where it goes on. `lost`: how many offsets the log had there, as far as known. `unread`: how
+ * many of them `seenBy` has not read. Times in ms since 1970; `readTo` is that of the last record read.
  */
 export type Loss = Omit<LogFault, 'offset'> & {
   at: number
@@ -20,7 +19,7 @@ export type Loss = Omit<LogFault, 'offset'> & {
   readTo?: number | undefined
 }
 
-/** @param end of the log, when last seen. @returns how many offsets the log has lost, and how many of them were not read. */
+/** @param end of the log, when last seen. */
 export function lossOf({
   cause,
   offset,

@@ -3,18 +3,21 @@ import { partitionKey } from '../log-faults.ts'
 import { AssignerProtocol } from '../patches/kafkajs.ts'
 import { boundsOf } from '../tables/ranges.ts'
 
-/** A commit of a group. `offset` null: none yet. `ahead`: the commit's metadata. */
+/** `offset` null: no commit yet. `ahead`: the commit's metadata. */
 export type Committed = { topic: string; partition: number; offset: number | null; ahead: string }
 
-/** The first offset that a partition still has, and the one behind its last. */
+/** `end`: behind the last record. */
 export type Bounds = { partition: number; low: number; end: number }
 
-/** What Kafka reports about consumer groups and their topics; each call asks again. All names are without prefix. Rejects when Kafka does not answer. */
+/**
+ * Consumer groups and their topics; each call asks Kafka. All names are without prefix. Rejects when Kafka does not
+ * answer.
+ */
 export type Offsets = {
   topics(): Promise<string[]>
   /** A group that does not exist has committed nothing. */
   committed(of: { group: string; topics: readonly string[] }): Promise<Committed[]>
-  /** @returns by group, the `partitionKey`s of the partitions that its members have now. */
+  /** @returns by group, the `partitionKey`s of its members' partitions. */
   owned(groups: readonly string[]): Promise<Map<string, Set<string>>>
   bounds(topic: string): Promise<Bounds[]>
   /** @returns for each partition the first offset of this time (ms since 1970) or later; its end when there is none. */

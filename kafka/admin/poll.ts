@@ -9,7 +9,7 @@ export type PollOptions<T extends Closable> = {
   open: () => Promise<T>
   look: (reader: T) => Promise<void>
   onFailed: (error: unknown) => void
-  /** From the start of one look to the start of the next. A look that takes longer delays the next one. */
+  /** From start to start. A look that takes longer delays the next one. */
   everyMs: number
 }
 
@@ -23,7 +23,7 @@ export function poll<T extends Closable>({ open, look, onFailed, everyMs }: Poll
     await look(reader)
   }
 
-  /** The next look gets a new client: this one may cling to leaders or topics that have changed. */
+  /** The next look gets a new client: this one may cling to old leaders or topics. */
   async function failed(error: unknown): Promise<void> {
     if (!closing.signal.aborted) onFailed(error)
     await reader?.close()

@@ -2,30 +2,28 @@ import type { Connection } from '../client.ts'
 import { type LogDirs, openLogDirs } from '../patches/log-dirs.ts'
 import { poll } from './poll.ts'
 
-/** In bytes. `reserve`: how much must stay free on a broker's disk, see `reserveOf`. `limit`: how much Sluice's topics may take on a broker. */
+/** In bytes. `limit`: how much Sluice's topics may take on a broker. */
 export type StorageLimits = { reserve: number | undefined; limit: number | undefined }
 
 /**
- * Room for more records, in bytes: on the fullest `disk` of a broker, or below the `limit`. `reserve`: how much of it must stay free for
- * records that were accepted and are still to be delivered.
+ * In bytes: free on the fullest `disk` of a broker, or below the `limit`. `reserve`: how much must stay free for
+ * accepted records that are still to be delivered.
  */
 export type Room = { of: 'disk' | 'limit'; free: number; reserve: number }
 
-/** How much room Kafka has, as its brokers report it. */
 export type Storage = {
-  /** Empty when they do not report it. */
+  /** Empty when the brokers do not report it. */
   rooms(): readonly Room[]
-  /** The room that is used up, so that calls should be refused; undefined while there is enough. */
+  /** The room that is used up, so that calls should be refused. */
   shortage(): Room | undefined
   close(): Promise<void>
 }
 
 const GB = 1024 ** 3
 const MAX_RESERVE = 2 * GB
-/** Used-up room counts as free again at so many times its reserve; otherwise it could change with each look. */
+/** At so many times its reserve, used-up room counts as free again. */
 const RECOVERY_FACTOR = 1.25
 
-/** By default a tenth, and at most 2 GB. */
 const reserveOf = (bytes: number, setting?: number) => setting ?? Math.min(bytes / 10, MAX_RESERVE)
 
 /** @param prefix of Sluice's topics: on a shared cluster only they count against the limit. */
@@ -62,7 +60,7 @@ export type StorageOptions = {
 /** At full speed, half a GB comes in meanwhile. */
 const EVERY_MS = 2_000
 
-/** Looks at the brokers' disks at intervals. While Kafka does not answer, the last result holds. */
+/** While Kafka does not answer, the last result holds. */
 export function watchStorage({ connection, limits, onChange, everyMs = EVERY_MS }: StorageOptions): Storage {
   let rooms: readonly Room[] = []
   let shortage: Room | undefined

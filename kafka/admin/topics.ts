@@ -4,25 +4,25 @@ import type { Connection, KafkaConfig } from '../client.ts'
 import { ConfigResourceTypes } from '../patches/kafkajs.ts'
 import { asConfigError, settingsOf } from './failures.ts'
 
-/** A topic to create. `name`: without prefix. */
+/** `name`: without prefix. */
 export type Topic = {
   name: string
   /** `many`: the number in PARTITIONS. */
   partitions: 'many' | 1
-  /** In ms; or `compact`: the last record of each key, for ever or for so long. */
+  /** In ms; `compact`: the last record of each key, for ever or for so long. */
   retention: number | 'compact' | { compact: number }
   /** How long a record may have to wait, in ms: with a shorter retention some would be deleted unread. */
   requiredMs?: number
 }
 
 /**
- * `differences`: how existing topics differ from the table, one line each. `losing`: settings with which Kafka deletes records that are still
- * needed, with the fix. `brokers`: how many the cluster has.
+ * `differences`: from the table of topics, one line each. `losing`: settings with which Kafka deletes records that are
+ * still needed, with the fix. `brokers`: how many the cluster has.
  */
 export type Found = { differences: string[]; losing: string[]; brokers: number }
 
 /**
- * Creates the topics that are missing and leaves the others as they are. Safe to repeat, and to run in several processes at once.
+ * Creates missing topics. Safe to repeat, and to run in several processes at once.
  * @throws when Kafka cannot be reached within about half a minute; ConfigError when it refuses access.
  */
 export async function createTopics(
@@ -41,7 +41,7 @@ export async function createTopics(
         retries: 5,
         minTimeout: 250,
       })
-    // a topic that has just been created, here or elsewhere, has no leader for a while, and its readers fail
+    // a topic that has just been created has no leader for a while
     const names = configs.map(({ topic }) => topic)
     await pRetry(() => admin.fetchTopicMetadata({ topics: names }), {
       retries: 12,
@@ -69,16 +69,15 @@ export async function createTopics(
   }
 }
 
-/** With three replicas, one may be away and acks=all still means two copies. */
+/** With three, one may be away and acks=all still means two copies. */
 const ADVISED_REPLICAS = 3
 
-/** @returns a warning about a REPLICATION of 1 on a cluster with enough brokers for more. */
 export function onlyCopy(of: { brokers: number; replication: number }): string | undefined {
   if (of.replication > 1 || of.brokers < ADVISED_REPLICAS) return undefined
   return `REPLICATION is 1 on a cluster of ${of.brokers} brokers: a new topic loses its records with its broker`
 }
 
-/** Retries while brokers are away. A refusal does not pass by itself. */
+/** A refusal does not pass by itself. */
 async function connectTo(admin: Admin): Promise<void> {
   try {
     await pRetry(() => admin.connect(), {
@@ -131,9 +130,9 @@ function cleanup(retention: Topic['retention']): { name: string; value: string }
 }
 
 /**
- * Protects records that nobody has read yet. Deletion by size would take the oldest, read or not. Deletion by age goes by the record's time: a
- * writer whose clock is days behind would lose records before they are due. So the broker refuses them, as it does by default for clocks that
- * are ahead, and the writer sends them again until its clock is right.
+ * Protects unread records. Deletion by size would take the oldest, read or not. Deletion by age goes by the record's
+ * time, which is too old when a writer's clock is days behind: so the broker refuses such records, and the writer
+ * sends them again until its clock is right.
  */
 const KEEP_UNREAD = [
   { name: 'retention.bytes', value: '-1' },
@@ -143,7 +142,7 @@ const KEEP_UNREAD = [
 /** To within a tenth. */
 const hours = (ms: number) => `${Math.round(ms / 360_000) / 10}h`
 
-/** @param actual `retention.ms` in Kafka; -1: for ever. @returns the fault, with the fix. */
+/** @param actual `retention.ms`; -1: for ever. @returns the fault, with the fix. */
 export function tooShort(
   topic: string,
   actual: string | undefined,
@@ -158,9 +157,8 @@ export function tooShort(
 }
 
 /**
- * Compaction would delete all but the last record of a key, read or not, from a topic that is read once. Retention would delete old settings
- * that are still in force.
- * @param actual `cleanup.policy` in Kafka. @returns the fault, with the fix.
+ * Compaction would delete unread records; retention would delete settings that are still in force.
+ * @returns the fault, with the fix.
  */
 export function wrongPolicy(
   topic: string,
@@ -183,7 +181,6 @@ const alter = (topic: string, setting: string) =>
   `kafka-configs --bootstrap-server ... --alter --entity-type topics --entity-name ${topic} --add-config ${setting}`
 
 type Admin = ReturnType<Connection['kafka']['admin']>
-/** The settings of a topic in Kafka. */
 type Actual = { partitions: number | undefined; entries: ReadonlyMap<string, string> }
 
 async function settingsOfTopics(
@@ -225,7 +222,7 @@ function differences(configs: readonly ITopicConfig[], settings: ReadonlyMap<str
 }
 
 export type Retentions = {
-  /** @returns by topic without prefix how long it keeps records, in ms; without topics that keep them for ever. */
+  /** @returns by topic without prefix, in ms; without topics that keep records for ever. */
   read(topics: readonly string[]): Promise<Map<string, number>>
   close(): Promise<void>
 }

@@ -18,11 +18,11 @@ export type Held = Pausable & {
   dirty: boolean
   /** The end of the log at the last fetch. */
   end: number
-  /** Since the last join, the tracker has been compared with what the group has committed. */
+  /** Compared with the group's commit since the last join. */
   checked: boolean
 }
 
-/** For users that keep state of their own per partition. */
+/** For users that keep state per partition. */
 export type PartitionWatch = {
   /** Called before the first record: what was known of these partitions is out of date. */
   gained(partitions: readonly Gained[]): void
@@ -34,16 +34,15 @@ type Gained = Partition & Pick<Position, 'lostFrom'>
 
 type Options = Omit<StartOptions, 'logs' | 'onFault'> & {
   consumer: Pick<Consumer, 'pause' | 'resume' | 'paused' | 'commitOffsets'>
-  /** Of this consumer. */
   logs: Pick<LogWatch, 'check' | 'forget' | 'known' | 'seek'>
-  /** Gets each fault of a log, with the end that it had, as far as that is known. */
+  /** `end`: of the log, if known. */
   onFault: (fault: LogFault & { end?: number | undefined; time?: number | undefined }) => void
   /** See `Pauses`. */
   highWater: number
   watch?: PartitionWatch | undefined
 }
 
-/** The partitions of one consumer: which are owned, what is settled in each, which are paused and why. */
+/** The partitions of one consumer: which are owned, what is settled in each, which are paused. */
 export class Assignment {
   private readonly options: Options
   private readonly starts: StartPositions
@@ -52,7 +51,6 @@ export class Assignment {
   /** Settles when the present generation knows where its partitions start. */
   private generation: Promise<unknown> = Promise.resolve()
   private closed = false
-  /** Commits what is settled. */
   readonly commit: () => Promise<void>
 
   constructor(options: Options) {
@@ -64,7 +62,7 @@ export class Assignment {
     this.commit = createCommitter({ connection, groupId, consumer, known: logs.known, dirty })
   }
 
-  /** A new generation: kept partitions go on with what is known of them, lost ones are forgotten. */
+  /** Kept partitions go on with what is known of them. */
   assign(assignment: Record<string, number[]>): void {
     const { consumer, logs } = this.options
     const assigned = Object.entries(assignment).flatMap(([topic, numbers]) =>
@@ -102,7 +100,7 @@ export class Assignment {
     })
   }
 
-  /** Another member may have gone on with a partition before it came back: what is known of it here is then out of date. */
+  /** Another member may have gone on with a partition before it came back. */
   private checkKept(positions: Map<string, Position>): void {
     for (const [key, held] of this.partitions) {
       const start = positions.get(key)
@@ -140,7 +138,7 @@ export class Assignment {
     this.options.watch?.lost(held)
   }
 
-  /** Waits for the present generation. @returns undefined for a partition that another member has by now. */
+  /** Waits for the present generation. @returns undefined when another member has the partition. */
   async held(topic: string, partition: number): Promise<Held | undefined> {
     let generation: unknown
     do {
@@ -150,7 +148,7 @@ export class Assignment {
     return this.partitions.get(partitionKey(topic, partition))
   }
 
-  /** False when it was lost, or its log is another one by now. While a batch was handled it may have come back as another object. */
+  /** While a batch was handled, the partition may have been lost and come back as another object. */
   isHeld(held: Partition): boolean {
     return this.partitions.get(partitionKey(held.topic, held.partition)) === held
   }
@@ -161,25 +159,25 @@ export class Assignment {
     this.pauses.resumeIfRoom(held)
   }
 
-  /** @returns whether the partition is full, and paused. */
   pauseIfFull(held: Held): boolean {
     return this.pauses.pauseIfFull(held)
   }
 
-  /** See `Pauses.hold`. @param until ms since 1970. */
+  /** See `Pauses.hold`. */
   hold(held: Held, until: number): void {
     this.pauses.hold(held, until)
   }
 
-  /** Where this member is in a partition; undefined when it does not have it, or not yet. */
+  /** Undefined when this member does not have the partition, or not yet. */
   place(topic: string, partition: number): Place | undefined {
     const held = this.partitions.get(partitionKey(topic, partition))
     return held && { ...held.tracker.next(), end: held.end }
   }
 
   /**
-   * A log is not the one that was read. Records in flight go on, but nothing waits for them: their offsets may belong to other records by now. What
-   * the log still has of them is read again. @returns where to read on.
+   * A log is not the one that was read. Records in flight go on, but their offsets may belong to others by now, so
+   * nothing waits for them.
+   * @returns where to read on.
    */
   restart(fault: LogFault): number {
     const held = this.partitions.get(partitionKey(fault.topic, fault.partition))
@@ -223,12 +221,12 @@ export class Assignment {
     return [...this.partitions.values()].reduce((sum, { tracker }) => sum + tracker.inFlight(), 0)
   }
 
-  /** The partitions may go to other members: nothing more of them is begun. */
+  /** Nothing more is begun: the partitions may go to other members. */
   disown(): void {
     for (const held of this.partitions.values()) held.owned = false
   }
 
-  /** From here on nothing more is fetched or resumed. */
+  /** Nothing more is fetched or resumed. */
   pauseAll(): void {
     this.closed = true
     this.pauses.close(this.partitions.values())

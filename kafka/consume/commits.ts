@@ -12,7 +12,7 @@ export type Uncommitted = {
   dirty: boolean
 }
 
-/** @returns a function that commits what is dirty. Commits run one at a time: a call during one waits for the next. */
+/** @returns commits what is dirty, one commit at a time: a call during one waits for the next. */
 export function createCommitter({
   connection,
   groupId,
@@ -25,7 +25,6 @@ export function createCommitter({
   consumer: Pick<Consumer, 'commitOffsets'>
   /** The log that a partition is read from. */
   known: LogWatch['known']
-  /** What there is to commit now. */
   dirty: () => Uncommitted[]
 }): () => Promise<void> {
   let committing: Promise<void> | undefined
@@ -67,21 +66,20 @@ export function createCommitter({
   }
 }
 
-/** What a commit says besides its offset. */
+/** What a commit states besides its offset. */
 export type CommitMetadata = {
   /** What is settled from the offset on, see `packAhead`. */
   ahead: string
-  /** The log that the offset belongs to. */
   log?: KnownLog | undefined
   /** Of the last record read, ms since 1970. */
   time?: number | undefined
-  /** Another program has written the commit, without metadata of ours. */
+  /** Another program has written the commit. */
   foreign?: boolean
 }
 
 /**
- * `s2:<topic id>.<leader epoch>.<time in base 36>:<ahead>`, or `s1:<ahead>` when the log is not known. At most 4,096 characters, which is what
- * Kafka takes.
+ * `s2:<topic id>.<leader epoch>.<time in base 36>:<ahead>`, or `s1:<ahead>` when the log is not known. Kafka takes at
+ * most 4,096 characters.
  */
 export function packMetadata({ ahead, log, time }: CommitMetadata): string {
   if (log) return `s2:${log.id}.${log.epoch}.${time?.toString(36) ?? ''}:${ahead}`

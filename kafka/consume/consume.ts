@@ -10,50 +10,50 @@ import { Assignment, type Held, type PartitionWatch } from './assignment.ts'
 import { BatchHandler, type HandleOptions } from './handle-batches.ts'
 
 export type ConsumeOptions<T> = HandleOptions<T> & {
-  /** Group id without prefix. */
+  /** Without prefix. */
   group: string
   topics: readonly string[]
-  /** Unsettled records of a partition above which it is paused. It resumes at half of that. */
+  /** Unsettled records of a partition above which it is paused; it resumes at half of that. */
   highWater?: number
-  /** How late a paused partition resumes, in ms: the longest wait of a fetch while one is paused. */
+  /** How late a paused partition resumes, in ms. */
   maxWaitMs?: number
   maxBytesPerPartition?: number
   watch?: PartitionWatch
   /** Records are no longer `owned`: release those that have not been begun. */
   onGivingUp?: () => void
-  /** Work that depends on who owns the partitions, besides records: it too is waited for before they are given up. */
+  /** Work besides records that is waited for before partitions are given up. */
   alsoInFlight?: () => number
 }
 
 export type Consumer = {
-  /** Resolves when the group has been joined for the first time. */
+  /** Resolves at the first join. */
   joined: Promise<void>
   /** Whether it has a partition that it is not to give away. */
   owns(): boolean
   /** By topic. */
   loads(): Load[]
-  /** Takes no more records, waits for those in flight (at most `drainMs`), commits, and leaves the group. */
+  /** Waits for records in flight (at most `drainMs`), commits, and leaves the group. */
   close(drainMs?: number): Promise<void>
 }
 
-/** How far a consumer is with a topic, as it reports itself. Control sees the same from outside as lag. */
+/** Control sees the same from outside as lag. */
 export type Load = {
   group: string
   topic: string
-  /** How many of the topic's partitions it has. */
+  /** Of the topic, in this process. */
   partitions: number
-  /** Records that were fetched and are not settled. */
+  /** Fetched records that are not settled. */
   unsettled: number
-  /** The time of the oldest of them, ms since 1970. */
+  /** The time of the oldest unsettled record, ms since 1970. */
   oldest: number | undefined
-  /** Records parked since the start. */
+  /** Since the start. */
   parked: number
 }
 
 const COMMIT_MS = 500
 
 /**
- * Consumes with its own commits: per partition up to the lowest unsettled offset, every 500 ms, before a rebalance and at shutdown
+ * Commits per partition up to the lowest unsettled offset: every 500 ms, before a rebalance and at shutdown
  * (ARCHITECTURE, "Hop by hop").
  */
 export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> {
@@ -94,7 +94,7 @@ export async function consume<T>(options: ConsumeOptions<T>): Promise<Consumer> 
   }
 }
 
-/** The kafkajs consumer and what keeps its state; they refer to each other. */
+/** The kafkajs consumer and its state refer to each other. */
 function createMember<T>(options: ConsumeOptions<T>) {
   const { connection, group, highWater = 2_000, alsoInFlight = () => 0, watch, onGivingUp } = options
   const groupId = connection.named(group)
@@ -156,7 +156,7 @@ const configOf = ({
   allowAutoTopicCreation: false,
   maxWaitTimeInMs: maxWaitMs,
   maxBytesPerPartition,
-  // the partitions of a killed member wait this long, unless its successor removes it
+  // how long the partitions of a killed member wait, unless its successor removes it
   sessionTimeout: 10_000,
   rebalanceTimeout: 30_000,
   // how late a member learns that another one has joined or left
@@ -164,7 +164,6 @@ const configOf = ({
   retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 20 },
 })
 
-/** Resolves at the first join. */
 function whenJoined(
   consumer: KafkaJsConsumer,
   onJoin: (assignment: Record<string, number[]>) => void,

@@ -13,34 +13,31 @@ export type HandleOptions<T> = {
   connection: Connection
   codec: { decode(value: Buffer | null): Decoded<T> | Promise<Decoded<T>> }
   handle: Handler<T>
-  /** Writes parked records. */
   producer: Pick<Producer, 'produce'>
-  /** The consumer has stopped for good: the process should end and be restarted. */
+  /** The consumer has stopped for good: the process should restart. */
   onFatal: (error: Error) => void
-  /** Called for each record that has been parked. */
   onParked?: () => void
   tracer?: Pick<Tracer, 'process'> | undefined
-  /** What a trace says of a record besides its place. */
+  /** Attributes for a trace. */
   describe?: (value: T) => Attributes
 }
 
 type Placed = Pick<Taken<unknown>, 'topic' | 'partition' | 'offset' | 'settle'>
 
-/** A partition that waits for a schema looks again by then, unless the registry has answered before. */
+/** Unless the registry answers before. */
 const SCHEMA_LOOK_MS = 60_000
-/** A longer wait for a schema is logged. */
 const SLOW_SCHEMA_MS = 1_000
 /** Records of a partition in one fetch. */
 const FEW = 50
 const PAUSE_MS = 5
 
-/** Passes the records of each batch to the handler, in order. */
+/** Passes records to the handler, in order. */
 export class BatchHandler<T> {
   closing = false
   private readonly options: HandleOptions<T>
   private readonly groupId: string
   private readonly assignment: Assignment
-  /** By topic, since the start. */
+  /** By topic. */
   private readonly parkedCounts = new Map<string, number>()
   private pausedAt = 0
 
@@ -56,16 +53,16 @@ export class BatchHandler<T> {
     if (!held?.owned || !assignment.isHeld(held) || this.closing || !isRunning() || isStale()) return
     held.end = Number(batch.highWatermark)
     const { last, restUntil, goesOn } = this.handleAll(held, batch.messages)
-    // once per batch, as kafkajs counts in 64-bit objects; and before anything is awaited: later the partition may be another member's
+    // once per batch, as kafkajs counts in 64-bit objects; before anything is awaited, as later the partition may be another member's
     if (last) resolveOffset(last.offset)
     const isFull = assignment.pauseIfFull(held)
     if (!goesOn) return
     if (!isFull && restUntil > Date.now()) assignment.hold(held, restUntil)
-    // without a pause all batches of a fetch are handled in one turn of the event loop, and acknowledgements wait to be read
+    // otherwise all batches of a fetch are handled in one turn of the event loop, and acknowledgements wait
     await (batch.messages.length < FEW ? this.pauseBetweenFetches() : nextTurn())
   }
 
-  /** @returns the last message that was taken; `goesOn`: false when the partition is held at the message behind it. */
+  /** @returns `goesOn`: false when the partition is held behind `last`. */
   private handleAll(held: Held, messages: readonly Message[]) {
     let restUntil = 0
     let last: Message | undefined
@@ -92,7 +89,7 @@ export class BatchHandler<T> {
     return { ok: false, reason: 'undecodable', message: text }
   }
 
-  /** @returns false when the partition is held at this message; otherwise possibly until when its partition rests behind it. */
+  /** @returns false when the partition is held at this message. */
   private take(held: Held, message: Message, decoded: Decoded<T>): boolean | Rest {
     if (!held.tracker.take(Number(message.offset), Number(message.timestamp))) return true
     const record = this.recordOf(held, message, decoded.ok ? decoded.value : (undefined as T))
@@ -107,7 +104,7 @@ export class BatchHandler<T> {
     return false
   }
 
-  /** No closure uses `value`: a record that waits to be settled must not keep it in memory. */
+  /** No closure uses `value`: a record that waits must not keep it in memory. */
   private recordOf(held: Held, message: Message, value: T): Taken<T> {
     const offset = Number(message.offset)
     const { partition } = held
@@ -131,7 +128,7 @@ export class BatchHandler<T> {
   private handle({ topic }: Held, record: Taken<T>, message: Message): Hold | Rest | undefined {
     const { tracer, describe, handle } = this.options
     try {
-      // a held record comes again: the span that was opened for it is never reported
+      // a held record comes again: its first span is never reported
       const where = tracer && { topic, group: this.groupId, headers: message.headers, describe }
       return handle(where ? inTrace(tracer, record, where) : record, message)
     } catch (error) {
@@ -157,7 +154,7 @@ export class BatchHandler<T> {
     return this.parkedCounts.get(topic) ?? 0
   }
 
-  /** Only this partition waits. When the registry has answered, the record comes again and is decoded at once. */
+  /** Only this partition waits. The record comes again when the registry has answered. */
   private holdForSchema(held: Held, { offset }: Message, answer: Promise<unknown>): void {
     const { topic, partition } = held
     const slow = setTimeout(() => {
@@ -172,7 +169,7 @@ export class BatchHandler<T> {
     answer.then(resume, resume)
   }
 
-  /** kafkajs fetches again when its handlers have returned, and a fetch of a few records costs as much as one of hundreds. */
+  /** A fetch of a few records costs as much as one of hundreds. */
   private async pauseBetweenFetches(): Promise<void> {
     if (performance.now() - this.pausedAt < PAUSE_MS) return
     await sleep(PAUSE_MS)

@@ -3,7 +3,7 @@ import type { Connection } from '../client.ts'
 import type { Partition } from './start-positions.ts'
 import { MAX_SPAN, type Tracker } from './tracker.ts'
 
-/** `waiting`: why the partition is paused: too much is unsettled, or a record asked to wait. */
+/** `waiting`: why it is paused: too much is unsettled, or a record asked to wait. */
 export type Pausable = Partition & {
   tracker: Tracker
   owned: boolean
@@ -20,10 +20,9 @@ type Options = {
   isHeld: (partition: Pausable) => boolean
 }
 
-/** Timers do not notice that the wall clock was set, or that the machine slept: a held partition checks the time this often. */
+/** Timers do not notice that the wall clock was set, or that the machine slept. */
 const CHECK_MS = 1_000
 
-/** Pauses partitions while they have too many unsettled records, or until a record is due. */
 export class Pauses {
   private readonly options: Options
   private closed = false
@@ -32,7 +31,7 @@ export class Pauses {
     this.options = options
   }
 
-  /** Never pauses a partition with nothing in flight: nothing would end the wait, as released records have to be fetched again. */
+  /** Not with nothing in flight: nothing would end the wait, as released records have to be fetched again. */
   pauseIfFull(held: Pausable): boolean {
     const { highWater, isHeld } = this.options
     const { tracker } = held
@@ -53,8 +52,8 @@ export class Pauses {
   }
 
   /**
-   * Pauses the partition until the wall clock shows `until`, or for as long as that seems to be now, whichever is first: the clock may be set
-   * forward or back. A record that comes too early is held again.
+   * Until the wall clock shows `until`, or for as long as that seems to be now: the clock may be set forward or back.
+   * A record that comes too early is held again.
    */
   hold(held: Pausable, until: number): void {
     if (!this.options.isHeld(held)) return
@@ -83,7 +82,7 @@ export class Pauses {
     if (held.owned && !this.closed) this.tellConsumer('resume', held)
   }
 
-  /** Pauses all of them. Nothing is resumed from here on. */
+  /** Nothing is resumed from here on. */
   close(partitions: Iterable<Pausable>): void {
     this.closed = true
     for (const held of partitions) {

@@ -7,8 +7,8 @@ import { type CommitMetadata, unpackMetadata } from './commits.ts'
 import { cutAt, unpackAhead } from './tracker.ts'
 
 /**
- * Where a partition starts. `lostFrom`: where its log was cut, or began again, since the commit: whatever is known of this and later offsets is of
- * records that are gone.
+ * `lostFrom`: where the log was cut, or began again, since the commit: what is known of this and later offsets is of
+ * lost records.
  */
 export type Position = CommitMetadata & { offset: number; lostFrom?: number | undefined }
 
@@ -25,13 +25,13 @@ export type StartOptions = {
   /** As named on the broker. */
   topics: string[]
   logs: Pick<LogWatch, 'check' | 'seek'>
-  /** Gets each fault of a log, with the time of the last record read before it. */
+  /** `time`: of the last record read before it. */
   onFault: (fault: LogFault & { time?: number | undefined }) => void
 }
 
 const RETRY_MS = 250
 
-/** Reads what a group has committed, and compares it with the logs. kafkajs does not give access to the metadata of its own commits. */
+/** Reads a group's commits and compares them with the logs. kafkajs hides the metadata of its own commits. */
 export class StartPositions {
   private readonly options: StartOptions
   private readonly admin: Pick<Admin, 'connect' | 'fetchOffsets' | 'disconnect'>
@@ -43,10 +43,10 @@ export class StartPositions {
   }
 
   /**
-   * Tries again until there is an answer, the generation is over, or this is closed.
-   * @param kept the present position of a partition that this member has kept. Its log is watched all the time, so its commit only matters when
-   * another member has gone on with it.
-   * @returns by `partitionKey`. Faults of the logs have been reported.
+   * Tries again until the generation is over, or this is closed.
+   * @param kept the present position of a kept partition. Its log is watched all the time, so its commit matters only
+   * when another member has gone on with it.
+   * @returns by `partitionKey`; faults have been reported.
    */
   async read(
     assigned: readonly Partition[],
@@ -142,7 +142,7 @@ function readUpTo({ offset, ahead }: Position): number {
   return last === undefined ? offset : Math.max(offset, last + 1)
 }
 
-/** @returns where to go on in a log that is not the one that was read, and what is settled from there on. */
+/** @returns where to go on, and what is settled from there on. */
 export const afterFault = (
   { offset, ahead, time }: Pick<Position, 'offset' | 'ahead' | 'time'>,
   { cause, to }: LogFault,

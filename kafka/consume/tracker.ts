@@ -1,15 +1,15 @@
 /** Kafka takes 4,096 characters of commit metadata; base64 of this many bits stays below. */
 export const MAX_SPAN = 3_000 * 8
 
-/** Settled offsets are cut off the front of the lists when there are more than this, and they are the larger part. */
+/** From this many on, settled offsets are cut off the lists once they are the larger part. */
 const COMPACT_FROM = 1_024
 
 /**
- * Which offsets of one partition are settled, for commits. Tracks the offsets that were seen instead of counting up: compaction and transaction
- * markers leave gaps.
+ * Which offsets of one partition are settled. Tracks the offsets seen instead of counting up: compaction and
+ * transaction markers leave gaps.
  */
 export class Tracker {
-  /** Offsets in order, and the time of each. Those before `head` are settled. */
+  /** Those before `head` are settled. */
   private seen: number[] = []
   private times: number[] = []
   private head = 0
@@ -24,7 +24,6 @@ export class Tracker {
   private readonly released = new Set<number>()
   private unsettledCount = 0
 
-  /** @param start the committed offset and metadata at which this partition starts. */
   constructor(start: { offset: number; ahead: string; time?: number | undefined }) {
     const settledBefore = unpackAhead(start.offset, start.ahead)
     this.base = start.offset
@@ -36,7 +35,7 @@ export class Tracker {
 
   /**
    * @param time the record's own, ms since 1970.
-   * @returns false when this offset is in flight or settled already, here or before a restart.
+   * @returns false when the offset is in flight or settled, here or before a restart.
    */
   take(offset: number, time: number): boolean {
     if (offset <= this.last) return this.released.delete(offset)
@@ -58,12 +57,12 @@ export class Tracker {
     this.advance()
   }
 
-  /** The record is handed back untouched: it may be taken once more, when it is fetched again. */
+  /** It may be taken once more, when it is fetched again. */
   release(offset: number): void {
     if (offset >= this.base && offset <= this.last && !this.settled.has(offset)) this.released.add(offset)
   }
 
-  /** The log has lost everything before `offset`: it will not be fetched (again). Records in flight go on. */
+  /** The log has lost everything before `offset`. Records in flight go on. */
   skip(offset: number): void {
     for (const each of [...this.released]) if (each < offset) this.settle(each)
     if (offset <= this.last) return
@@ -84,7 +83,7 @@ export class Tracker {
     this.head = 0
   }
 
-  /** Where to commit: everything before `offset` is settled. `ahead`: what is settled from there on, see `packAhead`. */
+  /** Where to commit. `ahead`: what is settled from `offset` on, see `packAhead`. */
   position(): { offset: number; ahead: string } {
     return { offset: this.base, ahead: packAhead(this.base, this.settled) }
   }
@@ -93,7 +92,7 @@ export class Tracker {
     return this.unsettledCount
   }
 
-  /** The time of the first record that is not settled. */
+  /** The time of the first unsettled record. */
   oldest(): number | undefined {
     return this.times[this.head]
   }
@@ -104,8 +103,8 @@ export class Tracker {
   }
 
   /**
-   * `offset`: behind everything seen or settled. `time`: of the last record seen, here or before a restart, if known. `again`: the first
-   * released offset, which has to be fetched again.
+   * `offset`: behind everything seen or settled. `time`: of the last record seen, here or before a restart. `again`:
+   * the first released offset, which has to be fetched again.
    */
   next(): { offset: number; time: number | undefined; again?: number | undefined } {
     return {
@@ -115,13 +114,13 @@ export class Tracker {
     }
   }
 
-  /** Offsets from the commit position to the last one seen: the range that `ahead` must cover. */
+  /** The range that `ahead` must cover. */
   span(): number {
     return this.last + 1 - this.base
   }
 }
 
-/** Bit i, from the lowest of the first byte, says that offset `base + i` is settled. In base64; empty when none is. */
+/** In base64. Bit i, from the lowest of the first byte, says that offset `base + i` is settled. */
 export function packAhead(base: number, settled: Iterable<number>): string {
   const bits = Buffer.alloc(MAX_SPAN / 8)
   let length = 0
@@ -143,7 +142,7 @@ export function unpackAhead(base: number, ahead: string): number[] {
   return offsets
 }
 
-/** @returns the position in a log that was cut at `cut`: settled offsets behind it belong to records that are gone. */
+/** @returns the position in a log that was cut at `cut`: offsets behind it belong to lost records. */
 export function cutAt({ offset, ahead }: { offset: number; ahead: string }, cut: number) {
   if (offset >= cut) return { offset: cut, ahead: '' }
   const settled = unpackAhead(offset, ahead).filter((each) => each < cut)

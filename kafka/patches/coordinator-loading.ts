@@ -8,7 +8,7 @@
 import { internal, prototypeOf } from './internals.ts'
 
 type ConsumerGroup = {
-  /** A new one after each join; it says from where to fetch. */
+  /** A new one after each join. */
   offsetManager: object | null
   joinAndSync(): Promise<void>
   fetch(nodeId: string): Promise<unknown[]>
@@ -18,16 +18,16 @@ const { createErrorFromCode } = internal<{ createErrorFromCode(code: number): Er
 const { KafkaJSGroupCoordinatorNotFound } =
   internal<Record<'KafkaJSGroupCoordinatorNotFound', new () => Error>>('errors')
 
-/** Error codes of Kafka's protocol guide. kafkajs retries the first; upon the second it joins again under the same member id. */
+/** From Kafka's protocol guide. kafkajs retries the first; upon the second it joins again under the same member id. */
 const COORDINATOR_NOT_AVAILABLE = 15
 const REBALANCE_IN_PROGRESS = 27
 
-/** Those that have begun to join and have not succeeded yet. */
+/** They have not joined yet. */
 const outside = new WeakSet<ConsumerGroup>()
-/** When a topic gets more partitions, each concurrent fetch of a member makes it join. */
+/** When a topic gets more partitions, each concurrent fetch makes the member join. */
 const joins = new WeakMap<ConsumerGroup, Promise<void>>()
 
-/** Makes fetches fail like a rebalance while the member is outside its group, so that kafkajs joins again with its own backoff. */
+/** Fetches outside the group fail like a rebalance, so that kafkajs joins again with its own backoff. */
 export function retryJoins(): void {
   const member = prototypeOf<ConsumerGroup>('consumer/consumerGroup')
   const { joinAndSync, fetch } = member
@@ -40,7 +40,7 @@ export function retryJoins(): void {
     if (outside.has(this)) throw createErrorFromCode(REBALANCE_IN_PROGRESS)
     const { offsetManager } = this
     const batches = await fetch.call(this, nodeId)
-    // batches of the previous generation, resolved in this one, would skip records that were released in between
+    // in this generation, batches of the previous one would skip records that were released in between
     return this.offsetManager === offsetManager && !outside.has(this) ? batches : []
   }
 }

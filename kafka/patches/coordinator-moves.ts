@@ -24,12 +24,11 @@ type Methods = {
   recoverFromFetch(this: ConsumerGroup, error: unknown): Promise<void>
 }
 
-/** Between two fetches while a broker, or the leader of a partition, is away. */
+/** Between two fetches while a broker or leader is away. */
 const PAUSE_MS = 100
 
 const following = new WeakSet<ConsumerGroup>()
 
-/** Members find a coordinator or leader that has moved, and stay members. */
 export function followMoves(): void {
   const member = prototypeOf<Methods>('consumer/consumerGroup')
   const { heartbeat, commitOffsets, recoverFromFetch } = member
@@ -61,7 +60,7 @@ export function followMoves(): void {
   countFetchedPartitions()
 }
 
-/** Finds the coordinator while fetches go on: they do not need it. */
+/** Fetches go on meanwhile: they do not need the coordinator. */
 async function followCoordinator(group: ConsumerGroup): Promise<void> {
   if (following.has(group)) return
   following.add(group)
@@ -83,7 +82,7 @@ type Runner = {
   heartbeat(): Promise<void>
 }
 
-/** kafkajs reports `numberOfBatches: 0` always. A broker that leads nothing of the topic, or did not answer, returns no batches. */
+/** kafkajs always reports 0 batches. A broker that leads nothing of the topic returns none. */
 function countFetchedPartitions(): void {
   const runner = prototypeOf<{ fetch: unknown }>('consumer/runner')
   const { events } = internal<{ events: Record<'FETCH' | 'FETCH_START', string> }>(
@@ -101,7 +100,7 @@ function countFetchedPartitions(): void {
   }
 }
 
-/** A broker is not there, or does not answer. */
+/** A broker is away. */
 const AWAY = new Set([
   'KafkaJSConnectionError',
   'KafkaJSConnectionClosedError',
@@ -110,7 +109,7 @@ const AWAY = new Set([
   // another request holds the lock while it connects
   'KafkaJSLockTimeout',
 ])
-/** The broker does not lead the partition: another one does, or none yet. */
+/** Another broker leads the partition, or none does yet. */
 const LED_ELSEWHERE = new Set([
   'LEADER_NOT_AVAILABLE',
   'NOT_LEADER_FOR_PARTITION',
@@ -118,7 +117,7 @@ const LED_ELSEWHERE = new Set([
   'UNKNOWN_LEADER_EPOCH',
   'REPLICA_NOT_AVAILABLE',
 ])
-/** The broker does not coordinate the group, or does not know it yet. */
+/** Another broker coordinates the group, or none does yet. */
 const COORDINATED_ELSEWHERE = new Set([
   'NOT_COORDINATOR_FOR_GROUP',
   'GROUP_COORDINATOR_NOT_AVAILABLE',

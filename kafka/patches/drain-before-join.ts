@@ -1,6 +1,6 @@
 /**
- * Upstream: no issue; src/consumer/consumerGroup.js has no hook between "the group rebalances" and "this member joins again". It asks each
- * assigner for its protocol just before it joins, and tries again while that throws an error of type REBALANCE_IN_PROGRESS.
+ * Upstream: no issue; src/consumer/consumerGroup.js has no hook before a member joins again. But it asks each assigner
+ * for its protocol just before, and tries again while that throws an error of type REBALANCE_IN_PROGRESS.
  * Without it: the next owner of a partition handles again whatever was in flight at the rebalance.
  * Until: the client awaits a callback before it joins; test/flow/kafka.consume.test.ts, "rebalance".
  */
@@ -9,14 +9,14 @@ import type { PartitionAssigner } from 'kafkajs'
 import { PartitionAssigners } from './kafkajs.ts'
 
 /**
- * Kafka keeps members with another protocol out of a group. Under one of kafkajs's own names any program with the same group id could
- * join: it would be given partitions, and its commits would skip records that Sluice has not handled.
+ * Kafka keeps members with another protocol out of a group. Under kafkajs's own names any program with the same group
+ * id could join, and its commits would skip records that Sluice has not handled.
  */
 const PROTOCOL = 'sluice'
 const DRAIN_MS = 2_000
 const COMMIT_MS = 1_000
 
-/** Lets records in flight settle for a bounded time, and commits, before a member joins the next generation of its group. */
+/** Before a member joins again, records in flight settle, for a bounded time, and are committed. */
 export function drainBeforeJoin(work: { inFlight(): number; giveUp(): void; commit(): Promise<void> }): {
   assigner: PartitionAssigner
   /** Call it when the group has been joined. */

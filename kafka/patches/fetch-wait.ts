@@ -1,6 +1,6 @@
 /**
- * Upstream: no issue; src/consumer/consumerGroup.js sends the `maxWaitTime` and `minBytes` that the consumer was created with.
- * Without it: every fetch waits equally long. A paused partition resumes late, or an idle consumer fetches dozens of times a second.
+ * Upstream: no issue; src/consumer/consumerGroup.js has one `maxWaitTime` and `minBytes` for the life of a consumer.
+ * Without it: paused partitions resume late, or an idle consumer fetches dozens of times a second.
  * Until: a consumer can choose how long each fetch waits; test/kafka/fetch-wait.test.ts.
  */
 import { prototypeOf } from './internals.ts'
@@ -14,10 +14,7 @@ type ConsumerGroup = FetchWait & {
   fetch(nodeId: string): Promise<unknown>
 }
 
-/**
- * How long the fetch of an idle consumer waits, in ms. A record ends the wait. Leaving the group takes as long, and a rebalance is noticed
- * that much later.
- */
+/** Of an idle consumer. Leaving the group takes as long, and a rebalance is noticed that much later. */
 export const IDLE_WAIT_MS = 250
 
 type ChooseWait = (isPaused: boolean) => Partial<FetchWait>
@@ -26,7 +23,8 @@ const waits = new Map<string, ChooseWait>()
 
 /**
  * Calls `choose` before each fetch of this process's members of a group.
- * @param choose gets whether a partition is paused. A paused partition is fetched again only when the fetch without it has been answered.
+ * @param choose gets whether a partition is paused: it can be fetched again only when the fetch without it has been
+ * answered.
  * @returns a function that undoes it.
  */
 export function setFetchWait(groupId: string, choose: ChooseWait): () => void {

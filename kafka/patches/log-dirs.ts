@@ -6,10 +6,10 @@
 import type { Connection } from '../client.ts'
 import { internal } from './internals.ts'
 
-/** A data directory of a broker, in bytes: size and free space of its disk, and the size of each topic in it. */
+/** A data directory of a broker, in bytes: its disk, and the size of each topic in it. */
 export type LogDir = { total: number; free: number; topics: ReadonlyMap<string, number> }
 
-/** By broker. Undefined when a broker does not say: it is older than Kafka 3.3, or we lack `Describe` on the cluster. */
+/** By broker. Undefined when a broker is older than Kafka 3.3, or we lack `Describe` on the cluster. */
 export type LogDirs = readonly (readonly LogDir[])[]
 
 export type LogDirReader = {
@@ -47,7 +47,6 @@ type Encoder = { writeUVarIntBytes(): Encoder }
 const DecoderOf = internal<new (answer: Buffer) => Decoder>('protocol/decoder')
 const EncoderOf = internal<new () => Encoder>('protocol/encoder')
 
-/** Asks each broker of the cluster. */
 export async function openLogDirs({ kafka }: Connection): Promise<LogDirReader> {
   const cluster = clusterOf(kafka)
   await cluster.connect()
@@ -90,7 +89,7 @@ const describeLogDirs = {
   },
 }
 
-/** @returns undefined when the broker refuses to say. Leaves out directories whose disk has failed. */
+/** @returns undefined when the broker refuses. Leaves out directories whose disk has failed. */
 export function decodeLogDirs(answer: Buffer): LogDir[] | undefined {
   const decoder = new DecoderOf(answer)
   decoder.readTaggedFields()
@@ -124,5 +123,5 @@ function sizeOf(decoder: Decoder): number {
   return size
 }
 
-/** Exact up to 2^53; disks are smaller. */
+/** Exact up to 2^53. */
 const int64 = (decoder: Decoder) => Number(decoder.readInt64().toString())

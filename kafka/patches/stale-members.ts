@@ -1,7 +1,8 @@
 /**
  * Upstream: tulios/kafkajs#884 (open: static membership, KIP-345); `connect` in src/consumer/consumerGroup.js.
- * Without it: the coordinator waits for the members of a killed process until their session ends (10 s), and all partitions of the group stand
- * still so long, although the process was restarted at once. See docs/decisions/016-successors.md.
+ * Without it: the coordinator waits for the members of a killed process until their session ends (10 s). All
+ * partitions of the group stand still so long, though the process was restarted at once
+ * (docs/decisions/016-successors.md).
  * Until: kafkajs has `group.instance.id`; test/kafka/stale-members.test.ts.
  */
 import type { Socket } from 'node:net'
@@ -19,14 +20,14 @@ type ConsumerGroup = {
   logger: { debug(message: string, fields: object): void }
   connect(): Promise<void>
 }
-/** As the coordinator lists a member. `clientHost` is Java's form of an address: `/10.0.0.1`. */
+/** `clientHost` is Java's form of an address: `/10.0.0.1`. */
 export type ListedMember = { memberId: string; clientId: string; clientHost: string }
 
 /** By group. */
 const soleClientIds = new Map<string, string>()
 
 /**
- * Lets this process's members of a group replace those that its killed predecessor left there.
+ * Lets members of this process replace those that its killed predecessor has left in the group.
  * @param clientId of no other living process.
  * @returns a function that undoes it.
  */
@@ -35,7 +36,7 @@ export function replacePredecessors(groupId: string, clientId: string): () => vo
   return () => void soleClientIds.delete(groupId)
 }
 
-/** Runs whenever kafkajs connects a member that will join as a new one. When it fails, the session's end does the same, later. */
+/** Runs when kafkajs connects a new member. After a failure, the session's end does the same, later. */
 export function removeStaleMembers(): void {
   const member = prototypeOf<ConsumerGroup>('consumer/consumerGroup')
   const { connect } = member
@@ -52,7 +53,7 @@ export function removeStaleMembers(): void {
 async function removeFrom({ groupId, cluster, logger }: ConsumerGroup, clientId: string): Promise<void> {
   const coordinator = await cluster.findGroupCoordinator({ groupId })
   const { groups } = await coordinator.describeGroups({ groupIds: [groupId] })
-  // the address that the broker sees, unless something in between translates addresses: then nothing is stale
+  // as the broker sees it, unless something translates addresses: then no member is stale
   const address = coordinator.connectionPool.pool.find(({ socket }) => socket?.localAddress)?.socket
     ?.localAddress
   if (!address) return

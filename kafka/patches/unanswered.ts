@@ -1,14 +1,14 @@
 /**
  * Upstream: tulios/kafkajs#919 (open), fix in #1783 (open); `send` in src/network/connection.js.
- * Without it: a request that times out is sent again on the same connection, to the same leader. When a broker's machine is lost without a word,
- * the operating system keeps the connection for a quarter of an hour, and sends fail for as long. See docs/decisions/015-cluster.md.
+ * Without it: a request that times out is sent again on the same connection. When a broker's machine is lost without a
+ * word, that hangs for a quarter of an hour, as long as the operating system keeps the connection
+ * (docs/decisions/015-cluster.md).
  * Until: test/kafka/unanswered.test.ts passes without it.
  */
 import type { Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { internal, prototypeOf } from './internals.ts'
 
-/** What is needed to connect to the same broker once more. */
 export type Dialled = {
   host: string
   port: number
@@ -31,7 +31,7 @@ type Send = (this: Connection, request: { request: { apiKey: number } }) => Prom
 const DOUBT_MS = 1_000
 /** Each response begins with its length. */
 const LENGTH_BYTES = 4
-/** SaslHandshake, ApiVersions and SaslAuthenticate (Kafka protocol guide, "Api Keys"): the first requests on a connection. */
+/** SaslHandshake, ApiVersions and SaslAuthenticate (Kafka protocol guide, "Api Keys"). */
 const HANDSHAKE = new Set([17, 18, 36])
 
 type ErrorClass = new (message: string, details: object) => Error
@@ -48,9 +48,9 @@ const answered = () => {
 }
 
 /**
- * Closes the connection to a broker that lets a request time out, or answers neither the request nor a probe. A slow broker answers the probe and
- * keeps its time. A broker that does not answer the first requests on a connection counts as one that cannot be connected to, so that kafkajs
- * tries another one.
+ * Closes the connection to a broker that lets a request time out, or answers neither the request nor a probe. A slow
+ * broker answers the probe. A broker that does not answer the handshake counts as one that cannot be connected to, so
+ * that kafkajs tries another one.
  */
 export function closeUnanswered(): void {
   const connection = prototypeOf<{ send: Send }>('network/connection')
@@ -67,7 +67,7 @@ export function closeUnanswered(): void {
       if (error instanceof Error && error.name === 'KafkaJSProtocolError') answered()
       if (!(error instanceof Error) || error.name !== 'KafkaJSRequestTimeoutError') throw error
       const gone = goneError(this, request.request.apiKey, error.message)
-      // several requests may time out at once: the first one closes this connection
+      // several requests may time out at once
       if (socket && socket === this.socket && !socket.destroyed) await close(this, gone)
       throw gone
     } finally {
@@ -81,19 +81,19 @@ async function timeOutIfGone(connection: Connection): Promise<void> {
   if (!socket) return
   silentMs(socket)
   if (await isAlive(connection)) return
-  // a process that was itself held up first reads what has arrived meanwhile
+  // a process that was held up first reads what has arrived meanwhile
   await nextTurn()
   // a broker that answers here is alive, though it accepts no new connections
   if (socket !== connection.socket || silentMs(socket) < DOUBT_MS) return
   for (const request of [...connection.requestQueue.inflight.values()]) request.timeoutRequest()
 }
 
-/** By connection: how many bytes it had received at the last look, and since when there were no more. */
+/** How many bytes a connection had received at the last look, and since when. */
 const received = new WeakMap<Socket, { bytes: number; since: number }>()
 
 /**
- * Each request of a connection looks for itself, possibly while another request's probe is still pending: bytes that were seen by any look count.
- * @returns for how long nothing has arrived, in ms, as far as looks can tell.
+ * Bytes seen by the look of any request count, possibly while another request's probe is still pending.
+ * @returns for how long nothing has arrived, in ms.
  */
 function silentMs(socket: Socket): number {
   const { bytesRead: bytes } = socket
@@ -128,21 +128,21 @@ const apiVersions = internal<{ protocol(of: { version: number }): () => object }
   'protocol/requests/apiVersions',
 )
 
-/** Counted in steps of this process's own time: a process that was held up for seconds has not waited for the broker. */
+/** Counted in steps: a process that was held up for seconds has not waited for the broker. */
 const PROBE_STEP_MS = 100
 const PROBE_STEPS = 30
-/** kafkajs's own limits. Their end would look like an answer, so they exceed all steps even if each is held up. */
+/** Longer than all steps: the end of kafkajs's own limits would look like an answer. */
 const NEVER_MS = 600_000
 /** How long the result of a probe holds. */
 const ALIVE_MS = 900
 
-/** The operating system reports these for a machine that is not there. Any other error comes from one that is. */
+/** Any other error comes from a machine that is there. */
 const UNREACHABLE = new Set(['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ETIMEDOUT'])
 
 /** By `host:port`. */
 const probes = new Map<string, Promise<boolean>>()
 
-/** Asks a broker for its API versions on a new connection. @returns false when three seconds bring nothing at all; a refusal is an answer. */
+/** @returns false when three seconds bring nothing at all; a refusal is an answer. */
 export function isAlive(of: Dialled): Promise<boolean> {
   const broker = `${of.host}:${of.port}`
   const known = probes.get(broker) ?? probe(of)
@@ -155,7 +155,7 @@ export function isAlive(of: Dialled): Promise<boolean> {
 }
 
 async function probe({ socket, port, clientId, ssl, socketFactory, ...of }: Dialled): Promise<boolean> {
-  // the address of the silent machine: no name lookup
+  // without a name lookup
   const host = socket?.remoteAddress ?? of.host
   const connection = new ProbeConnection({
     ...{ host, port, clientId, ssl, socketFactory, logger: silentLogger },

@@ -1,9 +1,9 @@
 /**
- * Records that wait to be sent. Items of one flow leave in their order. Flows share the sends by bytes, so that a flow with much to send does not
- * delay the others (deficit round robin: Shreedhar and Varghese, 1995).
+ * Items of one flow leave in order. Flows share the sends by bytes, so that none delays the others (deficit round
+ * robin: Shreedhar and Varghese, 1995).
  */
 export type FairQueue<T, B> = {
-  /** @param batch items that come together; its `count` is at least 1. */
+  /** @param batch its `count` is at least 1. */
   add(flow: string, batch: B): void
   /** @returns the items of the next send: at least one, unless nothing waits. */
   next(): T[]
@@ -17,9 +17,9 @@ export type FairQueue<T, B> = {
 export const MAX_ITEMS = 500
 /** Half of what a partition takes in one request. */
 export const MAX_BYTES = 512 * 1024
-/** What a flow may send per round. A flow that sends more, with one large item, skips as many rounds. */
+/** What a flow may send per round. A larger item makes it skip rounds. */
 const QUANTUM_BYTES = 16 * 1024
-/** Added to each item's bytes, so that many small items count too. */
+/** Added to each item's bytes, so that small items count too. */
 const ITEM_BYTES = 512
 
 type Flow<T, B> = {
@@ -27,15 +27,14 @@ type Flow<T, B> = {
   batches: B[]
   /** Index of the first batch that waits: shifting a long array would copy it. */
   head: number
-  /** Place of the next item in that batch. */
   place: number
-  /** That item, once it is made. */
+  /** The next item, once it is made. */
   item: T | undefined
-  /** Bytes that it may still send in this round. */
+  /** Bytes left in this round. */
   credit: number
 }
 
-/** @param make makes an item of a batch when it is about to leave; places count from 0. */
+/** @param make makes an item when it is about to leave; places count from 0. */
 export function createFairQueue<T extends { bytes: number }, B extends { count: number }>(
   make: (batch: B, place: number) => T,
 ): FairQueue<T, B> {

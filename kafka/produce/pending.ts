@@ -1,19 +1,17 @@
 /**
- * The outcome for records that were produced together.
- * `unknown`: not acknowledged within the deadline, or before the producer was closed; they may still be written later.
- * `full`: too many bytes wait already; nothing was taken.
- * `too_large`: one of them exceeds what the broker takes; nothing was taken.
- * `refused`: the broker refuses one of them for good.
+ * `unknown`: not acknowledged within the deadline, or before the producer was closed; the records may still be
+ * written. `full`: too many bytes wait already. `too_large`: one of them exceeds what the broker takes. `refused`: the
+ * broker refuses one of them for good.
  */
 export type Produced = 'acked' | 'unknown' | 'full' | 'too_large' | 'refused'
 
-/** Records that were produced together, and their outcome. */
+/** Records that were produced together. */
 export type Pending = {
-  /** By the monotonic clock, in ms; after it nobody waits for the outcome. */
+  /** By the monotonic clock, in ms. */
   deadline: number
   outcome: Promise<Produced>
   settle(produced: Produced): void
-  /** One record has ended: the first refusal settles all of them, otherwise the last record does. @returns whether it was the last. */
+  /** The first refusal settles all of them, otherwise the last record does. @returns whether it was the last. */
   ended(outcome: 'acked' | 'refused'): boolean
 }
 

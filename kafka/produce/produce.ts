@@ -5,7 +5,7 @@ import { createFairQueue } from './fair-queue.ts'
 import { openPending, type Pending, type Produced } from './pending.ts'
 import { createSender, type Keyed, type Sender } from './send.ts'
 
-/** A record to write. `topic`: without prefix. The key decides the partition (murmur2, as in Java) unless `partition` is given. */
+/** `topic`: without prefix. The key decides the partition (murmur2, as in Java) unless `partition` is given. */
 export type OutRecord = {
   topic: string
   key: string | Buffer
@@ -15,59 +15,54 @@ export type OutRecord = {
 }
 
 /**
- * Records that are made one by one when they are sent, so that what they share waits only once. `record(place)`: places count from 0. The first
- * one is made at once. Its size is checked for all, so no other may be much larger.
+ * Records that are made when they are sent, so that what they share waits only once. Places count from 0. The size of
+ * the first is checked for all, so no other may be much larger.
  */
 export type RecordList = { count: number; record(place: number): OutRecord }
 
 export type ProduceOptions = {
-  /** After so many ms the outcome is `unknown`. Default: never. */
+  /** After so many ms the outcome is `unknown`. */
   deadlineMs?: number
-  /** The trace that the records belong to. */
   trace?: Pick<Trace, 'send'> | undefined
-  /** Records of one flow are sent in order. Flows share the sends, so that one with much to send does not delay the others. */
+  /** Records of one flow are sent in order, and flows share the sends. */
   flow?: string
 }
 
 export type Producer = {
-  /** Resolves when all in-sync replicas have every record (`acked`), or will not have it. Never rejects. */
+  /** Resolves when all in-sync replicas have every record, or will not have it. Never rejects. */
   produce(records: readonly OutRecord[], options?: ProduceOptions): Promise<Produced>
-  /** The same for a list of at least one record. */
+  /** For a list of at least one record. */
   produceList(list: RecordList, options?: ProduceOptions): Promise<Produced>
-  /** Whether the outcome would be `full` now. */
   isFull(): boolean
-  /** Bytes that wait or are being sent. */
   queuedBytes(): number
-  /** For how many ms the present send has waited for its acknowledgement; 0 without one. */
+  /** How long the present send has waited for its acknowledgement; 0 without one. */
   stalledMs(): number
-  /** Sends what is queued, for at most `drainMs`, then disconnects. */
   close(drainMs?: number): Promise<void>
 }
 
 export type ProducerOptions = {
-  /** Bound of what waits, in bytes of memory. */
+  /** In bytes of memory. */
   maxQueuedBytes?: number
-  /** Called after each send. */
   onAck?: (ack: { records: number; seconds: number }) => void
 }
 
 /** Below the broker's `max.message.bytes` (1,048,588), with room for headers and framing. */
 const MAX_RECORD_BYTES = 1_000_000
-/** Approximate memory of a record besides its key and value, so that many small records count. */
+/** Approximate memory of a record besides its key and value, so that small records count. */
 const RECORD_OVERHEAD = 512
-/** Memory of each record of a list that is not made yet: one array element. */
+/** Memory per record of a list that is not made yet. */
 const REFERENCE_BYTES = 8
 const SWEEP_MS = 250
 /** A send that waits this long while brokers answer is for a topic that takes no writes. */
 const STALL_MS = 10_000
 
 type Queued = { topic: string; message: Keyed; bytes: number; batch: Batch }
-/** Records that were produced together. `bytes`: of memory, until the last of them has ended. */
+/** `bytes`: of memory, until the last record has ended. */
 type Batch = RecordList & { pending: Pending; bytes: number }
 
 /**
- * Collects records into sends, one at a time (see send.ts). Batches form by load, not by a timer: an idle producer sends on the next tick; while
- * a send is under way, records collect for the next one.
+ * Collects records into sends, one at a time (send.ts). Batches form by load, not by a timer: an idle producer sends
+ * on the next tick.
  */
 export async function createProducer(
   connection: Connection,
@@ -101,7 +96,6 @@ class ProduceQueue {
   private readonly sender: Sender
   private readonly waiting = createFairQueue<Queued, Batch>((batch, place) => this.toQueued(batch, place))
   private readonly sweep: NodeJS.Timeout
-  /** The present send, since when it is under way, and its topics once a stall of it has been logged. */
   private sending: readonly Queued[] = []
   private sendingSince = 0
   private stalled: { topics: string[] } | undefined
@@ -143,9 +137,9 @@ class ProduceQueue {
   private async run(): Promise<void> {
     const { waiting, sender, options, connection } = this
     while (!waiting.isEmpty()) {
-      await new Promise(setImmediate) // includes records that have come in by now
+      await new Promise(setImmediate) // includes records that have come by now
       this.sending = waiting.next()
-      if (this.sending.length === 0) break // closed meanwhile
+      if (this.sending.length === 0) break
       this.sendingSince = performance.now()
       await sender.send(this.sending, this.settle)
       const seconds = (performance.now() - this.sendingSince) / 1000
@@ -156,7 +150,7 @@ class ProduceQueue {
       this.sendingSince = 0
       this.sending = []
     }
-    // nothing is awaited since the queue was empty: a record that came in between would stay there
+    // nothing is awaited since the queue was empty: no record is left behind
     this.running = undefined
   }
 
@@ -173,7 +167,7 @@ class ProduceQueue {
     if (batch.pending.ended(outcome)) this.queuedBytes -= batch.bytes
   }
 
-  /** Settles what has waited past its deadline. The records stay where they are. */
+  /** The records stay where they are. */
   private expire(now: number): void {
     if (now < this.soonest) return
     this.soonest = Number.POSITIVE_INFINITY
@@ -200,7 +194,7 @@ class ProduceQueue {
   async close(drainMs: number): Promise<void> {
     const end = performance.now() + drainMs
     while (this.running && performance.now() < end) await within(end - performance.now(), this.running)
-    this.closed = true // nothing is awaited since the queue was empty or the time was over
+    this.closed = true
     clearInterval(this.sweep)
     this.expire(Number.POSITIVE_INFINITY)
     this.waiting.clear()
@@ -208,7 +202,7 @@ class ProduceQueue {
   }
 }
 
-/** `bytes`: of memory while it waits. `largest`: bytes of its largest record. */
+/** `bytes`: of memory. `largest`: bytes of its largest record. */
 type MeasuredList = RecordList & { bytes: number; largest: number }
 
 function measureAll(records: readonly OutRecord[]): MeasuredList {
@@ -233,11 +227,7 @@ function sizeOf({ key, value }: Pick<OutRecord, 'key' | 'value'>): number {
   return Buffer.byteLength(key) + (value === null ? 0 : Buffer.byteLength(value))
 }
 
-/**
- * Sends records as part of a trace.
- * @param topic as named on the broker.
- * @param produce gets a function that adds the trace to the headers of a record.
- */
+/** @param topic as named on the broker. @param produce gets a function that adds the trace to a record's headers. */
 export async function sendIn<R extends { headers?: IHeaders }>(
   trace: Pick<Trace, 'send'>,
   { topic, count }: { topic: string; count: number },

@@ -6,14 +6,14 @@ import { partitionKey } from '../log-faults.ts'
 import { CompressionTypes } from '../patches/kafkajs.ts'
 import { type Placeable, place } from './partition.ts'
 
-/** A message with its key in bytes. */
+/** With its key in bytes. */
 export type Keyed = Message & Placeable
 type Sendable = { topic: string; message: Keyed }
 
 export type Sender = {
   /**
-   * Sends until each record is acknowledged by all in-sync replicas, or refused by the broker for good, and calls `settle` for each. Ends early
-   * only when it is closed: the outcome of the other records is then unknown.
+   * Calls `settle` for each record when all in-sync replicas have acknowledged it, or the broker refuses it for good.
+   * Ends early only when closed: the other outcomes are then unknown.
    */
   send<T extends Sendable>(records: readonly T[], settle: Settle<T>): Promise<void>
   close(): Promise<void>
@@ -27,10 +27,10 @@ const WRONG_CLOCK =
   "Kafka refuses records for their time: this machine's clock is too far from the broker's. They are sent again until the clock is right"
 
 /**
- * An idempotent producer with one send under way. With more, a lost response makes kafkajs reuse a sequence number for other records, which the
- * broker takes for duplicates, acknowledges and drops. For the same reason a producer is replaced when a send has thrown or needed a second
- * try: kafkajs rolls its sequence numbers back, whether or not the broker wrote the records, even when a try fails after the next one has
- * counted on.
+ * An idempotent producer with one send under way. With more, a lost response makes kafkajs reuse a sequence number for
+ * other records: the broker takes them for duplicates, acknowledges and drops them. For the same reason a producer is
+ * replaced when a send has thrown or needed a second try: kafkajs then rolls its sequence numbers back, whether or not
+ * the records were written.
  */
 export async function createSender(connection: Connection): Promise<Sender> {
   const sender = new IdempotentSender(connection)
@@ -42,7 +42,7 @@ class IdempotentSender implements Sender {
   private readonly connection: Connection
   private readonly noticeLoss: (acked: Acked) => void
   private producer: KafkaJsProducer | undefined
-  /** The last send needed a second try: requests of the first may still be under way to other brokers. */
+  /** Requests of the first try of the last send may still be under way to other brokers. */
   private doubtful = false
   private closed = false
 
@@ -147,8 +147,8 @@ class IdempotentSender implements Sender {
 }
 
 /**
- * Acknowledged offsets only grow. One that is not above the last has taken the place of records that were acknowledged before: their log has
- * lost its end, or is another one.
+ * Acknowledged offsets only grow. One that does not has taken the place of records that were acknowledged before:
+ * their log has lost its end, or is another one.
  */
 export function createLossDetector(report: ReturnType<typeof createFaultReporter>): (acked: Acked) => void {
   const ends = new Map<string, number>()
@@ -164,7 +164,7 @@ export function createLossDetector(report: ReturnType<typeof createFaultReporter
   }
 }
 
-/** By topic and partition. `base`: the offset of the first record; -1 when the broker does not say it. `count`: of its records. */
+/** `base`: the first offset; -1 when the broker does not say it. `count`: of records. */
 type Acked = ReadonlyMap<string, ReadonlyMap<number, { base: number; count: number }>>
 
 /** @returns the partitions that have answered, with a count of 0. */
@@ -190,8 +190,9 @@ function byTopic(records: readonly Sendable[]): { topic: string; messages: Messa
 const SIZE_FAULTS = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE'])
 
 /**
- * Faults of a record, not of the moment; one such record fails its whole request. INVALID_TIMESTAMP is not among them: a record has the time of
- * its sending, so this machine's clock is too far from the broker's (an hour by default), until somebody sets it.
+ * Faults of a record, not of the moment; one such record fails its whole request. INVALID_TIMESTAMP is not one: the
+ * record has the time of its sending, so this machine's clock is wrong (by an hour, by default), until somebody sets
+ * it.
  */
 const RECORD_FAULTS = new Set([...SIZE_FAULTS, 'INVALID_RECORD', 'CORRUPT_MESSAGE'])
 const CLOCK_FAULTS = new Set(['INVALID_TIMESTAMP'])

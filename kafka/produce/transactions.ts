@@ -5,46 +5,40 @@ import type { Table } from '../tables/table.ts'
 import type { OutRecord } from './produce.ts'
 import { isRecordFault } from './send.ts'
 
-/** `refusal`: the caller's own. `unavailable`: Kafka did not answer, and the write may or may not have happened. */
+/** `unavailable`: Kafka did not answer, and the write may or may not have happened. */
 export type Written<R> = { ok: true } | { ok: false; refusal: R } | { ok: false; unavailable: Error }
 
-/** Records to write, or a reason not to. */
 export type Decision<R> = { records: readonly OutRecord[] } | { refusal: R }
 
 export type FencedWriter = {
   /**
-   * Decides on the table as it is and writes, with no other writer in between. Resolves when the table shows the write. `decide` may be called
-   * again when another instance has written meanwhile.
+   * Decides on the table and writes, with no other writer in between; resolves when the table shows the write.
+   * `decide` is called again when another instance has written meanwhile.
    */
   write<R>(decide: () => Decision<R>): Promise<Written<R>>
   close(): Promise<void>
 }
 
-/** A decision in the queue. */
 type Waiting = {
-  /** @returns the records to write. */
   decide(): readonly OutRecord[]
   written(): void
   fail(error: Error): void
 }
 
-/** The records of the first `count` decisions in the queue, which are written at once. */
+/** The first `count` decisions in the queue, written at once. */
 type WriteBatch = { count: number; records: readonly OutRecord[] }
 
-/**
- * A write fails after so many tries and so much time. It is longer than clients wait, as instances that fence each other may need more than five
- * slow tries. When the id cannot be taken over at all, waiting writes fail sooner: kafkajs has retried that itself.
- */
+/** Longer than clients wait: instances that fence each other may need more than five slow tries. */
 const TRIES = 5
 const TRY_MS = 30_000
-/** The broker takes 1 MB of a partition at once; a decision with more than this is written alone. */
+/** The broker takes 1 MB of a partition at once; a larger decision is written alone. */
 const MAX_BYTES = 512 * 1024
 /**
- * The wait between two tries is random, up to this much per failed try, so that instances that fence each other come apart. When a try took
- * longer, up to its time: the id must stay with one instance for a whole write.
+ * Random waits of up to this much per failed try, or the time of the slowest try, let instances that fence each other
+ * come apart.
  */
 const APART_MS = 100
-/** The longest wait, so that writes resume soon after Kafka is back. */
+/** Writes resume soon after Kafka is back. */
 const MAX_WAIT_MS = 5_000
 
 type Options = {
@@ -54,9 +48,9 @@ type Options = {
 }
 
 /**
- * Conditional writes for any number of instances. All use the same `transactionalId`, so that the broker lets a newer instance fence an older
- * one. An instance that was fenced opens a new producer, reads the table to its end and decides again; one that was not knows that nobody else
- * has written. Decisions that come while a write is under way are written together, each as if those before it were in the table.
+ * Conditional writes for any number of instances. They share a `transactionalId`, so a newer instance fences an older
+ * one in the broker. A fenced instance opens a new producer, reads the table to its end and decides again. Decisions
+ * that come during a write are written together, each as if those before it were in the table.
  */
 export function createFencedWriter(options: Options): FencedWriter {
   const writer = new TransactionWriter(options)
@@ -110,7 +104,7 @@ class TransactionWriter {
     this.writing = undefined
   }
 
-  /** Tries until some of the queue is written or refused. @returns how many were written. @throws when none can be. */
+  /** @returns how many of the queue were written. @throws when none can be. */
   private async writeSome(): Promise<number> {
     let inDoubt: WriteBatch | undefined
     let maxBytes = MAX_BYTES
@@ -118,7 +112,7 @@ class TransactionWriter {
     const began = performance.now()
     for (let tries = 1; ; tries++) {
       const from = performance.now()
-      // after a failure this takes the id over, which ends what was under way, and reads the table to its end
+      // after a failure this takes the id over, which ends the previous transaction, and reads the table to its end
       const producer = await this.ownProducer()
       if (inDoubt && this.isWritten(inDoubt.records)) return inDoubt.count
       inDoubt = this.decideTogether(maxBytes)
@@ -131,7 +125,7 @@ class TransactionWriter {
         if (isRecordFault(err)) {
           this.connection.log.warn({ err }, 'Kafka refuses a record')
           if (inDoubt.count === 1 || maxBytes === 0) return this.refuse(inDoubt, asError(err))
-          // it may be any of them, or all together
+          // any of them, or all together
           inDoubt = undefined
           maxBytes = 0
           continue
@@ -157,12 +151,11 @@ class TransactionWriter {
       idempotent: true,
       allowAutoTopicCreation: false,
       maxInFlightRequests: 1,
-      // instances that contend for the id come apart the more they wait
       retry: { maxRetryTime: 2_000, retries: 5 },
     })
     try {
       await producer.connect()
-      // writes nothing, but takes the id over: from here on other instances are fenced
+      // writes nothing, but takes the id over
       await (await producer.transaction()).abort()
       await this.table.caughtUp()
       if (this.isClosed) throw new Error('the writer is closed')
@@ -180,7 +173,7 @@ class TransactionWriter {
     await old?.disconnect().catch(() => undefined)
   }
 
-  /** @param maxBytes 0: only the first decision with records, and those before it, which depend on the table alone. */
+  /** @param maxBytes 0: only the first decision with records, and those before it. */
   private decideTogether(maxBytes: number): WriteBatch {
     return this.table.supposing((suppose) => {
       const records: OutRecord[] = []
@@ -198,7 +191,7 @@ class TransactionWriter {
     })
   }
 
-  /** @returns undefined when it throws: that one fails, and the others go on. */
+  /** @returns undefined when it throws: only that one fails. */
   private decide(waiting: Waiting): readonly OutRecord[] | undefined {
     try {
       return waiting.decide()
@@ -219,14 +212,14 @@ class TransactionWriter {
       })),
     })
     await transaction.commit()
-    // the commit is answered before its marker is in the topic: until then the topic's end lies before our records
+    // the commit is answered before its marker is in the topic: until then the topic ends before our records
     for (const { partition, baseOffset } of written)
       await this.table.reached({ partition, offset: Number(baseOffset) })
   }
 
   /**
-   * Whether a write with a failed commit has happened after all: all of it, or nothing. One value is enough, as sealed values are never the same
-   * twice, and others may have been replaced since.
+   * Whether a write with a failed commit has happened: all of it, or nothing. One value suffices: sealed values never
+   * repeat, and others may have been replaced since.
    */
   private isWritten(records: readonly OutRecord[]): boolean {
     const { table } = this
@@ -235,7 +228,7 @@ class TransactionWriter {
     return values.some(({ key, value }) => table.get(String(key))?.equals(Buffer.from(value ?? '')) === true)
   }
 
-  /** Refuses the last decision of the batch. Those before it have nothing to write, and those behind it can be written. */
+  /** Refuses the last decision of the batch; those before it have nothing to write. */
   private refuse({ count }: WriteBatch, error: Error): 0 {
     for (const { written } of this.queue.splice(0, count - 1)) written()
     this.queue.shift()?.fail(error)

@@ -2,7 +2,7 @@ import { crc32c } from '@node-rs/crc32'
 import type { KafkaMessage } from 'kafkajs'
 import { decompress, MAX_BYTES } from './decompress.ts'
 
-/** kafkajs's reader over the bytes of a fetch (src/protocol/decoder.js). */
+/** kafkajs's reader over the bytes of a fetch. */
 export type FetchBytes = { buffer: Buffer; offset: number }
 
 type Decoded = ReturnType<typeof decodeRecord>
@@ -29,33 +29,31 @@ const LOG_APPEND_TIME = 0x08
 const TRANSACTIONAL = 0x10
 const CONTROL = 0x20
 
-/** Why a batch cannot be decoded, and which offsets it covers. */
 export type BatchFault = { reason: string; firstOffset: number; lastOffset: number }
 
 const faults = new WeakMap<object, BatchFault>()
 
-/** @returns the fault, when the message stands for a batch that cannot be decoded; undefined for a record. */
+/** @returns undefined for a record; for a message that stands for a batch, why that cannot be decoded. */
 export const batchFaultOf = (message: KafkaMessage): BatchFault | undefined =>
   message.key === null ? faults.get(message) : undefined
 
-/** More than 1 MB holds of the smallest records. Each record becomes an object of about 300 bytes. */
+/** More than 1 MB holds of the smallest records; each becomes an object of about 300 bytes. */
 const MAX_RECORDS = 250_000
 
-/** How often a batch with a wrong checksum or format is fetched before it counts as damaged: the network may have damaged it. */
+/** How often a batch with a wrong checksum or format is fetched: the network may have damaged it. */
 const MAX_FETCHES = 3
-/** How many such batches are counted at once. */
 const MAX_SUSPECTS = 100
 
 /**
- * Decodes the batches of one partition in a fetch. A batch that cannot be decoded becomes one message at its last offset, with the whole batch
- * as its value (see `batchFaultOf`). An error would end the fetch, and the next fetch would start at the same batch.
+ * Decodes the batches of one partition in a fetch. A batch that cannot be decoded becomes one message at its last
+ * offset, with the whole batch as its value (see `batchFaultOf`): an error would end the fetch, and the next one would
+ * start at the same batch.
  * @param decodeOlder decodes formats 0 and 1, which brokers before 4.0 may still have.
  */
 export function batchesDecoder(decodeOlder: DecodeBatches): DecodeBatches {
   /** By batch header: how often it was fetched. */
   const suspects = new Map<string, number>()
 
-  /** The partition is then fetched again from this batch on. */
   function shouldFetchAgain(header: string): boolean {
     const count = (suspects.get(header) ?? 0) + 1
     suspects.delete(header)
@@ -107,7 +105,7 @@ function damageOf(batch: Buffer): string | undefined {
 
 const isWhole = (batch: Buffer) => crc32c(batch.subarray(AT.attributes)) === batch.readUInt32BE(AT.crc)
 
-/** @returns the size of the batch when decompressed, in bytes. */
+/** @returns the decompressed size in bytes. */
 async function decodeOne(batch: Buffer, into: Decoded[]): Promise<number> {
   const codec = batch.readInt16BE(AT.attributes) & CODEC
   const before = into.length
@@ -174,7 +172,7 @@ function standIn(batch: Buffer, reason: string): Decoded {
 }
 
 /**
- * How many offsets the batch covers behind its first. That field may be damaged too: it counts when the checksum is right or the number of
+ * How many offsets the batch covers behind its first. The field counts when the checksum is right or the number of
  * records agrees. Otherwise the reader advances by one offset, as often as it takes.
  */
 function offsetsBehind(batch: Buffer): number {
@@ -182,23 +180,22 @@ function offsetsBehind(batch: Buffer): number {
   return isWhole(batch) || batch.readInt32BE(AT.count) === behind + 1 ? Math.max(0, behind) : 0
 }
 
-/** kafkajs's reader over the bytes of one record. */
 export type RecordBytes = { buffer: Buffer; offset: number }
 
-/** Fields of the batch that a record is in; 64-bit numbers as text. */
+/** 64-bit numbers as text. */
 export type BatchContext = {
   firstOffset: string
   firstTimestamp: string
   maxTimestamp: string
   magicByte: number
   isControlBatch?: boolean
-  /** 0: the time at which the producer created the record. 1: the time at which the broker wrote it. */
+  /** Whose time a record has: 0: the producer's, 1: the broker's. */
   timestampType: number
 }
 
 /**
- * One record of a batch of format 2 (Kafka protocol guide, "Record"), in the shape that kafkajs passes on. kafkajs's decoder makes several
- * 64-bit objects per record; offsets and times are far below 2^53.
+ * One record of format 2 (Kafka protocol guide, "Record"), in kafkajs's shape. kafkajs's decoder makes several 64-bit
+ * objects per record; offsets and times are far below 2^53.
  */
 export function decodeRecord(bytes: RecordBytes, batchContext: BatchContext) {
   const { firstOffset, firstTimestamp, maxTimestamp, timestampType, magicByte } = batchContext
@@ -220,7 +217,6 @@ export function decodeRecord(bytes: RecordBytes, batchContext: BatchContext) {
   }
 }
 
-/** Most producers give all records of a batch the same time. */
 const later = (time: string, delta: number) => (delta === 0 ? time : String(Number(time) + delta))
 
 /** Zigzag, seven bits per byte, lowest first; exact up to 2^53. */

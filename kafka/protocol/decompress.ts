@@ -2,8 +2,8 @@ import { promisify } from 'node:util'
 import { unzip, zstdDecompress } from 'node:zlib'
 
 /**
- * Bound of a decompressed batch. With Kafka's defaults a batch has at most 1 MB before compression (`max.request.size` of producers); Sluice's
- * own batches have 512 KB. Without a bound, 1 MB of zstd could take all memory.
+ * Without a bound, 1 MB of zstd could take all memory. With Kafka's defaults a batch has at most 1 MB before
+ * compression (`max.request.size`); Sluice's own have 512 KB.
  */
 export const MAX_BYTES = 16 * 1024 * 1024
 
@@ -13,7 +13,7 @@ const bounded = { maxOutputLength: MAX_BYTES }
 const gunzip = promisify<Buffer, typeof bounded, Buffer>(unzip)
 const unzstd = promisify<Buffer, typeof bounded, Buffer>(zstdDecompress)
 
-/** By the codec number of a batch. Producers, and a topic's `compression.type`, may use any of them. */
+/** By the codec number of a batch. */
 const CODECS: Readonly<Record<number, Codec>> = {
   1: { name: 'gzip', decompress: (bytes) => gunzip(bytes, bounded) },
   2: { name: 'Snappy', decompress: (bytes) => snappyDecompress(bytes, MAX_BYTES) },
@@ -34,16 +34,14 @@ export async function decompress(bytes: Buffer, number: number): Promise<Buffer>
   }
 }
 
-// LZ4 and Snappy as Kafka's clients and brokers write them; Node has neither. Output is bounded: a few kilobytes may expand to gigabytes.
+// LZ4 and Snappy as Kafka's clients and brokers write them: Node has neither
 
 /** Up to this many bytes are copied one by one: a call would take longer. */
 const FEW = 32
 
-/** The bytes decompressed so far. */
 type Output = {
-  /** Appends `count` bytes of `source` from `start` on. */
   literals(source: Buffer, start: number, count: number): void
-  /** Appends `count` bytes again that begin `distance` before the end. They may overlap with the appended bytes. */
+  /** Appends `count` bytes again, from `distance` before the end. They may overlap with the appended bytes. */
   repeat(distance: number, count: number): void
   done(): Buffer
 }
@@ -77,7 +75,7 @@ function createOutput({ size, max }: { size: number; max: number }): Output {
       else for (let index = 0; index < count; index++) bytes[length + index] = bytes[from + index] ?? 0
       length += count
     },
-    // records are slices that keep the whole buffer alive
+    // records are slices that keep the whole buffer in memory
     done: () =>
       length * 2 < bytes.length ? Buffer.from(bytes.subarray(0, length)) : bytes.subarray(0, length),
   }
@@ -90,8 +88,9 @@ const LZ4_MAGIC = 0x184d2204
 const STORED = 0x80000000
 
 /**
- * One LZ4 frame (LZ4 Frame Format 1.6). Ignores its checksums: the checksum of the batch covers them, and early Kafka clients wrote wrong
- * ones. @throws RangeError for anything else, and for more than `max` bytes.
+ * One LZ4 frame (LZ4 Frame Format 1.6). Ignores its checksums: the batch's covers them, and early Kafka clients wrote
+ * wrong ones.
+ * @throws RangeError for anything else, and for more than `max` bytes.
  */
 export function lz4Decompress(frame: Buffer, max: number): Buffer {
   if (frame.length < 7 || frame.readUInt32LE(0) !== LZ4_MAGIC) throw new RangeError('not an LZ4 frame')
@@ -114,10 +113,13 @@ export function lz4Decompress(frame: Buffer, max: number): Buffer {
   }
 }
 
-/** Sequences of literals, each but the last followed by a repetition (LZ4 Block Format). Linked blocks refer to earlier ones. */
+/**
+ * Sequences of literals, each but the last followed by a repetition (LZ4 Block Format). Linked blocks refer to earlier
+ * ones.
+ */
 function lz4Block(block: Buffer, output: Output): void {
   let at = 0
-  /** 15 means that more bytes follow to be added, up to the first that is not 255. */
+  /** 15: bytes follow to be added, up to the first that is not 255. */
   function lengthOf(nibble: number): number {
     let length = nibble
     if (nibble < 15) return length
@@ -141,12 +143,12 @@ function lz4Block(block: Buffer, output: Output): void {
   }
 }
 
-/** The header of `snappy-java`: magic, version, oldest compatible version. */
+/** `snappy-java`: magic, version, oldest compatible version. */
 const XERIAL = Buffer.from('\x82SNAPPY\0', 'latin1')
 const XERIAL_HEADER_BYTES = XERIAL.length + 8
 
 /**
- * Snappy in the framing of brokers and Java clients (blocks, each behind its length), or as one block without framing, as others write it.
+ * Snappy in the framing of brokers and Java clients (blocks behind their lengths), or one block without framing.
  * @throws RangeError for anything else, and for more than `max` bytes.
  */
 export function snappyDecompress(bytes: Buffer, max: number): Buffer {
@@ -190,7 +192,7 @@ function snappyBlock(block: Buffer, max: number): Buffer {
   if (whole.length !== length) throw endsEarly()
   return whole
 
-  /** Seven bits per byte, lowest first; 32 bits. */
+  /** Seven bits per byte, lowest first. */
   function lengthOfBlock(): number {
     let value = 0
     for (let place = 0; place < 5; place++) {

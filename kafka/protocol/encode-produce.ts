@@ -1,7 +1,7 @@
 import { crc32c } from '@node-rs/crc32'
 import type { Message } from 'kafkajs'
 
-/** A produce request, as kafkajs passes it to its encoder. */
+/** As kafkajs passes it to its encoder. */
 export type ProduceRequest = {
   transactionalId?: string | null | undefined
   acks: number
@@ -19,8 +19,8 @@ export type ProduceRequest = {
 }
 
 /**
- * The body of a produce request, versions 3 to 7 (Kafka protocol guide), in one buffer of its exact size. kafkajs's encoder writes the same
- * bytes at twenty times the cost: it makes an encoder for each record and header, and copies eight times.
+ * The body of a produce request, versions 3 to 7 (Kafka protocol guide), in one buffer of its exact size. kafkajs's
+ * encoder takes twenty times as long: an encoder for each record and header, and eight copies.
  * @param now ms since 1970.
  */
 export function encodeProduce(request: ProduceRequest, now: number): Buffer {
@@ -77,7 +77,7 @@ function writeString(into: Buffer, start: number, text: string | null | undefine
   return at + into.write(text, at)
 }
 
-/** The records of one partition in one request, with the fields that make the write idempotent. */
+/** The records of one partition in one request. */
 export type RecordBatch = {
   /** Without timestamps of their own. */
   messages: readonly Message[]
@@ -89,11 +89,9 @@ export type RecordBatch = {
   transactional: boolean
 }
 
-/** A batch of known size, so that all batches of a request fit into one buffer. */
 export type SizedBatch = RecordBatch & {
   /** Of each record, without its length field. */
   sizes: readonly number[]
-  /** Of the whole batch. */
   bytes: number
 }
 
@@ -137,10 +135,7 @@ function sizeOfField(field: Field): number {
   return varintBytes(length) + length
 }
 
-/**
- * Writes a record batch of format 2, uncompressed (Kafka protocol guide, "Record Batch").
- * @returns where it ends: `start + batch.bytes`.
- */
+/** Record batch of format 2, uncompressed (Kafka protocol guide, "Record Batch"). @returns where it ends. */
 export function writeBatch(into: Buffer, start: number, batch: SizedBatch): number {
   const end = writeRecords(into, start + HEADER_BYTES, batch)
   const count = batch.messages.length

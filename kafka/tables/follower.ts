@@ -13,21 +13,21 @@ import { type BoundsOf, boundsOf } from './ranges.ts'
 
 export type FollowerOptions = {
   connection: Connection
-  /** Part of the group's name, and of the reports of lost records. A table is read from its beginning. */
+  /** Part of the group's name, and of reports of lost records. A table starts at the beginning. */
   kind: 'table' | 'tail' | 'reader'
   topics: readonly string[]
   config: Pick<ConsumerConfig, 'maxWaitTimeInMs' | 'sessionTimeout' | 'heartbeatInterval'>
-  /** Called for each record from the partition's position on, in order. Must not throw. */
+  /** Called in order, from the partition's position on. Must not throw. */
   onRecord: (message: Message, at: At & { offset: number }) => void
-  /** Called when a position has moved: behind a batch, or because of a fault of the log. */
+  /** Called behind a batch, and after a fault of the log. */
   onMoved?: (at: At) => void
-  /** Called when the log is not the one that was read: reading goes on at `fault.to`. */
+  /** The log is not the one that was read: reading goes on at `fault.to`. */
   onFault?: (fault: LogFault) => void
   onJoined?: (assigned: readonly At[]) => void
   onSkipped?: ((fault: BatchFault) => void) | undefined
   /** The consumer has stopped for good. */
   onFatal: (error: Error) => void
-  /** Whether a batch is read; by default all are. With it, records that retention removes are no loss, and positions are the caller's. */
+  /** Whether a batch is read. With it, records that retention removes are no loss, and positions are the caller's. */
   accepts?: (at: At, isStale: () => boolean) => boolean
 }
 
@@ -35,16 +35,16 @@ export type FollowerOptions = {
 type At = { topic: string; partition: number }
 
 /**
- * A consumer that commits nothing: it keeps its positions in memory, across rebalances. Its group is its own, and is deleted at the end. Users
- * set the positions at which partitions start; a table's start at 0.
+ * A consumer that commits nothing and keeps its positions in memory, across rebalances. Its group is deleted at the
+ * end.
  */
 export class Follower {
-  /** When a broker last answered a fetch, in ms of `performance.now()`; 0 before the first answer. */
+  /** When a broker last answered a fetch, in ms of `performance.now()`; 0: not yet. */
   fetchedAt = 0
   /** When a batch with records last came, likewise. */
   receivedAt = Number.NEGATIVE_INFINITY
   readonly groupId: string
-  /** By `partitionKey`, with the topic's name without prefix: the next offset to read. */
+  /** The next offsets to read, by `partitionKey` of the topic's name without prefix. */
   readonly positions = new Map<string, number>()
   private readonly options: FollowerOptions
   private readonly admin: Admin
@@ -109,7 +109,7 @@ export class Follower {
     consumer.on(FETCH, ({ payload }) => {
       if (payload.numberOfBatches > 0) this.fetchedAt = performance.now()
     })
-    // kafkajs passes no batch that holds only the marker of a transaction to the handler
+    // the handler gets no batch that has only the marker of a transaction
     consumer.on(END_BATCH_PROCESS, ({ payload }) => {
       const { topic, partition, lastOffset } = payload
       if (!accepts) this.passed({ topic: connection.plain(topic), partition }, Number(lastOffset))
@@ -156,7 +156,6 @@ export class Follower {
     this.consumer.seek({ topic: this.options.connection.named(topic), partition, offset })
   }
 
-  /** Reads a partition from its position on. */
   resume(at: At): void {
     this.unlessRestarting(at, (where) => {
       this.seek(at)
@@ -177,7 +176,7 @@ export class Follower {
     }
   }
 
-  /** What is known of the partition's log is out of date. */
+  /** What is known of the log is out of date. */
   forget({ topic, partition }: At): void {
     this.logs.forget(this.options.connection.named(topic), partition)
   }
@@ -186,7 +185,7 @@ export class Follower {
     return boundsOf(this.admin, this.options.connection.named(topic))
   }
 
-  /** The same, for a start: a broker that has just come back answers before it leads its partitions again. */
+  /** For a start: a broker that has just come back answers before it leads its partitions again. */
   firstBounds(topic: string): Promise<BoundsOf> {
     return pRetry(() => this.bounds(topic), { retries: 8, minTimeout: 50, maxTimeout: 1_000 })
   }
@@ -199,7 +198,7 @@ export class Follower {
   private async leave(): Promise<void> {
     const { admin, consumer, groupId } = this
     await consumer.disconnect()
-    // the broker would also forget a group without offsets by itself
+    // the broker would also forget it by itself
     await admin
       .deleteGroups([groupId])
       .catch((err) => this.options.connection.log.debug({ err, groupId }, 'the group was not deleted'))
@@ -209,7 +208,7 @@ export class Follower {
 
 /**
  * @param batch `topic`: as named on the broker.
- * @returns its records. Batches that cannot be decoded are logged, counted, reported to `onSkipped` and left out.
+ * @returns its records without batches that cannot be decoded, which are logged and counted.
  */
 export function skipUndecodable(
   batch: { topic: string; partition: number; messages: Message[] },

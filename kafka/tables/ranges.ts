@@ -1,13 +1,13 @@
 import type { Admin } from 'kafkajs'
 import type { Connection } from '../client.ts'
 
-/** Offsets of one partition: from the first to the one behind the last. */
+/** Offsets of one partition; `to` is not included. */
 export type Range = { partition: number; from: number; to: number }
 
-/** For each partition, its first offset and the one behind its last record. */
+/** `high`: behind the last record. */
 export type BoundsOf = Map<number, { low: number; high: number }>
 
-/** @param named the topic, as named on the broker. Rejects when Kafka does not answer. */
+/** @param named as named on the broker. Rejects when Kafka does not answer. */
 export async function boundsOf(admin: Pick<Admin, 'fetchTopicOffsets'>, named: string): Promise<BoundsOf> {
   const found = await admin.fetchTopicOffsets(named)
   return new Map(
@@ -15,7 +15,7 @@ export async function boundsOf(admin: Pick<Admin, 'fetchTopicOffsets'>, named: s
   )
 }
 
-/** @returns the ranges of records from one time until before another, in ms since 1970. Empty ranges are left out. */
+/** @returns the ranges of records from one time until before another, in ms since 1970. */
 export async function rangesByTime(
   { kafka, named }: Connection,
   { topic, from, to }: { topic: string; from: number; to: number },
@@ -36,15 +36,15 @@ export async function rangesByTime(
   }
 }
 
-/** A consumer group that reads ranges of a topic. It must have no members when its offsets are written. */
+/** A consumer group for ranges of a topic. It must have no members when its offsets are written. */
 export type RangeGroup = {
-  /** Commits the start of each range for which nothing is committed yet. */
+  /** Commits the start of each range without a commit. */
   begin(): Promise<void>
-  /** Whether all ranges are committed, or the rest of them no longer exists. */
+  /** Whether all ranges are committed, or the rest no longer exists. */
   isThrough(): Promise<boolean>
   /** Whether the topic reaches as far as the ranges: one that was created again may not. */
   isThere(): Promise<boolean>
-  /** Removes the group. The broker would also forget it by itself. */
+  /** The broker would also forget it by itself. */
   remove(): Promise<void>
   close(): Promise<void>
 }
@@ -92,7 +92,7 @@ export async function openRangeGroup(
 
 type Starts = { groupId: string; topic: string; ranges: readonly Range[] }
 
-/** As a member that reads nothing. kafkajs's own `setOffsets` first waits five seconds for a fetch. */
+/** As a member that reads nothing: kafkajs's own `setOffsets` first waits five seconds for a fetch. */
 async function commitStarts(kafka: Connection['kafka'], { groupId, topic, ranges }: Starts): Promise<void> {
   const consumer = kafka.consumer({ groupId, allowAutoTopicCreation: false, maxWaitTimeInMs: 50 })
   const joined = new Promise<void>((resolve) => consumer.on(consumer.events.GROUP_JOIN, () => resolve()))

@@ -5,12 +5,13 @@ import type { BoundsOf, Range } from './ranges.ts'
 
 /** Reads ranges of a topic on request. */
 export type Reader = {
-  /** How many the topic had when the reader was opened. */
+  /** When the reader was opened. */
   partitions: number
   bounds(): Promise<BoundsOf>
   /**
-   * Resolves when the range has been read; rejects after half a minute in which nothing came. Ranges of one partition are read one after another,
-   * in the order of the calls. `onValue` must not throw, nor store the value or the key: each keeps its whole fetch in memory.
+   * Resolves when the range has been read; rejects after half a minute in which nothing came. Ranges of one partition
+   * are read in the order of the calls. `onValue` must not throw, nor store value or key: they keep the whole fetch in
+   * memory.
    */
   read(range: Range, onValue: OnValue): Promise<void>
   close(): Promise<void>
@@ -25,7 +26,6 @@ type OnValue = (
 
 type Job = Range & {
   onValue: OnValue
-  /** Something was read. */
   progress(): void
   done(): void
   fail(error: Error): void
@@ -36,8 +36,8 @@ const READ_MS = 30_000
 const FETCH_WAIT_MS = 50
 
 /**
- * All partitions are paused, except while a range of one is read. The reader joins its group once, here: a group for each range would wait for
- * the broker's initial rebalance delay each time (3 s by default).
+ * All partitions are paused, except while a range is read. The reader joins its group once: a group for each range
+ * would wait for the broker's initial rebalance delay each time (3 s by default).
  */
 export async function openReader({
   connection,
@@ -95,7 +95,6 @@ export async function openReader({
 
 type Read = (range: Range, onValue: OnValue) => Promise<void>
 
-/** Reads ranges of one partition one after another. */
 function queuePerPartition(read: Read): Read {
   /** By partition; these never reject. */
   const last = new Map<number, Promise<unknown>>()
@@ -125,7 +124,7 @@ async function readRange(
     fail: reject,
   })
   follower.positions.set(partitionKey(topic, range.partition), range.from)
-  // the caller has just asked for the bounds: what earlier reads knew of the log is out of date
+  // the caller has just asked for the bounds: what was known of the log is out of date
   follower.forget(at)
   follower.resume(at)
   try {

@@ -10,18 +10,18 @@ export type Table = {
   /** Resolves when everything that was in the topic at the start has been read. */
   loaded: Promise<void>
   isLoaded(): boolean
-  /** Whether it has followed the topic up to about a second ago; false while its consumer is out of its group. */
+  /** Whether it is at most about a second behind; false while its consumer is out of its group. */
   isFresh(): boolean
   get(key: string): Buffer | undefined
   entries(): IterableIterator<[string, Buffer]>
   /**
-   * Shows records as if they had been read, while `work` runs, then restores what was there. `work` is synchronous, so that nobody else sees
-   * them. `onChange` is called for both.
+   * Shows records as if they had been read, while `work` runs, which is synchronous: nobody else sees them. `onChange`
+   * is called for them and for their removal.
    */
   supposing<T>(work: (suppose: (records: readonly OutRecord[]) => void) => T): T
   /** Resolves when everything that is in the topic now has been read; rejects after `timeoutMs`. */
   caughtUp(timeoutMs?: number): Promise<void>
-  /** Resolves when everything up to this offset has been read; rejects after `timeoutMs`. */
+  /** The same for everything up to this offset. */
   reached(position: { partition: number; offset: number }, timeoutMs?: number): Promise<void>
   close(): Promise<void>
 }
@@ -29,18 +29,18 @@ export type Table = {
 export type TableOptions = {
   connection: Connection
   topic: string
-  /** Selects the keys to store; all by default. */
+  /** The keys to store; all by default. */
   matches?: (key: string) => boolean
-  /** Called for each record in the order of the topic; `undefined`: removed. Must not throw. */
+  /** Called for each record in order; `undefined`: removed. Must not throw. */
   onChange?: (key: string, value: Buffer | undefined) => void
-  /** Called for records that cannot be decoded, and are skipped. */
+  /** Called for batches that cannot be decoded. */
   onSkipped?: (fault: BatchFault) => void
   /** The consumer has stopped for good. */
   onFatal: (error: Error) => void
 }
 
 const LOAD_MS = 60_000
-/** Fetches come four times a second; without one for so long the table may be behind. */
+/** Fetches come four times a second. */
 const FRESH_MS = 1_500
 
 /** Follows a compacted topic of one partition from its beginning. */
@@ -67,10 +67,10 @@ class CompactedTable {
   readonly values = new Map<string, Buffer>()
   private readonly options: TableOptions
   private readonly follower: Follower
-  /** After a fault of the log: the keys that have not come again yet. */
+  /** After a fault of the log: keys that have not come again yet. */
   private unconfirmed = new Set<string>()
   private isBehind = true
-  /** Counts joins and faults: each one starts a new catch-up and ends the one before. */
+  /** Each join or fault starts a new catch-up and ends the one before. */
   private catchUps = 0
   private isClosed = false
 
@@ -80,7 +80,7 @@ class CompactedTable {
       connection: options.connection,
       kind: 'table',
       topics: [options.topic],
-      // the shortest session that brokers allow: after an outage the table may be read only when its old session has ended
+      // the shortest session that brokers allow: after an outage the table may have to wait for the end of its old one
       config: { maxWaitTimeInMs: IDLE_WAIT_MS, sessionTimeout: 6_000, heartbeatInterval: 1_500 },
       onRecord: ({ key, value }) => {
         if (key) this.apply(key.toString(), value)
@@ -150,7 +150,10 @@ class CompactedTable {
     }
   }
 
-  /** Values that the log has lost. An empty log removes nothing: the topic has just been created again, and an operator needs time to restore it. */
+  /**
+   * Removes what the log has lost. Not when the log is empty: the topic was created again, and an operator needs time
+   * to restore it.
+   */
   private removeUnconfirmed(): void {
     if (this.unconfirmed.size === this.values.size) return
     for (const key of this.unconfirmed) this.apply(key, null)

@@ -15,7 +15,7 @@ export type TailRecord = {
   headers: IHeaders
 }
 
-/** Where a tail started in a partition: records from `from` on are passed on, those from `low` to `from` are not. */
+/** Records from `from` on are passed on, those from `low` to `from` are not. */
 export type Begun = { topic: string; partition: number; low: number; from: number }
 
 export type Tail = {
@@ -37,15 +37,15 @@ export type TailOptions = {
   /** How many offsets before its end a partition starts, in a topic with so many partitions. Gaps count. */
   last: (partitions: number) => number
   /**
-   * Called once for each record, in the order of its partition. Must not throw, nor store key, value or a header: each is a slice that keeps
-   * its whole fetch in memory.
+   * Called once per record, in the order of its partition. Must not throw, nor store key, value or a header: they keep
+   * the whole fetch in memory.
    */
   onRecord: (record: TailRecord) => void
   /** The consumer has stopped for good. */
   onFatal: (error: Error) => void
 }
 
-/** While records come, a fetch waits for this much or this long: a fetch of a few records costs as much as one of hundreds. */
+/** A fetch of a few records costs as much as one of hundreds. */
 const BUSY = { minBytes: 64 * 1024, maxWaitTime: 100 }
 const QUIET = { minBytes: 1, maxWaitTime: IDLE_WAIT_MS }
 
@@ -57,7 +57,7 @@ export async function openTail(options: TailOptions): Promise<Tail> {
     connection: options.connection,
     kind: 'tail',
     topics: options.topics,
-    // the shortest session that brokers allow: after an outage the tail may come back only when its old session has ended
+    // the shortest session that brokers allow: after an outage the tail may have to wait for the end of its old one
     config: { sessionTimeout: 6_000, heartbeatInterval: 1_500 },
     onRecord: ({ key, value, headers = {}, timestamp }, { topic, partition, offset }) =>
       options.onRecord({ topic, partition, offset, key, value, headers, timestamp: Number(timestamp) }),
@@ -97,7 +97,7 @@ export async function openTail(options: TailOptions): Promise<Tail> {
   }
 }
 
-/** The ends that partitions had at the start, until they are reached. By `partitionKey`. */
+/** The ends that partitions had at the start, by `partitionKey`, until they are reached. */
 function createEnds() {
   const ends = new Map<string, number>()
   const { promise: allReached, resolve } = Promise.withResolvers<void>()

@@ -32,7 +32,6 @@ export type ConsumerGroup = {
 type Batch = { topic: string; partition: number }
 type Fetch = { topics: { topic: string; partitions: { partition: number; currentLeaderEpoch?: number }[] }[] }
 
-/** What the hooks ask of the watch of a consumer. */
 export type FetchWatch = {
   beforeFetch(member: ConsumerGroup): Promise<void>
   epochOf(topic: string, partition: number): number
@@ -52,7 +51,7 @@ export const register = (cluster: Cluster, watch: FetchWatch): void => void watc
 
 type Hooks = Pick<ConsumerGroup, 'fetch' | 'recoverFromFetch' | 'recoverFromOffsetOutOfRange'>
 
-/** Nothing is read from a log that has not been compared with the one that was read before. */
+/** Nothing is read from a log before it has been compared with the one that was read. */
 export function watchFetches(): void {
   const member = prototypeOf<ConsumerGroup>('consumer/consumerGroup')
   const { fetch, recoverFromFetch, recoverFromOffsetOutOfRange } = member

@@ -1,6 +1,6 @@
 /**
- * Upstream: tulios/kafkajs#818 (open: KIP-320); src/protocol/requests knows neither Metadata version 12, which has topic ids and leader epochs,
- * nor OffsetForLeaderEpoch.
+ * Upstream: tulios/kafkajs#818 (open: KIP-320); src/protocol/requests has neither Metadata version 12, with topic ids
+ * and leader epochs, nor OffsetForLeaderEpoch.
  * Without it: the watch cannot tell whether a log is still the one that was read.
  * Until: kafkajs sends both requests; test/kafka/log-watch.test.ts, "the requests".
  */
@@ -23,25 +23,24 @@ type Exchange<T> = {
   response: { decode(answer: Buffer): Promise<object>; parse(decoded: object): Promise<T> }
 }
 
-/** `id`: the topic's UUID in base64url. A topic that is deleted and created again gets another one. */
+/** `id`: a UUID in base64url; another one when the topic is deleted and created again. */
 export type TopicState = { topic: string; id: string; partitions: PartitionState[] }
-/** `leader`: node id, -1 while there is none. `epoch` grows with each new leader, and each start of one. */
+/** `leader`: -1 while there is none. `epoch` grows with each new leader, and each start of one. */
 export type PartitionState = { partition: number; leader: number; epoch: number }
 
-/** Asks where leader epoch `epoch` of a partition ended. `current`: the epoch of its leader now. */
+/** Asks where leader epoch `epoch` ended. `current`: the epoch of the leader now. */
 export type EpochQuestion = { topic: string; partition: number; current: number; epoch: number }
-/** `end`: the first offset of a later leader, or the end of the log. -1: the leader does not know the epoch. */
+/** `end`: -1: the leader does not know the epoch. */
 export type EpochEnd = { topic: string; partition: number; end: number }
 
 const METADATA = 3
-/** It has topic ids and leader epochs; brokers support it since Kafka 3.0. */
+/** With topic ids and leader epochs; brokers have it since Kafka 3.0. */
 const METADATA_VERSION = 12
 const EPOCH_END = 23
 const EPOCH_END_VERSION = 3
 const NONE = 0
 const UNKNOWN_TOPIC = 3
 
-/** Whether the broker answers both requests. kafkajs asks for its versions when it connects. */
 export const supportsEpochs = ({ versions }: Broker): boolean =>
   (versions?.[METADATA]?.maxVersion ?? 0) >= METADATA_VERSION &&
   (versions?.[EPOCH_END]?.maxVersion ?? 0) >= EPOCH_END_VERSION
@@ -59,7 +58,7 @@ export const describeTopics = (broker: Broker, topics: readonly string[]): Promi
     decode: decodeMetadata,
   })
 
-/** @param broker the leader of all these partitions. Rejects with the error of the first one that fails. */
+/** @param broker leads all these partitions. Rejects with the first error. */
 export const endsOfEpochs = (broker: Broker, questions: readonly EpochQuestion[]): Promise<EpochEnd[]> =>
   send(broker, {
     apiKey: EPOCH_END,
@@ -90,8 +89,8 @@ async function send<T>(broker: Broker, { encode, decode, ...request }: Plain<T>)
 }
 
 /**
- * Metadata, version 12 (Kafka protocol guide). The first byte ends the request's header: flexible versions have tagged fields there,
- * and kafkajs writes none.
+ * Metadata, version 12 (Kafka protocol guide). The first byte ends the request's header: kafkajs writes no tagged
+ * fields.
  */
 export function encodeMetadata(topics: readonly string[]): Buffer {
   const parts: Buffer[] = [Buffer.from([0]), uvarint(topics.length + 1)]
@@ -136,7 +135,7 @@ export function decodeMetadata(answer: Buffer): TopicState[] {
 }
 
 const partitionState = (read: Reader) => (): PartitionState => {
-  read.int16() // the error repeats that there is no leader
+  read.int16() // repeats that there is no leader
   const state = { partition: read.int32(), leader: read.int32(), epoch: read.int32() }
   for (let list = 0; list < 3; list++) read.compactArray(read.int32) // replicas: all, in sync, offline
   read.tags()
@@ -146,7 +145,7 @@ const partitionState = (read: Reader) => (): PartitionState => {
 /** OffsetForLeaderEpoch, version 3 (Kafka protocol guide). */
 export function encodeEpochQuestions(questions: readonly EpochQuestion[]): Buffer {
   const parts: Buffer[] = [int32(-1), int32(questions.length)]
-  // one topic entry per partition: the protocol allows it, and they are few
+  // one topic entry per partition: they are few
   for (const { topic, partition, current, epoch } of questions) {
     const name = Buffer.from(topic)
     const length = Buffer.alloc(2)
@@ -188,7 +187,7 @@ function uvarint(value: number): Buffer {
 
 type Reader = ReturnType<typeof reader>
 
-/** Reads the fields of a response in order. @throws RangeError at its end. */
+/** @throws RangeError at the end of the response. */
 function reader(buffer: Buffer) {
   let at = 0
   const take = (length: number) => {

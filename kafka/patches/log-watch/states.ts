@@ -5,21 +5,20 @@ import { describeTopics, endsOfEpochs, type PartitionState, supportsEpochs } fro
 /** `topic`: as named on the broker. */
 export type At = { topic: string; partition: number }
 type State = At & { id: string } & PartitionState
-/** A place to compare, and the log that it is a place in, if known. */
+/** `log`: that the place is in, if known. */
 export type Looked = At & { place: Place; log: KnownLog | undefined }
-/** `now`: the present log. `epochEnd`: see `judge`. */
+/** `epochEnd`: see `judge`. */
 export type Compared = { now: State; at: Looked; epochEnd: number | undefined }
 
-/** A broker that is cut off from the others reports the epochs that it knew. Only a restored cluster does so for longer. */
+/** A broker that is cut off from the others reports old epochs. Only a restored cluster does so for longer. */
 const BEHIND_MS = 30_000
 
-/** What brokers report about logs. */
 export class LogStates {
-  /** Of the consumer that reads the logs; its brokers are asked. */
+  /** Of the consumer that reads the logs. */
   cluster: Cluster | undefined
   private behindSince: number | undefined
 
-  /** @returns the present state of the logs that have a leader; undefined when the brokers are too old to report epochs. */
+  /** @returns the logs that have a leader; undefined when the brokers are too old to report epochs. */
   async compare(places: readonly Looked[]): Promise<Compared[] | undefined> {
     const states = await this.describe([...new Set(places.map(({ topic }) => topic))])
     if (!states) return undefined
@@ -49,7 +48,7 @@ export class LogStates {
     )
   }
 
-  /** @throws the error of a broker that does not lead a partition, so that another broker is asked next time. */
+  /** @throws as a broker that does not lead a partition, so that another one is asked next time. */
   private refuseOlder(isBehind: boolean): void {
     this.behindSince = isBehind ? (this.behindSince ?? performance.now()) : undefined
     if (this.behindSince === undefined || performance.now() - this.behindSince > BEHIND_MS) return

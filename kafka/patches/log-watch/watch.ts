@@ -12,43 +12,44 @@ import {
 import { type Cluster, type ConsumerGroup, type FetchWatch, register } from './fetches.ts'
 import { type At, type Compared, LogStates, type Looked } from './states.ts'
 
-/** `log`: the one it was committed for; undefined when the commit does not say, so that it stands. */
+/** `log`: undefined when the commit does not say it, so that the place stands. */
 export type Committed = Place & { topic: string; partition: number; log: KnownLog | undefined }
 
 /** Watches the logs that one consumer reads (docs/decisions/019-log-watch.md). */
 export type LogWatch = {
-  /** Wrap the consumer's assigner in it: this is how the watch gets to know the consumer's connections. */
+  /** Wraps the consumer's assigner, through which the watch gets to know the consumer's connections. */
   assigning(assigner: PartitionAssigner): PartitionAssigner
   known(topic: string, partition: number): KnownLog | undefined
-  /** Call it when another member has, or may have, read the partition: what is known of its log is out of date. */
+  /** Another member has, or may have, read the partition: what is known of its log is out of date. */
   forget(topic: string, partition: number): void
   /**
-   * Compares committed places with the logs. Those that stand are known from here on.
-   * @returns the faults of the others, by `partitionKey`. `onFault` does not get them, and the consumer is not moved. Rejects when Kafka does not
-   * answer.
+   * Those that stand are known from here on.
+   * @returns the faults of the others, by `partitionKey`. Does not call `onFault` or move the consumer. Rejects when
+   * Kafka does not answer.
    */
   check(places: readonly Committed[]): Promise<Map<string, LogFault>>
-  /** Reads on from there. Drops batches that were fetched before. */
+  /** Drops batches that were fetched before. */
   seek(at: { topic: string; partition: number; offset: number }): void
 }
 
 export type WatchOptions = {
   log: Logger
-  /** Where the reader of a partition is; undefined when it has no place there yet, so that there is nothing to compare. */
+  /** Undefined when the reader has no place in the partition yet. */
   place: (topic: string, partition: number) => Place | undefined
   /**
-   * Called before the consumer is moved. When `to` is not below `offset`, the log has only lost records that were not read yet; a reader
-   * whose place has an `end` gets that too. @returns where to go on; `to` by default.
+   * Called before the consumer is moved. When `to` is not below `offset`, the log has only lost unread records; this
+   * is reported for places with an `end`.
+   * @returns where to go on; `to` by default.
    */
   onFault: (fault: LogFault) => number | undefined
   seek: (at: { topic: string; partition: number; offset: string }) => void
-  /** A table is read again from the beginning, whatever has happened to its log. */
+  /** Reads on from the beginning after any fault. */
   fromBeginning?: boolean
 }
 
 /** A topic that was created again within one leader epoch shows only in a look. */
 const LOOK_MS = 1_000
-/** How much is read again after a cut that no epoch tells of, as the clocks of writers differ. */
+/** How much is read again after a cut that no epoch tells of: the clocks of writers differ. */
 const REPEAT_MS = 60_000
 
 export function watchLog(options: WatchOptions): LogWatch {
@@ -92,7 +93,7 @@ class Watcher implements FetchWatch {
     this.looking ??= this.look(member).finally(() => {
       this.looking = undefined
     })
-    // otherwise the look runs beside the fetch: a broker that does not answer must not hold up the others
+    // a broker that does not answer must not hold up the fetch
     if (isUrgent) await this.looking
     else this.looking.catch((err) => this.options.log.debug({ err }, 'cannot look at the logs now'))
   }
@@ -124,7 +125,6 @@ class Watcher implements FetchWatch {
   async check(places: readonly Committed[]): Promise<Map<string, LogFault>> {
     const faults = new Map<string, LogFault>()
     if (this.unable || places.length === 0) return faults
-    // a partition without a leader is compared when it has one
     for (const { topic, partition, log } of places)
       if (log) this.known.set(partitionKey(topic, partition), log)
     const compared = await this.compare(
@@ -158,7 +158,6 @@ class Watcher implements FetchWatch {
     else this.seek({ ...at, offset: again })
   }
 
-  /** @returns the places with the present state of their logs, without those that have no leader. */
   private async compare(places: readonly Looked[]): Promise<Compared[]> {
     const compared = await this.states.compare(places)
     if (compared) return compared
@@ -172,10 +171,10 @@ class Watcher implements FetchWatch {
     return []
   }
 
-  /** From now on the present log is the known one, and a place that does not stand in it is moved. @returns whether it stands. */
+  /** The present log becomes the known one, and a place that does not stand is moved. @returns whether it stands. */
   private async adopt({ at, now, epochEnd }: Compared): Promise<boolean> {
     const key = partitionKey(at.topic, at.partition)
-    // records that were fetched before may have been read since the look
+    // records may have been read since the look
     const place = this.options.place(at.topic, at.partition) ?? at.place
     const verdict = at.log && judge(place, at.log, { id: now.id, epochEnd })
     const fault = verdict && (await this.resolve(at, place, verdict))
@@ -213,7 +212,7 @@ class Watcher implements FetchWatch {
     }
   }
 
-  /** Batches that were fetched before are dropped, and fetched again from where the reader is. */
+  /** They are fetched again from where the reader is. */
   private dropFetched({ topic, partition }: At): void {
     this.moveCount += 1
     this.movedAt.set(partitionKey(topic, partition), this.moveCount)
