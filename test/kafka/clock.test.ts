@@ -20,7 +20,7 @@ const connectionOf = (kafka: object) =>
     failures: { add() {}, reachableSince: () => undefined },
   }) as unknown as Connection
 
-bySteps('what is produced is waited for as long as was said when the clock is set %s', async ([_, byMs]) => {
+bySteps('a produce deadline holds when the clock is set %s', async ([_, byMs]) => {
   vi.useFakeTimers()
   const sending = {
     connect: async () => {},
@@ -40,7 +40,7 @@ bySteps('what is produced is waited for as long as was said when the clock is se
   expect(outcome).toBe('unknown')
 })
 
-bySteps('how long commits have failed is told as it is when the clock is set %s', async ([_, byMs]) => {
+bySteps('the duration of failing commits is right when the clock is set %s', async ([_, byMs]) => {
   vi.useFakeTimers()
   const add = vi.fn()
   const log = { debug: () => undefined }
@@ -87,7 +87,7 @@ async function table({ onTestFinished }: TestContext) {
   return { reached: opened.reached, reads }
 }
 
-test('a table is waited for no longer when the clock is set back', async (context) => {
+test('waiting for a table takes no longer when the clock is set back', async (context) => {
   vi.useFakeTimers({ toFake: ['Date'] })
   const { reached } = await table(context)
   const waiting = reached({ partition: 0, offset: 5 }, 50)
@@ -95,7 +95,7 @@ test('a table is waited for no longer when the clock is set back', async (contex
   await expect(waiting).rejects.toThrow('has not caught up within 50 ms')
 })
 
-test('a table is waited for no shorter when the clock is set forward', async (context) => {
+test('waiting for a table ends no sooner when the clock is set forward', async (context) => {
   vi.useFakeTimers({ toFake: ['Date'] })
   const { reached, reads } = await table(context)
   const waiting = reached({ partition: 0, offset: 5 })

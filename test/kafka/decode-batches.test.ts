@@ -96,7 +96,7 @@ const plainOf = (messages: Awaited<ReturnType<typeof decoded>>) =>
     return { ...message, headers: { ...headers }, firstOffset, timestampType, producerId, inTransaction }
   })
 
-test('reads batches as the client itself does', async () => {
+test('batches are decoded like kafkajs does', async () => {
   const batch = fc.record({
     count: fc.nat(5),
     firstOffset: fc.nat(),
@@ -121,12 +121,12 @@ test('reads batches as the client itself does', async () => {
   )
 })
 
-test('reads zstd', async () => {
+test('zstd is decompressed', async () => {
   const messages = await decoded(ours(), aBatch({ codec: [4, (of) => zstdCompressSync(of)] }))
   expect(messages.map(({ value }) => String(value))).toEqual(['v0', 'v1', 'v2'])
 })
 
-test("stands in the place of the client's own", () => {
+test("it replaces kafkajs's decoder", () => {
   expect(require('kafkajs/src/protocol/requests/fetch/v4/decodeMessages')).not.toBe(originalBatchesDecoder)
 })
 
@@ -164,7 +164,7 @@ describe('a batch that cannot be decoded', () => {
     ],
   ]
   test.each(atOnce)(
-    'for %s becomes one message at its last offset, and the next ones follow',
+    '(%s) becomes one message at its last offset, and the next batches follow',
     async (_, batch, reason) => {
       const bad = Buffer.from(batch)
       bad.writeBigInt64BE(40n, 0)
@@ -182,7 +182,7 @@ describe('a batch that cannot be decoded', () => {
     },
   )
 
-  test('for more records than memory should hold is one', async () => {
+  test('is also one with more records than memory should hold', async () => {
     const batch = aBatch({ codec: [1, (of) => gzipSync(of)] })
     batch.writeInt32BE(2_000_000, 57)
     batch.writeInt32BE(1_999_999, 23)
@@ -191,20 +191,20 @@ describe('a batch that cannot be decoded', () => {
     expect(offsets(messages)).toEqual([1_999_999])
   })
 
-  test('stands for all its offsets, also where records of it were compacted away', async () => {
+  test('covers all its offsets, even when records were compacted away', async () => {
     const batch = aBatch({ codec: [5, asItIs] })
     batch.writeInt32BE(9, 23)
     expect(faultIn(await decoded(ours(), sealed(batch)))).toMatchObject({ firstOffset: 0, lastOffset: 9 })
   })
 
-  test('is left out with the transaction that was aborted', async () => {
+  test('is left out with its aborted transaction', async () => {
     const [message] = await decoded(ours(), aBatch({ codec: [5, asItIs], transactional: true }))
     expect(message?.batchContext).toMatchObject({ producerId: '7', inTransaction: true })
   })
 })
 
 test.each([0, 1])(
-  'a batch of a format that nobody knows counts as damaged, %d batches behind the first',
+  'a batch of an unknown format counts as damaged, %d batches behind the first',
   async (index) => {
     const batches = [aBatch({ firstOffset: 0 }), aBatch({ firstOffset: 3 }), aBatch({ firstOffset: 6 })]
     batches[index]?.writeUInt8(7, 16)
@@ -218,14 +218,14 @@ test.each([0, 1])(
   },
 )
 
-describe('a batch whose checksum is wrong', () => {
+describe('a batch with a wrong checksum', () => {
   const flipped = (batch: Buffer, at: number) => {
     const bad = Buffer.from(batch)
     bad[at] = (bad[at] ?? 0) ^ 1
     return bad
   }
 
-  test('is fetched twice more, with what is behind it, before it counts as damaged', async () => {
+  test('is fetched twice more, with everything behind it, before it counts as damaged', async () => {
     const decode = ours()
     const batches = [
       aBatch({ count: 1 }),
@@ -239,13 +239,13 @@ describe('a batch whose checksum is wrong', () => {
     expect(faultIn(messages, 1)).toEqual({ reason: 'wrong checksum', firstOffset: 1, lastOffset: 3 })
   })
 
-  test('and right the next time, is read', async () => {
+  test('is read when the checksum is right the next time', async () => {
     const decode = ours()
     expect(await decoded(decode, flipped(aBatch(), 70))).toEqual([])
     expect(offsets(await decoded(decode, aBatch()))).toEqual([0, 1, 2])
   })
 
-  test('does not lead past what comes behind it, where its last offset is what is wrong', async () => {
+  test('does not skip what follows when its last offset is wrong', async () => {
     // 2^24 more than there are
     expect(offsets(await damaged(flipped(aBatch(), 23)))).toEqual([0])
     // of 3 one was compacted away: their number does not say the last offset, and that cannot be trusted
@@ -256,7 +256,7 @@ describe('a batch whose checksum is wrong', () => {
   })
 })
 
-test('what a fetch holds of one partition is bounded: the rest comes with the next', async () => {
+test('one fetch decodes a bounded amount of a partition: the next brings the rest', async () => {
   // 10 MB each
   const long = (firstOffset: number) =>
     aBatch({ count: 1, firstOffset, value: 'x'.repeat(10_000_000), codec: [4, (of) => zstdCompressSync(of)] })
@@ -267,7 +267,7 @@ test('what a fetch holds of one partition is bounded: the rest comes with the ne
   expect(await decoded(ours(), many(0), many(150_000), many(300_000))).toHaveLength(300_000)
 })
 
-test('who only reads gets the records, and is told of the batches that are left out', async () => {
+test('readers get the records, and a report of each skipped batch', async () => {
   const messages = (await decoded(
     ours(),
     aBatch({ codec: [5, (of) => of] }),

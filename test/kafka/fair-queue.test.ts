@@ -55,7 +55,7 @@ test('each item leaves once, in the order of its flow, in sends of bounded size'
   )
 })
 
-test('flows that wait send equal shares, whatever the size of their items', () => {
+test('waiting flows get equal shares, whatever the size of their items', () => {
   const size = fc.integer({ min: 0, max: 100_000 })
   fc.assert(
     fc.property(size, size, fc.nat(100), (small, large, sends) => {
@@ -71,7 +71,7 @@ test('flows that wait send equal shares, whatever the size of their items', () =
   )
 })
 
-test('an item that comes while other flows have much to send is in one of the next sends', () => {
+test('a new item is in one of the next sends, though other flows have much to send', () => {
   const { turns, add } = numbering()
   for (let other = 0; other < 8; other++) add(`other ${other}`, Array(10_000).fill(30_000))
   turns.next()
@@ -80,7 +80,7 @@ test('an item that comes while other flows have much to send is in one of the ne
   expect(sends.flat().filter(({ flow }) => flow === 'late')).toHaveLength(1)
 })
 
-test('items are made when they are sent, not before', () => {
+test('items are made only when they are sent', () => {
   const made: number[] = []
   const turns = createFairQueue((_: { count: number }, place) => {
     made.push(place)
@@ -94,7 +94,7 @@ test('items are made when they are sent, not before', () => {
   expect(made).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
 })
 
-test('what waits is told by its batches, until the last item of each has left', () => {
+test('waiting() returns each batch until its last item has left', () => {
   const turns = createFairQueue((_: { name: string; count: number }) => ({ bytes: 300_000 }))
   turns.add('a', { name: 'first', count: 1 })
   turns.add('a', { name: 'second', count: 3 })

@@ -8,7 +8,7 @@ function member(groupId: string) {
   return { group: aFetchingMember(groupId, fetch), fetch }
 }
 
-test('each fetch of a group waits as it is told then, and is told whether a partition is paused', async () => {
+test('each fetch of a group waits as chosen then, depending on whether a partition is paused', async () => {
   const { group, fetch } = member('lane')
   onTestFinished(setFetchWait('lane', (isPaused) => ({ maxWaitTime: isPaused ? 25 : 250 })))
   await group.fetch('1')
@@ -21,7 +21,7 @@ test('each fetch of a group waits as it is told then, and is told whether a part
   expect(fetch).toHaveBeenLastCalledWith(expect.objectContaining({ maxWaitTime: 250 }))
 })
 
-test('other groups wait as they were made, and so does one that is told no more', async () => {
+test('other groups keep their wait, and so does a group after its choice is undone', async () => {
   setFetchWait('lane', () => ({ maxWaitTime: 1, minBytes: 1 }))()
   for (const groupId of ['lane', 'other']) {
     const { group, fetch } = member(groupId)

@@ -7,7 +7,7 @@ const messages = fc.array(fc.record({ value: fc.string({ maxLength: 3 }), partit
   maxLength: 100,
 })
 
-test('groups messages by partition in their order, as the client itself does', () => {
+test('messages are grouped by partition in their order, like kafkajs does', () => {
   fc.assert(
     fc.property(messages, fc.constantFrom(0, 6), (list, partitions) => {
       const of = {
@@ -27,7 +27,7 @@ test('groups messages by partition in their order, as the client itself does', (
   )
 })
 
-test("stands in the place of the client's own", () => {
+test("it replaces kafkajs's function", () => {
   const require = createRequire(import.meta.url)
   expect(require('kafkajs/src/producer/groupMessagesPerPartition')).toBe(groupMessages)
 })

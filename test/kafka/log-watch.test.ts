@@ -57,7 +57,7 @@ describe('a place in a log', () => {
     expect(judgeRange({ offset: 50 }, { low: low as number, high: high as number })).toEqual(verdict)
   })
 
-  test('keeps what was settled before the cut, and nothing behind it', () => {
+  test('keeps settled offsets before the cut, and none behind it', () => {
     fc.assert(
       fc.property(fc.nat(1_000), fc.uniqueArray(fc.nat(400)), fc.nat(1_500), (offset, ahead, cut) => {
         const settled = ahead.map((each) => offset + each)
@@ -70,7 +70,7 @@ describe('a place in a log', () => {
   })
 })
 
-describe('what is said with a commit', () => {
+describe('the metadata of a commit', () => {
   const said = fc.record({
     ahead: fc.uint8Array({ maxLength: 40 }).map((bits) => Buffer.from(bits).toString('base64')),
     log: fc.record({
@@ -87,7 +87,7 @@ describe('what is said with a commit', () => {
     expect(packMetadata({ ahead: '' })).toBe('s1:')
   })
 
-  test('fits into what Kafka takes, at the widest span', () => {
+  test("fits Kafka's limit at the widest span", () => {
     const ahead = packAhead(
       7,
       Array.from({ length: MAX_SPAN + 10 }, (_, index) => 7 + index),
@@ -96,7 +96,7 @@ describe('what is said with a commit', () => {
     expect(packMetadata({ ahead, log, time: 4_102_444_800_000 }).length).toBeLessThanOrEqual(4_096)
   })
 
-  test('by another tool reads as nothing', () => {
+  test('of another program reads as foreign', () => {
     for (const text of ['', 'by hand', 'AAAA', 's2:', 's2:short.1.a:AQ==', 's3:AQ=='])
       expect(unpackMetadata(text)).toEqual({ ahead: '', foreign: true })
   })
@@ -151,7 +151,7 @@ describe('the requests, by the protocol guide', () => {
     expect(encoded.toString('hex')).toBe('ffffffff00000001000261620000000100000005' + '0000000700000006')
   })
 
-  test('an answer that is cut short, or says nonsense, is an error and nothing else', () => {
+  test('a truncated or nonsensical response is an error', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (noise) => {
         for (const decode of [decodeMetadata, decodeEpochEnds])

@@ -42,7 +42,7 @@ const request: fc.Arbitrary<ProduceRequest> = fc.record({
   }),
 })
 
-test('a request is, byte for byte, what kafkajs itself would send', async () => {
+test('a request is byte for byte what kafkajs would send', async () => {
   await fc.assert(
     fc.asyncProperty(request, async (given) => {
       const { buffer } = await original({ version: '7' })(given).request.encode()

@@ -31,7 +31,7 @@ function aTaken() {
   return { record, told }
 }
 
-test('what is done for a record ends when it is settled, released or parked', async () => {
+test('a span ends when its record is settled, released or parked', async () => {
   const { tracer, ended } = aTracer()
   const { record, told } = aTaken()
   inTrace(tracer, record, where).settle()
@@ -49,7 +49,7 @@ test('what is done for a record ends when it is settled, released or parked', as
   ])
 })
 
-test('it says which record, and goes on with the trace that this carries', async () => {
+test("a span names its record and continues the record's trace", async () => {
   const { tracer, ended } = aTracer()
   inTrace(tracer, aTaken().record, where).settle()
   expect(await ended()).toMatchObject([
@@ -61,7 +61,7 @@ test('it says which record, and goes on with the trace that this carries', async
   ])
 })
 
-test('what ends a record does not keep what it says', async () => {
+test('the closures that end a record do not keep its value in memory', async () => {
   const { tracer, ended } = aTracer()
   function begin() {
     const { record } = aTaken()
@@ -78,13 +78,13 @@ test('what ends a record does not keep what it says', async () => {
   expect(await ended()).toHaveLength(1)
 })
 
-test('one that is held is not told of: it comes again', async () => {
+test('the span of a held record is not reported: the record comes again', async () => {
   const { tracer, ended } = aTracer()
   inTrace(tracer, aTaken().record, where)
   expect(await ended()).toEqual([])
 })
 
-test('records that are sent carry the trace beside their own headers, and Kafka’s refusal is an error', async () => {
+test('sent records carry the trace in addition to their headers, and a refusal by Kafka is an error', async () => {
   const { tracer, ended } = aTracer()
   const work = tracer.process({ ...where, partition: 1, offset: 7, describe: undefined })
   const records = ['a', 'b'].map((key) => ({

@@ -3,8 +3,8 @@ import { onlyCopy, tooShort, wrongPolicy } from '../../kafka/admin/topics.ts'
 
 const HOUR = 3_600_000
 
-describe('a topic is kept for too short a time', () => {
-  test('when deliveries may have to wait for longer: it is named with what to do', () => {
+describe('a retention that is too short', () => {
+  test('for deliveries that may have to wait longer is reported with the fix', () => {
     expect(tooShort('deliveries', String(HOUR), 28 * HOUR)).toEqual([
       'RETRY_WINDOW: topic deliveries keeps records for 1h (retention.ms=3600000), but deliveries may wait for 28h: the retry window plus a day for outages. ' +
         'Raise it: kafka-configs --bootstrap-server ... --alter --entity-type topics --entity-name deliveries --add-config retention.ms=100800000',
@@ -16,7 +16,7 @@ describe('a topic is kept for too short a time', () => {
     ['it is kept for ever', '-1', 28 * HOUR],
     ['nothing waits in it', '1', undefined],
     ['Kafka does not say', undefined, 28 * HOUR],
-  ])('but not when %s', (_why, actual, requiredMs) => {
+  ])('is no fault when %s', (_why, actual, requiredMs) => {
     expect(tooShort('deliveries', actual, requiredMs)).toBeUndefined()
   })
 })
@@ -24,7 +24,7 @@ describe('a topic is kept for too short a time', () => {
 describe('a cleanup policy that would delete what is still needed', () => {
   const command = 'kafka-configs --bootstrap-server ... --alter --entity-type topics --entity-name'
 
-  test('is named with what to do', () => {
+  test('is reported with the fix', () => {
     expect(wrongPolicy('events', 'compact,delete', HOUR)).toEqual([
       `Kafka: topic events is compacted (cleanup.policy=compact,delete): Kafka deletes all but the last record of each key. Fix it: ${command} events --add-config cleanup.policy=delete`,
     ])
@@ -40,7 +40,7 @@ describe('a cleanup policy that would delete what is still needed', () => {
     ['delete', { compact: HOUR }],
     [undefined, HOUR],
     [undefined, 'compact'],
-  ] as const)('%s is fine for one kept for %j', (actual, retention) => {
+  ] as const)('%s is fine for a retention of %j', (actual, retention) => {
     expect(wrongPolicy('x', actual, retention)).toBeUndefined()
   })
 })
@@ -52,6 +52,6 @@ test.each([
   { brokers: 5, replication: 1, isTold: true },
   { brokers: 3, replication: 2, isTold: false },
   { brokers: 3, replication: 3, isTold: false },
-])('one copy where three brokers have room for more is told of: %o', ({ isTold, ...cluster }) => {
+])('a single replica on three or more brokers is reported: %o', ({ isTold, ...cluster }) => {
   expect(onlyCopy(cluster) !== undefined).toBe(isTold)
 })

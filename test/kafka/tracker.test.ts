@@ -5,7 +5,7 @@ import { MAX_SPAN, packAhead, Tracker, unpackAhead } from '../../kafka/consume/t
 const fresh = (offset = 0) => new Tracker({ offset, ahead: '' })
 
 describe('commit position', () => {
-  test('stays at the lowest unsettled offset, however much behind it is settled', () => {
+  test('stays at the lowest unsettled offset, however much is settled behind it', () => {
     const tracker = fresh()
     for (const offset of [0, 1, 2, 3]) tracker.take(offset, 0)
     tracker.settle(1)
@@ -48,7 +48,7 @@ describe('commit position', () => {
     )
   })
 
-  test('counts a record that is settled twice once', () => {
+  test('counts a record once that is settled twice', () => {
     const tracker = fresh()
     tracker.take(0, 0)
     tracker.take(1, 0)
@@ -58,8 +58,8 @@ describe('commit position', () => {
   })
 })
 
-describe('what is settled ahead of the commit', () => {
-  test('is skipped after a restart, and nothing else is', () => {
+describe('a record settled ahead of the commit', () => {
+  test('is skipped after a restart, and no other is', () => {
     const numbers = fc.uniqueArray(fc.nat(300), { minLength: 1 })
     fc.assert(
       fc.property(numbers, fc.nat(50), (settled, base) => {
@@ -73,12 +73,12 @@ describe('what is settled ahead of the commit', () => {
     )
   })
 
-  test('ends with the widest span that a commit can tell', () => {
+  test('is forgotten beyond the widest span that a commit can state', () => {
     const all = Array.from({ length: MAX_SPAN + 10 }, (_, index) => 7 + index)
     expect(unpackAhead(7, packAhead(7, all))).toHaveLength(MAX_SPAN)
   })
 
-  test('has been read before: the next place is behind it', () => {
+  test('counts as read: the next place is behind it', () => {
     const before = fresh()
     for (let offset = 0; offset < 10; offset++) before.take(offset, 70 + offset)
     before.settle(8)
@@ -108,7 +108,7 @@ describe('a record fetched again', () => {
   })
 })
 
-test('the oldest is the first that is not settled, whatever is behind it', () => {
+test('the oldest is the first unsettled record, whatever is behind it', () => {
   const tracker = new Tracker({ offset: 0, ahead: '' })
   expect(tracker.oldest()).toBeUndefined()
   for (const [offset, time] of [
@@ -125,7 +125,7 @@ test('the oldest is the first that is not settled, whatever is behind it', () =>
   expect(tracker.oldest()).toBeUndefined()
 })
 
-test('the times of what is settled are let go of', () => {
+test('the times of settled records are dropped', () => {
   const tracker = new Tracker({ offset: 0, ahead: '' })
   for (let offset = 0; offset < 5_000; offset++) {
     tracker.take(offset, offset)
@@ -134,7 +134,7 @@ test('the times of what is settled are let go of', () => {
   }
 })
 
-test('what is gone from the log is not waited for, unless it is in flight', () => {
+test('records that the log has lost are not waited for, unless they are in flight', () => {
   // 105 was settled before a restart
   const tracker = new Tracker({ offset: 100, ahead: packAhead(100, [105]) })
   for (const offset of [100, 101, 102]) tracker.take(offset, 0)
