@@ -3,13 +3,13 @@ import { z } from 'zod'
 import { faultOfCidr, faultOfWidth } from './egress/blocks.ts'
 import type { KafkaConfig } from './kafka/client.ts'
 import { ConfigError } from './process/pem.ts'
-import { DELIVERIES_KEPT, OUTAGE } from './schemas/topics.ts'
+import { DELIVERIES_RETENTION, OUTAGE_MS } from './schemas/topics.ts'
 import { keysFor, parseConfigKey, type Role } from './settings/config-key.ts'
 import { readTraces, TRACE_SETTINGS, type TraceSettings } from './trace/settings.ts'
 
 /**
- * The only place where the environment becomes settings: one pure function of env to a typed tree.
- * Every fault is reported, not only the first. Names and defaults: docs/reference/settings.md.
+ * One pure function from the environment to a typed tree, which reports all faults at once. Names and defaults:
+ * docs/reference/settings.md.
  */
 
 const list = z.string().transform((text) =>
@@ -22,7 +22,7 @@ const whole = (least: number, most: number) =>
   z.string().transform((text, ctx) => {
     const number = Number(text)
     if (/^\d+$/.test(text) && number >= least && number <= most) return number
-    ctx.addIssue(`"${text}" is no whole number from ${least} to ${most}`)
+    ctx.addIssue(`"${text}" is not a whole number from ${least} to ${most}`)
     return z.NEVER
   })
 const port = whole(0, 65_535)
@@ -31,15 +31,15 @@ const flag = z
   .transform((text) => text === 'true' || text === '1')
 
 const durationMs = z.string().transform((text, ctx) => {
-  // `ms` takes words too ("2 days"); settings keep to the four units that topic names can carry
+  // `ms` also takes words ("2 days"); topic names can contain these four units
   if (/^\d+(\.\d+)?(ms|s|m|h)$/.test(text)) return ms(text as StringValue)
-  ctx.addIssue(`"${text}" is no duration: a number with ms, s, m or h, like 500ms or 4h`)
+  ctx.addIssue(`"${text}" is not a duration: give a number with ms, s, m or h, like 500ms or 4h`)
   return z.NEVER
 })
 
 const ladder = list.transform((delays, ctx) => {
   const parsed = delays.map((delay) => ({ name: delay, ...durationMs.safeParse(delay) }))
-  for (const { name, error } of parsed) if (error) ctx.addIssue(`"${name}" is no duration like 30s or 5m`)
+  for (const { name, error } of parsed) if (error) ctx.addIssue(`"${name}" is not a duration like 30s or 5m`)
   const rungs = parsed.map(({ name, data }) => ({ name, delayMs: data ?? 0 }))
   if (rungs.length === 0) ctx.addIssue('needs at least one delay')
   return rungs
@@ -51,7 +51,7 @@ const bytes = z.string().transform((text, ctx) => {
   const [, number, unit] = /^(\d+(?:\.\d+)?)(MB|GB|TB)$/.exec(text) ?? []
   const size = Number(number) * UNITS[unit as keyof typeof UNITS]
   if (size > 0) return Math.round(size)
-  ctx.addIssue(`"${text}" is no size: a number above 0 with MB, GB or TB, like 20GB`)
+  ctx.addIssue(`"${text}" is not a size: give a number above 0 with MB, GB or TB, like 20GB`)
   return z.NEVER
 })
 
@@ -70,7 +70,7 @@ const ports = list.transform((texts, ctx) =>
     const [, first, last = first] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(text) ?? []
     const range: [number, number] = [Number(first), Number(last)]
     if (!(range[0] >= 1 && range[0] <= range[1] && range[1] <= 65_535))
-      ctx.addIssue(`"${text}" is no port from 1 to 65535, and no range like 8000-8099`)
+      ctx.addIssue(`"${text}" is neither a port from 1 to 65535 nor a range like 8000-8099`)
     return range
   }),
 )
@@ -79,17 +79,17 @@ const keys = list.transform((texts, ctx) => {
   const found = texts.map(parseConfigKey)
   if (found.length === 0) ctx.addIssue('needs at least one key')
   if (found.includes(undefined))
-    ctx.addIssue('each key is 32 bytes in base64, or keys that sluice keys has derived')
+    ctx.addIssue('each key must be 32 bytes in base64, or derived by sluice keys')
   const [first] = found
-  // behind a new key, an old one opens what it has sealed
+  // an old key behind a new one still decrypts
   if (first && 'whole' in first && new Set(first.whole).size < LEAST_BYTES)
     ctx.addIssue(
-      'its first key is not random: put one of openssl rand -base64 32 before it, as CONFIG_KEY=new,old',
+      'the first key is not random: put one from openssl rand -base64 32 before it, as CONFIG_KEY=new,old',
     )
   return found.filter((key) => key !== undefined)
 })
 
-/** Different ones among the bytes of a key, and among the characters of a token: random ones have more. */
+/** Distinct bytes of a key, and distinct characters of a token: random ones have more. */
 const LEAST_BYTES = 8
 const LEAST_CHARACTERS = 5
 
@@ -98,16 +98,16 @@ const token = z
   .min(16, 'at least 16 characters')
   .refine(
     (text) => new Set(text).size >= LEAST_CHARACTERS,
-    'anybody could guess it: make one with openssl rand -hex 24',
+    'is easy to guess: generate one with openssl rand -hex 24',
   )
 
 const environment = z.object({
   /** host:port of the brokers, comma-separated. */
   KAFKA_BROKERS: list.refine((brokers) => brokers.length > 0, 'needs at least one host:port'),
   KAFKA_SSL: flag.default(false),
-  /** Path of a PEM file of the roots that brokers' certificates go back to, in place of Node's own. */
+  /** Path of a PEM file of roots for brokers' certificates, instead of Node's own. */
   KAFKA_SSL_CA: z.string().optional(),
-  /** Paths of PEM files: the certificate that we show to brokers, and its key without passphrase. */
+  /** Paths of PEM files: Sluice's certificate for brokers, and its key without passphrase. */
   KAFKA_SSL_CERT: z.string().optional(),
   KAFKA_SSL_KEY: z.string().optional(),
   KAFKA_SASL_MECHANISM: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']).optional(),
@@ -116,63 +116,64 @@ const environment = z.object({
   /** Confluent-compatible; user and password in the URL are sent as basic auth. */
   SCHEMA_REGISTRY_URL: z.url({
     protocol: /^https?$/,
-    error: 'a URL beginning with http:// or https:// is needed',
+    error: 'must be a URL that begins with http:// or https://',
   }),
-  /** Path of a PEM file of the roots that the registry's certificate goes back to, in place of Node's own. */
+  /** Path of a PEM file of roots for the registry's certificate, instead of Node's own. */
   SCHEMA_REGISTRY_CA: z.string().optional(),
-  /** Put before every topic and group name: several systems on one cluster. */
+  /** Prefix of every topic and group. */
   TOPIC_PREFIX: z
     .string()
     .regex(/^[a-zA-Z0-9._-]{0,100}$/, 'only letters, digits, dot, dash, underscore')
     .default(''),
   PARTITIONS: whole(1, 10_000).default(12),
   REPLICATION: whole(1, 10).default(1),
-  /** What Sluice's topics may take on a broker's disk; unless told, the disk alone is the limit. */
+  /** How much Sluice's topics may take on a broker's disk. */
   STORAGE_LIMIT: bytes.optional(),
-  /** What must stay free on a broker's disk: with less no calls are taken. Unless told a tenth of the disk, at most 2 GB. */
+  /** How much must stay free on a broker's disk, or calls are refused. By default a tenth, at most 2 GB. */
   STORAGE_RESERVE: bytes.optional(),
   HOST: z.string().default('0.0.0.0'),
   INGEST_PORT: port.default(8080),
   CONTROL_PORT: port.default(8081),
   ROUTER_PORT: port.default(8082),
   DELIVERER_PORT: port.default(8083),
-  /** Where ingest and control answer operators apart from everybody else; the others have no other port. */
+  /** Separate ports for operators; the other processes have only this kind. */
   INGEST_METRICS_PORT: port.default(8084),
   CONTROL_METRICS_PORT: port.default(8086),
-  /** Where clients reach ingest, as the console shows it; without it on the host that the console is opened on. */
+  /** The address of ingest in the console; by default on the console's host. */
   INGEST_URL: z
-    .url({ protocol: /^https?$/, error: 'a URL beginning with http:// or https:// is needed' })
+    .url({ protocol: /^https?$/, error: 'must be a URL that begins with http:// or https://' })
     .optional(),
-  /** Bearer token with all rights, and one that may only read. */
+  /** Bearer tokens: one with all rights, one read-only. */
   CONTROL_TOKEN: token.optional(),
   CONTROL_VIEW_TOKEN: token.optional(),
-  /** Encrypts secrets in the config topic and signs its records; the first of several does, all decrypt and verify. */
+  /** The first key encrypts secrets and signs records of the config topic; all decrypt and verify. */
   CONFIG_KEY: keys,
-  /** `accept` while an upgrade from a version that did not sign settings is under way: anybody who may write the topic can make such. */
+  /**
+   * `accept` only during an upgrade from a version that did not sign settings: whoever writes to the topic can make
+   * such records.
+   */
   UNSIGNED_SETTINGS: z.enum(['accept', 'refuse'], 'accept or refuse').default('refuse'),
-  /** Load balancers before ingest and control: theirs is not the client's address, `X-Forwarded-For` has it. */
+  /** Load balancers whose `X-Forwarded-For` has the client's address. */
   TRUST_PROXY: cidrs.default([]),
-  /** Addresses that webhooks may reach although they are not public. */
+  /** Private addresses that webhooks may reach. */
   EGRESS_ALLOW: privateCidrs.default([]),
-  /** Addresses that webhooks may not reach although they are public, whatever EGRESS_ALLOW says. */
+  /** Public addresses that webhooks may not reach. Wins over EGRESS_ALLOW. */
   EGRESS_DENY: cidrs.default([]),
-  /** Ports that webhooks may reach; all, unless told. */
   EGRESS_PORTS: ports.optional(),
   /** Path of a PEM file of further trusted roots. */
   EGRESS_CA: z.string().optional(),
   RETRY_LADDER: ladder.prefault('5s,30s,2m,5m,15m,30m,60m,60m,60m'),
   RETRY_WINDOW: durationMs.prefault('4h'),
   RESPONSE_TIMEOUT: durationMs
-    .refine((ms) => ms > 0, 'more than nothing')
-    .refine((ms) => ms <= 60_000, 'at most 1m: a POST that waits for its answer holds a slot')
+    .refine((ms) => ms > 0, 'must be above 0')
+    .refine((ms) => ms <= 60_000, 'must be at most 1m: a POST that waits for its response occupies a slot')
     .prefault('5s'),
   DEDUP_WINDOW: durationMs.prefault('1h'),
-  /** POSTs under way at once, per lane and process; as many again may be late (deliverer/lane/slots.ts). */
+  /** Concurrent POSTs per lane and process; as many again may be late (deliverer/lane/slots.ts). */
   DELIVERY_SLOTS: whole(1, 65_536).default(512),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 })
 
-/** The names of all settings. */
 export const SETTINGS: readonly string[] = [...Object.keys(environment.shape), ...TRACE_SETTINGS]
 
 export type Config = ReturnType<typeof tree>
@@ -246,7 +247,7 @@ function withoutCredentials(text: string): string {
   return url.href.replace(/\/$/, '')
 }
 
-/** @throws ConfigError with every fault. A variable that is set but empty counts as not set. */
+/** @throws ConfigError with every fault. An empty variable counts as not set. */
 export function readConfig(env: Record<string, string | undefined>, role: Role): Config {
   const given = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
@@ -259,7 +260,7 @@ export function readConfig(env: Record<string, string | undefined>, role: Role):
   if (role === 'control' && !given.CONTROL_TOKEN) faults.push('CONTROL_TOKEN: not set')
   for (const key of parsed.data?.CONFIG_KEY ?? [])
     if ('role' in key && key.role !== role)
-      faults.push(`CONFIG_KEY: this is the derived key of ${key.role}, and the process is ${role}`)
+      faults.push(`CONFIG_KEY: this key is derived for ${key.role}, but the process is ${role}`)
   faults.push(...traces.issues.map((issue) => describe(issue, given)))
   if (faults.length > 0 || !parsed.success) throw new ConfigError(faults)
   return tree(parsed.data, role, traces.settings)
@@ -270,25 +271,25 @@ function describe(issue: z.core.$ZodIssue, given: Record<string, unknown>): stri
   return given[name] === undefined ? `${name}: not set` : `${name}: ${issue.message}`
 }
 
-/** Rules that hold between settings. */
+/** Rules between settings. */
 function rules(env: z.infer<typeof environment>): string[] {
   const faults: string[] = []
   if (env.CONTROL_TOKEN && env.CONTROL_TOKEN === env.CONTROL_VIEW_TOKEN)
     faults.push('CONTROL_VIEW_TOKEN: is the same as CONTROL_TOKEN, so it would not be read-only')
   if (env.KAFKA_SASL_MECHANISM && !(env.KAFKA_SASL_USERNAME && env.KAFKA_SASL_PASSWORD))
-    faults.push('KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD: both are needed with KAFKA_SASL_MECHANISM')
+    faults.push('KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD: KAFKA_SASL_MECHANISM needs both')
   for (const name of ['KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD'] as const)
     if (env[name] && !env.KAFKA_SASL_MECHANISM)
       faults.push(`${name}: has no effect without KAFKA_SASL_MECHANISM`)
   for (const name of ['KAFKA_SSL_CA', 'KAFKA_SSL_CERT', 'KAFKA_SSL_KEY'] as const)
     if (env[name] && !env.KAFKA_SSL) faults.push(`${name}: has no effect without KAFKA_SSL=true`)
   if (!env.KAFKA_SSL_CERT !== !env.KAFKA_SSL_KEY)
-    faults.push('KAFKA_SSL_CERT, KAFKA_SSL_KEY: both are needed, or none')
+    faults.push('KAFKA_SSL_CERT, KAFKA_SSL_KEY: set both or neither')
   if (env.SCHEMA_REGISTRY_CA && !env.SCHEMA_REGISTRY_URL.startsWith('https:'))
-    faults.push('SCHEMA_REGISTRY_CA: has no effect, as SCHEMA_REGISTRY_URL is not https://')
-  if (env.RETRY_WINDOW + OUTAGE > DELIVERIES_KEPT)
+    faults.push('SCHEMA_REGISTRY_CA: has no effect, because SCHEMA_REGISTRY_URL is not https://')
+  if (env.RETRY_WINDOW + OUTAGE_MS > DELIVERIES_RETENTION)
     faults.push(
-      `RETRY_WINDOW: at most ${ms(DELIVERIES_KEPT - OUTAGE)}: deliveries are kept for ${ms(DELIVERIES_KEPT)}, which leaves ${ms(OUTAGE)} for an outage`,
+      `RETRY_WINDOW: at most ${ms(DELIVERIES_RETENTION - OUTAGE_MS)}: deliveries are kept for ${ms(DELIVERIES_RETENTION)}, which leaves ${ms(OUTAGE_MS)} for an outage`,
     )
   return faults
 }

@@ -1,44 +1,43 @@
 import { type Config, readConfig } from './config.ts'
 import { type Connection, connect } from './kafka/client.ts'
 import { createLog, type Logger } from './process/log.ts'
-import { type Probe, tellBuild } from './process/metrics.ts'
+import { exposeBuildInfo, type Probe } from './process/metrics.ts'
 import { ConfigError } from './process/pem.ts'
 import type { OnAway } from './schemas/registry.ts'
 import type { Role } from './settings/config-key.ts'
 import { openTracer } from './trace/open.ts'
 import type { Tracer } from './trace/trace.ts'
 
-/** What a process is made of. */
 export type Context = {
   config: Config
   log: Logger
   connection: Connection
   /** Undefined while traces are off. */
   tracer: Tracer | undefined
-  /** Ends the process with code 1, so that its supervisor starts it anew. */
+  /** Ends the process with code 1, so that its supervisor restarts it. */
   onFatal: (error: Error) => void
-  /** Says in the log and at `/readyz` that the start waits for the schema registry. */
+  /** Reports that the start waits for the schema registry. */
   onAway: OnAway
-  /** What it waits for now. */
+  /** What the start waits for now. */
   waitsFor: () => string | undefined
-  /** Closed in reverse order at the end: intake first. */
+  /** Closed in reverse order at the end, intake first. */
   closing: AsyncDisposableStack
 }
 
-/** Longer than the 10 s that what is in flight may take; whoever supervises waits longer than this. */
+/** Longer than the 10 s for work in flight. Supervisors must wait longer than this. */
 export const SHUTDOWN_MS = 15_000
 
 /**
- * Runs one of the four processes: settings from the environment, SIGTERM and SIGINT end it in order. Exit codes: 0 ended, 1 failed, 2 wrong settings.
- * @param assemble opens everything and puts what must be closed on `closing`.
+ * Runs one of the four processes. SIGTERM and SIGINT end it in order. Exit codes: 0 ended, 1 failed, 2 wrong settings.
+ * @param assemble opens everything, and adds what must be closed to `closing`.
  */
 export async function run(role: Role, assemble: (context: Context) => Promise<void>): Promise<void> {
   const config = orExit(() => readConfig(process.env, role))
   const log = createLog({ role, level: config.logLevel })
-  // port 0: the system chooses one
+  // the operating system chooses one
   const at = config.port === 0 ? undefined : `${config.host}:${config.port}`
   const connection = orExit(() => connect(config.kafka, { clientId: `sluice-${role}`, at, log }))
-  tellBuild(role)
+  exposeBuildInfo(role)
   const closing = new AsyncDisposableStack()
   const waiting = createWaiting(log)
   let assembled = false
@@ -56,12 +55,12 @@ export async function run(role: Role, assemble: (context: Context) => Promise<vo
   }
 
   function onFatal(err: Error): void {
-    // once it runs it ends in order, and says so when it is started anew
+    // a running process ends in order, and reports the fault at its next start
     if (err instanceof ConfigError && !assembled) exitFor(err)
     const settings = portTaken(err, config)
     log.fatal(
       settings === undefined ? { err } : { err, settings },
-      'cannot go on; what is not committed is done again after a restart',
+      'cannot go on; uncommitted work is repeated after a restart',
     )
     void end(1, 'failed')
   }
@@ -73,18 +72,18 @@ export async function run(role: Role, assemble: (context: Context) => Promise<vo
   process.on('uncaughtException', onFatal)
   try {
     const tracer = await openTracer(config.traces, log)
-    // put there first, closed last: behind the last piece of work
+    // added first, closed last
     if (tracer) closing.defer(() => tracer.close())
     await assemble({ config, log, connection, tracer, onFatal, ...waiting, closing })
     assembled = true
   } catch (error) {
-    // what it was about to use is closed: that is no failure
+    // an error because things are closed already is no failure
     if (ending) log.debug({ err: error }, 'ended before it was ready')
     else onFatal(error instanceof Error ? error : new Error(String(error)))
   }
 }
 
-/** The setting of a port that somebody else listens on: maybe a process that ends just now. */
+/** The port may belong to a process that is just ending. */
 function portTaken(error: Error, { role, port, metricsPort }: Config): string | undefined {
   if (!('port' in error) || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') return undefined
   if (error.port === port) return `${role.toUpperCase()}_PORT`
@@ -96,7 +95,7 @@ function exitFor({ message }: ConfigError): never {
   process.exit(2)
 }
 
-/** What settings are made into. */
+/** Exits with code 2 when settings are wrong. */
 function orExit<T>(read: () => T): T {
   try {
     return read()
@@ -106,25 +105,25 @@ function orExit<T>(read: () => T): T {
   }
 }
 
-/** It is asked about once a second: an outage makes so many lines less. */
+/** The registry is tried about once a second. */
 const REPEAT_MS = 10_000
 
 function createWaiting(log: Logger): Pick<Context, 'onAway' | 'waitsFor'> {
   let present: string | undefined
-  let toldAt = Number.NEGATIVE_INFINITY
+  let loggedAt = Number.NEGATIVE_INFINITY
   return {
     waitsFor: () => present,
     onAway(what) {
       if (!what && present) log.info('the schema registry answers')
       present = what && `the schema registry is away: ${what}`
-      if (!what || performance.now() - toldAt < REPEAT_MS) return
-      toldAt = performance.now()
+      if (!what || performance.now() - loggedAt < REPEAT_MS) return
+      loggedAt = performance.now()
       log.warn({ registry: what }, 'the schema registry is away; the start waits for it')
     },
   }
 }
 
-/** A probe that says `ending` as soon as the process is on its way out, before anything is closed; and what the start waits for. */
+/** Reports `ending` before anything is closed, and what the start waits for. */
 export function probeUntilClosed(
   { closing, waitsFor }: Pick<Context, 'closing' | 'waitsFor'>,
   notReady: Probe['notReady'],

@@ -6,7 +6,7 @@ import { watchRooms } from '../kafka/metrics.ts'
 import { createFencedWriter } from '../kafka/produce/transactions.ts'
 import { probeUntilClosed, run } from '../lifecycle.ts'
 import { serveOps } from '../process/metrics.ts'
-import { prepare } from '../schemas/prepare.ts'
+import { prepareKafka } from '../schemas/prepare-kafka.ts'
 import { followSettings, watchUnreadable } from '../settings/follow.ts'
 import { KINDS } from '../settings/settings.ts'
 import { openLag, watchRetention } from './activity/lag/metrics.ts'
@@ -23,7 +23,7 @@ await run('control', async (context) => {
   const probe = probeUntilClosed(context, () => ready())
   const { host, port, metricsPort } = config
   closing.adopt(await serveOps({ host, port: metricsPort, probe }), (open) => open.close())
-  await prepare(connection, config, onAway)
+  await prepareKafka(connection, config, onAway)
   const settings = closing.adopt(
     await followSettings({ connection, keys: config.configKeys, kinds: KINDS, onFatal }),
     (open) => open.close(),

@@ -9,7 +9,7 @@ import { createProducer } from '../kafka/produce/produce.ts'
 import { probeUntilClosed, run } from '../lifecycle.ts'
 import { serveOps } from '../process/metrics.ts'
 import { SCHEMA_WAIT_MS } from '../schemas/codec.ts'
-import { prepare } from '../schemas/prepare.ts'
+import { prepareKafka } from '../schemas/prepare-kafka.ts'
 import { openCodec, openRegistry } from '../schemas/registry.ts'
 import { ATTEMPTS, DELIVERIES } from '../schemas/topics.ts'
 import { followSettings, watchUnreadable } from '../settings/follow.ts'
@@ -35,7 +35,7 @@ await run('deliverer', async (context) => {
   )
   log.info({ port: ops.port }, 'deliverer starting')
 
-  await prepare(connection, config, onAway)
+  await prepareKafka(connection, config, onAway)
   const registry = openRegistry(config.registry, { onAway, waitMs: SCHEMA_WAIT_MS })
   const deliveries = await openCodec(registry, 'delivery', `${connection.named(DELIVERIES)}-value`)
   const attempts = await openCodec(registry, 'attempt', `${connection.named(ATTEMPTS)}-value`)

@@ -1,6 +1,6 @@
 import type { Handler, Message, Taken } from '../kafka/consume/record.ts'
 import type { OutRecord, Producer } from '../kafka/produce/produce.ts'
-import { DELIVERIES_KEPT, DUE, rungDelay } from '../schemas/topics.ts'
+import { DELIVERIES_RETENTION, DUE, rungDelay } from '../schemas/topics.ts'
 import { carried } from '../trace/trace.ts'
 
 /** Clocks that are kept right differ by less. */
@@ -40,7 +40,7 @@ function placeOf(
   now: number,
 ): Place | { holdUntil: number } {
   // without a time that can be meant, one before the record itself is gone, it is due at once rather than never
-  if (!(dueAt > now && dueAt < timestamp + DELIVERIES_KEPT)) return { topic: DUE }
+  if (!(dueAt > now && dueAt < timestamp + DELIVERIES_RETENTION)) return { topic: DUE }
   const delayMs = rungDelay(topic)
   if (delayMs === 0 || dueAt <= now + delayMs + SKEW_MS) return { holdUntil: dueAt }
   return { topic, headers: { dueAt: String(now + delayMs) } }

@@ -3,7 +3,7 @@ import { type Config, readConfig } from '../config.ts'
 import { type Connection, connect } from '../kafka/client.ts'
 import { createProducer } from '../kafka/produce/produce.ts'
 import { createLog } from '../process/log.ts'
-import { prepare } from '../schemas/prepare.ts'
+import { prepareKafka } from '../schemas/prepare-kafka.ts'
 import { keysFor, type Role } from '../settings/config-key.ts'
 import { sealRecord } from '../settings/seal.ts'
 import { CONFIG, type Source } from '../settings/settings.ts'
@@ -39,7 +39,7 @@ export async function prepareSystem({
     clientId: 'test',
     log: createLog({ role: 'start', level: 'fatal' }),
   })
-  await prepare(connection, config, () => undefined)
+  await prepareKafka(connection, config, () => undefined)
   const system = { config, connection, env }
   await putSources(system, sources)
   return system

@@ -6,7 +6,7 @@ import { lossesOf } from '../kafka/produce/dropped.ts'
 import { createProducer } from '../kafka/produce/produce.ts'
 import { probeUntilClosed, run } from '../lifecycle.ts'
 import { registry, serveOps } from '../process/metrics.ts'
-import { prepare } from '../schemas/prepare.ts'
+import { prepareKafka } from '../schemas/prepare-kafka.ts'
 import { openRegistry } from '../schemas/registry.ts'
 import { REJECTED } from '../schemas/topics.ts'
 import { followSettings, watchUnreadable } from '../settings/follow.ts'
@@ -26,7 +26,7 @@ await run('ingest', async (context) => {
   let ready: () => string | undefined = () => 'the schemas are not registered yet'
   const probe = probeUntilClosed(context, () => ready())
   closing.adopt(await serveOps({ host: config.host, port: config.metricsPort, probe }), (it) => it.close())
-  await prepare(connection, config, onAway)
+  await prepareKafka(connection, config, onAway)
   const settings = closing.adopt(
     await followSettings({ connection, keys: config.configKeys, kinds: ['source', 'suppression'], onFatal }),
     (it) => it.close(),

@@ -5,57 +5,38 @@ import type { KafkaConfig as KafkaJsConfig, Kafka as KafkaJsKafka, logCreator, S
 import type { Logger } from '../process/log.ts'
 import { ConfigError, readCertificates, readPem } from '../process/pem.ts'
 import { createFailureLog, type FailureLog } from './admin/failures.ts'
-import { joinUntilJoined } from './patches/coordinator-loading.ts'
-import { followMoves } from './patches/coordinator-moves.ts'
-import { adaptFetchWaits } from './patches/fetch-wait.ts'
-import { restWithoutRequests } from './patches/idle-requests.ts'
 import { Kafka, logLevel } from './patches/kafkajs.ts'
-import { watchLogs } from './patches/log-watch.ts'
-import { measureSpans } from './patches/monotonic-clock.ts'
-import { encodeOurselves } from './patches/produce-request.ts'
-import { succeedKilled } from './patches/stale-members.ts'
-import { closeUnanswered, onAnswer } from './patches/unanswered.ts'
+import { onAnswer } from './patches/unanswered.ts'
 
-measureSpans()
-encodeOurselves()
-joinUntilJoined()
-followMoves()
-closeUnanswered()
-succeedKilled()
-adaptFetchWaits()
-watchLogs()
-restWithoutRequests()
-
-/** How to reach the cluster, and what topics are created with. `ssl`: true for Node's own roots, or paths of PEM files. */
+/** `ssl`: true for Node's own roots, or paths of PEM files. */
 export type KafkaConfig = {
   brokers: string[]
   ssl: boolean | Record<'caFile' | 'certFile' | 'keyFile', string | undefined>
   sasl:
     | { mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; username: string; password: string }
     | undefined
-  /** Before every topic and group. */
+  /** Of every topic and group. */
   topicPrefix: string
   partitions: number
   replication: number
 }
 
-/** A client of one cluster; topics and groups are named without the prefix everywhere but here. */
+/** Outside this folder, topics and groups are named without prefix. */
 export type Connection = {
   kafka: KafkaJsKafka
-  /** @returns the name on the broker of a topic or group. */
+  /** @returns the name on the broker. */
   named(name: string): string
-  /** @returns the name in this code of a topic on the broker. */
+  /** @returns the name without prefix. */
   plain(name: string): string
   log: Logger
-  /** Where what Kafka does not do is logged. */
   failures: FailureLog
-  /** The client id, where no other living process has it. */
+  /** The client id, if no other living process has the same. */
   soleClientId?: string | undefined
 }
 
 /**
- * @param at `host:port` that this process, and no other on this machine, listens on by the time it consumes.
- * @throws ConfigError when a file of KAFKA_SSL_CA, _CERT or _KEY is not as it should be.
+ * @param at `host:port` on which this process alone listens by the time it consumes.
+ * @throws ConfigError when a file of KAFKA_SSL_CA, _CERT or _KEY is unusable.
  */
 export function connect(
   config: KafkaConfig,
@@ -71,10 +52,10 @@ export function connect(
     ssl: tlsOptions(config.ssl),
     logLevel: logLevel.INFO,
     logCreator: forwardTo(log, failures),
-    // bounded waits: after an outage of any length, and after a leader has moved, sends go on half a second later
+    // after an outage, and after a leader has moved, sends resume within half a second
     retry: { initialRetryTime: 100, maxRetryTime: 500, retries: 30 },
     connectionTimeout: 3_000,
-    // as long as a broker's machine may be lost without a word before it counts as gone
+    // after this, a broker whose machine is lost without a word counts as gone
     requestTimeout: 10_000,
   }
   return {
@@ -87,39 +68,36 @@ export function connect(
   }
 }
 
-// one mechanism of a union, as kafkajs types it: the setting's validation allows no other
+// kafkajs types each mechanism apart; validation allows no other
 const sasl = (given: NonNullable<KafkaConfig['sasl']>) => given as SASLOptions
 
-/** While Kafka is away kafkajs's disconnects take half a minute; a process that ends has not that long. */
+/** While Kafka is away, kafkajs takes half a minute to disconnect. */
 export const CLOSE_MS = 2_000
 
-/** Waits for something that may fail, at most so long. */
+/** Waits for at most `limitMs`, and ignores a failure. */
 export async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
   await Promise.race([work.catch(() => undefined), sleep(limitMs, undefined, { ref: false })])
 }
 
-/**
- * kafkajs retries what it logs as errors: they are failures, of which the failure log makes few lines. All else, its notices of each pause
- * among it, is for debugging.
- */
+/** kafkajs retries what it logs as errors. Everything else, such as a notice of each pause, is for debugging. */
 function forwardTo(log: Logger, failures: FailureLog): logCreator {
   return () =>
     ({ namespace, level, log: { message, timestamp: _, ...fields } }) => {
-      // kafkajs also passes errors for messages
-      const said = String(message)
+      // kafkajs passes some errors as messages
+      const text = String(message)
       const { error = '', broker } = fields as { error?: string; broker?: string }
-      const text = `${namespace}: ${said}`
-      log.debug(fields, text)
-      if (level !== logLevel.ERROR || expected.test(`${said} ${error}`)) return
-      const kind = `${namespace} ${error || said.replaceAll(/\d+/g, '')}`
-      failures.add({ kind, text, err: error || said, ...(broker && { fields: { broker } }) })
+      const line = `${namespace}: ${text}`
+      log.debug(fields, line)
+      if (level !== logLevel.ERROR || expected.test(`${text} ${error}`)) return
+      const kind = `${namespace} ${error || text.replaceAll(/\d+/g, '')}`
+      failures.add({ kind, text: line, err: error || text, ...(broker && { fields: { broker } }) })
     }
 }
 
-/** What a coordinator answers while it loads, and members to each other in a rebalance: retried, and no news. */
+/** Normal, and retried: a coordinator that loads, and rebalances. */
 const expected = /coordinator|rebalanc/i
 
-/** What TLS to the brokers takes of the files that settings name. @throws ConfigError naming the setting that is wrong. */
+/** @throws ConfigError naming the setting that is wrong. */
 export function tlsOptions(ssl: KafkaConfig['ssl']): ConnectionOptions | boolean | false {
   if (typeof ssl === 'boolean') return ssl
   const options = {
@@ -132,7 +110,7 @@ export function tlsOptions(ssl: KafkaConfig['ssl']): ConnectionOptions | boolean
   } catch (error) {
     const why = error instanceof Error ? error.message : error
     throw new ConfigError([
-      `KAFKA_SSL_CERT, KAFKA_SSL_KEY: they make no pair in PEM without passphrase: ${why}`,
+      `KAFKA_SSL_CERT, KAFKA_SSL_KEY: not a matching pair in PEM without passphrase: ${why}`,
     ])
   }
   return options

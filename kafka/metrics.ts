@@ -8,7 +8,7 @@ const registers = [registry]
 
 const ack = new Histogram({
   name: 'sluice_kafka_ack_seconds',
-  help: 'From sending records to the acknowledgement of all in-sync replicas.',
+  help: 'Time from sending records until all in-sync replicas have acknowledged them.',
   buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   registers,
 })
@@ -17,7 +17,7 @@ export const countAck = ({ seconds }: { seconds: number }) => ack.observe(second
 
 const skipped = new Counter({
   name: 'sluice_consumer_skipped_batches_total',
-  help: 'Batches that could not be decoded and were skipped by what keeps nothing in topic parked: tables, and what control reads.',
+  help: 'Batches that could not be decoded and were skipped, by readers that do not park records: tables, and readers in control.',
   labelNames: ['topic'],
   registers,
 })
@@ -27,7 +27,7 @@ export const countSkippedBatch = (topic: string) => skipped.inc({ topic })
 export function watchProducer({ queuedBytes, stalledMs }: Pick<Producer, 'queuedBytes' | 'stalledMs'>): void {
   new Gauge({
     name: 'sluice_kafka_queue_bytes',
-    help: 'Bytes that wait for Kafka or are under way to it.',
+    help: 'Bytes that wait for Kafka or are being sent.',
     registers,
     collect() {
       this.set(queuedBytes())
@@ -35,7 +35,7 @@ export function watchProducer({ queuedBytes, stalledMs }: Pick<Producer, 'queued
   })
   new Gauge({
     name: 'sluice_kafka_stalled_seconds',
-    help: 'How long the send under way has waited for its acknowledgement.',
+    help: 'How long the present send has waited for its acknowledgement.',
     registers,
     collect() {
       this.set(stalledMs() / 1_000)
@@ -43,7 +43,7 @@ export function watchProducer({ queuedBytes, stalledMs }: Pick<Producer, 'queued
   })
 }
 
-/** Nothing where the brokers do not tell of their disks. */
+/** No series when the brokers do not report their disks. */
 export function watchRooms({ rooms, shortage }: Pick<Storage, 'rooms' | 'shortage'>): void {
   const gauge = (name: string, help: string, value: 'free' | 'reserve') =>
     new Gauge({
@@ -58,17 +58,17 @@ export function watchRooms({ rooms, shortage }: Pick<Storage, 'rooms' | 'shortag
     })
   gauge(
     'sluice_storage_free_bytes',
-    'Room for more records: on the disk of the broker that has the least (disk), and below STORAGE_LIMIT (limit).',
+    'Room for more records: on the fullest disk of a broker (disk), and below STORAGE_LIMIT (limit).',
     'free',
   )
   gauge(
     'sluice_storage_reserve_bytes',
-    'What is to stay free of it: with less, calls are refused.',
+    'How much of it must stay free: with less, calls are refused.',
     'reserve',
   )
   new Gauge({
     name: 'sluice_storage_full',
-    help: '1: calls are refused, as there is too little room for them.',
+    help: '1 while calls are refused for lack of room.',
     registers,
     collect() {
       this.set(shortage() ? 1 : 0)
@@ -76,7 +76,7 @@ export function watchRooms({ rooms, shortage }: Pick<Storage, 'rooms' | 'shortag
   })
 }
 
-/** From outside the same is seen as lag, also of a process that is dead (control/lag/). */
+/** Control sees the same from outside as lag, also for dead processes (control/activity/lag/). */
 export function watchConsumers(consumers: readonly Pick<Consumer, 'loads'>[]): void {
   const labelNames = ['group', 'topic'] as const
   const loads = () => consumers.flatMap((consumer) => consumer.loads())
@@ -93,22 +93,22 @@ export function watchConsumers(consumers: readonly Pick<Consumer, 'loads'>[]): v
     })
   gauge(
     'sluice_consumer_partitions',
-    'Partitions that this process has of a topic.',
+    'Partitions of a topic that this process has.',
     ({ partitions }) => partitions,
   )
   gauge(
     'sluice_consumer_unsettled_records',
-    'Records that were fetched and are not settled.',
+    'Fetched records that are not settled.',
     ({ unsettled }) => unsettled,
   )
   gauge(
     'sluice_consumer_oldest_unsettled_seconds',
-    'Age of the oldest record that was fetched and is not settled; 0: there is none. On rungs records wait for their time.',
+    'Age of the oldest fetched record that is not settled; 0 without one. On rungs, records wait until they are due.',
     ({ oldest }) => (oldest === undefined ? 0 : Math.max(0, Date.now() - oldest) / 1_000),
   )
   new Counter({
     name: 'sluice_consumer_parked_total',
-    help: 'Records that could not be handled: they are in topic parked.',
+    help: 'Records that could not be handled and are in topic parked.',
     labelNames,
     registers,
     collect() {

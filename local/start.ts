@@ -3,7 +3,7 @@ import { type Config, readConfig } from '../config.ts'
 import { createTopics } from '../kafka/admin/topics.ts'
 import { type Connection, connect } from '../kafka/client.ts'
 import type { Logger } from '../process/log.ts'
-import { prepare } from '../schemas/prepare.ts'
+import { prepareKafka } from '../schemas/prepare-kafka.ts'
 import { topics } from '../schemas/topics.ts'
 import { killAllChildren } from './child-process.ts'
 import { makeDataFolder, ROOT } from './data-folder.ts'
@@ -50,7 +50,7 @@ export async function start(options: StartOptions): Promise<Addresses> {
     onKafka,
     ending: shutdown.signal,
   })
-  await prepare(
+  await prepareKafka(
     connection,
     config,
     (reason) => reason && terminal.progress(`waiting for the schema registry: ${reason}`),

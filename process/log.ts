@@ -3,7 +3,7 @@ import pretty from 'pino-pretty'
 
 export type { Logger }
 
-/** Of an error only what says what happened: clients hang their options on theirs, passwords and tokens among them. */
+/** Only the fields that say what happened: some clients attach their options to errors, with passwords and tokens. */
 function plainError(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const { name: type, message, stack, cause } = error
@@ -12,8 +12,8 @@ function plainError(error: unknown): unknown {
 }
 
 /**
- * JSON lines on stdout, pretty on a terminal. Field names are the same in every process: `sourceId`, `destinationId`,
- * `deliveryId`, `messageId`, `topic`, `partition`, `offset`, `code`. Secrets are never fields.
+ * JSON lines on stdout; formatted on a terminal. All processes use the same field names: `sourceId`, `destinationId`, `deliveryId`,
+ * `messageId`, `topic`, `partition`, `offset`, `code`. No field holds a secret.
  */
 export function createLog(options: { role: string; level: string }): Logger {
   const base = { process: options.role }

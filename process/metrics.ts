@@ -3,26 +3,25 @@ import type { AddressInfo } from 'node:net'
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import pack from '../package.json' with { type: 'json' }
 
-/** Names begin with `sluice_`; units are base units, as Prometheus has them: seconds, bytes. */
+/** Names begin with `sluice_`. Units are Prometheus base units: seconds, bytes. */
 export const registry = new Registry()
 collectDefaultMetrics({ register: registry })
 
-/** Which Sluice a process is, and on which Node. */
-export function tellBuild(role: string): void {
+export function exposeBuildInfo(role: string): void {
   new Gauge({
     name: 'sluice_build_info',
-    help: '1, with the process and the versions of Sluice and of Node.',
+    help: 'Always 1; labels are the process and the versions of Sluice and Node.',
     labelNames: ['role', 'version', 'node'],
     registers: [registry],
   }).set({ role, version: pack.version, node: process.version }, 1)
 }
 
 export type Probe = {
-  /** Why this process should get no work now; undefined when it may. */
+  /** Why this process should get no work now; undefined when it is ready. */
   notReady(): string | undefined
 }
 
-/** `/livez`: the process runs. `/readyz`: 503 with the reason while it should get no work. `/metrics`: Prometheus. */
+/** `/livez`: the process runs. `/readyz`: 503 with the reason while it is not ready. `/metrics`: Prometheus. */
 export async function answerOps(
   path: string,
   probe: Probe,
@@ -30,12 +29,12 @@ export async function answerOps(
   if (path === '/livez') return { status: 200, type: 'text/plain', body: 'ok\n' }
   if (path === '/metrics') return { status: 200, type: registry.contentType, body: await registry.metrics() }
   if (path !== '/readyz')
-    return { status: 404, type: 'text/plain', body: 'here are /livez, /readyz and /metrics\n' }
+    return { status: 404, type: 'text/plain', body: 'try /livez, /readyz or /metrics\n' }
   const reason = probe.notReady()
   return { status: reason ? 503 : 200, type: 'text/plain', body: `${reason ?? 'ok'}\n` }
 }
 
-/** The door for operators of a process that serves nothing else. @returns the port that it listens on. */
+/** Serves the endpoints for operators in a process that serves nothing else. @returns the port that it listens on. */
 export async function serveOps(options: {
   host: string
   port: number

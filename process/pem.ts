@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
-/** The text of the file that a setting names. @throws ConfigError naming the setting when it cannot be read. */
+/** @throws ConfigError naming the setting when the file cannot be read. */
 export function readPem(setting: string, file: string): string {
   try {
     return readFileSync(file, 'utf8')
@@ -12,7 +12,7 @@ export function readPem(setting: string, file: string): string {
   }
 }
 
-/** The same of a file of certificates. @throws ConfigError also when it holds none, or a broken one. */
+/** @throws ConfigError also when the file has no certificate, or a broken one. */
 export function readCertificates(setting: string, file: string): string {
   const pem = readPem(setting, file)
   const fault = faultOf(pem)
@@ -22,12 +22,12 @@ export function readCertificates(setting: string, file: string): string {
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 
-/** What is wrong with it: of one that is broken TLS would take what comes before it, and say nothing. */
+/** Node would silently ignore everything from a broken certificate on. */
 function faultOf(pem: string): string | undefined {
   const found = pem.match(CERTIFICATE) ?? []
-  if (found.length === 0) return 'holds no certificate in PEM (-----BEGIN CERTIFICATE-----)'
+  if (found.length === 0) return 'has no certificate in PEM (-----BEGIN CERTIFICATE-----)'
   const broken = found.findIndex((certificate) => !isCertificate(certificate))
-  return broken < 0 ? undefined : `holds a broken certificate: number ${broken + 1} of ${found.length}`
+  return broken < 0 ? undefined : `has a broken certificate: number ${broken + 1} of ${found.length}`
 }
 
 function isCertificate(pem: string): boolean {
@@ -38,11 +38,11 @@ function isCertificate(pem: string): boolean {
   }
 }
 
-/** Node's words for a certificate that goes back to no trusted root. */
+/** Node's messages for a certificate without a trusted root. */
 export const isUntrusted = (message: string): boolean =>
   /self-signed certificate|unable to (get|verify)|certificate signature failure/.test(message)
 
-/** Faults of the settings, one line each, all of them. A process that gets one exits with code 2. */
+/** All faults of the settings, one line each. The process exits with code 2. */
 export class ConfigError extends Error {
   override name = 'ConfigError'
   readonly code = 'config_invalid'

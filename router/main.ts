@@ -6,7 +6,7 @@ import { openReader } from '../kafka/tables/reader.ts'
 import { probeUntilClosed, run } from '../lifecycle.ts'
 import { serveOps } from '../process/metrics.ts'
 import { SCHEMA_WAIT_MS } from '../schemas/codec.ts'
-import { prepare } from '../schemas/prepare.ts'
+import { prepareKafka } from '../schemas/prepare-kafka.ts'
 import { openCodec, openRegistry } from '../schemas/registry.ts'
 import { DELIVERIES, EVENTS, SEEN } from '../schemas/topics.ts'
 import { followSettings, watchUnreadable } from '../settings/follow.ts'
@@ -26,7 +26,7 @@ await run('router', async (context) => {
   )
   log.info({ port: ops.port }, 'router starting')
 
-  await prepare(connection, config, onAway)
+  await prepareKafka(connection, config, onAway)
   const registry = openRegistry(config.registry, { onAway, waitMs: SCHEMA_WAIT_MS })
   const events = await openCodec(registry, 'event', `${connection.named(EVENTS)}-value`)
   const deliveries = await openCodec(registry, 'delivery', `${connection.named(DELIVERIES)}-value`)

@@ -2,7 +2,7 @@ import { deliveryKey, deliveryOf, idsOf, matching } from '../delivery/routing.ts
 import type { Ends, Handler, Message, Taken } from '../kafka/consume/record.ts'
 import type { Produced } from '../kafka/produce/pending.ts'
 import type { Producer, RecordList } from '../kafka/produce/produce.ts'
-import type { AlikeCodec } from '../schemas/codec.ts'
+import type { VariantCodec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Event } from '../schemas/event.ts'
 import { DELIVERIES } from '../schemas/topics.ts'
@@ -15,7 +15,7 @@ import { type Entry, hashOf } from './duplicates/window.ts'
 
 export type RouterParts = {
   settings: Pick<Settings, 'destinationsOf' | 'isFresh' | 'sources'>
-  codec: Pick<AlikeCodec<Delivery>, 'encode' | 'encodeAlike'>
+  codec: Pick<VariantCodec<Delivery>, 'encode' | 'encodeVariants'>
   producer: Pick<Producer, 'produce' | 'produceList' | 'queuedBytes'>
   duplicates: Pick<Duplicates, 'of'>
   /** Told of each routed event: how many deliveries it made. */
@@ -108,7 +108,7 @@ type Alike = { destinations: readonly Outline[]; delivery: Delivery; codec: Rout
 function listOf(event: Event, { destinations, delivery, codec }: Alike): RecordList {
   const { userId, anonymousId, messageId, sourceId } = event
   const ids = { userId, anonymousId, messageId, sourceId }
-  const { encoded, another } = codec.encodeAlike(delivery, 'type')
+  const { encoded, another } = codec.encodeVariants(delivery, 'type')
   return {
     count: destinations.length,
     record(place) {

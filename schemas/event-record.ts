@@ -3,7 +3,7 @@ import type { Codec } from './codec.ts'
 import type { Event } from './event.ts'
 import { EVENTS } from './topics.ts'
 
-/** One user's events of one source share a partition. With the id in a header duplicates are found without decoding. */
+/** Events of one user and source share a partition. With the id in a header, duplicates are found without decoding. */
 export function eventRecord(event: Event, encode: Codec<Event>['encode']): OutRecord {
   return {
     topic: EVENTS,
@@ -13,10 +13,10 @@ export function eventRecord(event: Event, encode: Codec<Event>['encode']): OutRe
   }
 }
 
-type MayBeEmpty = { [Column in keyof Event as null extends Event[Column] ? Column : never]: null }
+type NullableFields = { [Field in keyof Event as null extends Event[Field] ? Field : never]: null }
 
-/** Every column of an event that may be empty, empty: for events that are made here, which say little. */
-export const NOTHING_SAID: MayBeEmpty = {
+/** All nullable fields of an event as null, for events that Sluice itself makes. */
+export const EMPTY_EVENT: NullableFields = {
   userId: null,
   anonymousId: null,
   event: null,

@@ -3,14 +3,14 @@ import { idShape } from '../settings/settings.ts'
 import type { Codec } from './codec.ts'
 
 /**
- * What control does in the background after it has answered: JSON in topic `tasks`, under the key `kind/id`. The last record of
- * a key says how far it is. One that is done holds no ids of users any more.
+ * Background work of control: JSON in topic `tasks` under the key `kind/id`. The last record of a key states its
+ * progress. A finished task contains no user ids.
  */
 
-/** Codes are for programs, messages for people. */
+/** The code is for programs, the message for people. */
 export const cause = z
   .strictObject({ code: z.string(), message: z.string() })
-  .describe('Why it has failed, or was cancelled by nobody’s wish.')
+  .describe('Why it failed, or was cancelled without a request.')
 
 const stored = {
   id: idShape,
@@ -23,35 +23,35 @@ export const deletionTask = z.object({
   ...stored,
   kind: z.literal('deletion'),
   state: z.enum(['accepted', 'done', 'failed']),
-  users: z.number().int().nonnegative().describe('How many there are, each counted once.'),
+  users: z.number().int().nonnegative().describe('How many users, each counted once.'),
   deletes: z
     .number()
     .int()
     .nonnegative()
-    .describe('Events of type `delete`: one for each user and each of `sourceIds`.'),
+    .describe('Events of type `delete`: one for each user in each of `sourceIds`.'),
   sourceIds: z
     .array(z.string())
-    .describe('The affected sources: of those asked for the ones that have a destination which is on.'),
-  /** The sources for which the users are suppressed; `*` is all of them. Empty: they are not. */
+    .describe('The affected sources: of the requested ones, those with an enabled destination.'),
+  /** The sources for which the users are suppressed; `*`: all. Empty: none. */
   suppressedFor: z.array(z.string()),
   userIds: z.array(z.string()),
 })
 
-/** Offsets: from the first to the one behind the last. */
+/** Offsets, `to` not included. */
 const ranges = z.array(
   z.object({ partition: z.number().int(), from: z.number().int(), to: z.number().int() }),
 )
 
-/** What has come of a comparison, in users. */
+/** In users. */
 export const counts = z.object({
-  changed: z.number().int().nonnegative().describe('Users who are new, or have another value.'),
-  removed: z.number().int().nonnegative().describe('Users who are gone, or have no value any more.'),
-  unchanged: z.number().int().nonnegative().describe('Users named in the upload who are as before.'),
+  changed: z.number().int().nonnegative().describe('Users who are new or have another value.'),
+  removed: z.number().int().nonnegative().describe('Users who are gone or have no value any more.'),
+  unchanged: z.number().int().nonnegative().describe('Users in the upload without a change.'),
   suppressed: z
     .number()
     .int()
     .nonnegative()
-    .describe('Users of whom there was something to tell, and is told nothing.'),
+    .describe('Users with a change that is not sent because they are suppressed.'),
 })
 
 export const syncTask = z.object({
@@ -59,19 +59,22 @@ export const syncTask = z.object({
   kind: z.literal('sync'),
   state: z
     .enum(['accepted', 'done', 'cancelled', 'failed'])
-    .describe('`cancelled`: on request, or the audience or trait was removed meanwhile.'),
+    .describe('`cancelled`: on request, or because the audience or trait was removed meanwhile.'),
   of: z.object({ kind: z.enum(['audience', 'trait']), id: idShape }),
-  /** When that was created: one that is made anew under the same id has nothing to do with it. None: all that is left is forgotten. */
+  /**
+   * When the audience or trait was created, as another one may have the same id later. None: whatever is left of it is
+   * forgotten.
+   */
   since: z.string().optional(),
-  /** Of users whom the upload does not name: they are removed, they stay, or all are forgotten and nobody is told. */
+  /** Users whom the upload does not name are removed, stay, or are forgotten without an event. */
   others: z.enum(['removed', 'stay', 'forgotten']),
-  /** Where in topic `uploads` the upload is; the records with this task's id as their key are its. */
+  /** In topic `uploads`: the records there with this task's id as their key. */
   ranges,
-  lines: z.number().int().nonnegative().describe('Lines of the upload that name a user.'),
+  lines: z.number().int().nonnegative().describe('Lines of the upload with a user.'),
   counts: counts.optional(),
 })
 
-const NOTED = 'a few seconds old, and after a crash too few by what was under way at most'
+const APPROXIMATE = 'a few seconds old; after a crash it may miss the records that were in progress'
 
 export const replayTask = z.object({
   ...stored,
@@ -79,28 +82,21 @@ export const replayTask = z.object({
   state: z.enum(['accepted', 'done', 'cancelled', 'failed']),
   destinationId: idShape,
   what: z.enum(['dead', 'events']),
-  reason: z.string().optional().describe('Of dead letters: those alone that were given up for it.'),
-  /** Where those dead letters are that were chosen one by one; without it all of the ranges are meant. */
+  reason: z.string().optional().describe('Only dead letters with this reason.'),
+  /** Of dead letters that were chosen one by one; without it, the whole ranges. */
   places: z.array(z.object({ partition: z.number().int(), offset: z.number().int() })).optional(),
-  from: z.string().describe('ISO 8601 UTC; the oldest that is replayed.'),
-  to: z.string().describe('ISO 8601 UTC; this time is not included.'),
-  perSecond: z.number().describe('At most so many deliveries are made.'),
+  from: z.string().describe('ISO 8601 UTC; the oldest record that is replayed.'),
+  to: z.string().describe('ISO 8601 UTC, not included.'),
+  perSecond: z.number().describe('Deliveries per second, at most.'),
   ranges,
-  read: z.number().int().nonnegative().default(0).describe(`Records that it has read: ${NOTED}.`),
-  replayed: z
-    .number()
-    .int()
-    .nonnegative()
-    .default(0)
-    .describe(`Deliveries that it has made of them: ${NOTED}.`),
+  read: z.number().int().nonnegative().default(0).describe(`Records read: ${APPROXIMATE}.`),
+  replayed: z.number().int().nonnegative().default(0).describe(`Deliveries made from them: ${APPROXIMATE}.`),
   parked: z
     .number()
     .int()
     .nonnegative()
     .default(0)
-    .describe(
-      'Records that could not be replayed, and are kept in topic `parked`; they are not among `read`.',
-    ),
+    .describe('Records that could not be replayed and are in topic `parked`; not counted in `read`.'),
 })
 
 export type Deletion = z.infer<typeof deletionTask>
@@ -108,7 +104,6 @@ export type Sync = z.infer<typeof syncTask>
 export type Counts = z.infer<typeof counts>
 export type Replay = z.infer<typeof replayTask>
 export type Cause = z.infer<typeof cause>
-/** What topic `tasks` holds. */
 export type Task = Deletion | Sync | Replay
 
 const taskShape = z.discriminatedUnion('kind', [deletionTask, syncTask, replayTask])

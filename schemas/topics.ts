@@ -8,39 +8,39 @@ import type { SchemaName } from './codec.ts'
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-/** The one table of topics is `topics` below. `schema`: Avro schema of the values; topics without one hold JSON or bytes. */
+/** `schema`: of the values; topics without one hold JSON or bytes. */
 export type SchemaTopic = Topic & { schema?: SchemaName }
 
 export const EVENTS = 'events'
 export const REJECTED = 'events.rejected'
 export const MEMBERS = 'audience-members'
 export const VALUES = 'trait-values'
-/** What clients upload for audiences and traits, until it has been compared with what was there. */
+/** Uploads of audiences and traits, until they have been compared with the members before. */
 export const UPLOADS = 'uploads'
 export const DELIVERIES = 'deliveries'
 export const DUE = 'deliveries.due'
 export const DEAD = 'deliveries.dead'
 export const ATTEMPTS = 'attempts'
 export const SEEN = 'router.seen'
-/** What control does in the background, and how far it is. */
+/** Control's background tasks. */
 export const TASKS = 'tasks'
 
-/** One delay of the ladder, in milliseconds, and as the setting writes it. */
+/** `name`: as written in the setting, like `5s`. */
 export type Rung = { name: string; delayMs: number }
 
-/** A rung's topic is named after its delay as the setting writes it: `deliveries.retry.5s`. */
 export const rungTopic = (delay: string) => `deliveries.retry.${delay}`
 
 const RUNG = rungTopic('')
 export const isRung = (topic: string) => topic.startsWith(RUNG)
 
-/** @returns the delay in ms by a rung's name; 0 for one that says none. */
+/** @returns the delay of a rung's topic in ms; 0 when its name states none. */
 export function rungDelay(topic: string): number {
   const name = topic.slice(RUNG.length)
-  // what is no duration gives NaN, whatever the type says
+  // NaN for anything but a duration, whatever the type says
   return (name && ms(name as StringValue)) || 0
 }
 
+/** The table of all topics. */
 export function topics({
   ladder,
   dedupWindowMs,
@@ -51,33 +51,33 @@ export function topics({
   /** RETRY_WINDOW. */
   windowMs: number
 }): SchemaTopic[] {
-  const needed = windowMs + OUTAGE
+  const requiredMs = windowMs + OUTAGE_MS
   const rungs = [...new Set(ladder.map(({ name }) => rungTopic(name)))]
   return [
-    { name: EVENTS, partitions: 'many', kept: 7 * DAY, schema: 'event' },
-    { name: REJECTED, partitions: 'many', kept: 7 * DAY, schema: 'rejected' },
-    { name: CONFIG, partitions: 1, kept: 'compact' },
-    { name: MEMBERS, partitions: 'many', kept: 'compact' },
-    { name: VALUES, partitions: 'many', kept: 'compact' },
-    { name: UPLOADS, partitions: 'many', kept: DAY },
-    ...[DELIVERIES, DUE, ...rungs].map((name) => ({ ...delivery(name, DELIVERIES_KEPT), needed })),
+    { name: EVENTS, partitions: 'many', retention: 7 * DAY, schema: 'event' },
+    { name: REJECTED, partitions: 'many', retention: 7 * DAY, schema: 'rejected' },
+    { name: CONFIG, partitions: 1, retention: 'compact' },
+    { name: MEMBERS, partitions: 'many', retention: 'compact' },
+    { name: VALUES, partitions: 'many', retention: 'compact' },
+    { name: UPLOADS, partitions: 'many', retention: DAY },
+    ...[DELIVERIES, DUE, ...rungs].map((name) => ({ ...delivery(name, DELIVERIES_RETENTION), requiredMs })),
     delivery(DEAD, 14 * DAY),
-    { name: ATTEMPTS, partitions: 'many', kept: ATTEMPTS_KEPT, schema: 'attempt' },
-    { name: SEEN, partitions: 'many', kept: Math.max(dedupWindowMs, HOUR) + OUTAGE },
-    { name: TASKS, partitions: 1, kept: { compact: 30 * DAY } },
-    { name: PARKED, partitions: 1, kept: 14 * DAY },
-    { name: LOG_FAULTS, partitions: 1, kept: 30 * DAY },
+    { name: ATTEMPTS, partitions: 'many', retention: ATTEMPTS_RETENTION, schema: 'attempt' },
+    { name: SEEN, partitions: 'many', retention: Math.max(dedupWindowMs, HOUR) + OUTAGE_MS },
+    { name: TASKS, partitions: 1, retention: { compact: 30 * DAY } },
+    { name: PARKED, partitions: 1, retention: 14 * DAY },
+    { name: LOG_FAULTS, partitions: 1, retention: 30 * DAY },
   ]
 }
 
-const delivery = (name: string, kept: number): SchemaTopic => ({
+const delivery = (name: string, retention: number): SchemaTopic => ({
   name,
   partitions: 'many',
-  kept,
+  retention,
   schema: 'delivery',
 })
 
-export const DELIVERIES_KEPT = 3 * DAY
-export const ATTEMPTS_KEPT = 3 * DAY
-/** The longest outage that a delivery must survive on top of its retry window. */
-export const OUTAGE = DAY
+export const DELIVERIES_RETENTION = 3 * DAY
+export const ATTEMPTS_RETENTION = 3 * DAY
+/** What a delivery survives on top of its retry window. */
+export const OUTAGE_MS = DAY

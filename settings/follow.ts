@@ -124,7 +124,7 @@ export async function followSettings({
   const table = await openTable({
     connection,
     topic: CONFIG,
-    wanted: isFollowed,
+    matches: isFollowed,
     onFatal,
     // which settings were in it nobody knows: a process that runs keeps those that it has, one that starts would take them for deleted
     onSkipped: ({ reason, firstOffset, lastOffset }) => {

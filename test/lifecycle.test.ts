@@ -47,14 +47,14 @@ function runScript(script: string, more: NodeJS.ProcessEnv = {}): Promise<{ code
   })
 }
 
-test('a process that is told to end while it starts ends with 0, and says nothing of a failure', async () => {
+test('a process that is ended while it starts exits with 0 and logs no failure', async () => {
   const { code, said } = await runScript(ENDED_EARLY)
   expect(said).toContain('"reason":"SIGTERM"')
   expect(said).not.toContain('fatal')
   expect(code).toBe(0)
 })
 
-test('a process whose port is taken names the setting', async () => {
+test('a process whose port is in use names the setting', async () => {
   const { code, said } = await runScript(PORT_TAKEN, { ROUTER_PORT: String(await freePort()) })
   expect(said).toContain('"settings":"ROUTER_PORT"')
   expect(code).toBe(1)

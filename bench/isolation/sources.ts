@@ -6,7 +6,7 @@ import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
 import { openReader } from '../../kafka/tables/reader.ts'
 import type { Codec } from '../../schemas/codec.ts'
 import type { Event } from '../../schemas/event.ts'
-import { NOTHING_SAID } from '../../schemas/event-record.ts'
+import { EMPTY_EVENT } from '../../schemas/event-record.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
 import { ATTEMPTS, DELIVERIES, EVENTS } from '../../schemas/topics.ts'
 import { recordsWritten } from '../figures/counts.ts'
@@ -91,7 +91,7 @@ async function measure(stack: Stack, destinations: number): Promise<Outcome> {
 }
 
 const anEvent = (fields: Partial<Event>): Event => ({
-  ...NOTHING_SAID,
+  ...EMPTY_EVENT,
   messageId: 'm',
   sourceId: 'quiet',
   type: 'track',

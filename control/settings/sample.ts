@@ -2,7 +2,7 @@ import { render } from '../../delivery/render.ts'
 import type { Posting } from '../../delivery/request.ts'
 import { deliveryId } from '../../delivery/routing.ts'
 import type { Event, EventType } from '../../schemas/event.ts'
-import { NOTHING_SAID } from '../../schemas/event-record.ts'
+import { EMPTY_EVENT } from '../../schemas/event-record.ts'
 
 const NO_SOURCE = ''
 
@@ -12,7 +12,7 @@ export type SampleOf = { destinationId: string; uuid: string; now: number }
 /** What a delivery of that type posts, of a user and a group that are nobody's. */
 export function sample(type: EventType, { destinationId, uuid, now }: SampleOf): Posting {
   const event: Event = {
-    ...NOTHING_SAID,
+    ...EMPTY_EVENT,
     sourceId: NO_SOURCE,
     type,
     messageId: `test-${uuid}`,

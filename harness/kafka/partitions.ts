@@ -1,5 +1,5 @@
-import kafkajs from 'kafkajs'
 import type { Connection } from '../../kafka/client.ts'
+import { ConfigResourceTypes, ConfigSource } from '../../kafka/patches/kafkajs.ts'
 import type { Cluster } from '../../local/kafka/broker.ts'
 import { until } from '../until.ts'
 
@@ -41,10 +41,10 @@ export async function watchBrokers(
   async function settings(topic: string): Promise<Record<string, string>> {
     const { resources } = await admin.describeConfigs({
       includeSynonyms: false,
-      resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic }],
+      resources: [{ type: ConfigResourceTypes.TOPIC, name: topic }],
     })
     const own = resources[0]?.configEntries.filter(
-      ({ configSource }) => configSource === kafkajs.ConfigSource.TOPIC_CONFIG,
+      ({ configSource }) => configSource === ConfigSource.TOPIC_CONFIG,
     )
     return Object.fromEntries((own ?? []).map(({ configName, configValue }) => [configName, configValue]))
   }
@@ -53,7 +53,7 @@ export async function watchBrokers(
       validateOnly: false,
       resources: [
         {
-          type: kafkajs.ConfigResourceTypes.TOPIC,
+          type: ConfigResourceTypes.TOPIC,
           name: topic,
           configEntries: Object.entries(entries).map(([name, value]) => ({ name, value })),
         },

@@ -1,120 +1,138 @@
 import type { Logger } from '../../process/log.ts'
 import { ConfigError, isUntrusted } from '../../process/pem.ts'
 
-/** Something that Kafka did not do. */
 export type Failure = {
-  /** Failures of one kind are logged as one. */
+  /** Failures of one kind share their log lines. */
   kind: string
   text: string
   err?: unknown
   fields?: object
-  /** Since when it fails, in ms of the monotonic clock, where that is known. */
+  /** Since when it fails, in ms of the monotonic clock, if known. */
   since?: number | undefined
-  /** It is not tried again. */
+  /** Not retried. */
   isFinal?: boolean
 }
 
-/**
- * Logs what fails in Kafka, and is tried again: an outage makes dozens of failures a second. A line for each change of state, then one a minute.
- */
+/** Logs failures that are retried, dozens a second in an outage: one line per change of state, then one a minute. */
 export type FailureLog = {
   add(failure: Failure): void
-  /** A broker has answered. */
   answered(): void
-  /** Since when brokers answer, in ms of the same clock as `now`; undefined while Kafka counts as away. */
+  /** In ms of the clock `now`; undefined while Kafka counts as away. */
   reachableSince(): number | undefined
 }
 
-/** Without an answer of any broker for so long, Kafka counts as away. */
+/** After so long without an answer from any broker, Kafka counts as away. */
 const SILENT_MS = 5_000
-/** What passes sooner is no news: a coordinator that loads, a partition whose leader moves. */
+/** Shorter failures are normal, such as a leader that moves. */
 const GRACE_MS = 10_000
-/** What comes again later than this had passed. */
+/** A failure that comes again later had passed. */
 const GAP_MS = 15_000
 const REPEAT_MS = 60_000
 const MAX_KINDS = 100
-
-/** Failures of one kind, one after another. Times in ms. */
-type Run = { since: number; lastAt: number; loggedAt: number; suppressed: number }
-
-const begun = (since: number): Run => ({
-  since,
-  lastAt: since,
-  loggedAt: Number.NEGATIVE_INFINITY,
-  suppressed: 0,
-})
 
 /** @param now monotonic, in ms. */
 export function createFailureLog(
   log: Pick<Logger, 'debug' | 'info' | 'warn'>,
   now: () => number = () => performance.now(),
 ): FailureLog {
-  const runs = new Map<string, Run>()
-  let answeredAt = now()
-  let reachableSince = answeredAt
-  let hasAnswered = false
-  let outage: Run | undefined
+  const failures = new Failures(log, now)
+  return {
+    add: (failure) => failures.add(failure),
+    answered: () => failures.answered(),
+    reachableSince: () => failures.reachableSince(),
+  }
+}
 
-  function logged(run: Run, at: number): { seconds: number; suppressed: number } {
-    const { since, suppressed } = run
-    Object.assign(run, { loggedAt: at, suppressed: 0 })
-    return { seconds: Math.round((at - since) / 1_000), suppressed }
+/** Consecutive failures of one kind. Times in ms. */
+type Run = { since: number; lastAt: number; loggedAt: number; suppressed: number }
+
+const newRun = (since: number): Run => ({
+  since,
+  lastAt: since,
+  loggedAt: Number.NEGATIVE_INFINITY,
+  suppressed: 0,
+})
+
+class Failures {
+  private readonly log: Pick<Logger, 'debug' | 'info' | 'warn'>
+  private readonly now: () => number
+  /** By kind. */
+  private readonly runs = new Map<string, Run>()
+  private outage: Run | undefined
+  private answeredAt: number
+  private reachableAt: number
+  private hasAnswered = false
+
+  constructor(log: Pick<Logger, 'debug' | 'info' | 'warn'>, now: () => number) {
+    this.log = log
+    this.now = now
+    this.answeredAt = now()
+    this.reachableAt = this.answeredAt
   }
 
-  /** Whatever fails now fails for the same reason. */
-  function away(failure: Failure, at: number): void {
-    outage ??= begun(answeredAt)
-    if (at - outage.loggedAt < REPEAT_MS) {
-      outage.suppressed += 1
+  add(failure: Failure): void {
+    const at = this.now()
+    const reason = reasonOf(failure)
+    // kafkajs's own messages are in the debug log already
+    if (failure.err instanceof Error) this.log.debug({ err: failure.err, ...failure.fields }, failure.text)
+    // a wrong setting does not pass, and says more than that no broker answers
+    const isLasting = settingsOf(reason) !== undefined || failure.isFinal === true
+    if (!isLasting && at - this.answeredAt > SILENT_MS) {
+      this.addToOutage(reason, at)
       return
     }
-    const reason = reasonOf(failure)
-    // the settings have been right before
-    const settings = hasAnswered ? {} : { settings: 'KAFKA_BROKERS', ...settingsIn(reason) }
-    log.warn({ reason, ...settings, ...logged(outage, at) }, 'Kafka cannot be reached')
+    const run = this.runOf(failure.kind, at)
+    run.lastAt = at
+    run.since = failure.since ?? run.since
+    if ((!isLasting && at - run.since < GRACE_MS) || at - run.loggedAt < REPEAT_MS) run.suppressed += 1
+    else this.log.warn({ reason, ...failure.fields, ...settingsIn(reason), ...logged(run, at) }, failure.text)
   }
 
-  function runOf(kind: string, at: number): Run {
-    const known = runs.get(kind)
+  private addToOutage(reason: string, at: number): void {
+    this.outage ??= newRun(this.answeredAt)
+    if (at - this.outage.loggedAt < REPEAT_MS) {
+      this.outage.suppressed += 1
+      return
+    }
+    // once a broker has answered, the settings are right
+    const settings = this.hasAnswered ? {} : { settings: 'KAFKA_BROKERS', ...settingsIn(reason) }
+    this.log.warn({ reason, ...settings, ...logged(this.outage, at) }, 'Kafka cannot be reached')
+  }
+
+  private runOf(kind: string, at: number): Run {
+    const known = this.runs.get(kind)
     if (known && at - known.lastAt < REPEAT_MS) {
       if (at - known.lastAt > GAP_MS) known.since = at
       return known
     }
-    if (runs.size >= MAX_KINDS) runs.clear()
-    const fresh = begun(at)
-    runs.set(kind, fresh)
-    return fresh
+    if (this.runs.size >= MAX_KINDS) this.runs.clear()
+    const run = newRun(at)
+    this.runs.set(kind, run)
+    return run
   }
 
-  return {
-    add(failure) {
-      const at = now()
-      const reason = reasonOf(failure)
-      // what the client says is in the debug log already
-      if (failure.err instanceof Error) log.debug({ err: failure.err, ...failure.fields }, failure.text)
-      // what a setting is about does not pass by itself, and says more than that nobody answers
-      const isLasting = settingsOf(reason) !== undefined || failure.isFinal === true
-      if (!isLasting && at - answeredAt > SILENT_MS) return away(failure, at)
-      const run = runOf(failure.kind, at)
-      run.lastAt = at
-      run.since = failure.since ?? run.since
-      if ((!isLasting && at - run.since < GRACE_MS) || at - run.loggedAt < REPEAT_MS) run.suppressed += 1
-      else log.warn({ reason, ...failure.fields, ...settingsIn(reason), ...logged(run, at) }, failure.text)
-    },
-    answered() {
-      answeredAt = now()
-      hasAnswered = true
-      if (!outage) return
-      log.info(logged(outage, answeredAt), 'Kafka can be reached again')
-      outage = undefined
-      reachableSince = answeredAt
-      runs.clear()
-    },
-    reachableSince: () => (outage || now() - answeredAt > SILENT_MS ? undefined : reachableSince),
+  answered(): void {
+    this.answeredAt = this.now()
+    this.hasAnswered = true
+    if (!this.outage) return
+    this.log.info(logged(this.outage, this.answeredAt), 'Kafka can be reached again')
+    this.outage = undefined
+    this.reachableAt = this.answeredAt
+    this.runs.clear()
+  }
+
+  reachableSince(): number | undefined {
+    return this.outage || this.now() - this.answeredAt > SILENT_MS ? undefined : this.reachableAt
   }
 }
 
-/** In one line: a stack says where the client gave up, not why. */
+function logged(run: Run, at: number): { seconds: number; suppressed: number } {
+  const { since, suppressed } = run
+  Object.assign(run, { loggedAt: at, suppressed: 0 })
+  return { seconds: Math.round((at - since) / 1_000), suppressed }
+}
+
+/** A stack trace says where kafkajs gave up, not why. */
 function reasonOf({ err, text }: Failure): string {
   if (err === undefined) return text
   return err instanceof Error ? err.message : String(err)
@@ -125,15 +143,15 @@ function settingsIn(reason: string): { settings?: string } {
   return settings === undefined ? {} : { settings }
 }
 
-/** What is tried, in this order, on the words of kafkajs, Node, OpenSSL and the broker. */
-const ABOUT: readonly [(message: string) => boolean, string][] = [
+/** On messages of kafkajs, Node, OpenSSL and the broker, in order of trial. */
+const HINTS: readonly [(message: string) => boolean, string][] = [
   [
     (message) => /mechanism is not supported|not support the requested SASL mechanism/.test(message),
     'KAFKA_SASL_MECHANISM',
   ],
-  // to a listener without SASL
+  // a listener without SASL
   [(message) => /current SASL state/.test(message), 'KAFKA_SASL_MECHANISM'],
-  // kafkajs calls so also what broke the connection meanwhile
+  // kafkajs prefixes errors of the connection too
   [
     (message) => /^SASL .+ failed: /.test(message) && !/closed|connection|timed out/i.test(message),
     'KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD',
@@ -144,27 +162,26 @@ const ABOUT: readonly [(message: string) => boolean, string][] = [
     (message) => /alert (certificate required|bad certificate|unknown ca)/.test(message),
     'KAFKA_SSL_CERT, KAFKA_SSL_KEY',
   ],
-  // its user lacks rights (ACLs) on a topic, a group or the cluster
+  // the user lacks rights (ACLs) on a topic, a group or the cluster
   [(message) => /authorization failed/i.test(message), 'KAFKA_SASL_USERNAME'],
 ]
 
-/** The settings that a failure to get into Kafka is about. Undefined: about none, so that it may pass. */
+/** The settings that cause a failure to get into Kafka. Undefined: it may pass. */
 export function settingsOf(message: string): string | undefined {
-  return ABOUT.find(([says]) => says(message))?.[1]
+  return HINTS.find(([matches]) => matches(message))?.[1]
 }
 
-/** What may pass by itself, and then was not about them. */
-const MAYBE_ABOUT: typeof ABOUT = [
-  // to a listener without TLS, or a broker that is killed just then
+/** Failures that may also pass by themselves. */
+const WEAK_HINTS: typeof HINTS = [
+  // a listener without TLS, or a broker that is killed just then
   [(message) => /before secure TLS connection was established/.test(message), 'KAFKA_SSL'],
   [(message) => /^Failed to connect to seed broker/.test(message), 'KAFKA_BROKERS'],
 ]
 
-/** The settings to look at when a failure to get into Kafka does not pass. */
 export const settingsToLookAt = (message: string): string | undefined =>
-  settingsOf(message) ?? MAYBE_ABOUT.find(([says]) => says(message))?.[1]
+  settingsOf(message) ?? WEAK_HINTS.find(([matches]) => matches(message))?.[1]
 
-/** A refusal that stays as long as the settings do, as one of these; any other error as it is. */
+/** @returns a ConfigError for a refusal that lasts as long as the settings. */
 export function asConfigError(error: unknown): unknown {
   const message = error instanceof Error ? error.message : ''
   const settings = settingsOf(message)

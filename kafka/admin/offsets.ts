@@ -1,23 +1,26 @@
 import { CLOSE_MS, type Connection, within } from '../client.ts'
+import { partitionKey } from '../log-faults.ts'
 import { AssignerProtocol } from '../patches/kafkajs.ts'
-import { partitionKey } from '../patches/log-watch.ts'
 import { boundsOf } from '../tables/ranges.ts'
 
-/** What a group has committed in a partition. `offset` null: nothing yet. `ahead`: what is settled beyond it (tracker.ts). */
+/** `offset` null: no commit yet. `ahead`: the commit's metadata. */
 export type Committed = { topic: string; partition: number; offset: number | null; ahead: string }
 
-/** Of a partition: the first offset that there still is, and the one behind its last. */
+/** `end`: behind the last record. */
 export type Bounds = { partition: number; low: number; end: number }
 
-/** What Kafka says of consumer groups and of what they read, asked anew each time. All names are without prefix; all of it rejects when Kafka does not answer. */
+/**
+ * Consumer groups and their topics; each call asks Kafka. All names are without prefix. Rejects when Kafka does not
+ * answer.
+ */
 export type Offsets = {
   topics(): Promise<string[]>
-  /** A group that nobody has ever joined has committed nothing. */
+  /** A group that does not exist has committed nothing. */
   committed(of: { group: string; topics: readonly string[] }): Promise<Committed[]>
-  /** @returns by group the partitions that one of its members has now, by `partitionKey`. */
+  /** @returns by group, the `partitionKey`s of its members' partitions. */
   owned(groups: readonly string[]): Promise<Map<string, Set<string>>>
   bounds(topic: string): Promise<Bounds[]>
-  /** @returns of each partition the first offset with a record of this time (ms since 1970) or a later one; its end when there is none. */
+  /** @returns for each partition the first offset of this time (ms since 1970) or later; its end when there is none. */
   at(topic: string, time: number): Promise<{ partition: number; offset: number }[]>
   close(): Promise<void>
 }
@@ -67,7 +70,7 @@ export async function openOffsets({ kafka, named, plain }: Connection): Promise<
   }
 }
 
-/** None while the group is in a rebalance. */
+/** None while the group rebalances. */
 function partitionsOf(assignment: Buffer, plain: Connection['plain']): string[] {
   const decoded = AssignerProtocol.MemberAssignment.decode(assignment)
   return Object.entries(decoded?.assignment ?? {}).flatMap(([topic, partitions]) =>

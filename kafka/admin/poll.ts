@@ -9,11 +9,11 @@ export type PollOptions<T extends Closable> = {
   open: () => Promise<T>
   look: (reader: T) => Promise<void>
   onFailed: (error: unknown) => void
-  /** From the beginning of one look to that of the next; a look that takes longer is waited for. */
+  /** From start to start. A look that takes longer delays the next one. */
   everyMs: number
 }
 
-/** Looks at Kafka again and again, one look at a time. */
+/** Looks at Kafka at intervals, one look at a time. */
 export function poll<T extends Closable>({ open, look, onFailed, everyMs }: PollOptions<T>): Poll {
   const closing = new AbortController()
   let reader: T | undefined
@@ -23,7 +23,7 @@ export function poll<T extends Closable>({ open, look, onFailed, everyMs }: Poll
     await look(reader)
   }
 
-  /** The client holds on to what has changed meanwhile, who leads a partition or which topics there are: the next look has a new one. */
+  /** The next look gets a new client: this one may cling to old leaders or topics. */
   async function failed(error: unknown): Promise<void> {
     if (!closing.signal.aborted) onFailed(error)
     await reader?.close()

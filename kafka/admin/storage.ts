@@ -2,33 +2,31 @@ import type { Connection } from '../client.ts'
 import { type LogDirs, openLogDirs } from '../patches/log-dirs.ts'
 import { poll } from './poll.ts'
 
-/** In bytes. `reserve`: what must stay free on a broker's disk, see `reserveOf`. `limit`: what our topics may take on a broker. */
+/** In bytes. `limit`: how much Sluice's topics may take on a broker. */
 export type StorageLimits = { reserve: number | undefined; limit: number | undefined }
 
 /**
- * Room for more records, in bytes: on the broker's `disk` that has the least, or below the `limit`. `reserve`: what is to stay
- * free of it, for what was taken already and is still to be delivered.
+ * In bytes: free on the fullest `disk` of a broker, or below the `limit`. `reserve`: how much must stay free for
+ * accepted records that are still to be delivered.
  */
 export type Room = { of: 'disk' | 'limit'; free: number; reserve: number }
 
-/** What Kafka has room for, as its brokers say. */
 export type Storage = {
-  /** Empty where they do not say. */
+  /** Empty when the brokers do not report it. */
   rooms(): readonly Room[]
-  /** The room that is used up, so that nothing more should be taken; undefined while there is enough. */
+  /** The room that is used up, so that calls should be refused. */
   shortage(): Room | undefined
   close(): Promise<void>
 }
 
 const GB = 1024 ** 3
-const MOST_RESERVE = 2 * GB
-/** What is used up counts as free again when there is so much more room than its reserve: else it would change with each look. */
-const AGAIN = 1.25
+const MAX_RESERVE = 2 * GB
+/** At so many times its reserve, used-up room counts as free again. */
+const RECOVERY_FACTOR = 1.25
 
-/** A tenth, and at most 2 GB, unless told. */
-const reserveOf = (bytes: number, told?: number) => told ?? Math.min(bytes / 10, MOST_RESERVE)
+const reserveOf = (bytes: number, setting?: number) => setting ?? Math.min(bytes / 10, MAX_RESERVE)
 
-/** @param prefix of our topics: on a shared cluster only they count against the limit. */
+/** @param prefix of Sluice's topics: on a shared cluster only they count against the limit. */
 export function roomsOf(dirs: LogDirs, { reserve, limit }: StorageLimits, prefix: string): Room[] {
   const disks = dirs
     .flat()
@@ -46,23 +44,23 @@ function bytesOf(broker: LogDirs[number], prefix: string): number {
   return ours.reduce((sum, [, bytes]) => sum + bytes, 0)
 }
 
-/** @param before the shortage that there was. */
+/** @param before the previous shortage. */
 export function shortageOf(rooms: readonly Room[], before: Room | undefined): Room | undefined {
-  return rooms.find(({ of, free, reserve }) => free < reserve * (before?.of === of ? AGAIN : 1))
+  return rooms.find(({ of, free, reserve }) => free < reserve * (before?.of === of ? RECOVERY_FACTOR : 1))
 }
 
 export type StorageOptions = {
   connection: Connection
   limits: StorageLimits
-  /** Told when room is used up, and when there is room again. */
+  /** Called when room is used up, and when there is room again. */
   onChange?: (shortage: Room | undefined) => void
   everyMs?: number
 }
 
-/** At full speed half a GB comes in meanwhile. */
+/** At full speed, half a GB comes in meanwhile. */
 const EVERY_MS = 2_000
 
-/** Looks at the brokers' disks again and again. While Kafka does not answer it is as it was. */
+/** While Kafka does not answer, the last result holds. */
 export function watchStorage({ connection, limits, onChange, everyMs = EVERY_MS }: StorageOptions): Storage {
   let rooms: readonly Room[] = []
   let shortage: Room | undefined
@@ -74,7 +72,7 @@ export function watchStorage({ connection, limits, onChange, everyMs = EVERY_MS 
       shortage = shortageOf(rooms, before)
       if (before?.of !== shortage?.of) onChange?.(shortage)
     },
-    onFailed: (err) => connection.log.debug({ err }, 'the disks of Kafka cannot be looked at'),
+    onFailed: (err) => connection.log.debug({ err }, 'cannot read the state of the disks of Kafka'),
     everyMs,
   })
   return { rooms: () => rooms, shortage: () => shortage, close }

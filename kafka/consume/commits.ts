@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Admin, Consumer } from 'kafkajs'
+import type { Consumer } from 'kafkajs'
 import type { Connection } from '../client.ts'
-import { type KnownLog, type LogWatch, partitionKey } from '../patches/log-watch.ts'
+import type { KnownLog } from '../log-faults.ts'
+import type { LogWatch } from '../patches/log-watch/watch.ts'
 import type { Tracker } from './tracker.ts'
 
-/** What is settled of a partition. `topic` as named on the broker; `dirty`: since the last commit there is more. */
+/** `topic`: as named on the broker. `dirty`: more is settled since the last commit. */
 export type Uncommitted = {
   topic: string
   partition: number
@@ -12,8 +12,8 @@ export type Uncommitted = {
   dirty: boolean
 }
 
-/** @returns commits what is dirty; one commit at a time: a call during one waits for the next. */
-export function committer({
+/** @returns commits what is dirty, one commit at a time: a call during one waits for the next. */
+export function createCommitter({
   connection,
   groupId,
   consumer,
@@ -25,41 +25,34 @@ export function committer({
   consumer: Pick<Consumer, 'commitOffsets'>
   /** The log that a partition is read from. */
   known: LogWatch['known']
-  /** What there is to commit now. */
   dirty: () => Uncommitted[]
 }): () => Promise<void> {
   let committing: Promise<void> | undefined
   let failingSince: number | undefined
 
-  /** Normal in a rebalance, which passes. */
+  /** Normal in a rebalance. */
   function failed(err: unknown): void {
     failingSince ??= performance.now()
-    connection.log.debug({ err, groupId }, 'commit refused, the next one will carry it')
+    connection.log.debug({ err, groupId }, 'the commit was refused; the next one will include it')
     const text = 'offsets cannot be committed'
-    connection.failures.add({
-      kind: `commit ${groupId}`,
-      text,
-      err,
-      fields: { groupId },
-      since: failingSince,
-    })
+    const kind = `commit ${groupId}`
+    connection.failures.add({ kind, text, err, fields: { groupId }, since: failingSince })
   }
 
   async function commitNow(): Promise<void> {
-    const held = dirty()
-    if (held.length === 0) return
-    for (const one of held) one.dirty = false
-    const offsets = held.map(({ topic, partition, tracker }) => {
+    const partitions = dirty()
+    if (partitions.length === 0) return
+    for (const each of partitions) each.dirty = false
+    const offsets = partitions.map(({ topic, partition, tracker }) => {
       const { offset, ahead } = tracker.position()
-      const metadata = packSaid({ ahead, log: known(topic, partition), time: tracker.next().time })
+      const metadata = packMetadata({ ahead, log: known(topic, partition), time: tracker.next().time })
       return { topic, partition, offset: String(offset), metadata }
     })
     try {
       await consumer.commitOffsets(offsets)
       failingSince = undefined
     } catch (error) {
-      // refused in a rebalance, or Kafka is away: the next one carries the same
-      for (const one of held) one.dirty = true
+      for (const each of partitions) each.dirty = true
       failed(error)
     }
   }
@@ -73,92 +66,35 @@ export function committer({
   }
 }
 
-/**
- * Where a partition is read from: the committed offset, and what is settled ahead of it (tracker.ts). `log`: the one it is a place in;
- * `time`: of the last record that was read, ms since 1970. `foreign`: another tool has committed it, which says nothing of all that.
- * `lostFrom`: where the log was cut since, or began anew: what is known of this and later offsets is of records that are gone.
- */
-export type Position = {
-  offset: number
+/** What a commit states besides its offset. */
+export type CommitMetadata = {
+  /** What is settled from the offset on, see `packAhead`. */
   ahead: string
   log?: KnownLog | undefined
+  /** Of the last record read, ms since 1970. */
   time?: number | undefined
+  /** Another program has written the commit. */
   foreign?: boolean
-  lostFrom?: number | undefined
 }
 
-type Said = Omit<Position, 'offset' | 'lostFrom'>
-
 /**
- * The metadata of a commit: `s2:<topic id>.<leader epoch>.<time in base 36>:<ahead>`, or `s1:<ahead>` where the log is not known. At most
- * 4,096 characters, which is what Kafka takes.
+ * `s2:<topic id>.<leader epoch>.<time in base 36>:<ahead>`, or `s1:<ahead>` when the log is not known. Kafka takes at
+ * most 4,096 characters.
  */
-export function packSaid({ ahead, log, time }: Said): string {
+export function packMetadata({ ahead, log, time }: CommitMetadata): string {
   if (log) return `s2:${log.id}.${log.epoch}.${time?.toString(36) ?? ''}:${ahead}`
   return `s1:${ahead}`
 }
 
-/** What is not ours reads as `foreign`. */
-export function unpackSaid(text: string): Said {
+export function unpackMetadata(text: string): CommitMetadata {
   const [, ahead] = /^s1:(.*)$/.exec(text) ?? []
   if (ahead !== undefined) return { ahead }
-  // some brokers tell no epoch, and some writers no time: both are -1 then
+  // -1: the broker reports no epoch, or the writer gave no time
   const [, id, epoch, time, bits] = /^s2:([\w-]{22})\.(-?\d+)\.(-?[0-9a-z]*):(.*)$/.exec(text) ?? []
   if (id === undefined) return { ahead: '', foreign: true }
   return {
     ahead: bits ?? '',
     log: { id, epoch: Number(epoch) },
     time: time ? Number.parseInt(time, 36) : undefined,
-  }
-}
-
-export type CommittedOptions = {
-  connection: {
-    kafka: { admin(): Pick<Admin, 'connect' | 'fetchOffsets' | 'disconnect'> }
-    log: Connection['log']
-    failures: Pick<Connection['failures'], 'add'>
-  }
-  groupId: string
-  /** As named on the broker. */
-  topics: string[]
-}
-
-const RETRY_MS = 250
-
-/** Reads what a group has committed; kafkajs keeps the metadata of its own commits to itself. */
-export function committedBy({ connection, groupId, topics }: CommittedOptions) {
-  const admin = connection.kafka.admin()
-  let closed = false
-
-  async function read(): Promise<Map<string, Position>> {
-    await admin.connect()
-    const offsets = await admin.fetchOffsets({ groupId, topics })
-    return new Map(
-      offsets.flatMap(({ topic, partitions }) =>
-        partitions.map(({ partition, offset, metadata }) => [
-          partitionKey(topic, partition),
-          { offset: Math.max(0, Number(offset)), ...unpackSaid(metadata ?? '') },
-        ]),
-      ),
-    )
-  }
-
-  return {
-    /** By `partitionKey`. Asks until there is an answer, or it is closed. */
-    async positions(): Promise<Map<string, Position>> {
-      while (!closed) {
-        try {
-          return await read()
-        } catch (error) {
-          connection.log.debug({ err: error, groupId }, 'committed offsets cannot be read yet')
-          await sleep(RETRY_MS)
-        }
-      }
-      return new Map()
-    },
-    async close(): Promise<void> {
-      closed = true
-      await admin.disconnect().catch(() => undefined)
-    },
   }
 }

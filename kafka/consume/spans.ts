@@ -1,13 +1,11 @@
-import type { IHeaders } from 'kafkajs'
 import type { Attributes, Processed, Trace, Tracer } from '../../trace/trace.ts'
-import type { Produced } from '../produce/pending.ts'
 import type { Ends, Taken } from './record.ts'
 
 type Where<T> = Pick<Processed, 'topic' | 'group' | 'headers'> & {
   describe: ((value: T) => Attributes) | undefined
 }
 
-/** The record with what is done for it as a trace, which ends when that does. */
+/** @returns the record with a span, which ends when the record is settled, released or parked. */
 export function inTrace<T>(
   tracer: Pick<Tracer, 'process'>,
   record: Taken<T>,
@@ -23,7 +21,7 @@ export function inTrace<T>(
   return { ...record, trace, ...ending(trace, record) }
 }
 
-/** A function of its own: what ends a record shall not keep its value. */
+/** A function of its own: the closures must not keep the record's value in memory. */
 const ending = (trace: Pick<Trace, 'note' | 'end'>, { settle, release, park }: Ends): Ends => ({
   settle() {
     trace.end()
@@ -39,19 +37,3 @@ const ending = (trace: Pick<Trace, 'note' | 'end'>, { settle, release, park }: E
     park(message, reason)
   },
 })
-
-/**
- * Sends records as a part of a trace.
- * @param topic as named on the broker.
- * @param produce is given what puts the trace into the headers of a record.
- */
-export async function sendIn<R extends { headers?: IHeaders }>(
-  trace: Pick<Trace, 'send'>,
-  { topic, count }: { topic: string; count: number },
-  produce: (traced: (record: R) => R) => Promise<Produced>,
-): Promise<Produced> {
-  const { headers, end } = trace.send(topic, count)
-  const produced = await produce((record) => ({ ...record, headers: { ...record.headers, ...headers } }))
-  end(produced)
-  return produced
-}

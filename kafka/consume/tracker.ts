@@ -1,107 +1,126 @@
-/**
- * Which offsets of one partition are settled: pure bookkeeping behind commits (ARCHITECTURE, "Hop by hop").
- * Offsets are tracked as seen, not by arithmetic: compaction and transaction markers leave gaps.
- */
-export type Tracker = {
-  /**
-   * @param time the record's own, ms since 1970.
-   * @returns false when this offset is in flight or settled already, here or before a restart.
-   */
-  take(offset: number, time: number): boolean
-  settle(offset: number): void
-  /** The record was not worked on and will not be: it may be taken once more, when it is fetched again. */
-  release(offset: number): void
-  /** What is before `offset` is gone from the log: nothing of it will come, or come once more. What is in flight goes on. */
-  skip(offset: number): void
-  /** Where to commit: all before `offset` is settled. `ahead` packs what is settled from there on, see `packAhead`. */
-  position(): { offset: number; ahead: string }
-  unsettled(): number
-  /** The time of the first that is not settled. */
-  oldest(): number | undefined
-  /** Unsettled ones that somebody works on. */
-  inFlight(): number
-  /**
-   * The offset behind all that is seen or settled, and the time of the last one seen, here or before a restart; undefined: not known. `again`:
-   * the first that was released, and has to be fetched again; undefined: none was.
-   */
-  next(): { offset: number; time: number | undefined; again?: number | undefined }
-  /** Offsets from the commit position to the last one seen: what `ahead` must be able to tell. */
-  span(): number
-}
-
 /** Kafka takes 4,096 characters of commit metadata; base64 of this many bits stays below. */
 export const MAX_SPAN = 3_000 * 8
 
-/** @param start the committed offset and metadata from which this partition is read. */
-export function createTracker(start: { offset: number; ahead: string; time?: number | undefined }): Tracker {
-  let seen: number[] = []
-  /** Of each of these its time. */
-  let times: number[] = []
-  let head = 0
-  let base = start.offset
-  let last = start.offset - 1
-  let lastTime = start.time
-  const settledBefore = unpackAhead(start.offset, start.ahead)
-  const settled = new Set(settledBefore)
-  const readBefore = (settledBefore.at(-1) ?? start.offset - 1) + 1
-  let unsettled = 0
-  const released = new Set<number>()
+/** From this many on, settled offsets are cut off the lists once they are the larger part. */
+const COMPACT_FROM = 1_024
 
-  function advance(): void {
+/**
+ * Which offsets of one partition are settled. Tracks the offsets seen instead of counting up: compaction and
+ * transaction markers leave gaps.
+ */
+export class Tracker {
+  /** Those before `head` are settled. */
+  private seen: number[] = []
+  private times: number[] = []
+  private head = 0
+  /** Everything before it is settled. */
+  private base: number
+  private last: number
+  private lastTime: number | undefined
+  /** Settled offsets from `base` on. */
+  private readonly settled: Set<number>
+  /** Behind everything that was read before a restart. */
+  private readonly readBefore: number
+  private readonly released = new Set<number>()
+  private unsettledCount = 0
+
+  constructor(start: { offset: number; ahead: string; time?: number | undefined }) {
+    const settledBefore = unpackAhead(start.offset, start.ahead)
+    this.base = start.offset
+    this.last = start.offset - 1
+    this.lastTime = start.time
+    this.settled = new Set(settledBefore)
+    this.readBefore = (settledBefore.at(-1) ?? start.offset - 1) + 1
+  }
+
+  /**
+   * @param time the record's own, ms since 1970.
+   * @returns false when the offset is in flight or settled, here or before a restart.
+   */
+  take(offset: number, time: number): boolean {
+    if (offset <= this.last) return this.released.delete(offset)
+    this.last = offset
+    this.lastTime = time
+    this.seen.push(offset)
+    this.times.push(time)
+    const known = this.settled.has(offset)
+    if (known) this.advance()
+    else this.unsettledCount += 1
+    return !known
+  }
+
+  settle(offset: number): void {
+    if (offset < this.base || offset > this.last || this.settled.has(offset)) return
+    this.settled.add(offset)
+    this.released.delete(offset)
+    this.unsettledCount -= 1
+    this.advance()
+  }
+
+  /** It may be taken once more, when it is fetched again. */
+  release(offset: number): void {
+    if (offset >= this.base && offset <= this.last && !this.settled.has(offset)) this.released.add(offset)
+  }
+
+  /** The log has lost everything before `offset`. Records in flight go on. */
+  skip(offset: number): void {
+    for (const each of [...this.released]) if (each < offset) this.settle(each)
+    if (offset <= this.last) return
+    for (const each of this.settled) if (each > this.last && each < offset) this.settled.delete(each)
+    this.last = offset - 1
+    this.advance()
+  }
+
+  private advance(): void {
+    const { seen, settled } = this
+    let { head } = this
     while (head < seen.length && settled.delete(seen[head] ?? -1)) head += 1
-    base = seen[head] ?? last + 1
-    if (head > 1024 && head * 2 > seen.length) {
-      seen = seen.slice(head)
-      times = times.slice(head)
-      head = 0
+    this.head = head
+    this.base = seen[head] ?? this.last + 1
+    if (head <= COMPACT_FROM || head * 2 <= seen.length) return
+    this.seen = seen.slice(head)
+    this.times = this.times.slice(head)
+    this.head = 0
+  }
+
+  /** Where to commit. `ahead`: what is settled from `offset` on, see `packAhead`. */
+  position(): { offset: number; ahead: string } {
+    return { offset: this.base, ahead: packAhead(this.base, this.settled) }
+  }
+
+  unsettled(): number {
+    return this.unsettledCount
+  }
+
+  /** The time of the first unsettled record. */
+  oldest(): number | undefined {
+    return this.times[this.head]
+  }
+
+  /** Unsettled records that are not released. */
+  inFlight(): number {
+    return this.unsettledCount - this.released.size
+  }
+
+  /**
+   * `offset`: behind everything seen or settled. `time`: of the last record seen, here or before a restart. `again`:
+   * the first released offset, which has to be fetched again.
+   */
+  next(): { offset: number; time: number | undefined; again?: number | undefined } {
+    return {
+      offset: Math.max(this.last + 1, this.readBefore),
+      time: this.lastTime,
+      again: this.released.size > 0 ? Math.min(...this.released) : undefined,
     }
   }
 
-  function settle(offset: number): void {
-    if (offset < base || offset > last || settled.has(offset)) return
-    settled.add(offset)
-    released.delete(offset)
-    unsettled -= 1
-    advance()
-  }
-
-  return {
-    take(offset, time) {
-      if (offset <= last) return released.delete(offset)
-      last = offset
-      lastTime = time
-      seen.push(offset)
-      times.push(time)
-      const known = settled.has(offset)
-      if (known) advance()
-      else unsettled += 1
-      return !known
-    },
-    settle,
-    release(offset) {
-      if (offset >= base && offset <= last && !settled.has(offset)) released.add(offset)
-    },
-    skip(offset) {
-      for (const each of [...released]) if (each < offset) settle(each)
-      if (offset <= last) return
-      for (const each of settled) if (each > last && each < offset) settled.delete(each)
-      last = offset - 1
-      advance()
-    },
-    position: () => ({ offset: base, ahead: packAhead(base, settled) }),
-    unsettled: () => unsettled,
-    oldest: () => times[head],
-    inFlight: () => unsettled - released.size,
-    next: () => ({
-      offset: Math.max(last + 1, readBefore),
-      time: lastTime,
-      again: released.size > 0 ? Math.min(...released) : undefined,
-    }),
-    span: () => last + 1 - base,
+  /** The range that `ahead` must cover. */
+  span(): number {
+    return this.last + 1 - this.base
   }
 }
 
-/** Bit i, from the lowest of the first byte, says that offset `base + i` is settled. In base64; empty when none is. */
+/** In base64. Bit i, from the lowest of the first byte, says that offset `base + i` is settled. */
 export function packAhead(base: number, settled: Iterable<number>): string {
   const bits = Buffer.alloc(MAX_SPAN / 8)
   let length = 0
@@ -115,22 +134,17 @@ export function packAhead(base: number, settled: Iterable<number>): string {
   return bits.subarray(0, length).toString('base64')
 }
 
-/** @returns the position of a log that was cut at `cut`: what was settled behind that is of records that are gone. */
-export function cutAt({ offset, ahead }: { offset: number; ahead: string }, cut: number) {
-  if (offset >= cut) return { offset: cut, ahead: '' }
-  return {
-    offset,
-    ahead: packAhead(
-      offset,
-      unpackAhead(offset, ahead).filter((settled) => settled < cut),
-    ),
-  }
-}
-
 export function unpackAhead(base: number, ahead: string): number[] {
   const offsets: number[] = []
   Buffer.from(ahead, 'base64').forEach((byte, index) => {
     for (let bit = 0; bit < 8; bit++) if (byte & (1 << bit)) offsets.push(base + index * 8 + bit)
   })
   return offsets
+}
+
+/** @returns the position in a log that was cut at `cut`: offsets behind it belong to lost records. */
+export function cutAt({ offset, ahead }: { offset: number; ahead: string }, cut: number) {
+  if (offset >= cut) return { offset: cut, ahead: '' }
+  const settled = unpackAhead(offset, ahead).filter((each) => each < cut)
+  return { offset, ahead: packAhead(offset, settled) }
 }

@@ -1,55 +1,51 @@
-import { createRequire } from 'node:module'
+/**
+ * Upstream: tulios/kafkajs#1779 (open); `joinAndSync` and `fetch` in src/consumer/consumerGroup.js.
+ * Without it: when a join fails with something temporary, such as a coordinator that is still loading, kafkajs fetches as if it had joined. Only
+ * members send heartbeats, so nothing ever tells it to join again, and the broker refuses its commits: its partitions stand still. When no
+ * coordinator is found for long enough, the consumer ends for good. See docs/decisions/002-client-guards.md.
+ * Until: test/kafka/coordinator-loading.test.ts and test/flow/kafka.consume.test.ts pass without it.
+ */
+import { internal, prototypeOf } from './internals.ts'
 
-const require = createRequire(import.meta.url)
-
-/** As far as it matters here (kafkajs 2.2.4, src/consumer/consumerGroup.js). */
-type Member = {
-  /** Of one join: from where to fetch. */
+type ConsumerGroup = {
+  /** A new one after each join. */
   offsetManager: object | null
   joinAndSync(): Promise<void>
   fetch(nodeId: string): Promise<unknown[]>
 }
 
-const { prototype: member }: { prototype: Member } = require('kafkajs/src/consumer/consumerGroup')
-const {
-  createErrorFromCode,
-}: { createErrorFromCode: (code: number) => Error } = require('kafkajs/src/protocol/error')
-const { KafkaJSGroupCoordinatorNotFound } = require('kafkajs/src/errors')
+const { createErrorFromCode } = internal<{ createErrorFromCode(code: number): Error }>('protocol/error')
+const { KafkaJSGroupCoordinatorNotFound } =
+  internal<Record<'KafkaJSGroupCoordinatorNotFound', new () => Error>>('errors')
 
-const { joinAndSync, fetch } = member
-
-/** Kafka's protocol guide: what passes. */
+/** From Kafka's protocol guide. kafkajs retries the first; upon the second it joins again under the same member id. */
 const COORDINATOR_NOT_AVAILABLE = 15
-/** Kafka's protocol guide: the one error upon which kafkajs joins again and keeps its member id. */
 const REBALANCE_IN_PROGRESS = 27
 
-/** Those between a join that was begun and one that has succeeded. */
-const outside = new WeakSet<Member>()
-/** When a topic has grown each of a member's fetches has it join. */
-const joining = new WeakMap<Member, Promise<void>>()
+/** They have not joined yet. */
+const outside = new WeakSet<ConsumerGroup>()
+/** When a topic gets more partitions, each concurrent fetch makes the member join. */
+const joins = new WeakMap<ConsumerGroup, Promise<void>>()
 
-/**
- * Makes kafkajs join again for as long as it is not in its group (docs/decisions/002). When a join fails with what may pass (a
- * coordinator that still loads, as after it has moved), it would go on to fetch as before: without heartbeats, which only a member sends,
- * so that nothing ever tells it to join, while the broker takes none of its commits. When there is no coordinator for as long as it asks
- * for one, it would end for good.
- */
-export function joinUntilJoined(): void {
-  member.joinAndSync = function (this: Member) {
-    const underWay = joining.get(this) ?? join(this).finally(() => joining.delete(this))
-    joining.set(this, underWay)
-    return underWay
+/** Fetches outside the group fail like a rebalance, so that kafkajs joins again with its own backoff. */
+export function retryJoins(): void {
+  const member = prototypeOf<ConsumerGroup>('consumer/consumerGroup')
+  const { joinAndSync, fetch } = member
+  member.joinAndSync = function () {
+    const join = joins.get(this) ?? joinOnce(this, joinAndSync).finally(() => joins.delete(this))
+    joins.set(this, join)
+    return join
   }
-  member.fetch = async function (this: Member, nodeId) {
+  member.fetch = async function (nodeId) {
     if (outside.has(this)) throw createErrorFromCode(REBALANCE_IN_PROGRESS)
     const { offsetManager } = this
     const batches = await fetch.call(this, nodeId)
-    // from where the last generation was: resolved in this one, they would pass over what was released in between
+    // in this generation, batches of the previous one would skip records that were released in between
     return this.offsetManager === offsetManager && !outside.has(this) ? batches : []
   }
 }
 
-async function join(member: Member): Promise<void> {
+async function joinOnce(member: ConsumerGroup, joinAndSync: () => Promise<void>): Promise<void> {
   outside.add(member)
   try {
     await joinAndSync.call(member)

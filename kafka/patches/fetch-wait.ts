@@ -1,46 +1,46 @@
-import { createRequire } from 'node:module'
+/**
+ * Upstream: no issue; src/consumer/consumerGroup.js has one `maxWaitTime` and `minBytes` for the life of a consumer.
+ * Without it: paused partitions resume late, or an idle consumer fetches dozens of times a second.
+ * Until: a consumer can choose how long each fetch waits; test/kafka/fetch-wait.test.ts.
+ */
+import { prototypeOf } from './internals.ts'
 
-const require = createRequire(import.meta.url)
+/** The broker answers a fetch when it has `minBytes`, or after `maxWaitTime` ms. */
+export type FetchWait = { maxWaitTime: number; minBytes: number }
 
-/** As far as it matters here (kafkajs 2.2.4, src/consumer/consumerGroup.js): `maxWaitTime` in ms. */
-type Member = FetchWait & {
+type ConsumerGroup = FetchWait & {
   groupId: string
   paused(): unknown[]
   fetch(nodeId: string): Promise<unknown>
 }
 
-/** A fetch is answered when there are `minBytes`, or after `maxWaitTime` ms. */
-export type FetchWait = { maxWaitTime: number; minBytes: number }
-
-/**
- * Of a consumer that has nothing to read, in ms. What comes ends it; so long it takes to leave its group, and to notice beyond its heartbeat's
- * time that the group joins anew.
- */
+/** Of an idle consumer. Leaving the group takes as long, and a rebalance is noticed that much later. */
 export const IDLE_WAIT_MS = 250
 
-/** By group: asked before each fetch of its member in this process. */
-const waits = new Map<string, (isPaused: boolean) => Partial<FetchWait>>()
+type ChooseWait = (isPaused: boolean) => Partial<FetchWait>
+
+const waits = new Map<string, ChooseWait>()
 
 /**
- * Has each fetch of this group's member wait as it is told then: kafkajs has one wait for the whole life of a consumer.
- * @param wanted is told whether a partition is paused: it can only be fetched again when the fetch that leaves it out has been answered.
- * @returns what ends it.
+ * Calls `choose` before each fetch of this process's members of a group.
+ * @param choose gets whether a partition is paused: it can be fetched again only when the fetch without it has been
+ * answered.
+ * @returns a function that undoes it.
  */
-export function fetchesWait(groupId: string, wanted: (isPaused: boolean) => Partial<FetchWait>): () => void {
-  waits.set(groupId, wanted)
+export function setFetchWait(groupId: string, choose: ChooseWait): () => void {
+  waits.set(groupId, choose)
   return () => {
-    // another of its members in this process may have come meanwhile
-    if (waits.get(groupId) === wanted) waits.delete(groupId)
+    // another member in this process may have set its own meanwhile
+    if (waits.get(groupId) === choose) waits.delete(groupId)
   }
 }
 
-/** For all consumers in this process. */
-export function adaptFetchWaits(): void {
-  const { prototype: member }: { prototype: Member } = require('kafkajs/src/consumer/consumerGroup')
+export function adjustFetchWaits(): void {
+  const member = prototypeOf<ConsumerGroup>('consumer/consumerGroup')
   const { fetch } = member
   member.fetch = function (nodeId) {
-    const wanted = waits.get(this.groupId)
-    if (wanted) Object.assign(this, wanted(this.paused().length > 0))
+    const choose = waits.get(this.groupId)
+    if (choose) Object.assign(this, choose(this.paused().length > 0))
     return fetch.call(this, nodeId)
   }
 }

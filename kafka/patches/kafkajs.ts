@@ -1,51 +1,39 @@
-import { createRequire } from 'node:module'
 import type * as KafkaJs from 'kafkajs'
-import type { Message, PartitionerArgs } from 'kafkajs'
-import { batchesDecoder } from './decode-batches.ts'
+// these two replace modules, before kafkajs loads what imports them
+import './group-messages.ts'
+import './fetch-decoder.ts'
+import { createRequire } from 'node:module'
+import { retryJoins } from './coordinator-loading.ts'
+import { followMoves } from './coordinator-moves.ts'
+import { adjustFetchWaits } from './fetch-wait.ts'
+import { stopIdlePolling } from './idle-requests.ts'
+import { watchFetches } from './log-watch/fetches.ts'
+import { measureByMonotonicClock } from './monotonic-clock.ts'
+import { replaceProduceEncoder } from './produce-encoder.ts'
+import { removeStaleMembers } from './stale-members.ts'
+import { closeUnanswered } from './unanswered.ts'
 
-const require = createRequire(import.meta.url)
-const GROUPING = 'kafkajs/src/producer/groupMessagesPerPartition'
-
-type Grouping = (
-  of: Pick<PartitionerArgs, 'topic' | 'partitionMetadata'> & {
-    messages: readonly Message[]
-    partitioner: (args: PartitionerArgs) => number
-  },
-) => Record<number, Message[]>
-
-/** kafkajs's own copies a partition's list for each message of it: a megabyte for 500 that go to one partition. */
-export const group: Grouping = ({ topic, partitionMetadata, messages, partitioner }) => {
-  const groups: Record<number, Message[]> = {}
-  if (partitionMetadata.length === 0) return groups
-  for (const message of messages) {
-    const partition = partitioner({ topic, partitionMetadata, message })
-    const others = groups[partition]
-    if (others) others.push(message)
-    else groups[partition] = [message]
-  }
-  return groups
-}
-
-const BATCHES = 'kafkajs/src/protocol/requests/fetch/v4/decodeMessages'
-
-/** As they were, for the tests that compare them with ours. */
-export const theirGrouping: Grouping = require(GROUPING)
-export const theirBatchesDecoder: ReturnType<typeof batchesDecoder> = require(BATCHES)
-
-// before anything of kafkajs's is loaded that takes hold of them
-const replaced = { [GROUPING]: group, [BATCHES]: batchesDecoder(theirBatchesDecoder) }
-for (const [path, ours] of Object.entries(replaced)) {
-  const loaded = require.cache[require.resolve(path)]
-  if (loaded) loaded.exports = ours
-}
-
-/** The client, for this folder to import from here and nowhere else. */
-const kafkajs: typeof KafkaJs = require('kafkajs')
+/**
+ * The patched client, for this folder to import from here only. Each patch holds for all clients in this process. The order matters:
+ * several wrap the same method. Why Sluice stays on kafkajs 2.2.4: docs/decisions/026-kafkajs.md.
+ */
+const kafkajs: typeof KafkaJs = createRequire(import.meta.url)('kafkajs')
 export const {
   AssignerProtocol,
   CompressionTypes,
   ConfigResourceTypes,
+  ConfigSource,
   Kafka,
   logLevel,
   PartitionAssigners,
 } = kafkajs
+
+measureByMonotonicClock()
+replaceProduceEncoder()
+retryJoins()
+followMoves()
+closeUnanswered()
+removeStaleMembers()
+adjustFetchWaits()
+watchFetches()
+stopIdlePolling()

@@ -1,12 +1,15 @@
-import { createRequire } from 'node:module'
+/**
+ * Upstream: no issue; src/protocol/requests has no DescribeLogDirs (KIP-827), and the cluster is a private property of src/index.js.
+ * Without it: ingest cannot refuse calls before the brokers' disks are full (docs/decisions/021-room-in-kafka.md).
+ * Until: kafkajs's admin client has `describeLogDirs`; test/kafka/storage.test.ts, "a broker's answer".
+ */
 import type { Connection } from '../client.ts'
+import { internal } from './internals.ts'
 
-const require = createRequire(import.meta.url)
-
-/** A data folder of a broker, in bytes: what its disk has in all and free, and what each topic takes in it. */
+/** A data directory of a broker, in bytes: its disk, and the size of each topic in it. */
 export type LogDir = { total: number; free: number; topics: ReadonlyMap<string, number> }
 
-/** By broker. Undefined: a broker does not tell (before Kafka 3.3, or we may not ask: `Describe` on the cluster is needed). */
+/** By broker. Undefined when a broker is older than Kafka 3.3, or we lack `Describe` on the cluster. */
 export type LogDirs = readonly (readonly LogDir[])[]
 
 export type LogDirReader = {
@@ -15,7 +18,6 @@ export type LogDirReader = {
   close(): Promise<void>
 }
 
-/** What kafkajs has of a cluster; the version is pinned, and tests hold this against it. */
 type Cluster = {
   connect(): Promise<void>
   disconnect(): Promise<void>
@@ -37,30 +39,29 @@ type Decoder = {
 }
 
 const DESCRIBE_LOG_DIRS = 35
-/** The first that tells of the disk (KIP-827). */
+/** The first version with disk sizes (KIP-827). */
 const VERSION = 4
 
-const DecoderOf: new (answer: Buffer) => Decoder = require('kafkajs/src/protocol/decoder')
-const Encoder: new () => {
-  writeUVarIntBytes(): InstanceType<typeof Encoder>
-} = require('kafkajs/src/protocol/encoder')
+type Encoder = { writeUVarIntBytes(): Encoder }
 
-/** Asks each broker of the cluster; kafkajs does not know this request. */
+const DecoderOf = internal<new (answer: Buffer) => Decoder>('protocol/decoder')
+const EncoderOf = internal<new () => Encoder>('protocol/encoder')
+
 export async function openLogDirs({ kafka }: Connection): Promise<LogDirReader> {
   const cluster = clusterOf(kafka)
   await cluster.connect()
   return {
     async read() {
       const { brokers } = await cluster.metadata({ topics: [] })
-      const told = await Promise.all(
+      const answers = await Promise.all(
         brokers.map(async ({ nodeId }) => {
           const broker = await cluster.findBroker({ nodeId })
           if ((broker.versions[DESCRIBE_LOG_DIRS]?.maxVersion ?? 0) < VERSION) return undefined
           return broker.connectionPool.send(describeLogDirs)
         }),
       )
-      const known = told.filter((dirs) => dirs !== undefined)
-      return known.length === told.length ? known : undefined
+      const known = answers.filter((dirs) => dirs !== undefined)
+      return known.length === answers.length ? known : undefined
     },
     close: () => cluster.disconnect(),
   }
@@ -70,7 +71,7 @@ function clusterOf(kafka: object): Cluster {
   const create = Object.getOwnPropertySymbols(kafka).find(
     ({ description }) => description === 'private:Kafka:createCluster',
   )
-  // kafkajs's own, of the pinned version
+  // a private method of the pinned version
   return (kafka as Record<symbol, (options: object) => Cluster>)[create ?? Symbol()]?.({}) as Cluster
 }
 
@@ -79,8 +80,8 @@ const describeLogDirs = {
     apiKey: DESCRIBE_LOG_DIRS,
     apiVersion: VERSION,
     apiName: 'DescribeLogDirs',
-    // of the header no tags, all topics, no tags
-    encode: async () => new Encoder().writeUVarIntBytes().writeUVarIntBytes().writeUVarIntBytes(),
+    // header without tags, all topics, no tags
+    encode: async () => new EncoderOf().writeUVarIntBytes().writeUVarIntBytes().writeUVarIntBytes(),
   },
   response: {
     decode: async (answer: Buffer) => ({ answer }),
@@ -88,11 +89,11 @@ const describeLogDirs = {
   },
 }
 
-/** @returns undefined when the broker refuses to tell. A folder whose disk has failed is left out. */
+/** @returns undefined when the broker refuses. Leaves out directories whose disk has failed. */
 export function decodeLogDirs(answer: Buffer): LogDir[] | undefined {
   const decoder = new DecoderOf(answer)
   decoder.readTaggedFields()
-  decoder.readInt32() // how long the broker was throttling
+  decoder.readInt32() // throttle time
   if (decoder.readInt16() !== 0) return undefined
   return decoder.readUVarIntArray(dirOf).filter((dir) => dir !== undefined)
 }
@@ -116,11 +117,11 @@ function topicOf(decoder: Decoder): [string, number] {
 function sizeOf(decoder: Decoder): number {
   decoder.readInt32() // the partition
   const size = int64(decoder)
-  int64(decoder) // how far it is behind
-  decoder.readBoolean() // a copy that is being moved here
+  int64(decoder) // lag of the replica
+  decoder.readBoolean() // whether the replica is being moved here
   decoder.readTaggedFields()
   return size
 }
 
-/** Exact up to 2^53, as disks are. */
+/** Exact up to 2^53. */
 const int64 = (decoder: Decoder) => Number(decoder.readInt64().toString())

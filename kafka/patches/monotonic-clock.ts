@@ -1,37 +1,35 @@
-import { createRequire } from 'node:module'
+/**
+ * Upstream: no issue; `Date.now()` in src/consumer/consumerGroup.js, src/network/requestQueue and src/cluster/brokerPool.js.
+ * Without it: when the wall clock is set back, a member sends no heartbeat until the clock has caught up, so its group expels it and it goes on
+ * working. When the clock is set forward, every request under way times out.
+ * Until: test/kafka/monotonic-clock.test.ts passes without it.
+ */
+import { prototypeOf } from './internals.ts'
 
-const require = createRequire(import.meta.url)
-
-/** Where kafkajs keeps times of the wall clock to measure spans by (2.2.4, which is pinned); tests hold this against it. */
+/** Properties in which kafkajs stores a time of the wall clock to measure a duration. */
 const TIMES = {
-  // a member's last heartbeat
-  'kafkajs/src/consumer/consumerGroup': 'lastRequest',
-  'kafkajs/src/network/requestQueue/socketRequest': 'sentAt',
-  'kafkajs/src/network/requestQueue': 'throttledUntil',
-  'kafkajs/src/cluster/brokerPool': 'metadataExpireAt',
+  // the last heartbeat of a member
+  'consumer/consumerGroup': 'lastRequest',
+  'network/requestQueue/socketRequest': 'sentAt',
+  'network/requestQueue': 'throttledUntil',
+  'cluster/brokerPool': 'metadataExpireAt',
 } as const
 
-/** What lies between the two clocks now, in ms. */
+/** Wall clock minus monotonic clock, now, in ms. */
 const offset = () => Date.now() - performance.now()
 
-/**
- * Has kafkajs measure its spans by the monotonic clock. By the wall clock, when that is set back, a member sends no heartbeat until it is as late
- * again as it was: its group goes on without it, and nothing tells it so; and when that is set forward, all requests under way have taken
- * too long. The times are kept by the one and read by the other, so that what kafkajs compares is right whatever happens
- * between. For all clients in this process.
- */
-export function measureSpans(): void {
+/** Stores the times by the monotonic clock and converts them to the present wall clock when kafkajs reads them. */
+export function measureByMonotonicClock(): void {
   for (const [path, name] of Object.entries(TIMES)) {
-    const { prototype }: { prototype: object } = require(path)
-    const kept = new WeakMap<object, number>()
-    Object.defineProperty(prototype, name, {
+    const times = new WeakMap<object, number>()
+    Object.defineProperty(prototypeOf<object>(path), name, {
       get(this: object) {
-        const at = kept.get(this)
+        const at = times.get(this)
         return at === undefined ? null : at + offset()
       },
       set(this: object, time: number | null) {
-        if (time === null) kept.delete(this)
-        else kept.set(this, time - offset())
+        if (time === null) times.delete(this)
+        else times.set(this, time - offset())
       },
     })
   }

@@ -1,79 +1,85 @@
-import { createRequire } from 'node:module'
+/**
+ * Upstream: tulios/kafkajs#884 (open: static membership, KIP-345); `connect` in src/consumer/consumerGroup.js.
+ * Without it: the coordinator waits for the members of a killed process until their session ends (10 s). All
+ * partitions of the group stand still so long, though the process was restarted at once
+ * (docs/decisions/016-successors.md).
+ * Until: kafkajs has `group.instance.id`; test/kafka/stale-members.test.ts.
+ */
 import type { Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
+import { prototypeOf } from './internals.ts'
 
-const require = createRequire(import.meta.url)
-
-/** As far as it matters here (kafkajs 2.2.4, src/consumer/consumerGroup.js, src/broker/index.js). */
 type Coordinator = {
   connectionPool: { pool: { socket?: Socket | undefined }[] }
-  describeGroups(of: { groupIds: string[] }): Promise<{ groups: { members: Listed[] }[] }>
+  describeGroups(of: { groupIds: string[] }): Promise<{ groups: { members: ListedMember[] }[] }>
   leaveGroup(of: { groupId: string; memberId: string }): Promise<unknown>
 }
-type Member = {
+type ConsumerGroup = {
   groupId: string
   cluster: { findGroupCoordinator(of: { groupId: string }): Promise<Coordinator> }
   logger: { debug(message: string, fields: object): void }
   connect(): Promise<void>
 }
-/** A member as its coordinator tells of it: the host is as Java writes an address, `/10.0.0.1`. */
-export type Listed = { memberId: string; clientId: string; clientHost: string }
+/** `clientHost` is Java's form of an address: `/10.0.0.1`. */
+export type ListedMember = { memberId: string; clientId: string; clientHost: string }
 
-/** By group: the client id that nobody else who is alive has. */
-const heirs = new Map<string, string>()
+/** By group. */
+const soleClientIds = new Map<string, string>()
 
 /**
- * Has members of the group that this process makes take the place of those that a killed process has left there: the coordinator
- * would wait for them until their session has run out, and so would all partitions of the group (docs/decisions/016).
- * @param clientId is only this process's.
- * @returns what ends it.
+ * Lets members of this process replace those that its killed predecessor has left in the group.
+ * @param clientId of no other living process.
+ * @returns a function that undoes it.
  */
-export function succeed(groupId: string, clientId: string): () => void {
-  heirs.set(groupId, clientId)
-  return () => void heirs.delete(groupId)
+export function replacePredecessors(groupId: string, clientId: string): () => void {
+  soleClientIds.set(groupId, clientId)
+  return () => void soleClientIds.delete(groupId)
 }
 
-/** @returns the ids of those that a process with this client id has left, which came from this address. */
-export function leftBehind(
-  members: readonly Listed[],
-  { clientId, address }: { clientId: string; address: string },
-): string[] {
-  const own = normal(address)
-  return members
-    .filter((member) => member.clientId === clientId && normal(member.clientHost.replace('/', '')) === own)
-    .map(({ memberId }) => memberId)
-}
-
-/** One writing of an address, without zone. */
-function normal(address: string): string {
-  const [plain = ''] = address.split('%')
-  return ipaddr.isValid(plain) ? ipaddr.process(plain).toString() : plain
-}
-
-/** Has kafkajs do so whenever it connects a member that is to join as a new one. What fails is left to the session's end. */
-export function succeedKilled(): void {
-  const { prototype: member }: { prototype: Member } = require('kafkajs/src/consumer/consumerGroup')
+/** Runs when kafkajs connects a new member. After a failure, the session's end does the same, later. */
+export function removeStaleMembers(): void {
+  const member = prototypeOf<ConsumerGroup>('consumer/consumerGroup')
   const { connect } = member
   member.connect = async function () {
     await connect.call(this)
-    const clientId = heirs.get(this.groupId)
+    const clientId = soleClientIds.get(this.groupId)
     if (clientId === undefined) return
-    await leaveFor(this, clientId).catch(({ message }) =>
-      this.logger.debug('what a killed process left in the group stays until its session ends', { message }),
+    await removeFrom(this, clientId).catch(({ message }) =>
+      this.logger.debug('stale members stay in the group until their session ends', { message }),
     )
   }
 }
 
-async function leaveFor({ groupId, cluster, logger }: Member, clientId: string): Promise<void> {
+async function removeFrom({ groupId, cluster, logger }: ConsumerGroup, clientId: string): Promise<void> {
   const coordinator = await cluster.findGroupCoordinator({ groupId })
   const { groups } = await coordinator.describeGroups({ groupIds: [groupId] })
-  // as the broker sees this process, unless something between them changes addresses: then nothing is left behind
+  // as the broker sees it, unless something translates addresses: then no member is stale
   const address = coordinator.connectionPool.pool.find(({ socket }) => socket?.localAddress)?.socket
     ?.localAddress
   if (!address) return
-  for (const memberId of leftBehind(groups[0]?.members ?? [], { clientId, address }))
+  for (const memberId of staleMembers(groups[0]?.members ?? [], { clientId, address }))
     await coordinator.leaveGroup({ groupId, memberId }).then(
-      () => logger.debug('what a killed process left was taken out of the group', { groupId, memberId }),
-      ({ message }) => logger.debug('its session ended by itself', { groupId, memberId, message }),
+      () => logger.debug('a stale member was removed from the group', { groupId, memberId }),
+      ({ message }) =>
+        logger.debug('the session of a stale member has ended', { groupId, memberId, message }),
     )
+}
+
+/** @returns the ids of the members that a process with this client id and address has left. */
+export function staleMembers(
+  members: readonly ListedMember[],
+  { clientId, address }: { clientId: string; address: string },
+): string[] {
+  const own = normalized(address)
+  return members
+    .filter(
+      (member) => member.clientId === clientId && normalized(member.clientHost.replace('/', '')) === own,
+    )
+    .map(({ memberId }) => memberId)
+}
+
+/** One spelling per address, without zone. */
+function normalized(address: string): string {
+  const [plain = ''] = address.split('%')
+  return ipaddr.isValid(plain) ? ipaddr.process(plain).toString() : plain
 }

@@ -1,15 +1,14 @@
 import type { Logger } from '../../process/log.ts'
 
-/** What becomes of records that may be dropped. */
 export type Losses = {
-  /** So many are not in the topic. */
+  /** So many records were dropped. */
   lost(records: number): void
   written(): void
 }
 
 /**
- * Counts the records of a topic that were dropped: nothing is delivered by them, so they give way when Kafka does not take them. A line when
- * that begins, and one when it is over.
+ * Counts dropped records of a topic on which no delivery depends: they give way when Kafka does not take them. Logs one line when that begins
+ * and one when it ends.
  */
 export function lossesOf(
   topic: string,

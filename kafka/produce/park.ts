@@ -2,10 +2,10 @@ import type { KafkaMessage } from 'kafkajs'
 import type { Produced } from './pending.ts'
 import type { OutRecord, Producer } from './produce.ts'
 
-/** Records that could not be handled, byte for byte as they were; headers say where from and why. */
+/** Records that could not be handled, byte for byte as they were. */
 export const PARKED = 'parked'
 
-/** Keeps records in topic `parked`; one that is too large for it is kept without its value, whose size a header then says. */
+/** A record that is too large loses its value; a header then states the value's size. */
 export async function park(producer: Pick<Producer, 'produce'>, record: OutRecord): Promise<Produced> {
   const outcome = await producer.produce([record])
   if (outcome !== 'too_large' && outcome !== 'refused') return outcome
@@ -15,8 +15,8 @@ export async function park(producer: Pick<Producer, 'produce'>, record: OutRecor
   ])
 }
 
-/** A record that cannot be handled, as it goes to topic `parked`: key, value and headers as they were, and where from. */
-export function parked(from: {
+/** @returns the record for topic `parked`: as it was, plus headers with place and reason. */
+export function parkedRecord(from: {
   topic: string
   partition: number
   offset: number

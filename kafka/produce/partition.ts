@@ -1,10 +1,7 @@
 const SEED = 0x9747b28c
 const M = 0x5bd1e995
 
-/**
- * Kafka's 32-bit murmur2, as its Java client has it: writers in any language put a key into the same partition.
- * kafkajs's own counts in BigInt, at fifteen times the cost.
- */
+/** 32-bit murmur2 as in Kafka's Java client. kafkajs's own counts in BigInt, at fifteen times the cost. */
 export function murmur2(data: Buffer): number {
   const whole = data.length & ~3
   let hash = SEED ^ data.length
@@ -17,17 +14,16 @@ export function murmur2(data: Buffer): number {
   return hash ^ (hash >>> 15)
 }
 
-/** @returns the partition, from 0, of a key among `count`. */
 export function partitionOf(key: Buffer, count: number): number {
   return (murmur2(key) & 0x7fffffff) % count
 }
 
-/** `partition`: when it is not for the key to say. `placed`: where it goes for as long as one attempt to send it lasts. */
+/** `partition`: when the key does not decide it. `placed`: during one attempt to send it. */
 export type Placeable = { key: Buffer; partition?: number; placed?: number | undefined }
 
 /**
- * kafkajs asks again at each of its own retries, and the topic may have grown meanwhile. Placed anew, a record could come to
- * a partition that has answered already, and be taken for acknowledged though it was never sent.
+ * kafkajs asks again at each retry, and the topic may have more partitions by then. A record that moved to a partition
+ * that has answered already would count as acknowledged without being sent.
  */
 export function place(record: Placeable, count: number): number {
   record.placed ??= record.partition ?? partitionOf(record.key, count)

@@ -1,19 +1,17 @@
 /**
- * What came of records that were produced together.
- * `unknown`: not acknowledged within the deadline, or before the producer was closed; they may still be written later.
- * `full`: too many bytes wait already; nothing was taken.
- * `too_large`: one of them is above what the broker takes; none was taken.
- * `refused`: the broker refuses one of them for good.
+ * `unknown`: not acknowledged within the deadline, or before the producer was closed; the records may still be
+ * written. `full`: too many bytes wait already. `too_large`: one of them exceeds what the broker takes. `refused`: the
+ * broker refuses one of them for good.
  */
 export type Produced = 'acked' | 'unknown' | 'full' | 'too_large' | 'refused'
 
-/** Records that were produced together: what comes of them is told once. */
+/** Records that were produced together. */
 export type Pending = {
-  /** By the monotonic clock, in ms; past it nobody waits for the outcome. */
+  /** By the monotonic clock, in ms. */
   deadline: number
   outcome: Promise<Produced>
   settle(produced: Produced): void
-  /** One of them has ended: the first that is refused settles them all, else the last. @returns whether it was the last. */
+  /** The first refusal settles all of them, otherwise the last record does. @returns whether it was the last. */
   ended(outcome: 'acked' | 'refused'): boolean
 }
 

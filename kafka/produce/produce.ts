@@ -1,12 +1,11 @@
 import type { IHeaders } from 'kafkajs'
 import type { Trace } from '../../trace/trace.ts'
 import { type Connection, within } from '../client.ts'
-import { sendIn } from '../consume/spans.ts'
-import { createTurns } from './fair-queue.ts'
+import { createFairQueue } from './fair-queue.ts'
 import { openPending, type Pending, type Produced } from './pending.ts'
-import { createSender, type Keyed } from './send.ts'
+import { createSender, type Keyed, type Sender } from './send.ts'
 
-/** One record to write. `topic` without prefix; `key` decides the partition (murmur2, as in Java) unless it is given. */
+/** `topic`: without prefix. The key decides the partition (murmur2, as in Java) unless `partition` is given. */
 export type OutRecord = {
   topic: string
   key: string | Buffer
@@ -16,182 +15,197 @@ export type OutRecord = {
 }
 
 /**
- * Records that are made one by one as they are sent, so that what they share waits only once. `record(place)`: places count from 0.
- * The first is made at once. Its size is checked for all, so no other may be much larger.
+ * Records that are made when they are sent, so that what they share waits only once. Places count from 0. The size of
+ * the first is checked for all, so no other may be much larger.
  */
 export type RecordList = { count: number; record(place: number): OutRecord }
 
 export type ProduceOptions = {
-  /** Milliseconds after which the outcome is `unknown`. Default: none. */
+  /** After so many ms the outcome is `unknown`. */
   deadlineMs?: number
-  /** The trace that the records belong to. */
   trace?: Pick<Trace, 'send'> | undefined
-  /** Records of one flow are sent in order. Flows take turns, so that one with much to send does not delay the others. */
+  /** Records of one flow are sent in order, and flows share the sends. */
   flow?: string
 }
 
 export type Producer = {
-  /** Resolves when all in-sync replicas have every record (`acked`), or will not. Never rejects. */
+  /** Resolves when all in-sync replicas have every record, or will not have it. Never rejects. */
   produce(records: readonly OutRecord[], options?: ProduceOptions): Promise<Produced>
-  /** The same for a list of at least one record. */
+  /** For a list of at least one record. */
   produceList(list: RecordList, options?: ProduceOptions): Promise<Produced>
-  /** Whether what is produced now would be told `full`. */
   isFull(): boolean
-  /** Bytes that wait or are under way. */
   queuedBytes(): number
-  /** Milliseconds for which the send under way has waited for its acknowledgement; 0 when none is. */
+  /** How long the present send has waited for its acknowledgement; 0 without one. */
   stalledMs(): number
-  /** Waits for what is queued, at most `drainMs`, then disconnects. */
   close(drainMs?: number): Promise<void>
 }
 
 export type ProducerOptions = {
-  /** Bound of what waits, in bytes of memory. */
+  /** In bytes of memory. */
   maxQueuedBytes?: number
-  /** Told after each send that has ended. */
   onAck?: (ack: { records: number; seconds: number }) => void
 }
 
-/** Below the broker's `max.message.bytes` (1,048,588) with room for headers and framing. */
+/** Below the broker's `max.message.bytes` (1,048,588), with room for headers and framing. */
 const MAX_RECORD_BYTES = 1_000_000
-
-/** What a record takes in memory besides its key and value, or nearly: many small ones must not pass for few. */
+/** Approximate memory of a record besides its key and value, so that small records count. */
 const RECORD_OVERHEAD = 512
-/** Memory for each record of a list that is not made yet: a place in an array. */
+/** Memory per record of a list that is not made yet. */
 const REFERENCE_BYTES = 8
 const SWEEP_MS = 250
-/** A send that waits for so long, while brokers answer, is for topics that take no writes. */
+/** A send that waits this long while brokers answer is for a topic that takes no writes. */
 const STALL_MS = 10_000
 
-type Queued = { topic: string; message: Keyed; bytes: number; batch: Produce }
-/** What was produced together. `bytes`: of memory, until the last of its records has ended. */
-type Produce = RecordList & { pending: Pending; bytes: number }
+type Queued = { topic: string; message: Keyed; bytes: number; batch: Batch }
+/** `bytes`: of memory, until the last record has ended. */
+type Batch = RecordList & { pending: Pending; bytes: number }
 
 /**
- * Collects records into sends, one under way at a time (see send.ts). Batches form by load, not by timer: when idle a
- * send starts on the next tick; while one is out, what comes is collected and sent when it returns.
+ * Collects records into sends, one at a time (send.ts). Batches form by load, not by a timer: an idle producer sends
+ * on the next tick.
  */
 export async function createProducer(
   connection: Connection,
   options: ProducerOptions = {},
 ): Promise<Producer> {
-  const { maxQueuedBytes = 64 * 1024 * 1024, onAck } = options
-  const { log, failures } = connection
-  const turns = createTurns(toQueue)
-  let sending: readonly Queued[] = []
-  const sender = await createSender(connection)
-  const sweep = setInterval(() => {
-    giveUp(performance.now())
-    tellStall(performance.now())
-  }, SWEEP_MS).unref()
-  let queuedBytes = 0
-  let sendingSince = 0
-  let stalled: { topics: string[] } | undefined
-  /** No deadline is before that. */
-  let soonest = Number.POSITIVE_INFINITY
-  let running: Promise<void> | undefined
-  let closed = false
+  const queue = new ProduceQueue(connection, options, await createSender(connection))
 
-  const isFull = () => queuedBytes > maxQueuedBytes
+  function produce(list: MeasuredList, options: ProduceOptions = {}): Promise<Produced> {
+    const { trace } = options
+    if (!trace || list.count === 0) return queue.take(list, options)
+    const sent = { topic: connection.named(list.record(0).topic), count: list.count }
+    return sendIn<OutRecord>(trace, sent, (traced) =>
+      queue.take({ ...list, record: (place) => traced(list.record(place)) }, options),
+    )
+  }
 
-  async function run(): Promise<void> {
-    while (!turns.isEmpty()) {
-      await new Promise(setImmediate) // what has come in by now goes along
-      sending = turns.next()
-      if (sending.length === 0) break // closed meanwhile
-      sendingSince = performance.now()
-      await sender.send(sending, settle)
-      const seconds = (performance.now() - sendingSince) / 1000
-      onAck?.({ records: sending.length, seconds })
-      if (stalled) log.info({ ...stalled, seconds: Math.round(seconds) }, 'Kafka takes writes again')
-      stalled = undefined
-      sendingSince = 0
-      sending = []
+  return {
+    produce: (records, options) => produce(measureAll(records), options),
+    produceList: (list, options) => produce(measureFirst(list), options),
+    isFull: () => queue.isFull(),
+    queuedBytes: () => queue.queuedBytes,
+    stalledMs: () => queue.stalledMs(),
+    close: (drainMs = 10_000) => queue.close(drainMs),
+  }
+}
+
+class ProduceQueue {
+  queuedBytes = 0
+  private readonly connection: Connection
+  private readonly options: ProducerOptions
+  private readonly sender: Sender
+  private readonly waiting = createFairQueue<Queued, Batch>((batch, place) => this.toQueued(batch, place))
+  private readonly sweep: NodeJS.Timeout
+  private sending: readonly Queued[] = []
+  private sendingSince = 0
+  private stalled: { topics: string[] } | undefined
+  /** No deadline is earlier. */
+  private soonest = Number.POSITIVE_INFINITY
+  private running: Promise<void> | undefined
+  private closed = false
+
+  constructor(connection: Connection, options: ProducerOptions, sender: Sender) {
+    this.connection = connection
+    this.options = options
+    this.sender = sender
+    this.sweep = setInterval(() => {
+      this.expire(performance.now())
+      this.reportStall(performance.now())
+    }, SWEEP_MS).unref()
+  }
+
+  isFull(): boolean {
+    return this.queuedBytes > (this.options.maxQueuedBytes ?? 64 * 1024 * 1024)
+  }
+
+  take(
+    { count, record, bytes, largest }: MeasuredList,
+    { deadlineMs = Number.POSITIVE_INFINITY, flow = '' }: ProduceOptions,
+  ): Promise<Produced> {
+    if (count === 0) return Promise.resolve('acked')
+    if (this.closed) return Promise.resolve('unknown')
+    if (this.isFull()) return Promise.resolve('full')
+    if (largest > MAX_RECORD_BYTES) return Promise.resolve('too_large')
+    const pending = openPending(count, performance.now() + deadlineMs)
+    this.soonest = Math.min(this.soonest, pending.deadline)
+    this.queuedBytes += bytes
+    this.waiting.add(flow, { count, record, pending, bytes })
+    this.running ??= this.run()
+    return pending.outcome
+  }
+
+  private async run(): Promise<void> {
+    const { waiting, sender, options, connection } = this
+    while (!waiting.isEmpty()) {
+      await new Promise(setImmediate) // includes records that have come by now
+      this.sending = waiting.next()
+      if (this.sending.length === 0) break
+      this.sendingSince = performance.now()
+      await sender.send(this.sending, this.settle)
+      const seconds = (performance.now() - this.sendingSince) / 1000
+      options.onAck?.({ records: this.sending.length, seconds })
+      if (this.stalled)
+        connection.log.info({ ...this.stalled, seconds: Math.round(seconds) }, 'Kafka takes writes again')
+      this.stalled = undefined
+      this.sendingSince = 0
+      this.sending = []
     }
-    // in the same turn as the last look at the queue: what comes between the two would stay there
-    running = undefined
+    // nothing is awaited since the queue was empty: no record is left behind
+    this.running = undefined
   }
 
-  function tellStall(now: number): void {
-    const since = failures.reachableSince()
-    if (stalled || sendingSince === 0 || since === undefined) return
-    if (now - Math.max(sendingSince, since) < STALL_MS) return
-    stalled = { topics: [...new Set(sending.map(({ topic }) => topic))] }
-    log.warn(stalled, 'Kafka does not take writes')
-  }
-
-  function settle({ batch }: Queued, outcome: 'acked' | 'refused'): void {
-    if (batch.pending.ended(outcome)) queuedBytes -= batch.bytes
-  }
-
-  /** Tells whoever waits past a deadline; the record stays where it is. */
-  function giveUp(now: number): void {
-    if (now < soonest) return
-    soonest = Number.POSITIVE_INFINITY
-    const batches = [...sending.map(({ batch }) => batch), ...turns.waiting()]
-    for (const { pending } of batches) {
-      if (pending.deadline <= now) pending.settle('unknown')
-      else soonest = Math.min(soonest, pending.deadline)
-    }
-  }
-
-  function toQueue(batch: Produce, place: number): Queued {
+  private toQueued(batch: Batch, place: number): Queued {
     const { topic, key: given, value, partition, headers } = batch.record(place)
     const key = typeof given === 'string' ? Buffer.from(given) : given
     const message: Keyed = { key, value, placed: undefined }
     if (partition !== undefined) message.partition = partition
     if (headers) message.headers = headers
-    return { topic: connection.named(topic), message, bytes: sizeOf(message), batch }
+    return { topic: this.connection.named(topic), message, bytes: sizeOf(message), batch }
   }
 
-  function take(
-    list: MeasuredList,
-    { deadlineMs = Number.POSITIVE_INFINITY, flow = '' }: ProduceOptions,
-  ): Promise<Produced> {
-    const { count, record, bytes, largest } = list
-    if (count === 0) return Promise.resolve('acked')
-    if (closed) return Promise.resolve('unknown')
-    if (isFull()) return Promise.resolve('full')
-    if (largest > MAX_RECORD_BYTES) return Promise.resolve('too_large')
-    const pending = openPending(count, performance.now() + deadlineMs)
-    soonest = Math.min(soonest, pending.deadline)
-    queuedBytes += bytes
-    turns.add(flow, { count, record, pending, bytes })
-    running ??= run()
-    return pending.outcome
+  private settle = ({ batch }: Queued, outcome: 'acked' | 'refused'): void => {
+    if (batch.pending.ended(outcome)) this.queuedBytes -= batch.bytes
   }
 
-  function produce(list: MeasuredList, options: ProduceOptions = {}): Promise<Produced> {
-    const { trace } = options
-    if (!trace || list.count === 0) return take(list, options)
-    const sent = { topic: connection.named(list.record(0).topic), count: list.count }
-    return sendIn<OutRecord>(trace, sent, (traced) =>
-      take({ ...list, record: (place) => traced(list.record(place)) }, options),
-    )
+  /** The records stay where they are. */
+  private expire(now: number): void {
+    if (now < this.soonest) return
+    this.soonest = Number.POSITIVE_INFINITY
+    const batches = [...this.sending.map(({ batch }) => batch), ...this.waiting.waiting()]
+    for (const { pending } of batches) {
+      if (pending.deadline <= now) pending.settle('unknown')
+      else this.soonest = Math.min(this.soonest, pending.deadline)
+    }
   }
 
-  return {
-    produce: (records, options) => produce(listOf(records), options),
-    produceList: (list, options) => produce(measured(list), options),
-    isFull,
-    queuedBytes: () => queuedBytes,
-    stalledMs: () => (sendingSince === 0 ? 0 : performance.now() - sendingSince),
-    async close(drainMs = 10_000) {
-      const end = performance.now() + drainMs
-      while (running && performance.now() < end) await within(end - performance.now(), running)
-      closed = true // in the turn in which nothing is left, or the time is over
-      clearInterval(sweep)
-      giveUp(Number.POSITIVE_INFINITY)
-      turns.clear()
-      await sender.close()
-    },
+  private reportStall(now: number): void {
+    const { failures, log } = this.connection
+    const since = failures.reachableSince()
+    if (this.stalled || this.sendingSince === 0 || since === undefined) return
+    if (now - Math.max(this.sendingSince, since) < STALL_MS) return
+    this.stalled = { topics: [...new Set(this.sending.map(({ topic }) => topic))] }
+    log.warn(this.stalled, 'Kafka does not take writes')
+  }
+
+  stalledMs(): number {
+    return this.sendingSince === 0 ? 0 : performance.now() - this.sendingSince
+  }
+
+  async close(drainMs: number): Promise<void> {
+    const end = performance.now() + drainMs
+    while (this.running && performance.now() < end) await within(end - performance.now(), this.running)
+    this.closed = true
+    clearInterval(this.sweep)
+    this.expire(Number.POSITIVE_INFINITY)
+    this.waiting.clear()
+    await this.sender.close()
   }
 }
 
-/** `bytes`: of memory while it waits. `largest`: bytes of its largest record. */
+/** `bytes`: of memory. `largest`: bytes of its largest record. */
 type MeasuredList = RecordList & { bytes: number; largest: number }
 
-function listOf(records: readonly OutRecord[]): MeasuredList {
+function measureAll(records: readonly OutRecord[]): MeasuredList {
   let bytes = 0
   let largest = 0
   for (const record of records) {
@@ -202,7 +216,7 @@ function listOf(records: readonly OutRecord[]): MeasuredList {
   return { count: records.length, record: (place) => records[place] as OutRecord, bytes, largest }
 }
 
-function measured({ count, record }: RecordList): MeasuredList {
+function measureFirst({ count, record }: RecordList): MeasuredList {
   const first = record(0)
   const size = sizeOf(first)
   const bytes = size + RECORD_OVERHEAD + (count - 1) * REFERENCE_BYTES
@@ -211,4 +225,16 @@ function measured({ count, record }: RecordList): MeasuredList {
 
 function sizeOf({ key, value }: Pick<OutRecord, 'key' | 'value'>): number {
   return Buffer.byteLength(key) + (value === null ? 0 : Buffer.byteLength(value))
+}
+
+/** @param topic as named on the broker. @param produce gets a function that adds the trace to a record's headers. */
+export async function sendIn<R extends { headers?: IHeaders }>(
+  trace: Pick<Trace, 'send'>,
+  { topic, count }: { topic: string; count: number },
+  produce: (traced: (record: R) => R) => Promise<Produced>,
+): Promise<Produced> {
+  const { headers, end } = trace.send(topic, count)
+  const produced = await produce((record) => ({ ...record, headers: { ...record.headers, ...headers } }))
+  end(produced)
+  return produced
 }

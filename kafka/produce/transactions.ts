@@ -5,214 +5,60 @@ import type { Table } from '../tables/table.ts'
 import type { OutRecord } from './produce.ts'
 import { isRecordFault } from './send.ts'
 
-/** `ok: false` carries the caller's own refusal; `unavailable`: Kafka did not answer, the write may or may not have happened. */
+/** `unavailable`: Kafka did not answer, and the write may or may not have happened. */
 export type Written<R> = { ok: true } | { ok: false; refusal: R } | { ok: false; unavailable: Error }
 
-/** What a decision comes to: records to write, or a reason not to. */
 export type Decision<R> = { records: readonly OutRecord[] } | { refusal: R }
 
 export type FencedWriter = {
   /**
-   * Decides on the table as it stands and writes, with nobody else writing in between; resolves when the table shows it.
-   * `decide` may be called again when another instance has written meanwhile.
+   * Decides on the table and writes, with no other writer in between; resolves when the table shows the write.
+   * `decide` is called again when another instance has written meanwhile.
    */
   write<R>(decide: () => Decision<R>): Promise<Written<R>>
   close(): Promise<void>
 }
 
-/** A decision that waits for its turn. */
 type Waiting = {
-  /** @returns what is to be written. */
   decide(): readonly OutRecord[]
   written(): void
   fail(error: Error): void
 }
 
-/** Of the first that wait what is written at once. */
-type Together = { count: number; records: readonly OutRecord[] }
+/** The first `count` decisions in the queue, written at once. */
+type WriteBatch = { count: number; records: readonly OutRecord[] }
 
-/**
- * A write is given up when it has failed so often and for so long: longer than clients wait, as instances need not come apart in five slow
- * tries. An id that cannot be taken over at all fails those that wait sooner: the client has tried that itself.
- */
+/** Longer than clients wait: instances that fence each other may need more than five slow tries. */
 const TRIES = 5
 const TRY_MS = 30_000
-/** The broker takes 1 MB of a partition at once; a decision that comes to more than this is written alone. */
-const MOST_BYTES = 512 * 1024
+/** The broker takes 1 MB of a partition at once; a larger decision is written alone. */
+const MAX_BYTES = 512 * 1024
 /**
- * The wait between two tries is chosen by chance, below so much for each try that has failed: instances that take the id from each other
- * come apart. It is the time of the slowest try where that took longer: the id must stay with one of them for a whole write.
+ * Random waits of up to this much per failed try, or the time of the slowest try, let instances that fence each other
+ * come apart.
  */
 const APART_MS = 100
-/** The longest wait: what failed while Kafka was away goes on soon after it is back. */
-const FARTHEST_MS = 5_000
+/** Writes resume soon after Kafka is back. */
+const MAX_WAIT_MS = 5_000
 
-/**
- * Writing with a condition, for any number of instances: all use one `transactionalId`, so that a newer instance fences
- * the older one in the broker. Whoever has been fenced makes a new producer, reads the table to its end and decides anew.
- * Not fenced means: nobody else has written. Decisions that come while a write is under way are written
- * together, each decided as if those before it were in the table: so instances that take turns need not do so for each write.
- */
-export function createFencedWriter(options: {
+type Options = {
   connection: Connection
   transactionalId: string
   table: Pick<Table, 'caughtUp' | 'reached' | 'get' | 'supposing'>
-}): FencedWriter {
-  const { connection, table } = options
-  const transactionalId = connection.named(options.transactionalId)
-  const queue: Waiting[] = []
-  let producer: Producer | undefined
-  let writing: Promise<void> | undefined
-  let isClosed = false
+}
 
-  async function owner(): Promise<Producer> {
-    if (producer) return producer
-    if (isClosed) throw new Error('the writer is closed')
-    const fresh = connection.kafka.producer({
-      transactionalId,
-      idempotent: true,
-      allowAutoTopicCreation: false,
-      maxInFlightRequests: 1,
-      // members that contend for the id come apart the more they wait
-      retry: { maxRetryTime: 2_000, retries: 5 },
-    })
-    try {
-      await fresh.connect()
-      // begins no transaction that writes; it takes the id over, from when on others are fenced
-      await (await fresh.transaction()).abort()
-      await table.caughtUp()
-      if (isClosed) throw new Error('the writer is closed')
-    } catch (error) {
-      await fresh.disconnect().catch(() => undefined)
-      throw error
-    }
-    producer = fresh
-    return fresh
-  }
-
-  async function discard(): Promise<void> {
-    const old = producer
-    producer = undefined
-    await old?.disconnect().catch(() => undefined)
-  }
-
-  async function commit(current: Producer, records: readonly OutRecord[]): Promise<void> {
-    const transaction = await current.transaction()
-    const written = await transaction.sendBatch({
-      acks: -1,
-      topicMessages: records.map(({ topic, ...message }) => ({
-        topic: connection.named(topic),
-        messages: [message],
-      })),
-    })
-    await transaction.commit()
-    // the commit is answered before its marker is in the topic: until then the end of the topic is still before our records
-    for (const { partition, baseOffset } of written)
-      await table.reached({ partition, offset: Number(baseOffset) })
-  }
-
-  /**
-   * Those that wait, decided in their order, each by the table as it will be after those before.
-   * @param mostBytes 0: only the first with records, and those before it, which rest on the table alone.
-   */
-  const decideTogether = (mostBytes: number): Together =>
-    table.supposing((suppose) => {
-      const records: OutRecord[] = []
-      let [count, bytes] = [0, 0]
-      for (const waiting of [...queue]) {
-        const some = decided(waiting)
-        bytes += some ? bytesOf(some) : 0
-        if (records.length > 0 && bytes > mostBytes) break
-        if (!some) continue
-        suppose(some)
-        records.push(...some)
-        count += 1
-      }
-      return { count, records }
-    })
-
-  /** Undefined: it cannot be decided, which is not told to the others. */
-  function decided(waiting: Waiting): readonly OutRecord[] | undefined {
-    try {
-      return waiting.decide()
-    } catch (error) {
-      queue.splice(queue.indexOf(waiting), 1)
-      waiting.fail(asError(error))
-      return undefined
-    }
-  }
-
-  /**
-   * Whether a write whose commit failed was made after all. All of it or nothing is there; sealed values are never twice the same, and
-   * one of them can have been replaced since.
-   */
-  function isThere(records: readonly OutRecord[]): boolean {
-    const values = records.filter(({ value }) => value !== null)
-    if (values.length === 0) return records.every(({ key }) => table.get(String(key)) === undefined)
-    return values.some(({ key, value }) => table.get(String(key))?.equals(Buffer.from(value ?? '')) === true)
-  }
-
-  /** Until some of those that wait are written, or refused. @returns how many were written. @throws when none can be. */
-  async function writeSome(): Promise<number> {
-    let inDoubt: Together | undefined
-    let mostBytes = MOST_BYTES
-    let apart = APART_MS
-    const began = performance.now()
-    for (let tries = 1; ; tries++) {
-      const from = performance.now()
-      // after a failure: takes over, which ends what was under way, and reads the table to its end
-      const current = await owner()
-      if (inDoubt && isThere(inDoubt.records)) return inDoubt.count
-      inDoubt = decideTogether(mostBytes)
-      if (inDoubt.records.length === 0) return inDoubt.count
-      try {
-        await commit(current, inDoubt.records)
-        return inDoubt.count
-      } catch (err) {
-        await discard()
-        if (isRecordFault(err)) {
-          connection.log.warn({ err }, 'Kafka refuses a record')
-          if (inDoubt.count === 1 || mostBytes === 0) return refuse(inDoubt, asError(err))
-          // it may be any of them, or all together
-          inDoubt = undefined
-          mostBytes = 0
-          continue
-        }
-        connection.failures.add({
-          kind: 'fenced',
-          text: 'another control instance has written, or Kafka failed; deciding anew',
-          err,
-        })
-        if (tries >= TRIES && performance.now() - began > TRY_MS) throw err
-        apart = Math.max(apart, performance.now() - from)
-        if (tries > 1) await sleep(Math.random() * Math.min(apart * tries, FARTHEST_MS))
-      }
-    }
-  }
-
-  /** Of the last of them; those before it have nothing to write, and those behind can be written. */
-  function refuse({ count }: Together, error: Error): 0 {
-    for (const { written } of queue.splice(0, count - 1)) written()
-    queue.shift()?.fail(error)
-    return 0
-  }
-
-  async function writeAll(): Promise<void> {
-    while (queue.length > 0)
-      try {
-        for (const { written } of queue.splice(0, await writeSome())) written()
-      } catch (error) {
-        await discard()
-        for (const { fail } of queue.splice(0)) fail(asError(error))
-      }
-    writing = undefined
-  }
-
+/**
+ * Conditional writes for any number of instances. They share a `transactionalId`, so a newer instance fences an older
+ * one in the broker. A fenced instance opens a new producer, reads the table to its end and decides again. Decisions
+ * that come during a write are written together, each as if those before it were in the table.
+ */
+export function createFencedWriter(options: Options): FencedWriter {
+  const writer = new TransactionWriter(options)
   return {
     write<R>(decide: () => Decision<R>) {
       return new Promise<Written<R>>((resolve) => {
         let decision: Decision<R>
-        queue.push({
+        writer.enqueue({
           decide() {
             decision = decide()
             return 'records' in decision ? decision.records : []
@@ -220,14 +66,179 @@ export function createFencedWriter(options: {
           written: () => resolve('refusal' in decision ? { ok: false, ...decision } : { ok: true }),
           fail: (unavailable) => resolve({ ok: false, unavailable }),
         })
-        writing ??= writeAll()
       })
     },
-    async close() {
-      if (writing) await within(CLOSE_MS, writing)
-      isClosed = true
-      await within(CLOSE_MS, discard())
-    },
+    close: () => writer.close(),
+  }
+}
+
+class TransactionWriter {
+  private readonly connection: Connection
+  private readonly table: Options['table']
+  private readonly transactionalId: string
+  private readonly queue: Waiting[] = []
+  private producer: Producer | undefined
+  private writing: Promise<void> | undefined
+  private isClosed = false
+
+  constructor({ connection, transactionalId, table }: Options) {
+    this.connection = connection
+    this.table = table
+    this.transactionalId = connection.named(transactionalId)
+  }
+
+  enqueue(waiting: Waiting): void {
+    this.queue.push(waiting)
+    this.writing ??= this.writeAll()
+  }
+
+  private async writeAll(): Promise<void> {
+    const { queue } = this
+    while (queue.length > 0)
+      try {
+        for (const { written } of queue.splice(0, await this.writeSome())) written()
+      } catch (error) {
+        await this.discardProducer()
+        for (const { fail } of queue.splice(0)) fail(asError(error))
+      }
+    this.writing = undefined
+  }
+
+  /** @returns how many of the queue were written. @throws when none can be. */
+  private async writeSome(): Promise<number> {
+    let inDoubt: WriteBatch | undefined
+    let maxBytes = MAX_BYTES
+    let apart = APART_MS
+    const began = performance.now()
+    for (let tries = 1; ; tries++) {
+      const from = performance.now()
+      // after a failure this takes the id over, which ends the previous transaction, and reads the table to its end
+      const producer = await this.ownProducer()
+      if (inDoubt && this.isWritten(inDoubt.records)) return inDoubt.count
+      inDoubt = this.decideTogether(maxBytes)
+      if (inDoubt.records.length === 0) return inDoubt.count
+      try {
+        await this.commit(producer, inDoubt.records)
+        return inDoubt.count
+      } catch (err) {
+        await this.discardProducer()
+        if (isRecordFault(err)) {
+          this.connection.log.warn({ err }, 'Kafka refuses a record')
+          if (inDoubt.count === 1 || maxBytes === 0) return this.refuse(inDoubt, asError(err))
+          // any of them, or all together
+          inDoubt = undefined
+          maxBytes = 0
+          continue
+        }
+        this.reportFenced(err)
+        if (tries >= TRIES && performance.now() - began > TRY_MS) throw err
+        apart = Math.max(apart, performance.now() - from)
+        if (tries > 1) await sleep(Math.random() * Math.min(apart * tries, MAX_WAIT_MS))
+      }
+    }
+  }
+
+  private reportFenced(err: unknown): void {
+    const text = 'another control instance has written, or Kafka failed; deciding again'
+    this.connection.failures.add({ kind: 'fenced', text, err })
+  }
+
+  private async ownProducer(): Promise<Producer> {
+    if (this.producer) return this.producer
+    if (this.isClosed) throw new Error('the writer is closed')
+    const producer = this.connection.kafka.producer({
+      transactionalId: this.transactionalId,
+      idempotent: true,
+      allowAutoTopicCreation: false,
+      maxInFlightRequests: 1,
+      retry: { maxRetryTime: 2_000, retries: 5 },
+    })
+    try {
+      await producer.connect()
+      // writes nothing, but takes the id over
+      await (await producer.transaction()).abort()
+      await this.table.caughtUp()
+      if (this.isClosed) throw new Error('the writer is closed')
+    } catch (error) {
+      await producer.disconnect().catch(() => undefined)
+      throw error
+    }
+    this.producer = producer
+    return producer
+  }
+
+  private async discardProducer(): Promise<void> {
+    const old = this.producer
+    this.producer = undefined
+    await old?.disconnect().catch(() => undefined)
+  }
+
+  /** @param maxBytes 0: only the first decision with records, and those before it. */
+  private decideTogether(maxBytes: number): WriteBatch {
+    return this.table.supposing((suppose) => {
+      const records: OutRecord[] = []
+      let [count, bytes] = [0, 0]
+      for (const waiting of [...this.queue]) {
+        const decided = this.decide(waiting)
+        bytes += decided ? bytesOf(decided) : 0
+        if (records.length > 0 && bytes > maxBytes) break
+        if (!decided) continue
+        suppose(decided)
+        records.push(...decided)
+        count += 1
+      }
+      return { count, records }
+    })
+  }
+
+  /** @returns undefined when it throws: only that one fails. */
+  private decide(waiting: Waiting): readonly OutRecord[] | undefined {
+    try {
+      return waiting.decide()
+    } catch (error) {
+      this.queue.splice(this.queue.indexOf(waiting), 1)
+      waiting.fail(asError(error))
+      return undefined
+    }
+  }
+
+  private async commit(producer: Producer, records: readonly OutRecord[]): Promise<void> {
+    const transaction = await producer.transaction()
+    const written = await transaction.sendBatch({
+      acks: -1,
+      topicMessages: records.map(({ topic, ...message }) => ({
+        topic: this.connection.named(topic),
+        messages: [message],
+      })),
+    })
+    await transaction.commit()
+    // the commit is answered before its marker is in the topic: until then the topic ends before our records
+    for (const { partition, baseOffset } of written)
+      await this.table.reached({ partition, offset: Number(baseOffset) })
+  }
+
+  /**
+   * Whether a write with a failed commit has happened: all of it, or nothing. One value suffices: sealed values never
+   * repeat, and others may have been replaced since.
+   */
+  private isWritten(records: readonly OutRecord[]): boolean {
+    const { table } = this
+    const values = records.filter(({ value }) => value !== null)
+    if (values.length === 0) return records.every(({ key }) => table.get(String(key)) === undefined)
+    return values.some(({ key, value }) => table.get(String(key))?.equals(Buffer.from(value ?? '')) === true)
+  }
+
+  /** Refuses the last decision of the batch; those before it have nothing to write. */
+  private refuse({ count }: WriteBatch, error: Error): 0 {
+    for (const { written } of this.queue.splice(0, count - 1)) written()
+    this.queue.shift()?.fail(error)
+    return 0
+  }
+
+  async close(): Promise<void> {
+    if (this.writing) await within(CLOSE_MS, this.writing)
+    this.isClosed = true
+    await within(CLOSE_MS, this.discardProducer())
   }
 }
 

@@ -1,13 +1,13 @@
 import type { Admin } from 'kafkajs'
 import type { Connection } from '../client.ts'
 
-/** Offsets of one partition: from the first to the one behind the last. */
+/** Offsets of one partition; `to` is not included. */
 export type Range = { partition: number; from: number; to: number }
 
-/** Of each partition: the first offset that there still is, and the one behind its last record. */
+/** `high`: behind the last record. */
 export type BoundsOf = Map<number, { low: number; high: number }>
 
-/** @param named the topic, with its prefix. Rejects when Kafka does not answer. */
+/** @param named as named on the broker. Rejects when Kafka does not answer. */
 export async function boundsOf(admin: Pick<Admin, 'fetchTopicOffsets'>, named: string): Promise<BoundsOf> {
   const found = await admin.fetchTopicOffsets(named)
   return new Map(
@@ -15,7 +15,7 @@ export async function boundsOf(admin: Pick<Admin, 'fetchTopicOffsets'>, named: s
   )
 }
 
-/** @returns where the records of a topic from one time to before another are; times in milliseconds since 1970. Parts that are empty are left out. */
+/** @returns the ranges of records from one time until before another, in ms since 1970. */
 export async function rangesByTime(
   { kafka, named }: Connection,
   { topic, from, to }: { topic: string; from: number; to: number },
@@ -36,15 +36,15 @@ export async function rangesByTime(
   }
 }
 
-/** A group that reads ranges of a topic. It must have no members when its offsets are written. */
+/** A consumer group for ranges of a topic. It must have no members when its offsets are written. */
 export type RangeGroup = {
-  /** Commits the beginning of each range where it has committed nothing yet. */
+  /** Commits the start of each range without a commit. */
   begin(): Promise<void>
-  /** Whether it has committed all of its ranges, or what it has not there is not any more. */
+  /** Whether all ranges are committed, or the rest no longer exists. */
   isThrough(): Promise<boolean>
-  /** Whether the topic goes as far as the ranges do: one that was made anew may not. */
+  /** Whether the topic reaches as far as the ranges: one that was created again may not. */
   isThere(): Promise<boolean>
-  /** Removes the group; without offsets the broker forgets it by itself as well. */
+  /** The broker would also forget it by itself. */
   remove(): Promise<void>
   close(): Promise<void>
 }
@@ -66,8 +66,9 @@ export async function openRangeGroup(
   return {
     async begin() {
       const at = await committed()
-      const fresh = ranges.filter(({ partition }) => (at.get(partition) ?? -1) < 0)
-      if (fresh.length > 0) await commitBeginnings(kafka, { groupId, topic: named(topic), ranges: fresh })
+      const uncommitted = ranges.filter(({ partition }) => (at.get(partition) ?? -1) < 0)
+      if (uncommitted.length > 0)
+        await commitStarts(kafka, { groupId, topic: named(topic), ranges: uncommitted })
     },
     async isThrough() {
       const at = await committed()
@@ -83,19 +84,16 @@ export async function openRangeGroup(
     async remove() {
       await admin
         .deleteGroups([groupId])
-        .catch((err) => log.debug({ err, groupId }, 'the group of a replay is not deleted'))
+        .catch((err) => log.debug({ err, groupId }, 'the group of a replay was not deleted'))
     },
     close: () => admin.disconnect(),
   }
 }
 
-type Beginnings = { groupId: string; topic: string; ranges: readonly Range[] }
+type Starts = { groupId: string; topic: string; ranges: readonly Range[] }
 
-/** By a member that reads nothing; kafkajs's own `setOffsets` waits five seconds for a fetch first. */
-async function commitBeginnings(
-  kafka: Connection['kafka'],
-  { groupId, topic, ranges }: Beginnings,
-): Promise<void> {
+/** As a member that reads nothing: kafkajs's own `setOffsets` first waits five seconds for a fetch. */
+async function commitStarts(kafka: Connection['kafka'], { groupId, topic, ranges }: Starts): Promise<void> {
   const consumer = kafka.consumer({ groupId, allowAutoTopicCreation: false, maxWaitTimeInMs: 50 })
   const joined = new Promise<void>((resolve) => consumer.on(consumer.events.GROUP_JOIN, () => resolve()))
   await consumer.connect()

@@ -1,21 +1,17 @@
-import { randomUUID } from 'node:crypto'
-import pRetry from 'p-retry'
-import { tellingFaults } from '../admin/lost-records.ts'
 import type { Connection } from '../client.ts'
-import { PartitionAssigners } from '../patches/kafkajs.ts'
-import { watchLog } from '../patches/log-watch.ts'
-import { type BoundsOf, boundsOf, type Range } from './ranges.ts'
-import { leaveForGood, readable } from './readable.ts'
+import { partitionKey } from '../log-faults.ts'
+import { Follower } from './follower.ts'
+import type { BoundsOf, Range } from './ranges.ts'
 
-/** Reads parts of a topic that are asked for. */
+/** Reads ranges of a topic on request. */
 export type Reader = {
-  /** How many the topic had when this was opened. */
+  /** When the reader was opened. */
   partitions: number
   bounds(): Promise<BoundsOf>
   /**
-   * Resolves when the range has been read; rejects after half a minute in which nothing came. Ranges of one partition are read
-   * one after another, in the order in which they are asked for.
-   * `onValue` must not throw, nor keep the value or the key: it would pin its whole fetch.
+   * Resolves when the range has been read; rejects after half a minute in which nothing came. Ranges of one partition
+   * are read in the order of the calls. `onValue` must not throw, nor store value or key: they keep the whole fetch in
+   * memory.
    */
   read(range: Range, onValue: OnValue): Promise<void>
   close(): Promise<void>
@@ -30,19 +26,18 @@ type OnValue = (
 
 type Job = Range & {
   onValue: OnValue
-  /** There was something to read. */
-  came(): void
+  progress(): void
   done(): void
   fail(error: Error): void
 }
 
 const READ_MS = 30_000
-/** How late a range begins to be read. */
+/** How late a range starts to be read. */
 const FETCH_WAIT_MS = 50
 
 /**
- * A consumer with a group of its own in which every partition is paused but while a range of it is read. It joins once,
- * here: a group for each reading would wait for the broker's initial rebalance delay each time (3 s by default).
+ * All partitions are paused, except while a range is read. The reader joins its group once: a group for each range
+ * would wait for the broker's initial rebalance delay each time (3 s by default).
  */
 export async function openReader({
   connection,
@@ -54,114 +49,90 @@ export async function openReader({
   /** The consumer has stopped for good. */
   onFatal: (error: Error) => void
 }): Promise<Reader> {
-  const named = connection.named(topic)
-  const groupId = connection.named(`reader.${topic}.${randomUUID()}`)
   const jobs = new Map<number, Job>()
-  /** Of each partition the end of the last reading that was asked for; it never rejects. */
-  const last = new Map<number, Promise<unknown>>()
-  const admin = connection.kafka.admin()
-  const tellFault = tellingFaults({ connection, seenBy: 'reader' })
-  const logs = watchLog({
-    log: connection.log,
-    place: (_, partition) => {
+  const joined = Promise.withResolvers<void>()
+  const follower = new Follower({
+    connection,
+    kind: 'reader',
+    topics: [topic],
+    config: { maxWaitTimeInMs: FETCH_WAIT_MS },
+    accepts: ({ partition }, isStale) => jobs.has(partition) && !isStale(),
+    onRecord({ value, key, timestamp }, { partition, offset }) {
       const job = jobs.get(partition)
-      return job && { offset: job.from }
+      if (job && offset < job.to) job.onValue(value, offset, { key, timestamp: Number(timestamp) })
     },
-    onFault(fault) {
-      const job = jobs.get(fault.partition)
-      // what is asked for from the log's beginning on may be removed by its retention meanwhile: that is no loss
-      if (fault.cause !== 'removed') {
-        tellFault(fault)
-        // a part that is not what was asked for any more is asked for anew by whoever wants it
-        job?.fail(new Error(`the log of ${topic} has changed while it was read`))
-      }
-      if (!job) return undefined
-      job.from = fault.to
-      if (job.from >= job.to) job.done()
-      return undefined
+    onMoved({ partition }) {
+      const job = jobs.get(partition)
+      job?.progress()
+      if (job && (follower.position(topic, partition) ?? 0) >= job.to) job.done()
     },
-    seek: (at) => consumer.seek(at),
-  })
-  const consumer = connection.kafka.consumer({
-    groupId,
-    allowAutoTopicCreation: false,
-    partitionAssigners: [logs.assigning(PartitionAssigners.roundRobin)],
-    maxWaitTimeInMs: FETCH_WAIT_MS,
-    retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 20 },
-  })
-  const joined = new Promise<void>((resolve) => {
-    consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
-      // what a join takes back to the beginning must not be read on from there
-      for (const partition of payload.memberAssignment[named] ?? []) turn(partition)
-      resolve()
-    })
-  })
-  consumer.on(consumer.events.CRASH, ({ payload }) => {
-    if (!payload.restart) onFatal(payload.error)
-  })
-
-  function turn(partition: number): void {
-    const where = [{ topic: named, partitions: [partition] }]
-    const job = jobs.get(partition)
-    try {
-      if (job) consumer.seek({ topic: named, partition, offset: String(job.from) })
-      consumer[job ? 'resume' : 'pause'](where)
-    } catch (err) {
-      connection.log.debug({ err, topic, partition }, 'the consumer restarts; its join sees to it')
-    }
-  }
-
-  await Promise.all([admin.connect(), consumer.connect()])
-  await consumer.subscribe({ topics: [named], fromBeginning: true })
-  await consumer.run({
-    autoCommit: false,
-    eachBatch: async ({ batch, isStale }) => {
-      const job = jobs.get(batch.partition)
-      if (!job || isStale()) return
-      for (const { key, value, offset, timestamp } of readable(batch, connection)) {
-        if (Number(offset) >= job.to) break
-        if (Number(offset) < job.from) continue
-        job.onValue(value, Number(offset), { key, timestamp: Number(timestamp) })
-        job.from = Number(offset) + 1
-      }
-      job.from = Math.max(job.from, Number(batch.lastOffset()) + 1)
-      job.came()
-      if (job.from >= job.to) job.done()
+    onFault({ partition, cause }) {
+      // the caller may ask for the range again
+      if (cause !== 'removed')
+        jobs.get(partition)?.fail(new Error(`the log of ${topic} changed while it was read`))
     },
+    onJoined(assigned) {
+      for (const at of assigned) follower[jobs.has(at.partition) ? 'resume' : 'pause'](at)
+      joined.resolve()
+    },
+    onFatal,
   })
-  await joined
-
-  const bounds = () => boundsOf(admin, named)
-
-  async function readNow(range: Range, onValue: OnValue): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const limit = setTimeout(() => reject(new Error(`nothing of ${topic} came for ${READ_MS} ms`)), READ_MS)
-    jobs.set(range.partition, { ...range, onValue, came: () => limit.refresh(), done: resolve, fail: reject })
-    // its bounds were asked for a moment ago: what earlier readings knew of the log is past
-    logs.forget(named, range.partition)
-    turn(range.partition)
-    try {
-      await promise
-    } finally {
-      clearTimeout(limit)
-      jobs.delete(range.partition)
-      turn(range.partition)
-    }
-  }
-
+  await follower.connect()
+  await follower.run()
+  await joined.promise
+  const readInTurn = queuePerPartition((range, onValue) =>
+    readRange({ follower, topic, jobs }, range, onValue),
+  )
   return {
-    // a broker that has just come back answers before it leads its partitions again
-    partitions: (await pRetry(bounds, { retries: 8, minTimeout: 50, maxTimeout: 1_000 })).size,
-    bounds,
+    partitions: (await follower.firstBounds(topic)).size,
+    bounds: () => follower.bounds(topic),
     async read(range, onValue) {
-      if (range.from >= range.to) return
-      const reading = Promise.resolve(last.get(range.partition)).then(() => readNow(range, onValue))
-      last.set(
-        range.partition,
-        reading.catch(() => undefined),
-      )
-      await reading
+      if (range.from < range.to) await readInTurn(range, onValue)
     },
-    close: () => leaveForGood({ consumer, admin, groupId }, connection.log),
+    close: () => follower.close(),
+  }
+}
+
+type Read = (range: Range, onValue: OnValue) => Promise<void>
+
+function queuePerPartition(read: Read): Read {
+  /** By partition; these never reject. */
+  const last = new Map<number, Promise<unknown>>()
+  return async (range, onValue) => {
+    const reading = Promise.resolve(last.get(range.partition)).then(() => read(range, onValue))
+    last.set(
+      range.partition,
+      reading.catch(() => undefined),
+    )
+    await reading
+  }
+}
+
+async function readRange(
+  { follower, topic, jobs }: { follower: Follower; topic: string; jobs: Map<number, Job> },
+  range: Range,
+  onValue: OnValue,
+): Promise<void> {
+  const at = { topic, partition: range.partition }
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const limit = setTimeout(() => reject(new Error(`no records of ${topic} came for ${READ_MS} ms`)), READ_MS)
+  jobs.set(range.partition, {
+    ...range,
+    onValue,
+    progress: () => limit.refresh(),
+    done: resolve,
+    fail: reject,
+  })
+  follower.positions.set(partitionKey(topic, range.partition), range.from)
+  // the caller has just asked for the bounds: what was known of the log is out of date
+  follower.forget(at)
+  follower.resume(at)
+  try {
+    await promise
+  } finally {
+    clearTimeout(limit)
+    jobs.delete(range.partition)
+    follower.positions.delete(partitionKey(topic, range.partition))
+    follower.pause(at)
   }
 }

@@ -1,32 +1,27 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pRetry from 'p-retry'
-import { tellingFaults } from '../admin/lost-records.ts'
-import { CLOSE_MS, type Connection, within } from '../client.ts'
-import type { BatchFault } from '../patches/decode-batches.ts'
+import type { Connection } from '../client.ts'
 import { IDLE_WAIT_MS } from '../patches/fetch-wait.ts'
-import { PartitionAssigners } from '../patches/kafkajs.ts'
-import { type LogFault, watchLog } from '../patches/log-watch.ts'
 import type { OutRecord } from '../produce/produce.ts'
-import { readable } from './readable.ts'
+import type { BatchFault } from '../protocol/decode-batches.ts'
+import { Follower } from './follower.ts'
 
-/** A compacted topic held in memory. */
+/** A compacted topic in memory. */
 export type Table = {
-  /** Resolves when all that was in the topic at the start has been read. */
+  /** Resolves when everything that was in the topic at the start has been read. */
   loaded: Promise<void>
   isLoaded(): boolean
-  /** Whether it has followed the topic up to about a second ago; false while its consumer is out of its group. */
+  /** Whether it is at most about a second behind; false while its consumer is out of its group. */
   isFresh(): boolean
   get(key: string): Buffer | undefined
   entries(): IterableIterator<[string, Buffer]>
   /**
-   * Shows records as if they had been read for as long as `work` runs, which must not wait, so that nobody else sees it; then
-   * all is as it was. What follows the table (`onChange`) is told both.
+   * Shows records as if they had been read, while `work` runs, which is synchronous: nobody else sees them. `onChange`
+   * is called for them and for their removal.
    */
   supposing<T>(work: (suppose: (records: readonly OutRecord[]) => void) => T): T
-  /** Resolves when everything has been read that is in the topic now; rejects after `timeoutMs`. */
+  /** Resolves when everything that is in the topic now has been read; rejects after `timeoutMs`. */
   caughtUp(timeoutMs?: number): Promise<void>
-  /** Resolves when what was written up to this offset has been read; rejects after `timeoutMs`. */
+  /** The same for everything up to this offset. */
   reached(position: { partition: number; offset: number }, timeoutMs?: number): Promise<void>
   close(): Promise<void>
 }
@@ -34,181 +29,157 @@ export type Table = {
 export type TableOptions = {
   connection: Connection
   topic: string
-  /** The keys to hold; all unless told. Others are passed over. */
-  wanted?: (key: string) => boolean
-  /** Called for each record in the order of the topic; `undefined`: removed. Must not throw. */
+  /** The keys to store; all by default. */
+  matches?: (key: string) => boolean
+  /** Called for each record in order; `undefined`: removed. Must not throw. */
   onChange?: (key: string, value: Buffer | undefined) => void
-  /** Told of records that cannot be read, and are skipped. */
+  /** Called for batches that cannot be decoded. */
   onSkipped?: (fault: BatchFault) => void
   /** The consumer has stopped for good. */
   onFatal: (error: Error) => void
 }
 
 const LOAD_MS = 60_000
-/** Fetches come four times a second; without one for so long the table may be behind. */
+/** Fetches come four times a second. */
 const FRESH_MS = 1_500
 
-/** Follows a compacted topic of one partition from its beginning, with a group of its own that commits nothing and is deleted at the end. */
+/** Follows a compacted topic of one partition from its beginning. */
 export async function openTable(options: TableOptions): Promise<Table> {
-  const { connection, topic, wanted = () => true, onChange, onSkipped, onFatal } = options
-  const groupId = connection.named(`table.${topic}.${randomUUID()}`)
-  const values = new Map<string, Buffer>()
-  /** The next offset to read of each partition. */
-  const positions = new Map<number, number>()
-  /** After a fault of the log: those that it has not shown again yet. */
-  let unconfirmed = new Set<string>()
-  let loaded = false
-  let behind = true
-  let fetchedAt = 0
-  let joins = 0
-  let closed = false
-  const admin = connection.kafka.admin()
-  const tellFault = tellingFaults({ connection, seenBy: 'table' })
-  const logs = watchLog({
-    log: connection.log,
-    fromBeginning: true,
-    place: (_, partition) => ({ offset: positions.get(partition) ?? 0 }),
-    onFault: readAgain,
-    seek: (at) => consumer.seek(at),
-  })
-  const consumer = connection.kafka.consumer({
-    groupId,
-    allowAutoTopicCreation: false,
-    partitionAssigners: [logs.assigning(PartitionAssigners.roundRobin)],
-    maxWaitTimeInMs: IDLE_WAIT_MS,
-    // the shortest that brokers allow: after an outage the table may be read again only when its old session has ended
-    sessionTimeout: 6_000,
-    heartbeatInterval: 1_500,
-    retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 20 },
-  })
-  // also told of batches that hold nothing but a transaction's marker, which no handler sees
-  consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
-    positions.set(
-      payload.partition,
-      Math.max(positions.get(payload.partition) ?? 0, Number(payload.lastOffset) + 1),
-    )
-  })
-  consumer.on(consumer.events.FETCH, ({ payload }) => {
-    if (payload.numberOfBatches > 0) fetchedAt = performance.now()
-  })
-  consumer.on(consumer.events.GROUP_JOIN, () => {
-    behind = true
-    void catchUp(++joins)
-  })
-  consumer.on(consumer.events.CRASH, ({ payload }) => {
-    if (!payload.restart) onFatal(payload.error)
-  })
+  const table = new CompactedTable(options)
+  await table.run()
+  let isLoaded = false
+  return {
+    loaded: table.caughtUp(LOAD_MS).then(() => {
+      isLoaded = true
+    }),
+    isLoaded: () => isLoaded,
+    isFresh: () => table.isFresh(),
+    get: (key) => table.values.get(key),
+    entries: () => table.values.entries(),
+    supposing: (work) => table.supposing(work),
+    caughtUp: (timeoutMs) => table.caughtUp(timeoutMs),
+    reached: (position, timeoutMs) => table.reached(position, timeoutMs),
+    close: () => table.close(),
+  }
+}
 
-  /** What the log does not hold any more goes when all that it holds has been read. */
-  function readAgain(fault: LogFault): undefined {
-    tellFault(fault)
-    positions.set(fault.partition, fault.to)
-    unconfirmed = new Set(values.keys())
-    behind = true
-    void catchUp(++joins)
+class CompactedTable {
+  readonly values = new Map<string, Buffer>()
+  private readonly options: TableOptions
+  private readonly follower: Follower
+  /** After a fault of the log: keys that have not come again yet. */
+  private unconfirmed = new Set<string>()
+  private isBehind = true
+  /** Each join or fault starts a new catch-up and ends the one before. */
+  private catchUps = 0
+  private isClosed = false
+
+  constructor(options: TableOptions) {
+    this.options = options
+    this.follower = new Follower({
+      connection: options.connection,
+      kind: 'table',
+      topics: [options.topic],
+      // the shortest session that brokers allow: after an outage the table may have to wait for the end of its old one
+      config: { maxWaitTimeInMs: IDLE_WAIT_MS, sessionTimeout: 6_000, heartbeatInterval: 1_500 },
+      onRecord: ({ key, value }) => {
+        if (key) this.apply(key.toString(), value)
+      },
+      onFault: () => {
+        this.unconfirmed = new Set(this.values.keys())
+        this.startCatchUp()
+      },
+      onJoined: () => this.startCatchUp(),
+      onSkipped: options.onSkipped,
+      onFatal: options.onFatal,
+    })
   }
 
-  /** An empty log keeps what there is: it was made anew a moment ago, and whoever restores it needs time. */
-  function forgetUnconfirmed(): void {
-    if (unconfirmed.size === values.size) return
-    for (const key of unconfirmed) apply(key, null)
-    unconfirmed.clear()
+  async run(): Promise<void> {
+    await this.follower.connect()
+    await this.follower.run()
   }
 
-  function supposing<T>(work: (suppose: (records: readonly OutRecord[]) => void) => T): T {
+  isFresh(): boolean {
+    return !this.isBehind && performance.now() - this.follower.fetchedAt < FRESH_MS
+  }
+
+  private apply(key: string, value: Buffer | null): void {
+    const { matches, onChange } = this.options
+    if (matches?.(key) === false) return
+    this.unconfirmed.delete(key)
+    // a copy: a slice would keep its whole fetch in memory
+    if (value === null) this.values.delete(key)
+    else this.values.set(key, Buffer.from(value))
+    onChange?.(key, this.values.get(key))
+  }
+
+  supposing<T>(work: (suppose: (records: readonly OutRecord[]) => void) => T): T {
     const before: [string, Buffer | undefined][] = []
     try {
       return work((records) => {
         for (const { key, value } of records) {
-          before.unshift([String(key), values.get(String(key))])
-          apply(String(key), value === null ? null : Buffer.from(value))
+          before.unshift([String(key), this.values.get(String(key))])
+          this.apply(String(key), value === null ? null : Buffer.from(value))
         }
       })
     } finally {
-      for (const [key, value] of before) apply(key, value ?? null)
+      for (const [key, value] of before) this.apply(key, value ?? null)
     }
   }
 
-  function apply(key: string, value: Buffer | null): void {
-    if (!wanted(key)) return
-    unconfirmed.delete(key)
-    // a copy: a slice would pin the whole fetch for as long as the key lives
-    if (value === null) values.delete(key)
-    else values.set(key, Buffer.from(value))
-    onChange?.(key, values.get(key))
+  private startCatchUp(): void {
+    this.isBehind = true
+    void this.catchUp(++this.catchUps)
   }
 
-  /** After each join: until it has succeeded once, or another join has taken over. */
-  async function catchUp(join: number): Promise<void> {
+  private async catchUp(run: number): Promise<void> {
+    const { connection, topic } = this.options
     const since = performance.now()
-    while (behind && join === joins && !closed) {
+    while (this.isBehind && run === this.catchUps && !this.isClosed) {
       try {
-        await caughtUp()
-        if (join !== joins) return
-        forgetUnconfirmed()
-        behind = false
+        await this.caughtUp()
+        if (run !== this.catchUps) return
+        this.removeUnconfirmed()
+        this.isBehind = false
       } catch (err) {
         const text = 'a table is behind its topic'
-        if (!closed) connection.failures.add({ kind: `table ${topic}`, text, err, fields: { topic }, since })
+        if (!this.isClosed)
+          connection.failures.add({ kind: `table ${topic}`, text, err, fields: { topic }, since })
       }
     }
   }
 
-  async function caughtUp(timeoutMs?: number): Promise<void> {
-    // a broker that has just come back answers before it leads its partitions again
-    const ends = await pRetry(() => admin.fetchTopicOffsets(connection.named(topic)), {
-      retries: 8,
-      minTimeout: 50,
-      maxTimeout: 1_000,
-    })
-    for (const { partition, high } of ends) await reached({ partition, offset: Number(high) - 1 }, timeoutMs)
+  /**
+   * Removes what the log has lost. Not when the log is empty: the topic was created again, and an operator needs time
+   * to restore it.
+   */
+  private removeUnconfirmed(): void {
+    if (this.unconfirmed.size === this.values.size) return
+    for (const key of this.unconfirmed) this.apply(key, null)
+    this.unconfirmed.clear()
   }
 
-  async function reached(
+  async caughtUp(timeoutMs?: number): Promise<void> {
+    const bounds = await this.follower.firstBounds(this.options.topic)
+    for (const [partition, { high }] of bounds) await this.reached({ partition, offset: high - 1 }, timeoutMs)
+  }
+
+  async reached(
     { partition, offset }: { partition: number; offset: number },
     timeoutMs = 30_000,
   ): Promise<void> {
+    const { topic } = this.options
     const deadline = performance.now() + timeoutMs
-    while ((positions.get(partition) ?? 0) <= offset) {
+    while ((this.follower.position(topic, partition) ?? 0) <= offset) {
       if (performance.now() > deadline)
         throw new Error(`table ${topic} has not caught up within ${timeoutMs} ms`)
       await sleep(2)
     }
   }
 
-  await Promise.all([admin.connect(), consumer.connect()])
-  await consumer.subscribe({ topics: [connection.named(topic)], fromBeginning: true })
-  await consumer.run({
-    autoCommit: false,
-    eachBatch: async ({ batch }) => {
-      // a group without commits begins anew after each join; what was applied before would turn the table back for a while
-      const next = positions.get(batch.partition) ?? 0
-      for (const { key, value, offset } of readable(batch, connection, onSkipped))
-        if (key && Number(offset) >= next) apply(key.toString(), value)
-    },
-  })
-
-  return {
-    loaded: caughtUp(LOAD_MS).then(() => {
-      loaded = true
-    }),
-    isLoaded: () => loaded,
-    isFresh: () => !behind && performance.now() - fetchedAt < FRESH_MS,
-    get: (key) => values.get(key),
-    entries: () => values.entries(),
-    supposing,
-    caughtUp,
-    reached,
-    close: () => within(CLOSE_MS, leave()),
-  }
-
-  async function leave(): Promise<void> {
-    closed = true
-    await consumer.disconnect()
-    // without offsets the broker forgets it by itself as well
-    await admin
-      .deleteGroups([groupId])
-      .catch((err) => connection.log.debug({ err, groupId }, 'table group not deleted'))
-    await admin.disconnect()
+  async close(): Promise<void> {
+    this.isClosed = true
+    await this.follower.close()
   }
 }

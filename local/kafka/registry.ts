@@ -102,7 +102,7 @@ async function isOk(url: string): Promise<boolean> {
 export async function ensureJournal(kafka: KafkaConfig, log: Logger): Promise<void> {
   const config = { ...kafka, topicPrefix: '' } // the registry does not use the prefix
   const connection = connect(config, { clientId: 'sluice-start', log })
-  const journal = { name: 'kafkasql-journal', partitions: 1, kept: -1 } as const
+  const journal = { name: 'kafkasql-journal', partitions: 1, retention: -1 } as const
   const { differences } = await createTopics(connection, [journal], config)
   for (const line of differences) log.warn(`topic differs: ${line}`)
 }

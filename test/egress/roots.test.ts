@@ -27,9 +27,9 @@ test("a file's roots are trusted beside Node's own", async () => {
 })
 
 test.each([
-  ['', 'holds no certificate in PEM'],
-  ['-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n', 'holds no certificate in PEM'],
-  [`${root}\n${other.replace(/[A-Za-z0-9]{40}\n/, '\n')}`, 'holds a broken certificate: number 2 of 2'],
+  ['', 'has no certificate in PEM'],
+  ['-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n', 'has no certificate in PEM'],
+  [`${root}\n${other.replace(/[A-Za-z0-9]{40}\n/, '\n')}`, 'has a broken certificate: number 2 of 2'],
 ])('a file that would not be trusted in full is a fault of EGRESS_CA: %#', async (text, fault) => {
   const file = await fileWith(text)
   expect(() => trustedRoots(file)).toThrow(ConfigError)

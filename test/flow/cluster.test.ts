@@ -5,7 +5,7 @@ import { readConfig } from '../../config.ts'
 import { watchBrokers } from '../../harness/kafka/partitions.ts'
 import { startOpenLoad } from '../../harness/open-load.ts'
 import { connect } from '../../kafka/client.ts'
-import { prepare } from '../../schemas/prepare.ts'
+import { prepareKafka } from '../../schemas/prepare-kafka.ts'
 import { startOwnCluster } from '../helpers/broker.ts'
 import { closing } from '../helpers/cluster.ts'
 import { deliveredAt } from '../helpers/delivered.ts'
@@ -31,7 +31,7 @@ async function saidOf(brokers: string): Promise<string[]> {
   const said: string[] = []
   const log = pino({ level: 'warn' }, { write: (line) => void said.push(JSON.parse(line).msg) })
   const connection = connect(config.kafka, { clientId: 'test', log })
-  await prepare(connection, config, () => undefined)
+  await prepareKafka(connection, config, () => undefined)
   const admin = connection.kafka.admin()
   await admin.connect()
   const made = (await admin.listTopics()).filter((name) => name.startsWith(env.TOPIC_PREFIX))

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readConfig } from '../../config.ts'
 import { taskRecord } from '../../control/tasks/record.ts'
 import { deliveryId } from '../../delivery/routing.ts'
-import { packSaid } from '../../kafka/consume/commits.ts'
+import { packMetadata } from '../../kafka/consume/commits.ts'
 import { packAhead } from '../../kafka/consume/tracker.ts'
 import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
 import type { Codec } from '../../schemas/codec.ts'
@@ -247,7 +247,7 @@ test('one that had settled more than it had committed when it was killed ends al
   })
   await commit('replay.ahead', {
     offset: from,
-    ahead: packSaid({
+    ahead: packMetadata({
       ahead: packAhead(
         from,
         [1, 2, 3, 4, 5].map((each) => from + each),

@@ -114,7 +114,7 @@ test('a batch that is damaged on the disk of a broker is parked as it is; tables
   expect(more).toEqual([])
   expect(parked?.headers).toMatchObject({
     ...{ 'parked-topic': 'work', 'parked-partition': '0', 'parked-offset': '3', 'parked-batch': '1-3' },
-    'parked-reason': 'undecodable: the batch of offsets 1 to 3 cannot be decoded: its checksum is wrong',
+    'parked-reason': 'undecodable: the batch of offsets 1 to 3 cannot be decoded: wrong checksum',
   })
   expect(parked?.value.equals(batch)).toBe(true)
   expect(consumer.loads()).toMatchObject([{ topic: 'work', parked: 1, unsettled: 0 }])
@@ -155,7 +155,7 @@ test('settings that are damaged end a process that starts: what they were about 
   })
   closing(settings)
   const { message } = await ended.promise
-  expect(message).toContain('topic config at offsets 1 to 3 is damaged (its checksum is wrong)')
+  expect(message).toContain('topic config at offsets 1 to 3 is damaged (wrong checksum)')
   expect(message).toContain('ops/runbook.md#sluicebatchskipped')
   expect(settings.isFresh()).toBe(false)
 })

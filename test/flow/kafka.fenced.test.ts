@@ -6,7 +6,7 @@ import { createFencedWriter } from '../../kafka/produce/transactions.ts'
 import { openTable } from '../../kafka/tables/table.ts'
 import { closing, connection } from '../helpers/cluster.ts'
 
-const compacted = { name: 'settings', partitions: 1 as const, kept: 'compact' as const }
+const compacted = { name: 'settings', partitions: 1 as const, retention: 'compact' as const }
 const onFatal = (error: Error) => {
   throw error
 }

@@ -219,7 +219,7 @@ test.each([
 
 test('a table forgets what its log has lost, and follows what comes', async () => {
   const broker = await sharedBroker()
-  const settings = { name: 'settings', partitions: 1 as const, kept: 'compact' as const }
+  const settings = { name: 'settings', partitions: 1 as const, retention: 'compact' as const }
   const kafka = await connection([settings, faults], broker.now.brokers)
   const producer = closing(await createProducer(kafka))
   const put = async (key: string, value: string) =>

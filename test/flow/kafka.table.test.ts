@@ -12,7 +12,7 @@ import { until } from '../helpers/until.ts'
 const onFatal = (error: Error) => {
   throw error
 }
-const compacted = { name: 'settings', partitions: 1 as const, kept: 'compact' as const }
+const compacted = { name: 'settings', partitions: 1 as const, retention: 'compact' as const }
 
 async function instance(kafka: Connection): Promise<{ table: Table; writer: FencedWriter; count(): number }> {
   const table = closing(await openTable({ connection: kafka, topic: 'settings', onFatal }))
@@ -54,7 +54,7 @@ test('a table holds only the keys that are wanted', async () => {
       connection: kafka,
       topic: 'settings',
       onFatal,
-      wanted: (key) => key.startsWith('a/'),
+      matches: (key) => key.startsWith('a/'),
       onChange: (key) => void changed.push(key),
     }),
   )

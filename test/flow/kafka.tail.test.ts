@@ -78,7 +78,7 @@ test('a record comes with its time, key and headers', async () => {
 })
 
 test('nothing to read, nothing wanted, or a transaction marker at the end: it has caught up', async () => {
-  const kafka = await connection([{}, { name: 'settings', partitions: 1, kept: 'compact' }])
+  const kafka = await connection([{}, { name: 'settings', partitions: 1, retention: 'compact' }])
   await (await follow(kafka)).tail.caughtUp
   const table = closing(await openTable({ connection: kafka, topic: 'settings', onFatal }))
   await table.loaded

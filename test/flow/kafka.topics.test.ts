@@ -6,7 +6,7 @@ import { ConfigResourceTypes } from '../../kafka/patches/kafkajs.ts'
 import { PARKED } from '../../kafka/produce/park.ts'
 import { createProducer } from '../../kafka/produce/produce.ts'
 import { ConfigError } from '../../process/pem.ts'
-import { prepare } from '../../schemas/prepare.ts'
+import { prepareKafka } from '../../schemas/prepare-kafka.ts'
 import { topics } from '../../schemas/topics.ts'
 import { closing, connection, readAll } from '../helpers/cluster.ts'
 import { until } from '../helpers/until.ts'
@@ -77,7 +77,7 @@ describe('at a start', () => {
     if (change) await set(kafka, ...change)
     const said: string[] = []
     const log = { ...kafka.log, warn: (text: unknown) => void said.push(String(text)) } as Connection['log']
-    const fault = await prepare({ ...kafka, log }, config, () => undefined).then(
+    const fault = await prepareKafka({ ...kafka, log }, config, () => undefined).then(
       () => undefined,
       (error: unknown) => error,
     )

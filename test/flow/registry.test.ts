@@ -73,7 +73,7 @@ async function proxied(
 }
 
 describe('a registry that others use as well', () => {
-  const topics: Topic[] = [{ name: 'events', partitions: 'many', kept: 1, schema: 'event' }]
+  const topics: Topic[] = [{ name: 'events', partitions: 'many', retention: 1, schema: 'event' }]
   const prefixed = () => {
     const prefix = `t${randomUUID().slice(0, 8)}.`
     return (name: string) => prefix + name
@@ -117,7 +117,7 @@ describe('a registry that others use as well', () => {
     let isAway = true
     const url = await proxied((method) => (isAway ? answerOf(method) : undefined))
     const told: unknown[] = []
-    const options = { againMs: 10, onAway: (what: string | undefined) => void told.push(what) }
+    const options = { retryMs: 10, onAway: (what: string | undefined) => void told.push(what) }
     const registering = registerSchemas(openRegistry({ url, auth: undefined }, options), topics, prefixed())
     // more often than it may refuse
     await until(() => told.filter(Boolean).length > 10)

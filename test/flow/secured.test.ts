@@ -4,7 +4,7 @@ import { connect } from '../../kafka/client.ts'
 import { spawnChild } from '../../local/child-process.ts'
 import { createLog } from '../../process/log.ts'
 import { ConfigError } from '../../process/pem.ts'
-import { prepare } from '../../schemas/prepare.ts'
+import { prepareKafka } from '../../schemas/prepare-kafka.ts'
 import { hasOpenssl } from '../helpers/certificate.ts'
 import { NODE_FLAGS } from '../helpers/node-flags.ts'
 import { planted } from '../helpers/planted.ts'
@@ -50,7 +50,7 @@ describe.skipIf(!hasOpenssl)('Kafka and registry behind TLS and passwords', () =
   /** As each process does at its start. */
   async function starting(changed: Record<string, string>): Promise<void> {
     const config = configWith(changed)
-    await prepare(
+    await prepareKafka(
       connect(config.kafka, { clientId: 'test', log: createLog({ role: 'start', level: 'silent' }) }),
       config,
       () => undefined,

@@ -4,7 +4,7 @@ import { readConfig } from '../../config.ts'
 import { connect } from '../../kafka/client.ts'
 import { createProducer } from '../../kafka/produce/produce.ts'
 import { createLog } from '../../process/log.ts'
-import { prepare } from '../../schemas/prepare.ts'
+import { prepareKafka } from '../../schemas/prepare-kafka.ts'
 import { CONFIG } from '../../settings/settings.ts'
 import { type Control, startControl } from '../control/process.ts'
 import { rawTopic, removeSubjects, removeTopics } from '../control/topic.ts'
@@ -63,7 +63,7 @@ const secretOf = async (control: Control) => (await control.ask('GET', '/api/sou
 const texts = async () => [...(await rawTopic(connection)).values()]
 
 test('settings of an earlier version stop a start, until they are accepted once: then control signs them', async () => {
-  await prepare(connection, config, () => undefined)
+  await prepareKafka(connection, config, () => undefined)
   const producer = await createProducer(connection)
   const before = Object.entries({
     'source/shop': shop,

@@ -10,7 +10,7 @@ import { aDestination } from '../helpers/events.ts'
 import { until } from '../helpers/until.ts'
 
 const [old, fresh] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
-const topics = [{ name: CONFIG, partitions: 1 as const, kept: 'compact' as const }]
+const topics = [{ name: CONFIG, partitions: 1 as const, retention: 'compact' as const }]
 
 async function write(kafka: Connection, key: Buffer, more: object): Promise<void> {
   const producer = await createProducer(kafka)

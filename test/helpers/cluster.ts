@@ -27,7 +27,7 @@ export async function connection(
   const table: Topic[] = [{ name: PARKED }, ...topics].map((topic) => ({
     name: 'work',
     partitions: 'many',
-    kept: 3_600_000,
+    retention: 3_600_000,
     ...topic,
   }))
   await createTopics(made, table, config)

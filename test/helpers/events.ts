@@ -1,11 +1,11 @@
 import { UNTRIED } from '../../delivery/routing.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Event } from '../../schemas/event.ts'
-import { NOTHING_SAID } from '../../schemas/event-record.ts'
+import { EMPTY_EVENT } from '../../schemas/event-record.ts'
 import type { Destination } from '../../settings/settings.ts'
 
 export const anEvent = (fields: Partial<Event> = {}): Event => ({
-  ...NOTHING_SAID,
+  ...EMPTY_EVENT,
   messageId: 'm1',
   sourceId: 'shop',
   type: 'track',

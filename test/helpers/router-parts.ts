@@ -6,7 +6,7 @@ import { createProducer, type OutRecord, type Producer } from '../../kafka/produ
 import { openReader } from '../../kafka/tables/reader.ts'
 import { createDuplicates } from '../../router/duplicates/duplicates.ts'
 import { router } from '../../router/run.ts'
-import type { AlikeCodec, Codec } from '../../schemas/codec.ts'
+import type { Codec, VariantCodec } from '../../schemas/codec.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Event } from '../../schemas/event.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
@@ -62,7 +62,12 @@ export async function aWorld() {
   }
 }
 
-type Parts = { kafka: Connection; producer: Producer; events: Codec<Event>; deliveries: AlikeCodec<Delivery> }
+type Parts = {
+  kafka: Connection
+  producer: Producer
+  events: Codec<Event>
+  deliveries: VariantCodec<Delivery>
+}
 
 async function aRouter(
   parts: Parts,

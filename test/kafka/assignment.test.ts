@@ -1,9 +1,9 @@
 import { pino } from 'pino'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { createAssignment, type Held, type PartitionWatch } from '../../kafka/consume/assignment.ts'
-import { packSaid } from '../../kafka/consume/commits.ts'
+import { Assignment, type Held, type PartitionWatch } from '../../kafka/consume/assignment.ts'
+import { packMetadata } from '../../kafka/consume/commits.ts'
 import { MAX_SPAN } from '../../kafka/consume/tracker.ts'
-import type { LogFault } from '../../kafka/patches/log-watch.ts'
+import type { LogFault } from '../../kafka/log-faults.ts'
 
 /** The bookkeeping alone: what it asks of a consumer is written down, what the group has committed is given. */
 function bookkeeping({ highWater = 400 } = {}) {
@@ -55,17 +55,14 @@ function bookkeeping({ highWater = 400 } = {}) {
   }
   const onFault = ({ cause }: { cause: string }) => void told.push(cause)
   const options = { connection, consumer, logs, onFault, groupId: 'work', topics: ['work'], highWater, watch }
-  const assignment = createAssignment(options)
+  const assignment = new Assignment(options)
   assignment.assign({ work: [0] })
   return { assignment, paused, commits, state, told, warned }
 }
 
 /** A partition that is this member's. */
-async function heldOf(
-  { held }: Pick<ReturnType<typeof createAssignment>, 'held'>,
-  partition: number,
-): Promise<Held> {
-  const found = await held('work', partition)
+async function heldOf(assignment: Assignment, partition: number): Promise<Held> {
+  const found = await assignment.held('work', partition)
   if (!found) throw new Error(`partition ${partition} is not held`)
   return found
 }
@@ -76,11 +73,11 @@ const take = (held: Held, from: number, to: number) => {
 
 test.each([
   ['0', '', 0],
-  ['7', packSaid({ ahead: '' }), 0],
+  ['7', packMetadata({ ahead: '' }), 0],
   ['7', '', 1],
   ['7', 'by hand', 1],
 ])(
-  'an offset %s that is committed with %j is told of %i times: it is another program that skipped records',
+  'an offset %s committed with metadata %j is logged %i times: another program may have skipped records',
   async (committed, metadata, times) => {
     const { assignment, state, warned } = bookkeeping()
     Object.assign(state, { committed, metadata }) // before it is asked for
@@ -92,7 +89,7 @@ test.each([
   },
 )
 
-test('a full partition whose records were released in a rebalance goes on once those that are taken again are settled', async () => {
+test('a full partition whose records were released in a rebalance resumes when they are taken again and settled', async () => {
   const { assignment, paused } = bookkeeping()
   const held = await heldOf(assignment, 0)
   take(held, 0, 475)
@@ -108,7 +105,7 @@ test('a full partition whose records were released in a rebalance goes on once t
   expect([...paused]).toEqual([])
 })
 
-test("of a partition that is another member's nothing is held, though a batch of it may still come", async () => {
+test('a batch of a partition that another member has by now pauses nothing', async () => {
   const { assignment, told } = bookkeeping()
   await heldOf(assignment, 0)
   assignment.assign({ work: [1] })
@@ -116,11 +113,11 @@ test("of a partition that is another member's nothing is held, though a batch of
   expect(told).toEqual(['gained 0', 'lost 0', 'gained 1'])
 })
 
-describe('a partition of which far more is settled ahead than a commit can tell', () => {
+describe('a partition with more settled ahead than a commit can state', () => {
   const FAR = MAX_SPAN / 2 + 100
   afterEach(() => void vi.useRealTimers())
 
-  test('waits until what is in flight before that is settled', async () => {
+  test('waits until the records in flight before that are settled', async () => {
     const { assignment, paused } = bookkeeping({ highWater: FAR * 2 })
     const held = await heldOf(assignment, 0)
     take(held, 0, FAR)
@@ -130,7 +127,7 @@ describe('a partition of which far more is settled ahead than a commit can tell'
     expect([...paused]).toEqual([])
   })
 
-  test('does not wait for what was released: that has to be fetched again', async () => {
+  test('does not wait for released records: they have to be fetched again', async () => {
     const { assignment, paused } = bookkeeping({ highWater: FAR * 2 })
     const held = await heldOf(assignment, 0)
     take(held, 0, FAR)
@@ -143,7 +140,7 @@ describe('a partition of which far more is settled ahead than a commit can tell'
     expect([...paused]).toEqual([])
   })
 
-  test('goes on when the last in flight is settled, though another was released before it', async () => {
+  test('resumes when the last record in flight is settled, though an earlier one was released', async () => {
     const { assignment, paused } = bookkeeping({ highWater: FAR * 2 })
     const held = await heldOf(assignment, 0)
     take(held, 0, FAR)
@@ -156,7 +153,7 @@ describe('a partition of which far more is settled ahead than a commit can tell'
   })
 })
 
-test('a partition that others have worked on meanwhile is followed from where they are, and never committed back', async () => {
+test('a partition that another member has advanced starts from there and is never committed back', async () => {
   const { assignment, commits, state } = bookkeeping()
   const old = await heldOf(assignment, 0)
   take(old, 0, 100)
@@ -170,7 +167,7 @@ test('a partition that others have worked on meanwhile is followed from where th
   expect(commits.map(({ offset }) => offset)).toEqual(['1001'])
 })
 
-test('a partition that stays is committed again after a rebalance: the last commit may have been lost', async () => {
+test('a kept partition is committed again after a rebalance: the last commit may have been lost', async () => {
   const { assignment, commits } = bookkeeping()
   const held = await heldOf(assignment, 0)
   take(held, 0, 3)
@@ -182,7 +179,7 @@ test('a partition that stays is committed again after a rebalance: the last comm
   expect(commits.map(({ offset }) => offset)).toEqual(['1', '1'])
 })
 
-test('nothing is thrown while the consumer restarts and can be neither paused nor resumed', async () => {
+test('nothing is thrown while the consumer restarts and cannot be paused or resumed', async () => {
   const { assignment, state } = bookkeeping({ highWater: 2 })
   const held = await heldOf(assignment, 0)
   take(held, 0, 3)
@@ -193,7 +190,7 @@ test('nothing is thrown while the consumer restarts and can be neither paused no
   expect(() => assignment.pauseAll()).not.toThrow()
 })
 
-test('who had a partition before it was lost and came again does not pause it any more', async () => {
+test('an old batch does not pause a partition that was lost and regained', async () => {
   const { assignment, paused } = bookkeeping({ highWater: 2 })
   const old = await heldOf(assignment, 0)
   take(old, 0, 3)
@@ -221,7 +218,7 @@ describe('a partition that is held', () => {
     return { ...kafka, partition, until, setClock, isHeld: () => kafka.paused.has(0) }
   }
 
-  test('goes on when its time has come, and not before', async () => {
+  test('resumes at its time, and not before', async () => {
     const { isHeld } = await held(2 * HOUR)
     vi.advanceTimersByTime(2 * HOUR - 1)
     expect(isHeld()).toBe(true)
@@ -229,7 +226,7 @@ describe('a partition that is held', () => {
     expect(isHeld()).toBe(false)
   })
 
-  test('goes on within a second when the wall clock is set past its time', async () => {
+  test('resumes within a second when the wall clock is set past its time', async () => {
     const { isHeld, setClock } = await held(HOUR)
     vi.advanceTimersByTime(10 * SECOND + 1)
     setClock(HOUR)
@@ -237,7 +234,7 @@ describe('a partition that is held', () => {
     expect(isHeld()).toBe(false)
   })
 
-  test('waits on when the wall clock is set forward to before its time', async () => {
+  test('keeps waiting when the wall clock is set forward, but not past its time', async () => {
     const { isHeld, setClock } = await held(HOUR)
     setClock(HOUR - 5 * SECOND)
     vi.advanceTimersByTime(5 * SECOND - 1)
@@ -246,7 +243,7 @@ describe('a partition that is held', () => {
     expect(isHeld()).toBe(false)
   })
 
-  test('is asked anew after as long as it was to wait when the wall clock is set back meanwhile', async () => {
+  test('resumes after its original wait when the wall clock is set back', async () => {
     const { assignment, partition, until, isHeld, setClock } = await held(5 * SECOND)
     setClock(-HOUR)
     vi.advanceTimersByTime(5 * SECOND - 1)
@@ -261,34 +258,34 @@ describe('a partition that is held', () => {
     expect(isHeld()).toBe(false)
   })
 
-  test('is not asked more often than the last one who held it wants', async () => {
+  test('waits for the last hold, not for earlier ones', async () => {
     const { assignment, partition, isHeld } = await held(SECOND)
     assignment.hold(partition, Date.now() + 3 * SECOND)
     vi.advanceTimersByTime(3 * SECOND - 1)
     expect(isHeld()).toBe(true)
   })
 
-  test.each([Number.POSITIVE_INFINITY, Number.MAX_SAFE_INTEGER])('until %d is not let go', async (until) => {
+  test.each([Number.POSITIVE_INFINITY, Number.MAX_SAFE_INTEGER])('until %d stays held', async (until) => {
     const { assignment, partition, isHeld } = await held(0)
     assignment.hold(partition, until)
     vi.advanceTimersByTime(26 * HOUR)
     expect(isHeld()).toBe(true)
   })
 
-  test('and lost leaves no timer behind', async () => {
+  test('leaves no timer when it is lost', async () => {
     const { assignment } = await held(HOUR)
     assignment.assign({})
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('leaves no timer behind at the end', async () => {
+  test('leaves no timer when the consumer closes', async () => {
     const { assignment } = await held(HOUR)
     assignment.pauseAll()
     expect(vi.getTimerCount()).toBe(0)
   })
 })
 
-test('who keeps something per partition is told when it comes, goes, or comes back from others, and not when it stays', async () => {
+test('a partition watch is told of partitions gained, lost, or regained from others, and not of kept ones', async () => {
   const { assignment, state, told } = bookkeeping()
   await heldOf(assignment, 0)
   expect(told.splice(0)).toEqual(['gained 0'])
@@ -310,7 +307,7 @@ describe('when a log is not the one that was read', () => {
     to,
   })
 
-  test('what was cut off is read anew from there, and what is in flight before it too', async () => {
+  test('reading restarts at the cut, and records in flight before it are read again', async () => {
     const { assignment, told } = bookkeeping()
     const held = await heldOf(assignment, 0)
     take(held, 0, 10)
@@ -327,7 +324,7 @@ describe('when a log is not the one that was read', () => {
     expect(taken).toEqual([2, 4, 5, 6, 7, 8, 9])
   })
 
-  test('what was in flight then settles nothing of what is there now', async () => {
+  test('records in flight before the cut do not settle the present ones', async () => {
     const { assignment } = bookkeeping()
     const held = await heldOf(assignment, 0)
     take(held, 0, 10)
@@ -339,7 +336,7 @@ describe('when a log is not the one that was read', () => {
     expect(held.owned).toBe(true)
   })
 
-  test('what was removed at the front is passed over, and nothing else changes', async () => {
+  test('records removed at the front are skipped, and nothing else changes', async () => {
     const { assignment } = bookkeeping()
     const held = await heldOf(assignment, 0)
     take(held, 0, 10)
@@ -350,7 +347,7 @@ describe('when a log is not the one that was read', () => {
     expect(held.tracker.position().offset).toBe(0)
   })
 
-  test('what was removed at the front is told of once: all before is committed, also when nothing comes', async () => {
+  test('records removed at the front are reported once, and the commit moves past them even when no record comes', async () => {
     const { assignment, commits } = bookkeeping()
     await heldOf(assignment, 0)
     assignment.restart(fault('removed', 40))
@@ -360,7 +357,7 @@ describe('when a log is not the one that was read', () => {
   })
 
   test.each([10, 30])(
-    'what was cut off before it was read, from %d on, is told of, and nothing is read again',
+    'unread records cut off from %d on are reported, and nothing is read again',
     async (to) => {
       const { assignment, told } = bookkeeping()
       const held = await heldOf(assignment, 0)
@@ -375,9 +372,9 @@ describe('when a log is not the one that was read', () => {
     },
   )
 
-  test('the time of the last record that was read is known from the commit on, and behind a cut', async () => {
+  test('the time of the last record read is known from the commit, and behind a cut', async () => {
     const { assignment, state } = bookkeeping()
-    state.metadata = packSaid({ ahead: '', log: { id: 'A'.repeat(22), epoch: 3 }, time: 7_000 })
+    state.metadata = packMetadata({ ahead: '', log: { id: 'A'.repeat(22), epoch: 3 }, time: 7_000 })
     assignment.assign({})
     assignment.assign({ work: [0] })
     await heldOf(assignment, 0)
@@ -386,7 +383,7 @@ describe('when a log is not the one that was read', () => {
     expect(assignment.place('work', 0)?.time).toBe(7_000)
   })
 
-  test('a partition that is full goes on', async () => {
+  test('a full partition resumes', async () => {
     const { assignment, paused } = bookkeeping({ highWater: 5 })
     const held = await heldOf(assignment, 0)
     take(held, 0, 10)
@@ -396,7 +393,7 @@ describe('when a log is not the one that was read', () => {
     expect([...paused]).toEqual([])
   })
 
-  test('a commit that the log does not hold any more is not where it begins', async () => {
+  test('a commit beyond the end of the log is not the start', async () => {
     const { assignment, state, told } = bookkeeping()
     await heldOf(assignment, 0)
     state.committed = '50'

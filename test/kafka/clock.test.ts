@@ -1,6 +1,6 @@
 import { afterEach, expect, type TestContext, test, vi } from 'vitest'
 import type { Connection } from '../../kafka/client.ts'
-import { committer } from '../../kafka/consume/commits.ts'
+import { createCommitter } from '../../kafka/consume/commits.ts'
 import { createProducer } from '../../kafka/produce/produce.ts'
 import { openTable } from '../../kafka/tables/table.ts'
 import { bySteps, setClock } from '../helpers/clock.ts'
@@ -15,11 +15,12 @@ const connectionOf = (kafka: object) =>
   ({
     kafka,
     named: (name: string) => name,
+    plain: (name: string) => name,
     log: { warn() {}, debug() {} },
     failures: { add() {}, reachableSince: () => undefined },
   }) as unknown as Connection
 
-bySteps('what is produced is waited for as long as was said when the clock is set %s', async ([_, byMs]) => {
+bySteps('a produce deadline holds when the clock is set %s', async ([_, byMs]) => {
   vi.useFakeTimers()
   const sending = {
     connect: async () => {},
@@ -39,7 +40,7 @@ bySteps('what is produced is waited for as long as was said when the clock is se
   expect(outcome).toBe('unknown')
 })
 
-bySteps('how long commits have failed is told as it is when the clock is set %s', async ([_, byMs]) => {
+bySteps('the duration of failing commits is right when the clock is set %s', async ([_, byMs]) => {
   vi.useFakeTimers()
   const add = vi.fn()
   const log = { debug: () => undefined }
@@ -47,7 +48,7 @@ bySteps('how long commits have failed is told as it is when the clock is set %s'
     position: () => ({ offset: 1, ahead: '' }),
     next: () => ({ offset: 1, time: undefined }),
   }
-  const commit = committer({
+  const commit = createCommitter({
     connection: { log: log as unknown as Connection['log'], failures: { add } },
     groupId: 'work',
     consumer: { commitOffsets: () => Promise.reject(new Error('away')) },
@@ -81,12 +82,12 @@ async function table({ onTestFinished }: TestContext) {
   const opened = await openTable({ connection: connectionOf(kafka), topic: 'config', onFatal: () => {} })
   onTestFinished(() => opened.close())
   const reads = (lastOffset: number) => {
-    for (const listener of read) listener({ payload: { partition: 0, lastOffset } })
+    for (const listener of read) listener({ payload: { topic: 'config', partition: 0, lastOffset } })
   }
   return { reached: opened.reached, reads }
 }
 
-test('a table is waited for no longer when the clock is set back', async (context) => {
+test('waiting for a table takes no longer when the clock is set back', async (context) => {
   vi.useFakeTimers({ toFake: ['Date'] })
   const { reached } = await table(context)
   const waiting = reached({ partition: 0, offset: 5 }, 50)
@@ -94,7 +95,7 @@ test('a table is waited for no longer when the clock is set back', async (contex
   await expect(waiting).rejects.toThrow('has not caught up within 50 ms')
 })
 
-test('a table is waited for no shorter when the clock is set forward', async (context) => {
+test('waiting for a table ends no sooner when the clock is set forward', async (context) => {
   vi.useFakeTimers({ toFake: ['Date'] })
   const { reached, reads } = await table(context)
   const waiting = reached({ partition: 0, offset: 5 })

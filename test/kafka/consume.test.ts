@@ -1,8 +1,9 @@
 import { pino } from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Connection } from '../../kafka/client.ts'
-import { consume } from '../../kafka/consume/consume.ts'
+import { consume, loadOf } from '../../kafka/consume/consume.ts'
 import type { Decoded } from '../../kafka/consume/record.ts'
+import { Tracker } from '../../kafka/consume/tracker.ts'
 import type { Codec } from '../../schemas/codec.ts'
 
 const GROUP_JOIN = 'joined'
@@ -89,7 +90,7 @@ async function consuming(decode: () => Decoded<string> | Promise<Decoded<string>
   }
 }
 
-test('a batch does not wait for a schema, and its record comes again when that is there', async () => {
+test('a batch does not wait for a schema, and its record comes again when the schema is there', async () => {
   const decoding = Promise.withResolvers<Decoded<string>>()
   let asked = 0
   const { handle, join, batch, paused } = await consuming(() => {
@@ -106,7 +107,7 @@ test('a batch does not wait for a schema, and its record comes again when that i
   expect([handle.mock.calls.length, resolved.mock.calls]).toEqual([1, [['0']]])
 })
 
-test('a partition that was joined anew while it waited for a schema is asked anew', async () => {
+test('a partition that was reassigned while it waited for a schema asks again', async () => {
   const decoding = Promise.withResolvers<Decoded<string>>()
   const { handle, join, batch, paused } = await consuming(() => decoding.promise)
   join()
@@ -117,7 +118,7 @@ test('a partition that was joined anew while it waited for a schema is asked ane
   expect([handle.mock.calls, paused()]).toEqual([[], true])
 })
 
-test('a record whose schema nobody tells is parked', async () => {
+test('a record with an unknown schema is parked', async () => {
   const message = 'refused'
   const { join, batch, produced } = await consuming(() => ({
     ok: false,
@@ -131,4 +132,23 @@ test('a record whose schema nobody tells is parked', async () => {
   expect(produced).toMatchObject([
     { topic: 'parked', headers: { 'parked-offset': '0', 'parked-reason': 'registry_unreachable: refused' } },
   ])
+})
+
+const aTracker = (times: readonly number[]) => {
+  const tracker = new Tracker({ offset: 0, ahead: '' })
+  times.forEach((time, offset) => void tracker.take(offset, time))
+  return { tracker }
+}
+
+test('the load adds up unsettled records of all partitions and has the oldest of all', () => {
+  expect(loadOf([aTracker([30, 40]), aTracker([]), aTracker([20])])).toEqual({
+    partitions: 3,
+    unsettled: 3,
+    oldest: 20,
+  })
+})
+
+test('a load without unsettled records has no oldest', () => {
+  expect(loadOf([aTracker([])])).toEqual({ partitions: 1, unsettled: 0, oldest: undefined })
+  expect(loadOf([])).toEqual({ partitions: 0, unsettled: 0, oldest: undefined })
 })

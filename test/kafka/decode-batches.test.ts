@@ -5,10 +5,10 @@ import fc from 'fast-check'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import type { Message } from '../../kafka/consume/record.ts'
-import { batchesDecoder, faultOf } from '../../kafka/patches/decode-batches.ts'
-import { theirBatchesDecoder } from '../../kafka/patches/kafkajs.ts'
-import { measure, writeBatch } from '../../kafka/patches/produce-request.ts'
-import { readable } from '../../kafka/tables/readable.ts'
+import { originalBatchesDecoder } from '../../kafka/patches/fetch-decoder.ts'
+import { batchesDecoder, batchFaultOf } from '../../kafka/protocol/decode-batches.ts'
+import { measure, writeBatch } from '../../kafka/protocol/encode-produce.ts'
+import { skipUndecodable } from '../../kafka/tables/follower.ts'
 
 const require = createRequire(import.meta.url)
 const Decoder: new (
@@ -77,11 +77,11 @@ async function decoded(decode: ReturnType<typeof batchesDecoder>, ...batches: Bu
   return messages
 }
 
-const ours = () => batchesDecoder(theirBatchesDecoder)
+const ours = () => batchesDecoder(originalBatchesDecoder)
 const offsets = (messages: readonly { offset: string }[]) => messages.map(({ offset }) => Number(offset))
 
 /** What is wrong with a message that stands for a batch. */
-const faultIn = (messages: readonly object[], index = 0) => faultOf(messages[index] as Message)
+const faultIn = (messages: readonly object[], index = 0) => batchFaultOf(messages[index] as Message)
 
 /** Fetched as often as it takes until it counts as damaged. */
 async function damaged(...batches: Buffer[]) {
@@ -96,7 +96,7 @@ const plainOf = (messages: Awaited<ReturnType<typeof decoded>>) =>
     return { ...message, headers: { ...headers }, firstOffset, timestampType, producerId, inTransaction }
   })
 
-test('reads batches as the client itself does', async () => {
+test('batches are decoded like kafkajs does', async () => {
   const batch = fc.record({
     count: fc.nat(5),
     firstOffset: fc.nat(),
@@ -114,32 +114,28 @@ test('reads batches as the client itself does', async () => {
         const batches = ofs.map(aBatch)
         // the last one is mostly not whole
         const last = aBatch().subarray(0, cutOff)
-        const theirs = await decoded(theirBatchesDecoder, ...batches, last)
+        const theirs = await decoded(originalBatchesDecoder, ...batches, last)
         expect(plainOf(await decoded(ours(), ...batches, last))).toEqual(plainOf(theirs))
       },
     ),
   )
 })
 
-test('reads zstd', async () => {
+test('zstd is decompressed', async () => {
   const messages = await decoded(ours(), aBatch({ codec: [4, (of) => zstdCompressSync(of)] }))
   expect(messages.map(({ value }) => String(value))).toEqual(['v0', 'v1', 'v2'])
 })
 
-test("stands in the place of the client's own", () => {
-  expect(require('kafkajs/src/protocol/requests/fetch/v4/decodeMessages')).not.toBe(theirBatchesDecoder)
+test("it replaces kafkajs's decoder", () => {
+  expect(require('kafkajs/src/protocol/requests/fetch/v4/decodeMessages')).not.toBe(originalBatchesDecoder)
 })
 
 describe('a batch that cannot be decoded', () => {
   const asItIs = (records: Buffer) => records
   const zeros = Buffer.alloc(20 * 1024 * 1024)
   const atOnce: [string, Buffer, string][] = [
-    [
-      'a codec that nobody knows',
-      aBatch({ codec: [5, asItIs] }),
-      'it is compressed with codec 5, which is not known',
-    ],
-    ['LZ4 that is none', aBatch({ codec: [3, asItIs] }), 'LZ4: it is no LZ4 frame'],
+    ['a codec that nobody knows', aBatch({ codec: [5, asItIs] }), 'unknown compression codec 5'],
+    ['LZ4 that is none', aBatch({ codec: [3, asItIs] }), 'LZ4: not an LZ4 frame'],
     ['Snappy that is cut off', aBatch({ codec: [2, () => Buffer.from([9, 8, 1])] }), 'Snappy: it ends early'],
     [
       'gzip that is cut off',
@@ -164,11 +160,11 @@ describe('a batch that cannot be decoded', () => {
     [
       'records that are none',
       aBatch({ codec: [1, () => gzipSync(Buffer.alloc(99, 2))] }),
-      'a record is not as long as it says',
+      'a record does not have the length that it states',
     ],
   ]
   test.each(atOnce)(
-    'for %s becomes one message at its last offset, and the next ones follow',
+    '(%s) becomes one message at its last offset, and the next batches follow',
     async (_, batch, reason) => {
       const bad = Buffer.from(batch)
       bad.writeBigInt64BE(40n, 0)
@@ -186,35 +182,35 @@ describe('a batch that cannot be decoded', () => {
     },
   )
 
-  test('for more records than memory should hold is one', async () => {
+  test('is also one with more records than memory should hold', async () => {
     const batch = aBatch({ codec: [1, (of) => gzipSync(of)] })
     batch.writeInt32BE(2_000_000, 57)
     batch.writeInt32BE(1_999_999, 23)
     const messages = await decoded(ours(), sealed(batch))
-    expect(faultIn(messages)?.reason).toBe('it has 2000000 records, more than 250000')
+    expect(faultIn(messages)?.reason).toBe('2000000 records, more than 250000')
     expect(offsets(messages)).toEqual([1_999_999])
   })
 
-  test('stands for all its offsets, also where records of it were compacted away', async () => {
+  test('covers all its offsets, even when records were compacted away', async () => {
     const batch = aBatch({ codec: [5, asItIs] })
     batch.writeInt32BE(9, 23)
     expect(faultIn(await decoded(ours(), sealed(batch)))).toMatchObject({ firstOffset: 0, lastOffset: 9 })
   })
 
-  test('is left out with the transaction that was aborted', async () => {
+  test('is left out with its aborted transaction', async () => {
     const [message] = await decoded(ours(), aBatch({ codec: [5, asItIs], transactional: true }))
     expect(message?.batchContext).toMatchObject({ producerId: '7', inTransaction: true })
   })
 })
 
 test.each([0, 1])(
-  'a batch of a format that nobody knows counts as damaged, %d batches behind the first',
+  'a batch of an unknown format counts as damaged, %d batches behind the first',
   async (index) => {
     const batches = [aBatch({ firstOffset: 0 }), aBatch({ firstOffset: 3 }), aBatch({ firstOffset: 6 })]
     batches[index]?.writeUInt8(7, 16)
     const messages = await damaged(...batches)
     expect(faultIn(messages, index * 3)).toEqual({
-      reason: 'its format is 7, which is not known',
+      reason: 'unknown format 7',
       firstOffset: index * 3,
       lastOffset: index * 3 + 2,
     })
@@ -222,14 +218,14 @@ test.each([0, 1])(
   },
 )
 
-describe('a batch whose checksum is wrong', () => {
+describe('a batch with a wrong checksum', () => {
   const flipped = (batch: Buffer, at: number) => {
     const bad = Buffer.from(batch)
     bad[at] = (bad[at] ?? 0) ^ 1
     return bad
   }
 
-  test('is fetched twice more, with what is behind it, before it counts as damaged', async () => {
+  test('is fetched twice more, with everything behind it, before it counts as damaged', async () => {
     const decode = ours()
     const batches = [
       aBatch({ count: 1 }),
@@ -240,16 +236,16 @@ describe('a batch whose checksum is wrong', () => {
       expect([looks, offsets(await decoded(decode, ...batches))]).toEqual([looks, [0]])
     const messages = await decoded(decode, ...batches)
     expect(offsets(messages)).toEqual([0, 3, 4, 5, 6])
-    expect(faultIn(messages, 1)).toEqual({ reason: 'its checksum is wrong', firstOffset: 1, lastOffset: 3 })
+    expect(faultIn(messages, 1)).toEqual({ reason: 'wrong checksum', firstOffset: 1, lastOffset: 3 })
   })
 
-  test('and right the next time, is read', async () => {
+  test('is read when the checksum is right the next time', async () => {
     const decode = ours()
     expect(await decoded(decode, flipped(aBatch(), 70))).toEqual([])
     expect(offsets(await decoded(decode, aBatch()))).toEqual([0, 1, 2])
   })
 
-  test('does not lead past what comes behind it, where its last offset is what is wrong', async () => {
+  test('does not skip what follows when its last offset is wrong', async () => {
     // 2^24 more than there are
     expect(offsets(await damaged(flipped(aBatch(), 23)))).toEqual([0])
     // of 3 one was compacted away: their number does not say the last offset, and that cannot be trusted
@@ -260,7 +256,7 @@ describe('a batch whose checksum is wrong', () => {
   })
 })
 
-test('what a fetch holds of one partition is bounded: the rest comes with the next', async () => {
+test('one fetch decodes a bounded amount of a partition: the next brings the rest', async () => {
   // 10 MB each
   const long = (firstOffset: number) =>
     aBatch({ count: 1, firstOffset, value: 'x'.repeat(10_000_000), codec: [4, (of) => zstdCompressSync(of)] })
@@ -271,7 +267,7 @@ test('what a fetch holds of one partition is bounded: the rest comes with the ne
   expect(await decoded(ours(), many(0), many(150_000), many(300_000))).toHaveLength(300_000)
 })
 
-test('who only reads gets the records, and is told of the batches that are left out', async () => {
+test('readers get the records, and a report of each skipped batch', async () => {
   const messages = (await decoded(
     ours(),
     aBatch({ codec: [5, (of) => of] }),
@@ -280,7 +276,11 @@ test('who only reads gets the records, and is told of the batches that are left 
   const told: unknown[] = []
   const log = pino({ level: 'silent' })
   const batch = { topic: 'p.work', partition: 1, messages }
-  const left = readable(batch, { log, plain: (name) => name.slice(2) }, (fault) => void told.push(fault))
+  const left = skipUndecodable(
+    batch,
+    { log, plain: (name) => name.slice(2) },
+    (fault) => void told.push(fault),
+  )
   expect(offsets(left)).toEqual([3, 4, 5])
   expect(told).toEqual([{ reason: expect.stringContaining('codec 5'), firstOffset: 0, lastOffset: 2 }])
 })

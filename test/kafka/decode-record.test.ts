@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type BatchContext, decodeRecord, type RecordBytes } from '../../kafka/patches/decode-batches.ts'
+import { type BatchContext, decodeRecord, type RecordBytes } from '../../kafka/protocol/decode-batches.ts'
 
 const require = createRequire(import.meta.url)
 const Decoder: new (bytes: Buffer) => RecordBytes = require('kafkajs/src/protocol/decoder')
@@ -43,7 +43,7 @@ const plain = (decoded: ReturnType<typeof decodeRecord>) => ({
   headers: Object.entries(decoded.headers),
 })
 
-test('reads each record as the client itself does', () => {
+test('each record is decoded like kafkajs does', () => {
   fc.assert(
     fc.property(record, context, (one, batch) => {
       const encoded = recordBytes(one)
@@ -54,7 +54,7 @@ test('reads each record as the client itself does', () => {
   )
 })
 
-test('takes any name of a header for a name', () => {
+test('any header name is only a name', () => {
   const headers = Object.fromEntries([['__proto__', Buffer.from('a')]])
   const encoded = recordBytes({ offsetDelta: 0, timestampDelta: 0, key: null, value: null, headers })
   const batch = { firstOffset: '0', firstTimestamp: '0', maxTimestamp: '0', magicByte: 2, timestampType: 0 }
@@ -63,7 +63,7 @@ test('takes any name of a header for a name', () => {
   ])
 })
 
-test('does not read past the end of a record that is cut off', () => {
+test('decoding does not read past the end of a truncated record', () => {
   const cut = recordBytes({
     offsetDelta: 1,
     timestampDelta: 1,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { lz4Decompress, snappyDecompress } from '../../kafka/patches/decompress.ts'
+import { lz4Decompress, snappyDecompress } from '../../kafka/protocol/decompress.ts'
 import made from './compressed.json' with { type: 'json' }
 
 const MOST = 1024 * 1024
@@ -108,11 +108,11 @@ const lines = (count: number) =>
   Array.from({ length: count }, (_, i) => `event ${i % 7} of user ${(i * i) % 11}\n`).join('')
 
 describe('LZ4', () => {
-  test.each(Object.entries(made.lz4))('reads what liblz4 writes: %s', (_, frame) => {
+  test.each(Object.entries(made.lz4))('reads frames of liblz4: %s', (_, frame) => {
     expect(String(lz4Decompress(Buffer.from(frame, 'base64'), MOST))).toBe(lines(6_000))
   })
 
-  test('reads any literals and repetitions, also of what is in an earlier block', () => {
+  test('reads any literals and repetitions, also of earlier blocks', () => {
     fc.assert(
       fc.property(steps, (parts) => {
         const { whole, frame } = anLz4(parts)
@@ -121,19 +121,19 @@ describe('LZ4', () => {
     )
   })
 
-  test('reads blocks that are stored as they were', () => {
+  test('reads stored blocks', () => {
     const stored = Buffer.concat([LZ4_HEAD, uint(0x80000003, 4), Buffer.from('abc'), uint(0, 4)])
     expect(String(lz4Decompress(stored, MOST))).toBe('abc')
   })
 
-  test('refuses a frame that is cut off, wherever that is', () => {
+  test('refuses a frame that is cut off anywhere', () => {
     const { frame } = anLz4([{ literals: Buffer.from('abcdef'), distance: 2, count: 30 }])
     for (let end = 0; end < frame.length; end++)
       expect(() => lz4Decompress(frame.subarray(0, end), MOST)).toThrow(RangeError)
   })
 
   test.each([
-    ['another magic number', Buffer.from('nothing of the kind'), 'it is no LZ4 frame'],
+    ['another magic number', Buffer.from('nothing of the kind'), 'not an LZ4 frame'],
     ['another version', Buffer.concat([LZ4_HEAD.with(4, 0xc0), uint(0, 4)]), 'version 3'],
     ['a dictionary', Buffer.concat([LZ4_HEAD.with(4, 0x41), uint(0, 4)]), 'a dictionary'],
     ['literals that are not there', lz4Frame(Buffer.from('\x50abc', 'latin1')), 'it ends early'],
@@ -153,7 +153,7 @@ describe('LZ4', () => {
 })
 
 describe('Snappy', () => {
-  test('reads what libsnappy writes, with and without framing', () => {
+  test('reads blocks of libsnappy, with and without framing', () => {
     const block = Buffer.from(made.snappy, 'base64')
     expect(String(snappyDecompress(block, MOST))).toBe(lines(200))
     expect(String(snappyDecompress(framed(block, block), MOST))).toBe(lines(200) + lines(200))
@@ -170,7 +170,7 @@ describe('Snappy', () => {
     )
   })
 
-  test('reads copies from further back than two bytes can say', () => {
+  test('reads copies further back than two bytes can address', () => {
     const far = Buffer.alloc(70_000, 'x')
     far.write('begin')
     // literals of up to 65,536 bytes a step
@@ -179,7 +179,7 @@ describe('Snappy', () => {
     expect(String(snappyDecompress(block, MOST).subarray(-5))).toBe('begin')
   })
 
-  test('refuses what is cut off, wherever that is', () => {
+  test('refuses input that is cut off anywhere', () => {
     const { block } = aSnappy([{ literals: Buffer.from('abcdef'), distance: 2, count: 30 }])
     for (let end = 0; end < block.length; end++)
       expect(() => snappyDecompress(block.subarray(0, end), MOST)).toThrow(RangeError)
@@ -191,7 +191,7 @@ describe('Snappy', () => {
   })
 
   test.each([
-    ['a length of more than 32 bits', Buffer.alloc(9, 0xff), 'it is no Snappy block'],
+    ['a length of more than 32 bits', Buffer.alloc(9, 0xff), 'not a Snappy block'],
     [
       'more than it says',
       snappyBlock(2, snappyStep({ literals: Buffer.from('abc') })),
@@ -204,7 +204,7 @@ describe('Snappy', () => {
   })
 })
 
-test('never gives more than it may, however little stands for it', () => {
+test('output is bounded, however small the input', () => {
   // 1 MB stands for 255
   const long = lz4Frame(lz4Sequence(Buffer.from('a'), { distance: 1, count: 255 * MOST }))
   expect(() => lz4Decompress(long, MOST)).toThrow(`it is longer than ${MOST} bytes`)
@@ -220,7 +220,7 @@ test('never gives more than it may, however little stands for it', () => {
   expect(() => snappyDecompress(framed(half, half), MOST)).toThrow('it is longer than')
 })
 
-test('whatever it is given, it ends with bytes or a RangeError', () => {
+test('any input ends with bytes or a RangeError', () => {
   const anything = fc
     .tuple(fc.constantFrom(Buffer.alloc(0), LZ4_HEAD, XERIAL), bytes(300))
     .map((parts) => Buffer.concat(parts))

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import '../../kafka/client.ts' // has fetches wait as they are told
-import { fetchesWait } from '../../kafka/patches/fetch-wait.ts'
+import { setFetchWait } from '../../kafka/patches/fetch-wait.ts'
 import { aFetchingMember } from '../helpers/kafkajs.ts'
 
 function member(groupId: string) {
@@ -8,9 +8,9 @@ function member(groupId: string) {
   return { group: aFetchingMember(groupId, fetch), fetch }
 }
 
-test('each fetch of a group waits as it is told then, and is told whether a partition is paused', async () => {
+test('each fetch of a group waits as chosen then, depending on whether a partition is paused', async () => {
   const { group, fetch } = member('lane')
-  onTestFinished(fetchesWait('lane', (isPaused) => ({ maxWaitTime: isPaused ? 25 : 250 })))
+  onTestFinished(setFetchWait('lane', (isPaused) => ({ maxWaitTime: isPaused ? 25 : 250 })))
   await group.fetch('1')
   expect(fetch).toHaveBeenLastCalledWith(expect.objectContaining({ maxWaitTime: 250, minBytes: 7 }))
   group.pause([{ topic: 'work', partitions: [0] }])
@@ -21,8 +21,8 @@ test('each fetch of a group waits as it is told then, and is told whether a part
   expect(fetch).toHaveBeenLastCalledWith(expect.objectContaining({ maxWaitTime: 250 }))
 })
 
-test('other groups wait as they were made, and so does one that is told no more', async () => {
-  fetchesWait('lane', () => ({ maxWaitTime: 1, minBytes: 1 }))()
+test('other groups keep their wait, and so does a group after its choice is undone', async () => {
+  setFetchWait('lane', () => ({ maxWaitTime: 1, minBytes: 1 }))()
   for (const groupId of ['lane', 'other']) {
     const { group, fetch } = member(groupId)
     await group.fetch('1')

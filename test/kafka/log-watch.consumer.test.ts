@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { type LogFault, type Place, watchLog } from '../../kafka/patches/log-watch.ts'
+import type { LogFault, Place } from '../../kafka/log-faults.ts'
+import { watchLog } from '../../kafka/patches/log-watch/watch.ts'
 import { aFetchingMember } from '../helpers/kafkajs.ts'
 
 const require = createRequire(import.meta.url)
@@ -113,7 +114,7 @@ function aSecondLater(): void {
   laterMs += 1_001
 }
 
-test('what is read while the logs are looked at counts: it may be behind the cut', async () => {
+test('records read during a look count: they may be behind the cut', async () => {
   const { state, watch, faults, seeks, fetch } = world()
   await fetch()
   expect(watch.known('work', 0)?.epoch).toBe(5)
@@ -131,7 +132,7 @@ test('what is read while the logs are looked at counts: it may be behind the cut
   expect(seeks).toEqual(['500'])
 })
 
-test('what was fetched from the leader before is not read under the new one', async () => {
+test('batches fetched from the previous leader are not read under the new one', async () => {
   const { state, watch, faults, fetch } = world()
   await fetch()
   const { promise, resolve } = Promise.withResolvers<object>()
@@ -154,7 +155,7 @@ test('what was fetched from the leader before is not read under the new one', as
   expect(faults).toEqual([])
 })
 
-test('a log that is cut where it was not read yet is told of as well', async () => {
+test('a cut of unread records is reported too', async () => {
   const { state, watch, faults, fetch } = world()
   state.place = { offset: 480, end: 600 }
   await fetch()
@@ -165,7 +166,7 @@ test('a log that is cut where it was not read yet is told of as well', async () 
   expect(faults).toMatchObject([{ cause: 'truncated', offset: 480, to: 500 }])
 })
 
-test('a broker that tells an older epoch is behind the others: nothing is taken for lost', async () => {
+test('a broker with an older epoch is behind the others: nothing counts as lost', async () => {
   const { state, watch, faults, fetch } = world()
   await fetch()
   Object.assign(state, { epoch: 4, end: -1 })
@@ -178,7 +179,7 @@ test('a broker that tells an older epoch is behind the others: nothing is taken 
   expect(watch.known('work', 0)?.epoch).toBe(5)
 })
 
-test('an older epoch that all brokers tell for half a minute is of a cluster that was restored', async () => {
+test('an older epoch from all brokers for half a minute means a restored cluster', async () => {
   const { state, watch, faults, fetch } = world()
   state.place = { offset: 480, time: 1_000_000 }
   await fetch()
@@ -194,7 +195,7 @@ test('an older epoch that all brokers tell for half a minute is of a cluster tha
   expect(watch.known('work', 0)?.epoch).toBe(4)
 })
 
-test('brokers that tell no epochs refuse no fetch for one that another broker has told', async () => {
+test('brokers without epochs refuse no fetch because of an epoch from another broker', async () => {
   const { state, watch, fetch } = world()
   await fetch()
   state.maxVersion = 11
@@ -212,7 +213,7 @@ test('a broker that does not answer holds up no fetch from another', async () =>
   expect(await fetch()).toMatchObject([at])
 })
 
-test('a record that has to be read once more, and was removed meanwhile, is told of, and what is left is read', async () => {
+test('a record that has to be read again and was removed meanwhile is reported, and the rest is read', async () => {
   const { state, faults, seeks, fetch, outOfRange } = world()
   Object.assign(state, { place: { offset: 480, again: 100 }, low: 120 })
   await fetch()
@@ -221,7 +222,7 @@ test('a record that has to be read once more, and was removed meanwhile, is told
   expect(seeks).toEqual(['120'])
 })
 
-test('a reader that a join has put before the log goes on at the first record that it has to read', async () => {
+test('a reader that a join has put before the log goes on at its first unread record', async () => {
   const { state, faults, seeks, fetch, outOfRange } = world()
   Object.assign(state, { place: { offset: 480, again: 300 }, low: 120 })
   await fetch()
@@ -230,7 +231,7 @@ test('a reader that a join has put before the log goes on at the first record th
   expect(seeks).toEqual(['300'])
 })
 
-test("a fetch names the leader epoch under which the partition was read, in kafkajs's own request", async () => {
+test('a fetch request of kafkajs names the leader epoch of the last read', async () => {
   const { broker, fetch } = world()
   await fetch()
   const sent: Buffer[] = []
@@ -255,7 +256,7 @@ test("a fetch names the leader epoch under which the partition was read, in kafk
   expect(sent[0]?.includes(Buffer.concat([int32(7), int32(-1)]))).toBe(true)
 })
 
-test("a batch that waits while its partition is moved is not handled, by kafkajs's own runner", async () => {
+test("kafkajs's runner does not handle a batch whose partition was moved while it waited", async () => {
   const { state, watch, fetch } = world()
   state.fetched = async () => oneRecord
   const [batch] = await fetch()

@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { lossOf } from '../../kafka/admin/lost-records.ts'
-import { packSaid, unpackSaid } from '../../kafka/consume/commits.ts'
+import { packMetadata, unpackMetadata } from '../../kafka/consume/commits.ts'
 import { cutAt, MAX_SPAN, packAhead, unpackAhead } from '../../kafka/consume/tracker.ts'
+import { judge, judgeRange } from '../../kafka/log-faults.ts'
 import {
-  decodeEnds,
+  decodeEpochEnds,
   decodeMetadata,
+  encodeEpochQuestions,
   encodeMetadata,
-  encodeQuestions,
-} from '../../kafka/patches/log-requests.ts'
-import { judge, judgeRange } from '../../kafka/patches/log-watch.ts'
+} from '../../kafka/patches/log-watch/requests.ts'
 
 const ID = 'AAAAAAAAAAAAAAAAAAAAAA'
 const OTHER = 'BAAAAAAAAAAAAAAAAAAAAA'
@@ -57,7 +57,7 @@ describe('a place in a log', () => {
     expect(judgeRange({ offset: 50 }, { low: low as number, high: high as number })).toEqual(verdict)
   })
 
-  test('keeps what was settled before the cut, and nothing behind it', () => {
+  test('keeps settled offsets before the cut, and none behind it', () => {
     fc.assert(
       fc.property(fc.nat(1_000), fc.uniqueArray(fc.nat(400)), fc.nat(1_500), (offset, ahead, cut) => {
         const settled = ahead.map((each) => offset + each)
@@ -70,7 +70,7 @@ describe('a place in a log', () => {
   })
 })
 
-describe('what is said with a commit', () => {
+describe('the metadata of a commit', () => {
   const said = fc.record({
     ahead: fc.uint8Array({ maxLength: 40 }).map((bits) => Buffer.from(bits).toString('base64')),
     log: fc.record({
@@ -82,23 +82,23 @@ describe('what is said with a commit', () => {
   })
 
   test('is read as it was written', () => {
-    fc.assert(fc.property(said, (all) => void expect(unpackSaid(packSaid(all))).toEqual(all)))
-    expect(unpackSaid(packSaid({ ahead: 'AQ==' }))).toEqual({ ahead: 'AQ==' })
-    expect(packSaid({ ahead: '' })).toBe('s1:')
+    fc.assert(fc.property(said, (all) => void expect(unpackMetadata(packMetadata(all))).toEqual(all)))
+    expect(unpackMetadata(packMetadata({ ahead: 'AQ==' }))).toEqual({ ahead: 'AQ==' })
+    expect(packMetadata({ ahead: '' })).toBe('s1:')
   })
 
-  test('fits into what Kafka takes, at the widest span', () => {
+  test("fits Kafka's limit at the widest span", () => {
     const ahead = packAhead(
       7,
       Array.from({ length: MAX_SPAN + 10 }, (_, index) => 7 + index),
     )
     const log = { id: ID, epoch: 2_147_483_647 }
-    expect(packSaid({ ahead, log, time: 4_102_444_800_000 }).length).toBeLessThanOrEqual(4_096)
+    expect(packMetadata({ ahead, log, time: 4_102_444_800_000 }).length).toBeLessThanOrEqual(4_096)
   })
 
-  test('by another tool reads as nothing', () => {
+  test('of another program reads as foreign', () => {
     for (const text of ['', 'by hand', 'AAAA', 's2:', 's2:short.1.a:AQ==', 's3:AQ=='])
-      expect(unpackSaid(text)).toEqual({ ahead: '', foreign: true })
+      expect(unpackMetadata(text)).toEqual({ ahead: '', foreign: true })
   })
 })
 
@@ -147,14 +147,14 @@ describe('the requests, by the protocol guide', () => {
   })
 
   test('asks for the end of an epoch', () => {
-    const encoded = encodeQuestions([{ topic: 'ab', partition: 5, current: 7, epoch: 6 }])
+    const encoded = encodeEpochQuestions([{ topic: 'ab', partition: 5, current: 7, epoch: 6 }])
     expect(encoded.toString('hex')).toBe('ffffffff00000001000261620000000100000005' + '0000000700000006')
   })
 
-  test('an answer that is cut short, or says nonsense, is an error and nothing else', () => {
+  test('a truncated or nonsensical response is an error', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (noise) => {
-        for (const decode of [decodeMetadata, decodeEnds])
+        for (const decode of [decodeMetadata, decodeEpochEnds])
           try {
             decode(Buffer.from(noise))
           } catch (error) {

@@ -15,7 +15,7 @@ test.each([
   expect(murmur2(Buffer.from(key))).toBe(hash)
 })
 
-test('any key comes to the partition in which other clients put it', () => {
+test('any key gets the partition that other clients choose', () => {
   const theirs = Partitioners.DefaultPartitioner()
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), fc.integer({ min: 1, max: 100 }), (bytes, count) => {
@@ -34,12 +34,12 @@ test('any key comes to the partition in which other clients put it', () => {
   )
 })
 
-test('a record keeps its partition while it is being sent, though the topic grows meanwhile', () => {
+test('a record keeps its partition while it is being sent, even if the topic grows', () => {
   const records = Array.from({ length: 100 }, (_, i) => ({ key: Buffer.from(`user-${i}`) }))
   const first = records.map((record) => place(record, 1))
   expect(records.map((record) => place(record, 12))).toEqual(first)
 })
 
-test('a record that names its partition goes there, whatever its key', () => {
+test('a record with a given partition goes there, whatever its key', () => {
   expect(place({ key: Buffer.from('21'), partition: 7 }, 12)).toBe(7)
 })

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import type { Connection } from '../../kafka/client.ts'
-import { createSender, noticingLoss } from '../../kafka/produce/send.ts'
+import { createLossDetector, createSender } from '../../kafka/produce/send.ts'
 
 const record = { topic: 'work', message: { key: Buffer.from('a'), value: 'x' } }
 
-test('a producer that needed a second try is not used for another send, and no other is replaced', async () => {
+test('only a producer that needed a second try is replaced before the next send', async () => {
   const sends: number[] = []
   let made = 0
   const kafka = {
@@ -59,9 +59,9 @@ test.each([
   expect(outcomes).toEqual([outcome])
 })
 
-test('a log that acknowledges at an offset it had given before has lost all from there on, to the last record of the last batch', () => {
+test('an acknowledged offset that was given before means that the log has lost everything from there on', () => {
   const told: object[] = []
-  const notice = noticingLoss((fault) => void told.push(fault))
+  const notice = createLossDetector((fault) => void told.push(fault))
   const acked = (partition: number, base: number, count: number) =>
     notice(new Map([['work', new Map([[partition, { base, count }]])]]))
   acked(0, 0, 10)

@@ -13,18 +13,18 @@ const dir = (free: number, total: number, topics: Record<string, number> = {}): 
 const untold = { reserve: undefined, limit: undefined }
 
 describe('the room for more records', () => {
-  test('is that of the broker whose disk has the least above its reserve', () => {
+  test('is that of the disk with the least space above its reserve', () => {
     const dirs = [[dir(90 * GB, 100 * GB)], [dir(8 * GB, 10 * GB), dir(3 * GB, 1_000 * GB)]]
     expect(roomsOf(dirs, untold, '')).toEqual([{ of: 'disk', free: 3 * GB, reserve: 2 * GB }])
   })
 
-  test('keeps a tenth of a small disk, and 2 GB of a large one, unless told', () => {
+  test('reserves a tenth of a small disk and 2 GB of a large one by default', () => {
     const reserve = (total: number, told?: number) =>
       roomsOf([[dir(0, total)]], { ...untold, reserve: told }, '')[0]?.reserve
     expect([reserve(GB), reserve(500 * GB), reserve(GB, 7)]).toEqual([GB / 10, 2 * GB, 7])
   })
 
-  test('is below a limit what our topics do not take, on the broker where they take most', () => {
+  test("under a limit is what Sluice's topics leave, on the broker where they take most", () => {
     const dirs = [
       [dir(50, 100, { 'a.events': 10, 'b.events': 500 }), dir(50, 100, { 'a.attempts': 20 })],
       [dir(50, 100, { 'a.events': 25 })],
@@ -34,7 +34,7 @@ describe('the room for more records', () => {
     expect(limitOf(20)).toEqual({ of: 'limit', free: 0, reserve: 2 })
   })
 
-  test('is not known where no broker tells', () => {
+  test('is unknown when no broker reports it', () => {
     expect([roomsOf([], untold, ''), roomsOf([[]], untold, '')]).toEqual([[], []])
   })
 })
@@ -42,7 +42,7 @@ describe('the room for more records', () => {
 describe('a shortage', () => {
   const room = (free: number, of: Room['of'] = 'disk'): Room => ({ of, free, reserve: 100 })
 
-  test('begins when there is less than the reserve, and is over when there is a quarter more', () => {
+  test('begins below the reserve and ends at a quarter above it', () => {
     let shortage: Room | undefined
     const seen = [150, 100, 99, 100, 124, 125, 100, 10].map((free) => {
       shortage = shortageOf([room(free)], shortage)
@@ -51,13 +51,13 @@ describe('a shortage', () => {
     expect(seen).toEqual([false, false, true, true, true, false, false, true])
   })
 
-  test('of the limit is one as well, and the other is not held to what is over', () => {
+  test('can also be one of the limit, and the disk then has no higher bar', () => {
     const limit = shortageOf([room(500), room(50, 'limit')], undefined)
     expect(limit?.of).toBe('limit')
     expect(shortageOf([room(110), room(500, 'limit')], limit)).toBeUndefined()
   })
 
-  test('is none where nothing is known', () => expect(shortageOf([], room(1))).toBeUndefined())
+  test('does not exist when nothing is known', () => expect(shortageOf([], room(1))).toBeUndefined())
 })
 
 describe("a broker's answer about its disks", () => {
@@ -119,7 +119,7 @@ describe("a broker's answer about its disks", () => {
     topics: fc.uniqueArray(topic, { selector: ({ name }) => name, maxLength: 3 }),
   })
 
-  test('is read as it was written; a disk that has failed, or of which it knows nothing, is left out', () => {
+  test('is decoded; failed or unknown disks are left out', () => {
     fc.assert(
       fc.property(fc.array(told, { maxLength: 3 }), (dirs) => {
         const known = dirs.filter(({ error, total, free }) => error === 0 && total > 0 && free >= 0)
@@ -136,7 +136,7 @@ describe("a broker's answer about its disks", () => {
     )
   })
 
-  test('that it does not tell us is none', () => {
+  test('that refuses is undefined', () => {
     expect(decodeLogDirs(answer(31, []))).toBeUndefined()
   })
 })

@@ -16,34 +16,34 @@ async function fileWith(text: string): Promise<string> {
 const none = { caFile: undefined, certFile: undefined, keyFile: undefined }
 const [root = ''] = rootCertificates
 
-test('without KAFKA_SSL there is none; with it and no file it is with the roots of Node', () => {
+test("TLS is off without KAFKA_SSL, and uses Node's roots without files", () => {
   expect(tlsOptions(false)).toBe(false)
   expect(tlsOptions(true)).toBe(true)
 })
 
-test('the roots of KAFKA_SSL_CA stand in for those of Node', async () => {
+test("the roots of KAFKA_SSL_CA replace Node's", async () => {
   expect(tlsOptions({ ...none, caFile: await fileWith(root) })).toEqual({ ca: root })
 })
 
-test('a file of roots that holds none is a fault of KAFKA_SSL_CA', async () => {
+test('a file without roots is a fault of KAFKA_SSL_CA', async () => {
   const caFile = await fileWith('nothing')
-  expect(() => tlsOptions({ ...none, caFile })).toThrow(`KAFKA_SSL_CA: ${caFile} holds no certificate in PEM`)
+  expect(() => tlsOptions({ ...none, caFile })).toThrow(`KAFKA_SSL_CA: ${caFile} has no certificate in PEM`)
 })
 
 describe.skipIf(!hasOpenssl)('a certificate of ours', () => {
   const make = () => aCertificate({ names: 'DNS:client', days: [-1, 1], selfSigned: true })
 
-  test('is shown with its key', async () => {
+  test('is used with its key', async () => {
     const { cert, key } = await make()
     const files = { certFile: await fileWith(cert), keyFile: await fileWith(key) }
     expect(tlsOptions({ ...none, ...files })).toEqual({ cert, key })
   })
 
-  test('with the key of another is a fault of both settings, which shows neither', async () => {
+  test('with another key is a fault of both settings, and its text contains neither', async () => {
     const [{ cert }, { key }] = [await make(), await make()]
     const files = { certFile: await fileWith(cert), keyFile: await fileWith(key) }
     expect(() => tlsOptions({ ...none, ...files })).toThrow(
-      /KAFKA_SSL_CERT, KAFKA_SSL_KEY: they make no pair .*mismatch/,
+      /KAFKA_SSL_CERT, KAFKA_SSL_KEY: not a matching pair .*mismatch/,
     )
   })
 })

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createTracker, MAX_SPAN, packAhead, unpackAhead } from '../../kafka/consume/tracker.ts'
+import { MAX_SPAN, packAhead, Tracker, unpackAhead } from '../../kafka/consume/tracker.ts'
 
-const fresh = (offset = 0) => createTracker({ offset, ahead: '' })
+const fresh = (offset = 0) => new Tracker({ offset, ahead: '' })
 
 describe('commit position', () => {
-  test('stays at the lowest unsettled offset, however much behind it is settled', () => {
+  test('stays at the lowest unsettled offset, however much is settled behind it', () => {
     const tracker = fresh()
     for (const offset of [0, 1, 2, 3]) tracker.take(offset, 0)
     tracker.settle(1)
@@ -48,7 +48,7 @@ describe('commit position', () => {
     )
   })
 
-  test('counts a record that is settled twice once', () => {
+  test('counts a record once that is settled twice', () => {
     const tracker = fresh()
     tracker.take(0, 0)
     tracker.take(1, 0)
@@ -58,32 +58,32 @@ describe('commit position', () => {
   })
 })
 
-describe('what is settled ahead of the commit', () => {
-  test('is skipped after a restart, and nothing else is', () => {
+describe('a record settled ahead of the commit', () => {
+  test('is skipped after a restart, and no other is', () => {
     const numbers = fc.uniqueArray(fc.nat(300), { minLength: 1 })
     fc.assert(
       fc.property(numbers, fc.nat(50), (settled, base) => {
         const before = fresh(base)
         for (let offset = base; offset <= base + 300; offset++) before.take(offset, 0)
         for (const offset of settled) before.settle(base + offset)
-        const after = createTracker(before.position())
+        const after = new Tracker(before.position())
         for (let offset = before.position().offset; offset <= base + 300; offset++)
           expect(after.take(offset, 0)).toBe(!settled.includes(offset - base))
       }),
     )
   })
 
-  test('ends with the widest span that a commit can tell', () => {
+  test('is forgotten beyond the widest span that a commit can state', () => {
     const all = Array.from({ length: MAX_SPAN + 10 }, (_, index) => 7 + index)
     expect(unpackAhead(7, packAhead(7, all))).toHaveLength(MAX_SPAN)
   })
 
-  test('has been read before: the next place is behind it', () => {
+  test('counts as read: the next place is behind it', () => {
     const before = fresh()
     for (let offset = 0; offset < 10; offset++) before.take(offset, 70 + offset)
     before.settle(8)
     expect(before.next()).toEqual({ offset: 10, time: 79 })
-    expect(createTracker(before.position()).next()).toEqual({ offset: 9, time: undefined })
+    expect(new Tracker(before.position()).next()).toEqual({ offset: 9, time: undefined })
   })
 })
 
@@ -108,8 +108,8 @@ describe('a record fetched again', () => {
   })
 })
 
-test('the oldest is the first that is not settled, whatever is behind it', () => {
-  const tracker = createTracker({ offset: 0, ahead: '' })
+test('the oldest is the first unsettled record, whatever is behind it', () => {
+  const tracker = new Tracker({ offset: 0, ahead: '' })
   expect(tracker.oldest()).toBeUndefined()
   for (const [offset, time] of [
     [0, 70],
@@ -125,8 +125,8 @@ test('the oldest is the first that is not settled, whatever is behind it', () =>
   expect(tracker.oldest()).toBeUndefined()
 })
 
-test('the times of what is settled are let go of', () => {
-  const tracker = createTracker({ offset: 0, ahead: '' })
+test('the times of settled records are dropped', () => {
+  const tracker = new Tracker({ offset: 0, ahead: '' })
   for (let offset = 0; offset < 5_000; offset++) {
     tracker.take(offset, offset)
     if (offset > 0) tracker.settle(offset - 1)
@@ -134,9 +134,9 @@ test('the times of what is settled are let go of', () => {
   }
 })
 
-test('what is gone from the log is not waited for, unless it is in flight', () => {
+test('records that the log has lost are not waited for, unless they are in flight', () => {
   // 105 was settled before a restart
-  const tracker = createTracker({ offset: 100, ahead: packAhead(100, [105]) })
+  const tracker = new Tracker({ offset: 100, ahead: packAhead(100, [105]) })
   for (const offset of [100, 101, 102]) tracker.take(offset, 0)
   tracker.release(102)
   tracker.release(101)

@@ -2,9 +2,10 @@ import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, type TestContext, test } from 'vitest'
+import { expect, onTestFinished, type TestContext, test, vi } from 'vitest'
 import '../../kafka/client.ts' // has the client close them
 import { Kafka, logLevel } from '../../kafka/patches/kafkajs.ts'
+import { isAlive } from '../../kafka/patches/unanswered.ts'
 import { quiet } from '../helpers/kafkajs.ts'
 
 const require = createRequire(import.meta.url)
@@ -157,4 +158,22 @@ test.concurrent('one that answers here while others wait for long may take its t
   expect(connections()).toBe(3)
   clearInterval(others)
   await connection.disconnect()
+})
+
+test('a process that is held up longer than a probe does not take a silent broker for alive', async () => {
+  onTestFinished(() => void vi.useRealTimers())
+  const server = createServer((socket) => void socket.resume()).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo // it listens to a port
+  // of the client; those by which this process's turns are counted go on
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'] })
+  const asked = isAlive({
+    ...{ host: '127.0.0.1', port, clientId: 'test', ssl: null, socket: undefined },
+    socketFactory: createSocketFactory(),
+  })
+  const [socket] = await once(server, 'connection')
+  await once(socket, 'data')
+  vi.advanceTimersByTime(60_000)
+  expect(await asked).toBe(false)
 })

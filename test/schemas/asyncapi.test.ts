@@ -9,11 +9,11 @@ import { asyncapiText, describeTopics } from '../../schemas/asyncapi.ts'
 const text = readFileSync(new URL('../../docs/asyncapi.yaml', import.meta.url), 'utf8')
 
 describe('the description of the topics', () => {
-  test('is that of the schemas and the table of topics (npm run schemas)', () => {
+  test('is generated from the schemas and the table of topics (npm run schemas)', () => {
     expect(text).toBe(asyncapiText())
   })
 
-  test('is AsyncAPI by the official schema', () => {
+  test('is valid AsyncAPI', () => {
     const official = createRequire(import.meta.url)('@asyncapi/specs/schemas/3.0.0.json')
     // it brings JSON Schema's own schema along
     const ajv = new Ajv({ meta: false, validateSchema: false, strict: false, validateFormats: false })
@@ -21,7 +21,7 @@ describe('the description of the topics', () => {
     expect([valid(parse(text)), valid.errors]).toEqual([true, null])
   })
 
-  test('has a message for each channel, what it refers to is there, and payloads are Avro', () => {
+  test('has a message for each channel, valid references, and Avro payloads', () => {
     const document = describeTopics()
     const { messages } = document.components
     for (const [id, { messages: named }] of Object.entries(document.channels))

@@ -1,7 +1,7 @@
 import avro from 'avsc'
 import { describe, expect, test } from 'vitest'
 import { codec, type SchemaName, schemaText } from '../../schemas/codec.ts'
-import { schemaNames } from '../../schemas/generate.ts'
+import { schemaNames } from '../../schemas/generate-types.ts'
 import { anAttempt } from '../control/attempts-in-memory.ts'
 import { aDelivery, anEvent } from '../helpers/events.ts'
 
@@ -44,7 +44,7 @@ describe.each(schemaNames)('a record of schema %s', (name) => {
   const value = values[name]
   const optional = fields.filter((field) => 'default' in field)
 
-  test('from before any of its optional fields was added is read with the default', async () => {
+  test('from before any optional field was added is read with defaults', async () => {
     expect(optional.length).toBeGreaterThan(0)
     for (const { name: missing, default: absent } of optional) {
       const older = { ...rest, fields: fields.filter((field) => field.name !== missing) }
@@ -53,19 +53,19 @@ describe.each(schemaNames)('a record of schema %s', (name) => {
     }
   })
 
-  test('from a version that is yet to come, with a field more, is read without it', async () => {
+  test('from a future version with an additional field is read without it', async () => {
     const more = { name: 'later', type: ['null', 'string'], default: null }
     const newer = { ...rest, fields: [more, ...fields] }
     expect(await readToday(name, newer, { ...value, later: 'x' })).toEqual({ ok: true, value })
   })
 
-  test('from one without an optional field is read with the default as well', async () => {
+  test('without one optional field is read with its default', async () => {
     const newer = { ...rest, fields: fields.filter((field) => !('default' in field)) }
     const absent = Object.fromEntries(optional.map((field) => [field.name, field.default]))
     expect(await readToday(name, newer, value)).toEqual({ ok: true, value: { ...value, ...absent } })
   })
 
-  test('of today is read by a program that knows an older version, and takes its fields by name', () => {
+  test('of today is read by a program with an older version, by field name', () => {
     const older = typeOf({ ...rest, fields: fields.filter((field) => field !== optional[0]) })
     const type = typeOf(today(name))
     const { [optional[0]?.name ?? '']: _, ...known } = value as Record<string, unknown>
@@ -73,25 +73,25 @@ describe.each(schemaNames)('a record of schema %s', (name) => {
   })
 })
 
-describe('what cannot be read is put aside with a reason, never misread', () => {
+describe('a record that cannot be read gets a reason and is never misread', () => {
   const event = today('event')
   const withField = (name: string, change: Partial<Field>): Schema => ({
     ...event,
     fields: event.fields.map((field) => (field.name === name ? { ...field, ...change } : field)),
   })
 
-  test('a record whose schema has another type for a field', async () => {
+  test('when its schema has another type for a field', async () => {
     const writer = withField('messageId', { type: 'long' })
     const read = await readToday('event', writer, { ...anEvent(), messageId: 5 })
     expect(read).toMatchObject({ ok: false, reason: 'unknown_schema' })
   })
 
-  test('a record whose schema lacks a field that has no default', async () => {
+  test('when its schema lacks a field without a default', async () => {
     const writer = { ...event, fields: event.fields.filter(({ name }) => name !== 'sourceId') }
     expect(await readToday('event', writer, anEvent())).toMatchObject({ ok: false, reason: 'unknown_schema' })
   })
 
-  test('any record of a schema with one more type of event: who reads is to be upgraded first', async () => {
+  test('when its schema has one more event type: readers must be upgraded first', async () => {
     const symbols = ['identify', 'track', 'page', 'screen', 'group', 'alias', 'delete', 'later']
     const writer = withField('type', { type: { type: 'enum', name: 'EventType', symbols } })
     for (const type of ['later', 'track'])

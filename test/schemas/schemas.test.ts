@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { codec, schemaText } from '../../schemas/codec.ts'
-import { modules, schemaNames } from '../../schemas/generate.ts'
+import { modules, schemaNames } from '../../schemas/generate-types.ts'
 import { topics } from '../../schemas/topics.ts'
 import { aDelivery, anEvent } from '../helpers/events.ts'
 
@@ -20,7 +20,7 @@ describe.each(schemaNames)('schema %s', (name) => {
   })
 })
 
-test('the TypeScript types are those of the schemas (npm run schemas)', () => {
+test('the TypeScript types are generated from the schemas (npm run schemas)', () => {
   for (const { path, text } of modules()) expect(readFileSync(path, 'utf8')).toBe(text)
 })
 
@@ -33,7 +33,7 @@ describe('a value in wire format', () => {
     expect(await events.decode(bytes)).toEqual({ ok: true, value: anEvent() })
   })
 
-  test('is its own, of whatever size those are that are made before and after it', () => {
+  test('is independent of values encoded before and after it, whatever their size', () => {
     const sizes = fc.array(fc.oneof(fc.nat(2_000), fc.nat(20_000), fc.nat(200_000)), { maxLength: 60 })
     fc.assert(
       fc.property(sizes, (lengths) => {
@@ -48,7 +48,7 @@ describe('a value in wire format', () => {
     )
   })
 
-  test('takes little more memory than it is long, whatever comes beside it', () => {
+  test('takes little more memory than its length, whatever is encoded beside it', () => {
     const pieces = new Set<ArrayBufferLike>()
     let bytes = 0
     for (let index = 0; index < 200; index++)
@@ -61,7 +61,7 @@ describe('a value in wire format', () => {
     expect(held / bytes).toBeLessThan(1.4)
   })
 
-  test('that is encoded beside one it has most fields in common with is the same as by itself', () => {
+  test('encoded as a variant has the same bytes as by itself', () => {
     const deliveries = codec('delivery', 7, { client: registry })
     const ids = fc.record({
       deliveryId: fc.string(),
@@ -75,7 +75,7 @@ describe('a value in wire format', () => {
     )
     fc.assert(
       fc.property(ids, fc.array(ids, { maxLength: 5 }), body, (first, others, text) => {
-        const { encoded, another } = deliveries.encodeAlike(aDelivery({ ...first, body: text }), 'type')
+        const { encoded, another } = deliveries.encodeVariants(aDelivery({ ...first, body: text }), 'type')
         const made = [encoded, ...others.map(another)]
         const alone = [first, ...others].map((own) => deliveries.encode(aDelivery({ ...own, body: text })))
         expect(made.map(String)).toEqual(alone.map(String))
@@ -83,13 +83,13 @@ describe('a value in wire format', () => {
     )
   })
 
-  test('that is cut, not Avro at all, or null is undecodable', async () => {
+  test('that is truncated, not Avro, or null is undecodable', async () => {
     const bytes = events.encode(anEvent())
     for (const bad of [bytes.subarray(0, bytes.length - 3), Buffer.from('{"a":1}'), Buffer.alloc(0), null])
       expect(await events.decode(bad)).toMatchObject({ ok: false, reason: 'undecodable' })
   })
 
-  test('of a schema that the registry does not know says so, and of one that it cannot be asked for says that', async () => {
+  test('fails with different reasons when the registry does not know its schema, and when it cannot be reached', async () => {
     const bytes = events.encode(anEvent())
     bytes.writeUInt32BE(99, 1)
     expect(await events.decode(bytes)).toMatchObject({ reason: 'unknown_schema' })
@@ -109,8 +109,8 @@ describe('the table of topics', () => {
     expect(rungs).toEqual(['deliveries.retry.5s', 'deliveries.retry.30s', 'deliveries.retry.60m'])
   })
 
-  test('says of what deliveries wait in for how long they may have to: the retry window and a day for outages', () => {
-    const needs = table.filter(({ needed }) => needed !== undefined)
+  test('states how long deliveries may have to wait: the retry window plus a day for outages', () => {
+    const needs = table.filter(({ requiredMs }) => requiredMs !== undefined)
     expect(needs.map(({ name }) => name)).toEqual([
       'deliveries',
       'deliveries.due',
@@ -118,14 +118,14 @@ describe('the table of topics', () => {
       'deliveries.retry.30s',
       'deliveries.retry.60m',
     ])
-    for (const { needed, kept } of needs) {
-      expect(needed).toBe(28 * 3_600_000)
-      expect(kept).toBeGreaterThanOrEqual(needed ?? 0)
+    for (const { requiredMs, retention } of needs) {
+      expect(requiredMs).toBe(28 * 3_600_000)
+      expect(retention).toBeGreaterThanOrEqual(requiredMs ?? 0)
     }
   })
 
-  test('deletes by age everything but what is compacted', () => {
-    expect(table.filter(({ kept }) => kept === 'compact').map(({ name }) => name)).toEqual([
+  test('deletes by age in all topics that are not compacted', () => {
+    expect(table.filter(({ retention }) => retention === 'compact').map(({ name }) => name)).toEqual([
       'config',
       'audience-members',
       'trait-values',

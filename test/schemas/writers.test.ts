@@ -19,7 +19,7 @@ function asked(...answers: (unknown | Error)[]) {
   return { client: { getSchema }, value, questions: () => questions }
 }
 
-test('a schema is asked for once, by however many records', async () => {
+test('a schema is requested once, for any number of records', async () => {
   const { client, value, questions } = asked(type)
   const events = codec('event', 8, { client })
   const first = [events.decode(value), events.decode(value)]
@@ -28,19 +28,19 @@ test('a schema is asked for once, by however many records', async () => {
   expect(questions()).toBe(1)
 })
 
-test('a registry that is away is asked again until it answers', async () => {
+test('requests are repeated while the registry is away', async () => {
   const { client, value, questions } = asked(away, away, type)
-  const events = codec('event', 8, { client, waitMs: 60_000, againMs: 1 })
+  const events = codec('event', 8, { client, waitMs: 60_000, retryMs: 1 })
   expect(await events.decode(value)).toEqual({ ok: true, value: anEvent() })
   expect(questions()).toBe(3)
 })
 
-test('after a bounded time its records wait no more, and are read once it answers', async () => {
+test('after a bounded time records wait no more, and they are read once the registry answers', async () => {
   let answer: unknown = away
   const getSchema = () =>
     answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer as never)
   const { value } = asked(type)
-  const events = codec('event', 8, { client: { getSchema }, waitMs: 20, againMs: 5 })
+  const events = codec('event', 8, { client: { getSchema }, waitMs: 20, retryMs: 5 })
   const failed = { ok: false, reason: 'registry_unreachable', message: 'Timeout' }
   expect(await events.decode(value)).toEqual(failed)
   expect(events.decode(value)).toEqual(failed)
@@ -50,14 +50,14 @@ test('after a bounded time its records wait no more, and are read once it answer
   )
 })
 
-test('a registry that is back is known to be so before it is needed: then records wait again', async () => {
+test('the return of the registry is noticed before a schema is needed: records then wait again', async () => {
   let answer: unknown = away
   const getSchema = vi.fn(async () => {
     if (answer instanceof Error) throw answer
     return answer as never
   })
   const { value } = asked(type)
-  const events = codec('event', 8, { client: { getSchema }, waitMs: 20, againMs: 5 })
+  const events = codec('event', 8, { client: { getSchema }, waitMs: 20, retryMs: 5 })
   await events.decode(value)
   answer = type
   const { length } = getSchema.mock.calls
@@ -68,7 +68,7 @@ test('a registry that is back is known to be so before it is needed: then record
   expect(events.decode(value)).toBeInstanceOf(Promise)
 })
 
-test('while it stays away other ids do not wait anew, and only few questions are under way at once', async () => {
+test('while the registry stays away, other ids do not wait, and only few requests run at once', async () => {
   let under = 0
   const getSchema = () => {
     under += 1
@@ -79,7 +79,7 @@ test('while it stays away other ids do not wait anew, and only few questions are
     value.writeUInt32BE(id, 1)
     return value
   }
-  const events = codec('event', 8, { client: { getSchema }, waitMs: 20, againMs: 5 })
+  const events = codec('event', 8, { client: { getSchema }, waitMs: 20, retryMs: 5 })
   await events.decode(withId(100))
   under = 0
   for (let id = 101; id < 200; id++)
@@ -87,7 +87,7 @@ test('while it stays away other ids do not wait anew, and only few questions are
   expect(under).toBe(10)
 })
 
-test('an id that it does not know is not waited for, and a flood of it is not asked for each time', async () => {
+test('an unknown id is not waited for, and many records with it cause few requests', async () => {
   const { client, value, questions } = asked(noSuch)
   const events = codec('event', 8, { client, waitMs: 60_000 })
   const unknown = { ok: false, reason: 'unknown_schema', message: 'no such id' }
@@ -96,7 +96,7 @@ test('an id that it does not know is not waited for, and a flood of it is not as
   expect(questions()).toBe(1)
 })
 
-test('of unknown ids only so many are remembered', async () => {
+test('a bounded number of unknown ids is remembered', async () => {
   const { client, value } = asked(noSuch)
   const events = codec('event', 8, { client })
   for (let id = 100; id < 1_200; id++) {

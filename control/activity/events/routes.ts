@@ -4,7 +4,7 @@ import { deliveryId } from '../../../delivery/routing.ts'
 import type { Logger } from '../../../process/log.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Event } from '../../../schemas/event.ts'
-import { ATTEMPTS_KEPT } from '../../../schemas/topics.ts'
+import { ATTEMPTS_RETENTION } from '../../../schemas/topics.ts'
 import type { Facts } from '../../../settings/resource.ts'
 import { type Answer, pageOf, problem } from '../../api/answer.ts'
 import { audit } from '../../api/audit.ts'
@@ -192,7 +192,7 @@ export function historyOf(
   const places = [...tried, ...letters]
   const heldSince = attempts.newest.oldest() ?? Number.NEGATIVE_INFINITY
   return {
-    knownSince: Math.max(heldSince, now - ATTEMPTS_KEPT),
+    knownSince: Math.max(heldSince, now - ATTEMPTS_RETENTION),
     of: (id) => ({
       attempts: triedBy.get(id) ?? [],
       dead: deadBy.get(id),

@@ -1,5 +1,5 @@
 import type { Offsets } from '../../../kafka/admin/offsets.ts'
-import { partitionKey } from '../../../kafka/patches/log-watch.ts'
+import { partitionKey } from '../../../kafka/log-faults.ts'
 import { type LagItem, type Look, type Observation, type Reading, type Seen, statusOf } from './look.ts'
 
 /** What the looks up to now have shown. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Bounds, Offsets } from '../../../kafka/admin/offsets.ts'
-import { partitionKey } from '../../../kafka/patches/log-watch.ts'
+import { partitionKey } from '../../../kafka/log-faults.ts'
 import type { Range } from '../../../kafka/tables/ranges.ts'
 import type { Replay } from '../../../schemas/task.ts'
 import { DELIVERIES, DUE, EVENTS, isRung, rungDelay, TASKS } from '../../../schemas/topics.ts'

@@ -1,7 +1,7 @@
 import type { OutRecord, Producer } from '../../../kafka/produce/produce.ts'
 import type { Codec } from '../../../schemas/codec.ts'
 import type { Event } from '../../../schemas/event.ts'
-import { eventRecord, NOTHING_SAID } from '../../../schemas/event-record.ts'
+import { EMPTY_EVENT, eventRecord } from '../../../schemas/event-record.ts'
 import type { Counts, Sync } from '../../../schemas/task.ts'
 import type { Computation } from '../../../settings/settings.ts'
 import { hashedId, type Users } from '../../../settings/suppressed.ts'
@@ -66,7 +66,7 @@ export function identifyOf(
   const time = Date.parse(createdAt)
   const { key } = computation
   return {
-    ...NOTHING_SAID,
+    ...EMPTY_EVENT,
     messageId: hashedId([id, userId]),
     sourceId: computation.sourceId,
     type: 'identify',

@@ -2,7 +2,7 @@ import type { Producer } from '../../../kafka/produce/produce.ts'
 import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
 import type { Codec } from '../../../schemas/codec.ts'
 import type { Event } from '../../../schemas/event.ts'
-import { eventRecord, NOTHING_SAID } from '../../../schemas/event-record.ts'
+import { EMPTY_EVENT, eventRecord } from '../../../schemas/event-record.ts'
 import type { Deletion } from '../../../schemas/task.ts'
 import type { Facts } from '../../../settings/resource.ts'
 import type { ConfigKeys } from '../../../settings/seal.ts'
@@ -115,7 +115,7 @@ export function* deleteEvents({ id, userIds, sourceIds, createdAt }: Deletion): 
   for (const sourceId of sourceIds)
     for (const userId of userIds)
       yield {
-        ...NOTHING_SAID,
+        ...EMPTY_EVENT,
         messageId: hashedId([id, sourceId, userId]),
         sourceId,
         type: 'delete',

@@ -1,13 +1,13 @@
 import { createRequire } from 'node:module'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { group, theirGrouping } from '../../kafka/patches/kafkajs.ts'
+import { groupMessages, originalGrouping } from '../../kafka/patches/group-messages.ts'
 
 const messages = fc.array(fc.record({ value: fc.string({ maxLength: 3 }), partition: fc.nat(5) }), {
   maxLength: 100,
 })
 
-test('groups messages by partition in their order, as the client itself does', () => {
+test('messages are grouped by partition in their order, like kafkajs does', () => {
   fc.assert(
     fc.property(messages, fc.constantFrom(0, 6), (list, partitions) => {
       const of = {
@@ -22,12 +22,12 @@ test('groups messages by partition in their order, as the client itself does', (
         })),
         partitioner: ({ message }: { message: { partition?: number } }) => message.partition ?? 0,
       }
-      expect(group(of)).toEqual(theirGrouping(of))
+      expect(groupMessages(of)).toEqual(originalGrouping(of))
     }),
   )
 })
 
-test("stands in the place of the client's own", () => {
+test("it replaces kafkajs's function", () => {
   const require = createRequire(import.meta.url)
-  expect(require('kafkajs/src/producer/groupMessagesPerPartition')).toBe(group)
+  expect(require('kafkajs/src/producer/groupMessagesPerPartition')).toBe(groupMessages)
 })

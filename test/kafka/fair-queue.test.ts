@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createTurns, MAX_BYTES, MAX_ITEMS } from '../../kafka/produce/fair-queue.ts'
+import { createFairQueue, MAX_BYTES, MAX_ITEMS } from '../../kafka/produce/fair-queue.ts'
 
 type Item = { flow: string; number: number; bytes: number }
 
@@ -10,7 +10,9 @@ const TURN = 16 * 1024
 
 /** Adds batches to turns, and numbers the items of each flow. */
 function numbering() {
-  const turns = createTurns((batch: { count: number; item(place: number): Item }, place) => batch.item(place))
+  const turns = createFairQueue((batch: { count: number; item(place: number): Item }, place) =>
+    batch.item(place),
+  )
   const added = new Map<string, number>()
   return {
     turns,
@@ -53,7 +55,7 @@ test('each item leaves once, in the order of its flow, in sends of bounded size'
   )
 })
 
-test('flows that wait send equal shares, whatever the size of their items', () => {
+test('waiting flows get equal shares, whatever the size of their items', () => {
   const size = fc.integer({ min: 0, max: 100_000 })
   fc.assert(
     fc.property(size, size, fc.nat(100), (small, large, sends) => {
@@ -69,7 +71,7 @@ test('flows that wait send equal shares, whatever the size of their items', () =
   )
 })
 
-test('an item that comes while other flows have much to send is in one of the next sends', () => {
+test('a new item is in one of the next sends, though other flows have much to send', () => {
   const { turns, add } = numbering()
   for (let other = 0; other < 8; other++) add(`other ${other}`, Array(10_000).fill(30_000))
   turns.next()
@@ -78,9 +80,9 @@ test('an item that comes while other flows have much to send is in one of the ne
   expect(sends.flat().filter(({ flow }) => flow === 'late')).toHaveLength(1)
 })
 
-test('items are made when they are sent, not before', () => {
+test('items are made only when they are sent', () => {
   const made: number[] = []
-  const turns = createTurns((_: { count: number }, place) => {
+  const turns = createFairQueue((_: { count: number }, place) => {
     made.push(place)
     return { bytes: 100_000 }
   })
@@ -92,8 +94,8 @@ test('items are made when they are sent, not before', () => {
   expect(made).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
 })
 
-test('what waits is told by its batches, until the last item of each has left', () => {
-  const turns = createTurns((_: { name: string; count: number }) => ({ bytes: 300_000 }))
+test('waiting() returns each batch until its last item has left', () => {
+  const turns = createFairQueue((_: { name: string; count: number }) => ({ bytes: 300_000 }))
   turns.add('a', { name: 'first', count: 1 })
   turns.add('a', { name: 'second', count: 3 })
   turns.add('b', { name: 'third', count: 1 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { lossesOf } from '../../kafka/produce/dropped.ts'
 
-test('a line says that records are dropped, another that they are written again, and each loss is counted', () => {
+test('one line logs that records are dropped, another that they are written again, and each loss is counted', () => {
   const said: unknown[] = []
   const counted: number[] = []
   const log = {

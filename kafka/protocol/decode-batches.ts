@@ -1,14 +1,14 @@
 import { crc32c } from '@node-rs/crc32'
-import type { Message } from '../consume/record.ts'
-import { decompress, MOST_BYTES } from './decompress.ts'
+import type { KafkaMessage } from 'kafkajs'
+import { decompress, MAX_BYTES } from './decompress.ts'
 
-/** The client's own reader over a fetch's bytes, as far as it matters here (kafkajs 2.2.4, src/protocol/decoder.js). */
+/** kafkajs's reader over the bytes of a fetch. */
 export type FetchBytes = { buffer: Buffer; offset: number }
 
 type Decoded = ReturnType<typeof decodeRecord>
 type DecodeBatches = (bytes: FetchBytes) => Promise<Decoded[]>
 
-/** Where a batch of format 2 has its fields (Kafka protocol guide, "Record Batch"). */
+/** Offsets of the fields of a batch of format 2 (Kafka protocol guide, "Record Batch"). */
 const AT = {
   length: 8,
   magic: 16,
@@ -21,7 +21,7 @@ const AT = {
   count: 57,
   records: 61,
 }
-/** Of offset and length, which the length does not count. */
+/** Base offset and length, which the length does not count. */
 const BEFORE_LENGTH_BYTES = 12
 const MAGIC = 2
 const CODEC = 0x07
@@ -29,38 +29,37 @@ const LOG_APPEND_TIME = 0x08
 const TRANSACTIONAL = 0x10
 const CONTROL = 0x20
 
-/** Why a batch cannot be decoded, and which records were in it. */
 export type BatchFault = { reason: string; firstOffset: number; lastOffset: number }
 
 const faults = new WeakMap<object, BatchFault>()
 
-/** @returns what is wrong, where this message stands for a batch that cannot be decoded; undefined for a record. */
-export const faultOf = (message: Message): BatchFault | undefined =>
+/** @returns undefined for a record; for a message that stands for a batch, why that cannot be decoded. */
+export const batchFaultOf = (message: KafkaMessage): BatchFault | undefined =>
   message.key === null ? faults.get(message) : undefined
 
-/** What 1 MB holds of the smallest records, and more. Each of them is an object of some 300 bytes. */
-const MOST_RECORDS = 250_000
+/** More than 1 MB holds of the smallest records; each becomes an object of about 300 bytes. */
+const MAX_RECORDS = 250_000
 
-/** How often a batch with a wrong checksum or format is fetched before it counts as damaged: the first time it may be the way here. */
-const LOOKS = 3
-/** More than so many are not counted at once. */
-const MOST_LOOKED_AT = 100
+/** How often a batch with a wrong checksum or format is fetched: the network may have damaged it. */
+const MAX_FETCHES = 3
+const MAX_SUSPECTS = 100
 
 /**
- * Decodes the batches of one partition in a fetch. A batch that cannot be decoded becomes one message, at its last offset, whose value is
- * the whole batch and about which `faultOf` tells: an error would end the fetch, and the next one begins at the same batch.
- * @param theirs decodes formats 0 and 1, which brokers before 4.0 may still have.
+ * Decodes the batches of one partition in a fetch. A batch that cannot be decoded becomes one message at its last
+ * offset, with the whole batch as its value (see `batchFaultOf`): an error would end the fetch, and the next one would
+ * start at the same batch.
+ * @param decodeOlder decodes formats 0 and 1, which brokers before 4.0 may still have.
  */
-export function batchesDecoder(theirs: DecodeBatches): DecodeBatches {
-  const looks = new Map<string, number>()
+export function batchesDecoder(decodeOlder: DecodeBatches): DecodeBatches {
+  /** By batch header: how often it was fetched. */
+  const suspects = new Map<string, number>()
 
-  /** The rest of the partition is fetched again, from this batch on. */
-  function isToComeAgain(header: string): boolean {
-    const count = (looks.get(header) ?? 0) + 1
-    looks.delete(header)
-    if (count >= LOOKS) return false
-    if (looks.size >= MOST_LOOKED_AT) looks.clear()
-    looks.set(header, count)
+  function shouldFetchAgain(header: string): boolean {
+    const count = (suspects.get(header) ?? 0) + 1
+    suspects.delete(header)
+    if (count >= MAX_FETCHES) return false
+    if (suspects.size >= MAX_SUSPECTS) suspects.clear()
+    suspects.set(header, count)
     return true
   }
 
@@ -68,15 +67,15 @@ export function batchesDecoder(theirs: DecodeBatches): DecodeBatches {
     const found: Decoded[] = []
     let unpacked = 0
     for (let start = 0; start + AT.records <= bytes.length; ) {
-      // the rest comes with the next fetch
-      if (unpacked >= MOST_BYTES || found.length >= MOST_RECORDS) break
+      // the next fetch brings the rest
+      if (unpacked >= MAX_BYTES || found.length >= MAX_RECORDS) break
       const end = start + BEFORE_LENGTH_BYTES + bytes.readInt32BE(start + AT.length)
-      // the last one may be cut off; what has an older format begins the next fetch
+      // the last batch may be cut off; a batch of an older format starts the next fetch
       if (end > bytes.length || end < start + AT.records || isOlder(bytes, start)) break
       const batch = bytes.subarray(start, end)
       const damage = damageOf(batch)
       if (!damage) unpacked += await decodeOne(batch, found)
-      else if (isToComeAgain(batch.toString('latin1', 0, AT.records))) break
+      else if (shouldFetchAgain(batch.toString('latin1', 0, AT.records))) break
       else found.push(standIn(batch, damage))
       start = end
     }
@@ -87,7 +86,8 @@ export function batchesDecoder(theirs: DecodeBatches): DecodeBatches {
     const size = bytes.buffer.readInt32BE(bytes.offset)
     const start = bytes.offset + 4
     const end = start + size
-    if (size <= AT.magic || end > bytes.buffer.length || isOlder(bytes.buffer, start)) return theirs(bytes)
+    if (size <= AT.magic || end > bytes.buffer.length || isOlder(bytes.buffer, start))
+      return decodeOlder(bytes)
     bytes.offset = end
     return decodeAll(bytes.buffer.subarray(start, end))
   }
@@ -97,15 +97,15 @@ const magicOf = (bytes: Buffer, start = 0) => bytes.readUInt8(start + AT.magic)
 
 const isOlder = (bytes: Buffer, start: number) => magicOf(bytes, start) < MAGIC
 
-/** The checksum does not cover the number of the format. */
+/** The checksum does not cover the format number. */
 function damageOf(batch: Buffer): string | undefined {
-  if (magicOf(batch) !== MAGIC) return `its format is ${magicOf(batch)}, which is not known`
-  return isWhole(batch) ? undefined : 'its checksum is wrong'
+  if (magicOf(batch) !== MAGIC) return `unknown format ${magicOf(batch)}`
+  return isWhole(batch) ? undefined : 'wrong checksum'
 }
 
 const isWhole = (batch: Buffer) => crc32c(batch.subarray(AT.attributes)) === batch.readUInt32BE(AT.crc)
 
-/** @returns how many bytes the batch has, decompressed. */
+/** @returns the decompressed size in bytes. */
 async function decodeOne(batch: Buffer, into: Decoded[]): Promise<number> {
   const codec = batch.readInt16BE(AT.attributes) & CODEC
   const before = into.length
@@ -125,19 +125,19 @@ function decodeRecords(records: Buffer, { batch, into }: { batch: Buffer; into: 
   const context = contextOf(batch)
   const place = { buffer: records, offset: 0 }
   const count = batch.readInt32BE(AT.count)
-  if (count > MOST_RECORDS) throw new RangeError(`it has ${count} records, more than ${MOST_RECORDS}`)
+  if (count > MAX_RECORDS) throw new RangeError(`${count} records, more than ${MAX_RECORDS}`)
   for (let left = count; left > 0; left--) {
     const length = readVarint(place)
     const end = place.offset + length
     if (length < 0 || end > records.length) throw new RangeError('a record ends early')
     into.push(decodeRecord(place, context))
-    if (place.offset !== end) throw new RangeError('a record is not as long as it says')
+    if (place.offset !== end) throw new RangeError('a record does not have the length that it states')
   }
 }
 
 type Context = BatchContext & { producerId: string; inTransaction: boolean }
 
-/** The client leaves out what an aborted transaction wrote by the last two. */
+/** kafkajs uses `producerId` and `inTransaction` to leave out records of aborted transactions. */
 function contextOf(batch: Buffer): Context {
   const attributes = batch.readInt16BE(AT.attributes)
   return {
@@ -172,31 +172,30 @@ function standIn(batch: Buffer, reason: string): Decoded {
 }
 
 /**
- * How many offsets the batch takes behind its first. Damage may have hit that as well: it counts where the checksum is right, or the
- * number of records says the same. Otherwise the reader goes on by one offset, as often as it takes.
+ * How many offsets the batch covers behind its first. The field counts when the checksum is right or the number of
+ * records agrees. Otherwise the reader advances by one offset, as often as it takes.
  */
 function offsetsBehind(batch: Buffer): number {
   const behind = batch.readInt32BE(AT.lastOffsetDelta)
   return isWhole(batch) || batch.readInt32BE(AT.count) === behind + 1 ? Math.max(0, behind) : 0
 }
 
-/** The client's own reader over one record's bytes. */
 export type RecordBytes = { buffer: Buffer; offset: number }
 
-/** Of the batch that a record is in: numbers of 64 bits as text. */
+/** 64-bit numbers as text. */
 export type BatchContext = {
   firstOffset: string
   firstTimestamp: string
   maxTimestamp: string
   magicByte: number
   isControlBatch?: boolean
-  /** 0: when it was made, 1: when the broker wrote it. */
+  /** Whose time a record has: 0: the producer's, 1: the broker's. */
   timestampType: number
 }
 
 /**
- * One record of a batch, format 2 (Kafka protocol guide, "Record"), as kafkajs hands it on. Its own decoder counts in 64-bit
- * objects, several a record; offsets and times are far below 2^53.
+ * One record of format 2 (Kafka protocol guide, "Record"), in kafkajs's shape. kafkajs's decoder makes several 64-bit
+ * objects per record; offsets and times are far below 2^53.
  */
 export function decodeRecord(bytes: RecordBytes, batchContext: BatchContext) {
   const { firstOffset, firstTimestamp, maxTimestamp, timestampType, magicByte } = batchContext
@@ -218,10 +217,9 @@ export function decodeRecord(bytes: RecordBytes, batchContext: BatchContext) {
   }
 }
 
-/** Producers give all records of a batch one time, mostly. */
 const later = (time: string, delta: number) => (delta === 0 ? time : String(Number(time) + delta))
 
-/** Zigzag, seven bits a byte, the lowest first; exact up to 2^53. */
+/** Zigzag, seven bits per byte, lowest first; exact up to 2^53. */
 export function readVarint(bytes: RecordBytes): number {
   let value = 0
   let place = 1
@@ -247,7 +245,7 @@ type Value = Buffer | null
 
 const NO_HEADERS: Record<string, Value | Value[]> = Object.freeze(Object.create(null))
 
-/** One name may come several times. Without a prototype, as names may be anything. */
+/** A name may occur several times. No prototype: a name may be anything. */
 function readHeaders(bytes: RecordBytes): Record<string, Value | Value[]> {
   let left = readVarint(bytes)
   if (left <= 0) return NO_HEADERS

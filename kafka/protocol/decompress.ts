@@ -2,29 +2,29 @@ import { promisify } from 'node:util'
 import { unzip, zstdDecompress } from 'node:zlib'
 
 /**
- * A batch may have so many bytes when decompressed. A batch has at most 1 MB before compression with Kafka's defaults
- * (`max.request.size` of producers), and Sluice's own have 512 KB. Without a bound 1 MB of zstd could take all memory.
+ * Without a bound, 1 MB of zstd could take all memory. With Kafka's defaults a batch has at most 1 MB before
+ * compression (`max.request.size`); Sluice's own have 512 KB.
  */
-export const MOST_BYTES = 16 * 1024 * 1024
+export const MAX_BYTES = 16 * 1024 * 1024
 
 type Codec = { name: string; decompress(bytes: Buffer): Buffer | Promise<Buffer> }
 
-const bounded = { maxOutputLength: MOST_BYTES }
+const bounded = { maxOutputLength: MAX_BYTES }
 const gunzip = promisify<Buffer, typeof bounded, Buffer>(unzip)
 const unzstd = promisify<Buffer, typeof bounded, Buffer>(zstdDecompress)
 
-/** By the number that a batch names. Producers, and a topic's `compression.type`, may use any of them. */
+/** By the codec number of a batch. */
 const CODECS: Readonly<Record<number, Codec>> = {
   1: { name: 'gzip', decompress: (bytes) => gunzip(bytes, bounded) },
-  2: { name: 'Snappy', decompress: (bytes) => snappyDecompress(bytes, MOST_BYTES) },
-  3: { name: 'LZ4', decompress: (bytes) => lz4Decompress(bytes, MOST_BYTES) },
+  2: { name: 'Snappy', decompress: (bytes) => snappyDecompress(bytes, MAX_BYTES) },
+  3: { name: 'LZ4', decompress: (bytes) => lz4Decompress(bytes, MAX_BYTES) },
   4: { name: 'zstd', decompress: (bytes) => unzstd(bytes, bounded) },
 }
 
-/** @throws for an unknown codec, for damaged bytes, and for more than `MOST_BYTES`. */
+/** @throws RangeError for an unknown codec, damaged bytes, or more than `MAX_BYTES`. */
 export async function decompress(bytes: Buffer, number: number): Promise<Buffer> {
   const codec = CODECS[number]
-  if (!codec) throw new RangeError(`it is compressed with codec ${number}, which is not known`)
+  if (!codec) throw new RangeError(`unknown compression codec ${number}`)
   try {
     return await codec.decompress(bytes)
   } catch (error) {
@@ -34,32 +34,27 @@ export async function decompress(bytes: Buffer, number: number): Promise<Buffer>
   }
 }
 
-/**
- * LZ4 and Snappy, as Kafka's clients and brokers write them. Node has neither. Both take at most `most` bytes: a few kilobytes may stand
- * for gigabytes.
- */
+// LZ4 and Snappy as Kafka's clients and brokers write them: Node has neither
 
-/** At most so many are copied one by one: a call for them would take longer. */
+/** Up to this many bytes are copied one by one: a call would take longer. */
 const FEW = 32
 
-/** What has been decompressed so far. */
 type Output = {
-  /** Appends `count` bytes of `source` from `start` on. */
   literals(source: Buffer, start: number, count: number): void
-  /** Appends `count` bytes again, from `distance` before the end on. What it appends may be part of what it repeats. */
+  /** Appends `count` bytes again, from `distance` before the end. They may overlap with the appended bytes. */
   repeat(distance: number, count: number): void
   done(): Buffer
 }
 
-/** @param room the bytes to begin with; it grows up to `most`. */
-function createOutput({ room, most }: { room: number; most: number }): Output {
-  let bytes = Buffer.allocUnsafeSlow(Math.min(room, most))
+/** @param size of the first buffer; it grows up to `max` bytes. */
+function createOutput({ size, max }: { size: number; max: number }): Output {
+  let bytes = Buffer.allocUnsafeSlow(Math.min(size, max))
   let length = 0
 
   function makeRoom(count: number): void {
     if (length + count <= bytes.length) return
-    if (length + count > most) throw tooLong(most)
-    const larger = Buffer.allocUnsafeSlow(Math.min(most, Math.max(length + count, bytes.length * 2)))
+    if (length + count > max) throw tooLong(max)
+    const larger = Buffer.allocUnsafeSlow(Math.min(max, Math.max(length + count, bytes.length * 2)))
     bytes.copy(larger, 0, 0, length)
     bytes = larger
   }
@@ -73,37 +68,38 @@ function createOutput({ room, most }: { room: number; most: number }): Output {
       length += count
     },
     repeat(distance, count) {
-      if (distance < 1 || distance > length) throw new RangeError('it repeats what is before its beginning')
+      if (distance < 1 || distance > length) throw new RangeError('it repeats bytes before its beginning')
       makeRoom(count)
       const from = length - distance
       if (count > FEW && count <= distance) bytes.copyWithin(length, from, from + count)
       else for (let index = 0; index < count; index++) bytes[length + index] = bytes[from + index] ?? 0
       length += count
     },
-    // records are slices of it, and keep all of it
+    // records are slices that keep the whole buffer in memory
     done: () =>
       length * 2 < bytes.length ? Buffer.from(bytes.subarray(0, length)) : bytes.subarray(0, length),
   }
 }
 
 const endsEarly = () => new RangeError('it ends early')
-const tooLong = (most: number) => new RangeError(`it is longer than ${most} bytes`)
+const tooLong = (max: number) => new RangeError(`it is longer than ${max} bytes`)
 
 const LZ4_MAGIC = 0x184d2204
 const STORED = 0x80000000
 
 /**
- * One LZ4 frame (LZ4 Frame Format 1.6). Its own checksums are passed over: the checksum of the batch covers them, and early Kafka clients
- * wrote wrong ones. @throws RangeError for what is no such frame, or longer than `most` bytes.
+ * One LZ4 frame (LZ4 Frame Format 1.6). Ignores its checksums: the batch's covers them, and early Kafka clients wrote
+ * wrong ones.
+ * @throws RangeError for anything else, and for more than `max` bytes.
  */
-export function lz4Decompress(frame: Buffer, most: number): Buffer {
-  if (frame.length < 7 || frame.readUInt32LE(0) !== LZ4_MAGIC) throw new RangeError('it is no LZ4 frame')
+export function lz4Decompress(frame: Buffer, max: number): Buffer {
+  if (frame.length < 7 || frame.readUInt32LE(0) !== LZ4_MAGIC) throw new RangeError('not an LZ4 frame')
   const flags = frame.readUInt8(4)
-  if (flags >> 6 !== 1) throw new RangeError(`it is an LZ4 frame of version ${flags >> 6}`)
+  if (flags >> 6 !== 1) throw new RangeError(`LZ4 frame version ${flags >> 6} is not supported`)
   if (flags & 1) throw new RangeError('it needs a dictionary')
   const checksumBytes = flags & 0x10 ? 4 : 0
-  const output = createOutput({ room: frame.length * 4, most })
-  // behind magic, flags, block size, the whole size if there is one, and the header's checksum
+  const output = createOutput({ size: frame.length * 4, max })
+  // behind magic, flags, block size, content size if present, and header checksum
   for (let at = flags & 8 ? 15 : 7; ; ) {
     if (at + 4 > frame.length) throw endsEarly()
     const size = frame.readUInt32LE(at)
@@ -117,10 +113,13 @@ export function lz4Decompress(frame: Buffer, most: number): Buffer {
   }
 }
 
-/** Sequences of literals and, but for the last, what they are followed by from before (LZ4 Block Format). Linked blocks refer to earlier ones. */
+/**
+ * Sequences of literals, each but the last followed by a repetition (LZ4 Block Format). Linked blocks refer to earlier
+ * ones.
+ */
 function lz4Block(block: Buffer, output: Output): void {
   let at = 0
-  /** 15 says that more follows: bytes to be added, up to the first that is not 255. */
+  /** 15: bytes follow to be added, up to the first that is not 255. */
   function lengthOf(nibble: number): number {
     let length = nibble
     if (nibble < 15) return length
@@ -144,18 +143,18 @@ function lz4Block(block: Buffer, output: Output): void {
   }
 }
 
-/** Of the `snappy-java` library: magic, version, oldest compatible version. */
+/** `snappy-java`: magic, version, oldest compatible version. */
 const XERIAL = Buffer.from('\x82SNAPPY\0', 'latin1')
 const XERIAL_HEADER_BYTES = XERIAL.length + 8
 
 /**
- * Snappy, in the framing of brokers and Java clients (blocks, each behind its length), or as one block without framing, as others write it.
- * @throws RangeError for what is neither, or longer than `most` bytes.
+ * Snappy in the framing of brokers and Java clients (blocks behind their lengths), or one block without framing.
+ * @throws RangeError for anything else, and for more than `max` bytes.
  */
-export function snappyDecompress(bytes: Buffer, most: number): Buffer {
-  if (!bytes.subarray(0, XERIAL.length).equals(XERIAL)) return snappyBlock(bytes, most)
+export function snappyDecompress(bytes: Buffer, max: number): Buffer {
+  if (!bytes.subarray(0, XERIAL.length).equals(XERIAL)) return snappyBlock(bytes, max)
   const blocks: Buffer[] = []
-  let left = most
+  let left = max
   for (let at = XERIAL_HEADER_BYTES; at < bytes.length; ) {
     const start = at + 4
     if (start > bytes.length) throw endsEarly()
@@ -168,8 +167,8 @@ export function snappyDecompress(bytes: Buffer, most: number): Buffer {
   return Buffer.concat(blocks)
 }
 
-/** Its length, then literals and copies of what came before (Snappy compressed format description). */
-function snappyBlock(block: Buffer, most: number): Buffer {
+/** Its length, then literals and copies of earlier bytes (Snappy compressed format description). */
+function snappyBlock(block: Buffer, max: number): Buffer {
   let at = 0
   function littleEndian(bytes: number): number {
     if (at + bytes > block.length) throw endsEarly()
@@ -177,8 +176,8 @@ function snappyBlock(block: Buffer, most: number): Buffer {
     return block.readUIntLE(at - bytes, bytes)
   }
   const length = lengthOfBlock()
-  if (length > most) throw tooLong(most)
-  const output = createOutput({ room: length, most: length })
+  if (length > max) throw tooLong(max)
+  const output = createOutput({ size: length, max: length })
   while (at < block.length) {
     const tag = block[at++] ?? 0
     const upper = tag >> 2
@@ -193,7 +192,7 @@ function snappyBlock(block: Buffer, most: number): Buffer {
   if (whole.length !== length) throw endsEarly()
   return whole
 
-  /** Seven bits a byte, the lowest first; 32 bits. */
+  /** Seven bits per byte, lowest first. */
   function lengthOfBlock(): number {
     let value = 0
     for (let place = 0; place < 5; place++) {
@@ -201,6 +200,6 @@ function snappyBlock(block: Buffer, most: number): Buffer {
       value += (byte & 0x7f) * 2 ** (7 * place)
       if (byte < 0x80) return value
     }
-    throw new RangeError('it is no Snappy block')
+    throw new RangeError('not a Snappy block')
   }
 }

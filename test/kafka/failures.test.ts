@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest'
-import { createFailureLog, type Failure } from '../../kafka/admin/failures.ts'
+import {
+  asConfigError,
+  createFailureLog,
+  type Failure,
+  settingsOf,
+  settingsToLookAt,
+} from '../../kafka/admin/failures.ts'
+import { ConfigError } from '../../process/pem.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -33,7 +40,7 @@ function aLog() {
 
 const away = { isAway: true }
 
-test('what passes within ten seconds is not logged, however often', () => {
+test('failures that pass within ten seconds are not logged, however often', () => {
   const log = aLog()
   for (let times = 0; times < 5; times++) {
     log.fail(10 * SECOND)
@@ -42,7 +49,7 @@ test('what passes within ten seconds is not logged, however often', () => {
   expect(log.lines).toEqual([])
 })
 
-test('what goes on is logged after ten seconds, then each minute with how many were left out', () => {
+test('a lasting failure is logged after ten seconds, then each minute with the number of suppressed ones', () => {
   const log = aLog()
   log.fail(71 * SECOND)
   expect(log.lines).toMatchObject([
@@ -51,7 +58,7 @@ test('what goes on is logged after ten seconds, then each minute with how many w
   ])
 })
 
-test('how long it has gone on is what the caller knows', () => {
+test('the caller may know since when it fails', () => {
   const log = aLog()
   log.wait(MINUTE)
   log.answered()
@@ -59,7 +66,7 @@ test('how long it has gone on is what the caller knows', () => {
   expect(log.lines).toMatchObject([{ text: 'refused', seconds: 12 }])
 })
 
-test('an outage is one line when no broker has answered for five seconds, and one when one answers again', () => {
+test('an outage is one line after five seconds without an answer, and one when a broker answers again', () => {
   const log = aLog()
   log.answered()
   log.fail(20 * SECOND, away)
@@ -78,7 +85,7 @@ test('an outage is one line when no broker has answered for five seconds, and on
   ])
 })
 
-test('a long outage is said again each minute, whatever fails in it', () => {
+test('a long outage is logged each minute, whatever fails in it', () => {
   const log = aLog()
   for (let times = 0; times < 100; times++)
     log.fail(SECOND, { ...away, failure: { kind: `${times}`, text: `failure ${times}` } })
@@ -88,14 +95,14 @@ test('a long outage is said again each minute, whatever fails in it', () => {
   ])
 })
 
-test('what failed in an outage begins anew behind it', () => {
+test('failures start over after an outage', () => {
   const log = aLog()
   log.fail(20 * SECOND, away)
   log.fail(9 * SECOND)
   expect(log.lines).toHaveLength(2)
 })
 
-test('a broker that is away while another answers is no outage', () => {
+test('a broker that is away while another answers is not an outage', () => {
   const log = aLog()
   log.fail(30 * SECOND)
   expect(log.lines.map(({ text }) => text)).toEqual(['connect ECONNREFUSED 127.0.0.1:9092'])
@@ -106,7 +113,7 @@ test.each([
   ['Not authorized to access topics: [Topic authorization failed]', 'KAFKA_SASL_USERNAME'],
   ['Connection error: unable to verify the first certificate', 'KAFKA_SSL_CA'],
 ])(
-  '%j is logged at once with the setting, also where nobody answers, then once a minute',
+  '%j is logged at once with the setting, even when no broker answers, then once a minute',
   (text, settings) => {
     const log = aLog()
     log.fail(61 * SECOND, { ...away, failure: { kind: 'refused', text } })
@@ -120,19 +127,19 @@ test.each([
 test.each([
   ['connect ECONNREFUSED 127.0.0.1:9092', 'KAFKA_BROKERS'],
   ['Client network socket disconnected before secure TLS connection was established', 'KAFKA_SSL'],
-])('while no broker has ever answered, %j names the setting to look at', (text, settings) => {
+])('before any broker has answered, %j names the setting to check', (text, settings) => {
   const log = aLog()
   log.fail(6 * SECOND, { ...away, failure: { kind: 'seed', text } })
   expect(log.lines).toMatchObject([{ text: 'Kafka cannot be reached', settings }])
 })
 
-test('what is not tried again is logged at once', () => {
+test('a failure that is not retried is logged at once', () => {
   const log = aLog()
   log.add({ kind: 'send', text: 'a send failed', err: new Error('too large'), isFinal: true })
   expect(log.lines).toMatchObject([{ text: 'a send failed', reason: 'too large' }])
 })
 
-test('since when brokers answer is not known while none does', () => {
+test('reachableSince is undefined while no broker answers', () => {
   const log = aLog()
   expect(log.reachableSince()).toBe(0)
   log.wait(SECOND * 6)
@@ -140,4 +147,53 @@ test('since when brokers answer is not known while none does', () => {
   log.fail(SECOND, away)
   log.answered()
   expect(log.reachableSince()).toBe(7 * SECOND)
+})
+
+test.each([
+  ['SASL SCRAM-SHA-256 mechanism is not supported by the server', 'KAFKA_SASL_MECHANISM'],
+  ['The broker does not support the requested SASL mechanism', 'KAFKA_SASL_MECHANISM'],
+  ['Request is not valid given the current SASL state', 'KAFKA_SASL_MECHANISM'],
+  [
+    'SASL PLAIN authentication failed: Authentication failed: Invalid username or password',
+    'KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD',
+  ],
+  ['Not authorized to access topics: [Topic authorization failed]', 'KAFKA_SASL_USERNAME'],
+  ['Connection error: self-signed certificate in certificate chain', 'KAFKA_SSL_CA'],
+  ['Connection error: unable to get local issuer certificate', 'KAFKA_SSL_CA'],
+  [
+    "Connection error: Hostname/IP does not match certificate's altnames: IP: 127.0.0.1 is not in the cert's list: ",
+    'KAFKA_BROKERS',
+  ],
+  [
+    'Connection error: 00D1:error:0A00045C:SSL routines:ssl3_read_bytes:tlsv13 alert certificate required:',
+    'KAFKA_SSL_CERT, KAFKA_SSL_KEY',
+  ],
+])('%j lasts until %s is corrected', (message, settings) => {
+  expect(settingsOf(message)).toBe(settings)
+  expect(asConfigError(new Error(message))).toEqual(new ConfigError([`${settings}: ${message}`]))
+})
+
+test.each([
+  'SASL PLAIN authentication failed: Closed connection',
+  'SASL SCRAM SHA512 authentication failed: Request SaslAuthenticate(key: 36, version: 1) timed out',
+  'Connection error: connect ECONNREFUSED 127.0.0.1:9092',
+  'Connection timeout',
+])('%j may pass', (message) => {
+  const error = new Error(message)
+  expect(settingsOf(message)).toBeUndefined()
+  expect(asConfigError(error)).toBe(error)
+})
+
+test.each([
+  [
+    'Connection error: Client network socket disconnected before secure TLS connection was established',
+    'KAFKA_SSL',
+  ],
+  [
+    'Failed to connect to seed broker, trying another broker from the list: Connection error: connect ECONNREFUSED 127.0.0.1:9092',
+    'KAFKA_BROKERS',
+  ],
+])('%j may pass; if not, check %s', (message, settings) => {
+  expect(settingsOf(message)).toBeUndefined()
+  expect(settingsToLookAt(message)).toBe(settings)
 })

@@ -29,7 +29,7 @@ test.each([
   ['does not coordinate the group any more', createErrorFromCode(NOT_COORDINATOR)],
   ['loads the group', createErrorFromCode(LOADING)],
 ])(
-  'a coordinator that %s is found anew at the next heartbeat, and the member stays one',
+  'a coordinator that %s is looked up at the next heartbeat, and the member stays in the group',
   async (_, error) => {
     const next = { heartbeat: vi.fn(async () => {}) }
     const { group, joinAndSync } = member({ heartbeat: () => Promise.reject(error) }, next)
@@ -42,7 +42,7 @@ test.each([
   },
 )
 
-test('a heartbeat does not wait for a coordinator that nobody knows yet', async () => {
+test('a heartbeat does not wait while the coordinator is looked up', async () => {
   const { group, cluster } = member({ heartbeat: () => Promise.reject(gone()) })
   cluster.findGroupCoordinator.mockReturnValue(new Promise(() => {}))
   await group.heartbeat({ interval: 0 })
@@ -50,13 +50,13 @@ test('a heartbeat does not wait for a coordinator that nobody knows yet', async 
   expect(cluster.findGroupCoordinator).toHaveBeenCalledOnce()
 })
 
-test('a rebalance is still told of', async () => {
+test('a rebalance is still reported', async () => {
   const rebalancing = createErrorFromCode(REBALANCING)
   const { group } = member({ heartbeat: () => Promise.reject(rebalancing) })
   await expect(group.heartbeat({ interval: 0 })).rejects.toBe(rebalancing)
 })
 
-test('a refused commit has the coordinator found anew', async () => {
+test('a refused commit makes the member look up its coordinator', async () => {
   const next = {}
   const { group } = member({}, next)
   group.offsetManager.commitOffsets = () => Promise.reject(gone())
@@ -67,26 +67,26 @@ test('a refused commit has the coordinator found anew', async () => {
 test.each([
   ['whose leader has moved', createErrorFromCode(NOT_LEADER)],
   ['whose broker is gone', gone()],
-])('after a fetch of a partition %s the leaders are asked for, and nobody joins again', async (_, error) => {
+])('after a fetch of a partition %s the leaders are refreshed, and nobody joins again', async (_, error) => {
   const { group, cluster, joinAndSync } = member({})
   await group.recoverFromFetch(error)
   expect(cluster.refreshMetadata).toHaveBeenCalled()
   expect(joinAndSync).not.toHaveBeenCalled()
 })
 
-test('while no broker answers a fetch gives nothing, and the next one tries again', async () => {
+test('while no broker answers, a fetch returns nothing and the next one tries again', async () => {
   const { group, cluster } = member({})
   cluster.refreshMetadata.mockRejectedValue(gone())
   await expect(group.recoverFromFetch(gone())).resolves.toBeUndefined()
 })
 
-test('other failures of a fetch are the client’s own affair', async () => {
+test('kafkajs handles other failures of a fetch itself', async () => {
   const { group } = member({})
   const refused = new KafkaJSProtocolError({ type: 'TOPIC_AUTHORIZATION_FAILED', message: 'no' })
   await expect(group.recoverFromFetch(refused)).rejects.toBe(refused)
 })
 
-test('a fetch says how many partitions have answered', async () => {
+test('a fetch event counts the partitions that have answered', async () => {
   const fetched: unknown[] = []
   const emit = (name: string, { numberOfBatches }: { numberOfBatches: number }) =>
     name === 'consumer.fetch' && fetched.push(numberOfBatches)

@@ -1,16 +1,15 @@
-import { createRequire } from 'node:module'
 import { crc32c } from '@node-rs/crc32'
 import type { Message } from 'kafkajs'
 
-/** A request to produce as kafkajs hands it to its encoder. */
+/** As kafkajs passes it to its encoder. */
 export type ProduceRequest = {
   transactionalId?: string | null | undefined
   acks: number
-  /** Milliseconds that the broker may wait for its replicas. */
+  /** How long the broker may wait for its replicas, in ms. */
   timeout: number
   /** 0: none. */
   compression: number
-  /** A 64-bit number of kafkajs's own making, which prints as such. */
+  /** kafkajs's own 64-bit number. */
   producerId: { toString(): string }
   producerEpoch: number
   topicData: readonly {
@@ -20,9 +19,9 @@ export type ProduceRequest = {
 }
 
 /**
- * The body of a produce request, versions 3 to 7 (Kafka protocol guide), in one buffer of its exact size. kafkajs's own
- * encoder makes the same bytes at twenty times the cost: an encoder for each record and header, and eight copies.
- * @param now milliseconds since 1970.
+ * The body of a produce request, versions 3 to 7 (Kafka protocol guide), in one buffer of its exact size. kafkajs's
+ * encoder takes twenty times as long: an encoder for each record and header, and eight copies.
+ * @param now ms since 1970.
  */
 export function encodeProduce(request: ProduceRequest, now: number): Buffer {
   const common = { ...idempotence(request), timestamp: now }
@@ -78,44 +77,11 @@ function writeString(into: Buffer, start: number, text: string | null | undefine
   return at + into.write(text, at)
 }
 
-/** What kafkajs sends: it writes `encode()`'s buffer behind the request's head. */
-type Request = { apiVersion: number; encode(): Promise<{ buf: Buffer; buffer: Buffer }> }
-type Protocol = (choice: {
-  version: string
-}) => (request: ProduceRequest) => { request: Request; response: unknown }
-
-// kafkajs has no setting for this; its version is pinned, and a test compares the bytes of both encoders
-const definition: { protocol: Protocol } = createRequire(import.meta.url)(
-  'kafkajs/src/protocol/requests/produce',
-)
-const { protocol } = definition
-
-/** Makes kafkajs encode what we produce with `encodeProduce`, for all of its clients in this process. */
-export function encodeOurselves(): void {
-  definition.protocol = (choice) => (produce) => {
-    const made = protocol(choice)(produce)
-    if (!isPlain(made.request, produce)) return made
-    async function encode() {
-      const buffer = encodeProduce(produce, Date.now())
-      return { buf: buffer, buffer }
-    }
-    return { ...made, request: { ...made.request, encode } }
-  }
-}
-
-/** What no part of ours sends is left to kafkajs: compressed records, times of their own, versions before record batches. */
-function isPlain({ apiVersion }: Request, { compression, topicData }: ProduceRequest): boolean {
-  if (apiVersion < 3 || compression) return false
-  return topicData.every(({ partitions }) =>
-    partitions.every(({ messages }) => messages.every(({ timestamp }) => timestamp === undefined)),
-  )
-}
-
-/** The records of one partition in one request, and what makes their write idempotent. */
+/** The records of one partition in one request. */
 export type RecordBatch = {
   /** Without timestamps of their own. */
   messages: readonly Message[]
-  /** Time of all of them, milliseconds since 1970. */
+  /** Of all records, ms since 1970. */
   timestamp: number
   producerId: bigint
   producerEpoch: number
@@ -123,15 +89,13 @@ export type RecordBatch = {
   transactional: boolean
 }
 
-/** A batch whose size is known, so that all batches of a request are written into one buffer. */
 export type SizedBatch = RecordBatch & {
-  /** Of each record behind its own length. */
+  /** Of each record, without its length field. */
   sizes: readonly number[]
-  /** Of the whole batch. */
   bytes: number
 }
 
-/** Base offset, length, leader epoch, magic, CRC: the CRC covers what stands behind them. */
+/** Base offset, length, leader epoch, magic and CRC. The CRC covers everything behind them. */
 const BEFORE_CRC_COVER = 21
 const HEADER_BYTES = 61
 const MAGIC = 2
@@ -154,7 +118,7 @@ function sizeOfRecord({ key, value, headers }: Message, place: number): number {
 
 type Field = Buffer | string | null | undefined
 
-/** Name, value, name, value; a header may have several values. */
+/** Name, value, name, value. A header may have several values. */
 function fieldsOf(headers: Message['headers']): Field[] {
   const fields: Field[] = []
   for (const name in headers) {
@@ -171,10 +135,7 @@ function sizeOfField(field: Field): number {
   return varintBytes(length) + length
 }
 
-/**
- * Writes a record batch of format 2, uncompressed (Kafka protocol guide, "Record Batch").
- * @returns where it ends: `start + batch.bytes`.
- */
+/** Record batch of format 2, uncompressed (Kafka protocol guide, "Record Batch"). @returns where it ends. */
 export function writeBatch(into: Buffer, start: number, batch: SizedBatch): number {
   const end = writeRecords(into, start + HEADER_BYTES, batch)
   const count = batch.messages.length
@@ -216,7 +177,7 @@ function writeHeaders(into: Buffer, start: number, headers: Message['headers']):
   return at
 }
 
-/** Its length, or -1 for null, then its bytes. */
+/** Length (-1 for null), then bytes. */
 function writeField(into: Buffer, start: number, field: Field): number {
   if (field === null || field === undefined) return writeVarint(into, start, -1)
   if (typeof field === 'string') {
@@ -228,7 +189,7 @@ function writeField(into: Buffer, start: number, field: Field): number {
   return at + field.length
 }
 
-/** Zigzag, seven bits a byte, the lowest first. Whole numbers of 31 bits. */
+/** Zigzag, seven bits per byte, lowest first; integers of 31 bits. */
 function writeVarint(into: Buffer, start: number, value: number): number {
   let rest = ((value << 1) ^ (value >> 31)) >>> 0
   let at = start

@@ -2,13 +2,14 @@ import { createRequire } from 'node:module'
 import fc from 'fast-check'
 import type { Message } from 'kafkajs'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { encodeOurselves, encodeProduce, type ProduceRequest } from '../../kafka/patches/produce-request.ts'
+import { replaceProduceEncoder } from '../../kafka/patches/produce-encoder.ts'
+import { encodeProduce, type ProduceRequest } from '../../kafka/protocol/encode-produce.ts'
 
 type Encoded = { request: { apiVersion: number; encode(): Promise<{ buffer: Buffer }> } }
 const definition = createRequire(import.meta.url)('kafkajs/src/protocol/requests/produce')
 const original: (choice: { version: string }) => (request: ProduceRequest) => Encoded = definition.protocol
 
-beforeAll(encodeOurselves)
+beforeAll(replaceProduceEncoder)
 beforeAll(() => void vi.useFakeTimers({ now: 1_764_000_000_123 }))
 afterAll(() => void vi.useRealTimers())
 
@@ -41,7 +42,7 @@ const request: fc.Arbitrary<ProduceRequest> = fc.record({
   }),
 })
 
-test('a request is, byte for byte, what kafkajs itself would send', async () => {
+test('a request is byte for byte what kafkajs would send', async () => {
   await fc.assert(
     fc.asyncProperty(request, async (given) => {
       const { buffer } = await original({ version: '7' })(given).request.encode()

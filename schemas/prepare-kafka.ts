@@ -5,12 +5,12 @@ import { type OnAway, openRegistry, type RegistryConfig, registerSchemas } from 
 import { type Rung, topics } from './topics.ts'
 
 /**
- * Creates what is missing of topics and schemas. Every process does so at its start; repeating it is harmless.
- * Topics that differ from the table are named in the log and left as they are, and so is a REPLICATION that risks what they hold.
- * @param onAway told while the schema registry is away, which is waited for.
+ * Creates missing topics and registers schemas. Every process does so at its start; it is safe to repeat. Topics that differ from the table are
+ * logged and left as they are.
+ * @param onAway called while the schema registry is away; the start waits for it.
  * @throws ConfigError when Kafka would delete records that are still needed.
  */
-export async function prepare(
+export async function prepareKafka(
   connection: Connection,
   config: {
     kafka: KafkaConfig

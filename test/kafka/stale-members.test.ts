@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { expect, test, vi } from 'vitest'
-import '../../kafka/client.ts' // has the client's members succeed those of killed processes
-import { leftBehind, succeed } from '../../kafka/patches/stale-members.ts'
+import '../../kafka/client.ts' // has the client's members replacePredecessors those of killed processes
+import { replacePredecessors, staleMembers } from '../../kafka/patches/stale-members.ts'
 
 const require = createRequire(import.meta.url)
 const ConsumerGroup = require('kafkajs/src/consumer/consumerGroup')
@@ -13,19 +13,19 @@ test.each([
   ['10.0.0.7', '/10.0.0.7'],
   ['fe80::1%eth0', '/fe80:0:0:0:0:0:0:1%2'],
   ['::ffff:10.0.0.7', '/10.0.0.7'],
-])('the member of a process with this client id that came from %s is left behind', (address, clientHost) => {
-  expect(leftBehind([member({ clientHost })], { clientId, address })).toEqual(['left'])
+])('a member with this client id from %s is stale', (address, clientHost) => {
+  expect(staleMembers([member({ clientHost })], { clientId, address })).toEqual(['left'])
 })
 
 test.each([
   ['another port', { clientId: 'sluice-router/web-1/0.0.0.0:8092' }],
   ['another machine', { clientHost: '/10.0.0.8' }],
   ['no address', { clientHost: '' }],
-])('that of %s is not', (_, more) => {
-  expect(leftBehind([member(more)], { clientId, address: '10.0.0.7' })).toEqual([])
+])('a member of %s is not', (_, more) => {
+  expect(staleMembers([member(more)], { clientId, address: '10.0.0.7' })).toEqual([])
 })
 
-test('each that is left is taken out, also when the session of one of them ends meanwhile', async () => {
+test('each stale member is removed, even if the session of one of them ends meanwhile', async () => {
   const leaveGroup = vi.fn(({ memberId }) =>
     memberId === 'first' ? Promise.reject(new Error('unknown member')) : Promise.resolve(),
   )
@@ -50,7 +50,7 @@ test('each that is left is taken out, also when the session of one of them ends 
     logger: quiet,
     instrumentationEmitter: { emit: nothing },
   })
-  const end = succeed('work', clientId)
+  const end = replacePredecessors('work', clientId)
   await group.connect()
   end()
   await group.connect()

@@ -15,7 +15,7 @@ function member() {
   return { group: aFetchingMember('work', fetch), asked }
 }
 
-test('what was fetched from where a generation was is handed over in that one only', async () => {
+test('batches of one generation are not passed on in the next', async () => {
   const { group, asked } = member()
   const fetched = group.fetch('1')
   await until(() => asked.length === 1)

@@ -6,7 +6,7 @@ const SECOND = 1_000
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-test('a connection all of whose requests are answered looks for no more', () => {
+test('a connection without open requests does not poll', () => {
   const queue = aQueue()
   const request = aRequest(1)
   queue.push(request)
@@ -15,7 +15,7 @@ test('a connection all of whose requests are answered looks for no more', () => 
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('a request that waits for another is sent when that is answered', () => {
+test('a request that waits for another is sent when the other is answered', () => {
   const queue = aQueue({ maxInFlightRequests: 1 })
   const [first, second] = [aRequest(1), aRequest(2)]
   queue.push(first)
@@ -26,7 +26,7 @@ test('a request that waits for another is sent when that is answered', () => {
   expect(second.sendRequest).toHaveBeenCalledOnce()
 })
 
-test('what waits is sent when the time for which a broker holds us back is over, though it was made longer meanwhile; then nothing is looked for', () => {
+test("waiting requests are sent when a broker's throttling ends, even if it was extended; then polling stops", () => {
   const queue = aQueue()
   const held = [aRequest(1), aRequest(2)]
   const sent = () => held.filter(({ sendRequest }) => sendRequest.mock.calls.length > 0)
@@ -42,7 +42,7 @@ test('what waits is sent when the time for which a broker holds us back is over,
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('a request is sent though the time for which a broker held us back ran out while it was put aside', () => {
+test('a request is sent even if the throttling ended while it was queued', () => {
   const queue = aQueue()
   vi.spyOn(queue, 'canSendSocketRequestImmediately').mockReturnValueOnce(false)
   const request = aRequest(1)
@@ -51,7 +51,7 @@ test('a request is sent though the time for which a broker held us back ran out 
   expect(request.sendRequest).toHaveBeenCalledOnce()
 })
 
-test('requests that a broker has us hold back are sent after that time, in order, also the one that came last', () => {
+test('throttled requests are sent after the throttling, in order, including the last one', () => {
   const queue = aQueue()
   const sent: number[] = []
   const held = [1, 2, 3].map((id) => ({ ...aRequest(id), sendRequest: () => sent.push(id) }))

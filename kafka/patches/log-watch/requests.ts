@@ -1,11 +1,13 @@
-import { createRequire } from 'node:module'
+/**
+ * Upstream: tulios/kafkajs#818 (open: KIP-320); src/protocol/requests has neither Metadata version 12, with topic ids
+ * and leader epochs, nor OffsetForLeaderEpoch.
+ * Without it: the watch cannot tell whether a log is still the one that was read.
+ * Until: kafkajs sends both requests; test/kafka/log-watch.test.ts, "the requests".
+ */
+import { internal } from '../internals.ts'
 
-const require = createRequire(import.meta.url)
-const {
-  createErrorFromCode,
-}: { createErrorFromCode: (code: number) => Error } = require('kafkajs/src/protocol/error')
+const { createErrorFromCode } = internal<{ createErrorFromCode(code: number): Error }>('protocol/error')
 
-/** As far as it matters here (kafkajs 2.2.4, src/broker/index.js). */
 export type Broker = {
   versions: Record<number, { maxVersion: number } | undefined> | null
   connectionPool: { send(exchange: Exchange<unknown>): Promise<unknown> }
@@ -21,32 +23,31 @@ type Exchange<T> = {
   response: { decode(answer: Buffer): Promise<object>; parse(decoded: object): Promise<T> }
 }
 
-/** A topic as a broker describes it. `id`: base64url of its UUID, another one when the topic is deleted and created again. */
+/** `id`: a UUID in base64url; another one when the topic is deleted and created again. */
 export type TopicState = { topic: string; id: string; partitions: PartitionState[] }
-/** `leader`: node id, -1 while there is none. `epoch`: counts the leaders, and the starts of one. */
+/** `leader`: -1 while there is none. `epoch` grows with each new leader, and each start of one. */
 export type PartitionState = { partition: number; leader: number; epoch: number }
 
-/** A question about one partition: where did leader epoch `epoch` end? `current`: the epoch of its leader now. */
+/** Asks where leader epoch `epoch` ended. `current`: the epoch of the leader now. */
 export type EpochQuestion = { topic: string; partition: number; current: number; epoch: number }
-/** `end`: the first offset that a later leader wrote, or the end of the log; -1: the leader does not know the epoch. */
+/** `end`: -1: the leader does not know the epoch. */
 export type EpochEnd = { topic: string; partition: number; end: number }
 
 const METADATA = 3
-/** The first version that is asked here with topic ids and leader epochs; brokers have it since Kafka 3.0. */
+/** With topic ids and leader epochs; brokers have it since Kafka 3.0. */
 const METADATA_VERSION = 12
 const EPOCH_END = 23
 const EPOCH_END_VERSION = 3
 const NONE = 0
 const UNKNOWN_TOPIC = 3
 
-/** Whether the broker answers both requests of this file: kafkajs asks it for its versions when it connects. */
-export const tellsEpochs = ({ versions }: Broker): boolean =>
+export const supportsEpochs = ({ versions }: Broker): boolean =>
   (versions?.[METADATA]?.maxVersion ?? 0) >= METADATA_VERSION &&
   (versions?.[EPOCH_END]?.maxVersion ?? 0) >= EPOCH_END_VERSION
 
 /**
  * @param topics as named on the broker.
- * @returns those that exist. Rejects when the broker does not answer, or refuses.
+ * @returns those that exist. Rejects when the broker does not answer or refuses.
  */
 export const describeTopics = (broker: Broker, topics: readonly string[]): Promise<TopicState[]> =>
   send(broker, {
@@ -57,14 +58,14 @@ export const describeTopics = (broker: Broker, topics: readonly string[]): Promi
     decode: decodeMetadata,
   })
 
-/** @param broker leads all of these partitions. Rejects with the first partition's error. */
+/** @param broker leads all these partitions. Rejects with the first error. */
 export const endsOfEpochs = (broker: Broker, questions: readonly EpochQuestion[]): Promise<EpochEnd[]> =>
   send(broker, {
     apiKey: EPOCH_END,
     apiVersion: EPOCH_END_VERSION,
     apiName: 'OffsetForLeaderEpoch',
-    encode: () => encodeQuestions(questions),
-    decode: decodeEnds,
+    encode: () => encodeEpochQuestions(questions),
+    decode: decodeEpochEnds,
   })
 
 type Plain<T> = {
@@ -88,17 +89,17 @@ async function send<T>(broker: Broker, { encode, decode, ...request }: Plain<T>)
 }
 
 /**
- * Metadata, version 12 (Kafka protocol guide). The first byte ends the request's header: flexible versions have tagged fields there, which
- * kafkajs does not know.
+ * Metadata, version 12 (Kafka protocol guide). The first byte ends the request's header: kafkajs writes no tagged
+ * fields.
  */
 export function encodeMetadata(topics: readonly string[]): Buffer {
   const parts: Buffer[] = [Buffer.from([0]), uvarint(topics.length + 1)]
   for (const topic of topics) {
     const name = Buffer.from(topic)
-    // no id: it is asked for by name
+    // no topic id: the name identifies it
     parts.push(Buffer.alloc(16), uvarint(name.length + 1), name, Buffer.from([0]))
   }
-  // creates nothing, asks for no operations, no tagged fields
+  // do not create topics, no authorized operations, no tagged fields
   parts.push(Buffer.from([0, 0, 0]))
   return Buffer.concat(parts)
 }
@@ -134,7 +135,7 @@ export function decodeMetadata(answer: Buffer): TopicState[] {
 }
 
 const partitionState = (read: Reader) => (): PartitionState => {
-  read.int16() // its error says that there is no leader, as the leader does
+  read.int16() // repeats that there is no leader
   const state = { partition: read.int32(), leader: read.int32(), epoch: read.int32() }
   for (let list = 0; list < 3; list++) read.compactArray(read.int32) // replicas: all, in sync, offline
   read.tags()
@@ -142,9 +143,9 @@ const partitionState = (read: Reader) => (): PartitionState => {
 }
 
 /** OffsetForLeaderEpoch, version 3 (Kafka protocol guide). */
-export function encodeQuestions(questions: readonly EpochQuestion[]): Buffer {
+export function encodeEpochQuestions(questions: readonly EpochQuestion[]): Buffer {
   const parts: Buffer[] = [int32(-1), int32(questions.length)]
-  // a topic for each partition: the protocol allows it, and they are few
+  // one topic entry per partition: they are few
   for (const { topic, partition, current, epoch } of questions) {
     const name = Buffer.from(topic)
     const length = Buffer.alloc(2)
@@ -154,7 +155,7 @@ export function encodeQuestions(questions: readonly EpochQuestion[]): Buffer {
   return Buffer.concat(parts)
 }
 
-export function decodeEnds(answer: Buffer): EpochEnd[] {
+export function decodeEpochEnds(answer: Buffer): EpochEnd[] {
   const read = reader(answer)
   read.int32() // throttle time
   const topics = read.array(() => {
@@ -186,11 +187,11 @@ function uvarint(value: number): Buffer {
 
 type Reader = ReturnType<typeof reader>
 
-/** Reads the fields of an answer one after another. @throws RangeError at its end. */
+/** @throws RangeError at the end of the response. */
 function reader(buffer: Buffer) {
   let at = 0
   const take = (length: number) => {
-    if (length < 0 || at + length > buffer.length) throw new RangeError('the answer ends too early')
+    if (length < 0 || at + length > buffer.length) throw new RangeError('the response ends too early')
     at += length
     return at - length
   }
@@ -205,7 +206,7 @@ function reader(buffer: Buffer) {
       if (byte < 0x80) return value >>> 0
     }
   }
-  /** An absent text or list has the length -1: it reads as an empty one. */
+  /** A null string or array has length -1 and reads as an empty one. */
   const times = <T>(count: number, read: () => T) => Array.from({ length: Math.max(0, count) }, read)
   return {
     bytes,

@@ -1,0 +1,178 @@
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import type { EachBatchPayload } from 'kafkajs'
+import type { Attributes, Tracer } from '../../trace/trace.ts'
+import type { Connection } from '../client.ts'
+import { park, parkedRecord } from '../produce/park.ts'
+import type { Producer } from '../produce/produce.ts'
+import { batchFaultOf } from '../protocol/decode-batches.ts'
+import type { Assignment, Held } from './assignment.ts'
+import type { Decoded, Handler, Hold, Message, Rest, Taken } from './record.ts'
+import { inTrace } from './spans.ts'
+
+export type HandleOptions<T> = {
+  connection: Connection
+  codec: { decode(value: Buffer | null): Decoded<T> | Promise<Decoded<T>> }
+  handle: Handler<T>
+  producer: Pick<Producer, 'produce'>
+  /** The consumer has stopped for good: the process should restart. */
+  onFatal: (error: Error) => void
+  onParked?: () => void
+  tracer?: Pick<Tracer, 'process'> | undefined
+  /** Attributes for a trace. */
+  describe?: (value: T) => Attributes
+}
+
+type Placed = Pick<Taken<unknown>, 'topic' | 'partition' | 'offset' | 'settle'>
+
+/** Unless the registry answers before. */
+const SCHEMA_LOOK_MS = 60_000
+const SLOW_SCHEMA_MS = 1_000
+/** Records of a partition in one fetch. */
+const FEW = 50
+const PAUSE_MS = 5
+
+/** Passes records to the handler, in order. */
+export class BatchHandler<T> {
+  closing = false
+  private readonly options: HandleOptions<T>
+  private readonly groupId: string
+  private readonly assignment: Assignment
+  /** By topic. */
+  private readonly parkedCounts = new Map<string, number>()
+  private pausedAt = 0
+
+  constructor(options: HandleOptions<T>, groupId: string, assignment: Assignment) {
+    this.options = options
+    this.groupId = groupId
+    this.assignment = assignment
+  }
+
+  async eachBatch({ batch, resolveOffset, isRunning, isStale }: EachBatchPayload): Promise<void> {
+    const { assignment } = this
+    const held = await assignment.held(batch.topic, batch.partition)
+    if (!held?.owned || !assignment.isHeld(held) || this.closing || !isRunning() || isStale()) return
+    held.end = Number(batch.highWatermark)
+    const { last, restUntil, goesOn } = this.handleAll(held, batch.messages)
+    // once per batch, as kafkajs counts in 64-bit objects; before anything is awaited, as later the partition may be another member's
+    if (last) resolveOffset(last.offset)
+    const isFull = assignment.pauseIfFull(held)
+    if (!goesOn) return
+    if (!isFull && restUntil > Date.now()) assignment.hold(held, restUntil)
+    // otherwise all batches of a fetch are handled in one turn of the event loop, and acknowledgements wait
+    await (batch.messages.length < FEW ? this.pauseBetweenFetches() : nextTurn())
+  }
+
+  /** @returns `goesOn`: false when the partition is held behind `last`. */
+  private handleAll(held: Held, messages: readonly Message[]) {
+    let restUntil = 0
+    let last: Message | undefined
+    for (const message of messages) {
+      const decoded = this.decode(message)
+      if (decoded instanceof Promise) {
+        this.holdForSchema(held, message, decoded)
+        return { last, restUntil, goesOn: false }
+      }
+      const outcome = this.take(held, message, decoded)
+      if (outcome === false) return { last, restUntil, goesOn: false }
+      if (outcome !== true) ({ restUntil } = outcome)
+      last = message
+    }
+    return { last, restUntil, goesOn: true }
+  }
+
+  /** A batch that cannot be decoded comes as one message, which is parked as it is. */
+  private decode(message: Message): Decoded<T> | Promise<Decoded<T>> {
+    const fault = batchFaultOf(message)
+    if (!fault) return this.options.codec.decode(message.value)
+    const { firstOffset, lastOffset, reason } = fault
+    const text = `the batch of offsets ${firstOffset} to ${lastOffset} cannot be decoded: ${reason}`
+    return { ok: false, reason: 'undecodable', message: text }
+  }
+
+  /** @returns false when the partition is held at this message. */
+  private take(held: Held, message: Message, decoded: Decoded<T>): boolean | Rest {
+    if (!held.tracker.take(Number(message.offset), Number(message.timestamp))) return true
+    const record = this.recordOf(held, message, decoded.ok ? decoded.value : (undefined as T))
+    if (!decoded.ok) {
+      this.park(record, message, `${decoded.reason}: ${decoded.message}`)
+      return true
+    }
+    const pause = this.handle(held, record, message) ?? true
+    if (pause === true || 'restUntil' in pause) return pause
+    record.release()
+    this.assignment.hold(held, pause.holdUntil)
+    return false
+  }
+
+  /** No closure uses `value`: a record that waits must not keep it in memory. */
+  private recordOf(held: Held, message: Message, value: T): Taken<T> {
+    const offset = Number(message.offset)
+    const { partition } = held
+    const topic = this.options.connection.plain(held.topic)
+    const settle = () => this.assignment.settle(held, offset)
+    return {
+      topic,
+      partition,
+      offset,
+      timestamp: Number(message.timestamp),
+      key: message.key?.toString() ?? '',
+      value,
+      settle,
+      owned: () => held.owned && !this.closing,
+      release: () => held.tracker.release(offset),
+      park: (original, reason) => this.park({ topic, partition, offset, settle }, original, reason),
+    }
+  }
+
+  /** An error thrown from here would stop the consumer, for some errors for good. */
+  private handle({ topic }: Held, record: Taken<T>, message: Message): Hold | Rest | undefined {
+    const { tracer, describe, handle } = this.options
+    try {
+      // a held record comes again: its first span is never reported
+      const where = tracer && { topic, group: this.groupId, headers: message.headers, describe }
+      return handle(where ? inTrace(tracer, record, where) : record, message)
+    } catch (error) {
+      record.park(message, error instanceof Error ? `${error.name}: ${error.message}` : String(error))
+      return undefined
+    }
+  }
+
+  private park(record: Placed, message: Message, reason: string): void {
+    const { connection, producer, onParked, onFatal } = this.options
+    const { topic, partition, offset } = record
+    connection.log.error({ topic, partition, offset, reason }, 'a record cannot be handled; it is parked')
+    park(producer, parkedRecord({ topic, partition, offset, message, reason })).then((outcome) => {
+      if (outcome === 'acked') {
+        onParked?.()
+        this.parkedCounts.set(topic, this.parked(topic) + 1)
+        record.settle()
+      } else if (!this.closing) onFatal(new Error(`a record could be neither handled nor parked: ${outcome}`))
+    }, onFatal)
+  }
+
+  parked(topic: string): number {
+    return this.parkedCounts.get(topic) ?? 0
+  }
+
+  /** Only this partition waits. The record comes again when the registry has answered. */
+  private holdForSchema(held: Held, { offset }: Message, answer: Promise<unknown>): void {
+    const { topic, partition } = held
+    const slow = setTimeout(() => {
+      const place = { topic, partition, offset }
+      this.options.connection.log.warn(place, 'the schema registry has not answered; the partition waits')
+    }, SLOW_SCHEMA_MS).unref()
+    this.assignment.hold(held, Date.now() + SCHEMA_LOOK_MS)
+    const resume = () => {
+      clearTimeout(slow)
+      if (held.waiting === 'held') this.assignment.hold(held, Date.now())
+    }
+    answer.then(resume, resume)
+  }
+
+  /** A fetch of a few records costs as much as one of hundreds. */
+  private async pauseBetweenFetches(): Promise<void> {
+    if (performance.now() - this.pausedAt < PAUSE_MS) return
+    await sleep(PAUSE_MS)
+    this.pausedAt = performance.now()
+  }
+}

@@ -1,0 +1,103 @@
+import type { Consumer } from 'kafkajs'
+import type { Connection } from '../client.ts'
+import type { Partition } from './start-positions.ts'
+import { MAX_SPAN, type Tracker } from './tracker.ts'
+
+/** `waiting`: why it is paused: too much is unsettled, or a record asked to wait. */
+export type Pausable = Partition & {
+  tracker: Tracker
+  owned: boolean
+  waiting: 'no' | 'full' | 'held'
+  timer?: NodeJS.Timeout
+}
+
+type Options = {
+  connection: Pick<Connection, 'log'>
+  consumer: Pick<Consumer, 'pause' | 'resume'>
+  groupId: string
+  /** Unsettled records of a partition above which it is paused. */
+  highWater: number
+  isHeld: (partition: Pausable) => boolean
+}
+
+/** Timers do not notice that the wall clock was set, or that the machine slept. */
+const CHECK_MS = 1_000
+
+export class Pauses {
+  private readonly options: Options
+  private closed = false
+
+  constructor(options: Options) {
+    this.options = options
+  }
+
+  /** Not with nothing in flight: nothing would end the wait, as released records have to be fetched again. */
+  pauseIfFull(held: Pausable): boolean {
+    const { highWater, isHeld } = this.options
+    const { tracker } = held
+    if (!isHeld(held) || tracker.inFlight() === 0) return false
+    if (tracker.inFlight() < highWater && tracker.span() < MAX_SPAN / 2) return false
+    clearTimeout(held.timer)
+    held.waiting = 'full'
+    this.tellConsumer('pause', held)
+    return true
+  }
+
+  /** Call it when a record has been settled. */
+  resumeIfRoom(held: Pausable): void {
+    if (held.waiting !== 'full') return
+    const { tracker } = held
+    const hasRoom = tracker.inFlight() <= this.options.highWater / 2 && tracker.span() < MAX_SPAN / 2
+    if (hasRoom || tracker.inFlight() === 0) this.resume(held)
+  }
+
+  /**
+   * Until the wall clock shows `until`, or for as long as that seems to be now: the clock may be set forward or back.
+   * A record that comes too early is held again.
+   */
+  hold(held: Pausable, until: number): void {
+    if (!this.options.isHeld(held)) return
+    held.waiting = 'held'
+    this.tellConsumer('pause', held)
+    const end = performance.now() + until - Date.now()
+    const check = () => {
+      const left = Math.min(until - Date.now(), end - performance.now())
+      if (left <= 0) this.resume(held)
+      else checkIn(left)
+    }
+    const checkIn = (ms: number) => {
+      clearTimeout(held.timer)
+      held.timer = setTimeout(check, Math.min(Math.max(0, ms), CHECK_MS))
+    }
+    checkIn(until - Date.now())
+  }
+
+  private resume(held: Pausable): void {
+    clearTimeout(held.timer)
+    held.waiting = 'no'
+    this.resumeFetches(held)
+  }
+
+  resumeFetches(held: Pausable): void {
+    if (held.owned && !this.closed) this.tellConsumer('resume', held)
+  }
+
+  /** Nothing is resumed from here on. */
+  close(partitions: Iterable<Pausable>): void {
+    this.closed = true
+    for (const held of partitions) {
+      clearTimeout(held.timer)
+      this.tellConsumer('pause', held)
+    }
+  }
+
+  /** After a crash kafkajs has no consumer until it restarts; the next join resets all pauses. */
+  private tellConsumer(act: 'pause' | 'resume', { topic, partition }: Pausable): void {
+    const { connection, consumer, groupId } = this.options
+    try {
+      consumer[act]([{ topic, partitions: [partition] }])
+    } catch (error) {
+      connection.log.debug({ err: error, groupId }, `no ${act}: the consumer restarts`)
+    }
+  }
+}

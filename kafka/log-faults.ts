@@ -1,0 +1,53 @@
+export const partitionKey = (topic: string, partition: number) => `${topic}/${partition}`
+
+/**
+ * `removed`: records were deleted at the front of the log. `truncated`: the log has lost its end, as after a power
+ * failure or an unclean leader election. `recreated`: the topic was deleted and created again.
+ */
+export type Cause = 'removed' | 'truncated' | 'recreated'
+
+/** The topic's id, and the leader epoch of the last read. */
+export type KnownLog = { id: string; epoch: number }
+
+/**
+ * Where a reader is. `time`: of the last record read, ms since 1970. `end`: of the log, when last seen. `again`: the
+ * first offset before `offset` that has to be read once more.
+ */
+export type Place = {
+  offset: number
+  time?: number | undefined
+  end?: number | undefined
+  again?: number | undefined
+}
+
+/** `topic`: as named on the broker. `offset`: where the reader was. `to`: where it goes on. */
+export type LogFault = { topic: string; partition: number; cause: Cause; offset: number; to: number }
+
+/** `time`: shortly before the time of the last record read. */
+export type Verdict = { cause: Cause; to: number | 'beginning' | 'time' }
+
+/**
+ * Whether a place still stands (KIP-320). Everything before it, and before the end seen, was written before
+ * `known.epoch` ended. If that epoch ended earlier, the records in between are gone, and their offsets belong to
+ * others.
+ * @param now `epochEnd`: -1: the leader does not know it; undefined: the epoch has not changed.
+ */
+export function judge(
+  { offset, end = offset }: Place,
+  known: KnownLog,
+  now: { id: string; epochEnd?: number | undefined },
+): Verdict | undefined {
+  if (known.id !== now.id) return { cause: 'recreated', to: 'beginning' }
+  // some leaders know no epoch of an empty log
+  if (now.epochEnd === undefined || Math.max(0, now.epochEnd) >= Math.max(offset, end)) return undefined
+  return { cause: 'truncated', to: now.epochEnd < 0 ? 'time' : now.epochEnd }
+}
+
+/** Whether a place is within the log. `high`: behind the last record. */
+export function judgeRange(
+  { offset, again = offset }: Place,
+  { low, high }: { low: number; high: number },
+): Verdict | undefined {
+  if (again < low) return { cause: 'removed', to: low }
+  return offset > high ? { cause: 'truncated', to: 'time' } : undefined
+}

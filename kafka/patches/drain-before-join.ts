@@ -1,0 +1,57 @@
+/**
+ * Upstream: no issue; src/consumer/consumerGroup.js has no hook before a member joins again. But it asks each assigner
+ * for its protocol just before, and tries again while that throws an error of type REBALANCE_IN_PROGRESS.
+ * Without it: the next owner of a partition handles again whatever was in flight at the rebalance.
+ * Until: the client awaits a callback before it joins; test/flow/kafka.consume.test.ts, "rebalance".
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { PartitionAssigner } from 'kafkajs'
+import { PartitionAssigners } from './kafkajs.ts'
+
+/**
+ * Kafka keeps members with another protocol out of a group. Under kafkajs's own names any program with the same group
+ * id could join, and its commits would skip records that Sluice has not handled.
+ */
+const PROTOCOL = 'sluice'
+const DRAIN_MS = 2_000
+const COMMIT_MS = 1_000
+
+/** Before a member joins again, records in flight settle, for a bounded time, and are committed. */
+export function drainBeforeJoin(work: { inFlight(): number; giveUp(): void; commit(): Promise<void> }): {
+  assigner: PartitionAssigner
+  /** Call it when the group has been joined. */
+  joined(): void
+} {
+  // before the first join there is nothing to drain
+  let state: 'idle' | 'draining' | 'drained' = 'drained'
+
+  async function drain(): Promise<void> {
+    state = 'draining'
+    work.giveUp()
+    const end = performance.now() + DRAIN_MS
+    while (work.inFlight() > 0 && performance.now() < end) await sleep(10)
+    await Promise.race([work.commit(), sleep(COMMIT_MS)])
+    state = 'drained'
+  }
+
+  return {
+    assigner: (config) => {
+      const assigner = PartitionAssigners.roundRobin(config)
+      return {
+        ...assigner,
+        name: PROTOCOL,
+        protocol(subscription) {
+          if (state === 'idle') void drain()
+          if (state !== 'drained')
+            throw Object.assign(new Error('records in flight settle first'), {
+              type: 'REBALANCE_IN_PROGRESS',
+            })
+          return { ...assigner.protocol(subscription), name: PROTOCOL }
+        },
+      }
+    },
+    joined() {
+      state = 'idle'
+    },
+  }
+}

@@ -1,0 +1,230 @@
+import { randomUUID } from 'node:crypto'
+import type { Admin, Consumer, ConsumerConfig, EachBatchPayload } from 'kafkajs'
+import pRetry from 'p-retry'
+import { createFaultReporter } from '../admin/lost-records.ts'
+import { CLOSE_MS, type Connection, within } from '../client.ts'
+import type { Message } from '../consume/record.ts'
+import { type LogFault, partitionKey } from '../log-faults.ts'
+import { countSkippedBatch } from '../metrics.ts'
+import { PartitionAssigners } from '../patches/kafkajs.ts'
+import { type LogWatch, watchLog } from '../patches/log-watch/watch.ts'
+import { type BatchFault, batchFaultOf } from '../protocol/decode-batches.ts'
+import { type BoundsOf, boundsOf } from './ranges.ts'
+
+export type FollowerOptions = {
+  connection: Connection
+  /** Part of the group's name, and of reports of lost records. A table starts at the beginning. */
+  kind: 'table' | 'tail' | 'reader'
+  topics: readonly string[]
+  config: Pick<ConsumerConfig, 'maxWaitTimeInMs' | 'sessionTimeout' | 'heartbeatInterval'>
+  /** Called in order, from the partition's position on. Must not throw. */
+  onRecord: (message: Message, at: At & { offset: number }) => void
+  /** Called behind a batch, and after a fault of the log. */
+  onMoved?: (at: At) => void
+  /** The log is not the one that was read: reading goes on at `fault.to`. */
+  onFault?: (fault: LogFault) => void
+  onJoined?: (assigned: readonly At[]) => void
+  onSkipped?: ((fault: BatchFault) => void) | undefined
+  /** The consumer has stopped for good. */
+  onFatal: (error: Error) => void
+  /** Whether a batch is read. With it, records that retention removes are no loss, and positions are the caller's. */
+  accepts?: (at: At, isStale: () => boolean) => boolean
+}
+
+/** `topic`: without prefix. */
+type At = { topic: string; partition: number }
+
+/**
+ * A consumer that commits nothing and keeps its positions in memory, across rebalances. Its group is deleted at the
+ * end.
+ */
+export class Follower {
+  /** When a broker last answered a fetch, in ms of `performance.now()`; 0: not yet. */
+  fetchedAt = 0
+  /** When a batch with records last came, likewise. */
+  receivedAt = Number.NEGATIVE_INFINITY
+  readonly groupId: string
+  /** The next offsets to read, by `partitionKey` of the topic's name without prefix. */
+  readonly positions = new Map<string, number>()
+  private readonly options: FollowerOptions
+  private readonly admin: Admin
+  private readonly consumer: Consumer
+  private readonly logs: LogWatch
+  private readonly report: (fault: LogFault) => void
+
+  constructor(options: FollowerOptions) {
+    const { connection, kind, topics, config } = options
+    this.options = options
+    this.groupId = connection.named(`${kind}.${topics.join('+')}.${randomUUID()}`)
+    this.admin = connection.kafka.admin()
+    this.report = createFaultReporter({ connection, seenBy: kind })
+    this.logs = watchLog({
+      log: connection.log,
+      fromBeginning: kind === 'table',
+      place: (topic, partition) => {
+        const offset = this.position(connection.plain(topic), partition)
+        return offset === undefined ? undefined : { offset }
+      },
+      onFault: (fault) => this.faulty(fault),
+      seek: (at) => this.consumer.seek(at),
+    })
+    this.consumer = connection.kafka.consumer({
+      groupId: this.groupId,
+      allowAutoTopicCreation: false,
+      partitionAssigners: [this.logs.assigning(PartitionAssigners.roundRobin)],
+      retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 20 },
+      ...config,
+    })
+    this.listen()
+  }
+
+  async connect(): Promise<void> {
+    await Promise.all([this.admin.connect(), this.consumer.connect()])
+  }
+
+  async run(): Promise<void> {
+    const { connection, topics } = this.options
+    await this.consumer.subscribe({ topics: topics.map(connection.named), fromBeginning: true })
+    await this.consumer.run({ autoCommit: false, eachBatch: (payload) => this.read(payload) })
+  }
+
+  position(topic: string, partition: number): number | undefined {
+    return (
+      this.positions.get(partitionKey(topic, partition)) ?? (this.options.kind === 'table' ? 0 : undefined)
+    )
+  }
+
+  private listen(): void {
+    const { consumer } = this
+    const { connection, onJoined, onFatal, accepts } = this.options
+    const { GROUP_JOIN, FETCH, END_BATCH_PROCESS, CRASH } = consumer.events
+    consumer.on(GROUP_JOIN, ({ payload }) => {
+      const assigned = Object.entries(payload.memberAssignment).flatMap(([topic, partitions]) =>
+        partitions.map((partition) => ({ topic: connection.plain(topic), partition })),
+      )
+      // a group without commits starts at the beginning after each join
+      for (const at of assigned) if (this.positions.has(partitionKey(at.topic, at.partition))) this.seek(at)
+      onJoined?.(assigned)
+    })
+    consumer.on(FETCH, ({ payload }) => {
+      if (payload.numberOfBatches > 0) this.fetchedAt = performance.now()
+    })
+    // the handler gets no batch that has only the marker of a transaction
+    consumer.on(END_BATCH_PROCESS, ({ payload }) => {
+      const { topic, partition, lastOffset } = payload
+      if (!accepts) this.passed({ topic: connection.plain(topic), partition }, Number(lastOffset))
+    })
+    consumer.on(CRASH, ({ payload }) => {
+      if (!payload.restart) onFatal(payload.error)
+    })
+  }
+
+  private async read({ batch, isStale }: EachBatchPayload): Promise<void> {
+    const { connection, accepts, onRecord, onSkipped } = this.options
+    const at = { topic: connection.plain(batch.topic), partition: batch.partition, offset: 0 }
+    if (accepts && !accepts(at, isStale)) return
+    const key = partitionKey(at.topic, at.partition)
+    this.receivedAt = performance.now()
+    for (const message of skipUndecodable(batch, connection, onSkipped)) {
+      at.offset = Number(message.offset)
+      // read before a join
+      if (at.offset < (this.positions.get(key) ?? 0)) continue
+      onRecord(message, at)
+      this.positions.set(key, at.offset + 1)
+    }
+    if (accepts) this.passed(at, Number(batch.lastOffset()))
+  }
+
+  private passed(at: At, lastOffset: number): void {
+    const key = partitionKey(at.topic, at.partition)
+    this.positions.set(key, Math.max(this.positions.get(key) ?? 0, lastOffset + 1))
+    this.options.onMoved?.(at)
+  }
+
+  private faulty(fault: LogFault): undefined {
+    const { connection, accepts, onMoved, onFault } = this.options
+    if (!accepts || fault.cause !== 'removed') this.report(fault)
+    const at = { topic: connection.plain(fault.topic), partition: fault.partition }
+    if (this.position(at.topic, at.partition) === undefined) return
+    this.positions.set(partitionKey(at.topic, at.partition), fault.to)
+    onFault?.(fault)
+    onMoved?.(at)
+  }
+
+  private seek({ topic, partition }: At): void {
+    const offset = String(this.position(topic, partition) ?? 0)
+    this.consumer.seek({ topic: this.options.connection.named(topic), partition, offset })
+  }
+
+  resume(at: At): void {
+    this.unlessRestarting(at, (where) => {
+      this.seek(at)
+      this.consumer.resume(where)
+    })
+  }
+
+  pause(at: At): void {
+    this.unlessRestarting(at, (where) => this.consumer.pause(where))
+  }
+
+  private unlessRestarting(at: At, act: (where: { topic: string; partitions: number[] }[]) => void): void {
+    const { connection } = this.options
+    try {
+      act([{ topic: connection.named(at.topic), partitions: [at.partition] }])
+    } catch (err) {
+      connection.log.debug({ err, ...at }, 'the consumer restarts; its join does it')
+    }
+  }
+
+  /** What is known of the log is out of date. */
+  forget({ topic, partition }: At): void {
+    this.logs.forget(this.options.connection.named(topic), partition)
+  }
+
+  bounds(topic: string): Promise<BoundsOf> {
+    return boundsOf(this.admin, this.options.connection.named(topic))
+  }
+
+  /** For a start: a broker that has just come back answers before it leads its partitions again. */
+  firstBounds(topic: string): Promise<BoundsOf> {
+    return pRetry(() => this.bounds(topic), { retries: 8, minTimeout: 50, maxTimeout: 1_000 })
+  }
+
+  /** Takes {@link CLOSE_MS} at most. */
+  async close(): Promise<void> {
+    await within(CLOSE_MS, this.leave())
+  }
+
+  private async leave(): Promise<void> {
+    const { admin, consumer, groupId } = this
+    await consumer.disconnect()
+    // the broker would also forget it by itself
+    await admin
+      .deleteGroups([groupId])
+      .catch((err) => this.options.connection.log.debug({ err, groupId }, 'the group was not deleted'))
+    await admin.disconnect()
+  }
+}
+
+/**
+ * @param batch `topic`: as named on the broker.
+ * @returns its records without batches that cannot be decoded, which are logged and counted.
+ */
+export function skipUndecodable(
+  batch: { topic: string; partition: number; messages: Message[] },
+  { log, plain }: Pick<Connection, 'log' | 'plain'>,
+  onSkipped?: (fault: BatchFault) => void,
+): Message[] {
+  return batch.messages.filter((message) => {
+    const fault = batchFaultOf(message)
+    if (!fault) return true
+    const topic = plain(batch.topic)
+    log.error(
+      { topic, partition: batch.partition, ...fault },
+      'a batch cannot be decoded; its records are skipped',
+    )
+    countSkippedBatch(topic)
+    onSkipped?.(fault)
+    return false
+  })
+}
