@@ -42,7 +42,7 @@ export function startConsumers(consuming: Consuming): Promise<Consumer[]> {
       codec,
       topics: [topic],
       handle: handle(lanes[name]),
-      onGivingUp: lanes[name].tidy,
+      onGivingUp: () => lanes[name].tidy(),
       tracer,
       describe: ofDelivery,
       highWater: LANE_HIGH_WATER,

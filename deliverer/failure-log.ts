@@ -1,10 +1,10 @@
 import type { BreakerChange, WebhookState } from '../delivery/webhooks.ts'
 import type { Logger } from '../process/log.ts'
 import type { Delivery } from '../schemas/delivery.ts'
-import type { Result } from './settle.ts'
+import type { Settlement } from './decide.ts'
 
 export type Teller = {
-  ofDelivery(result: Result, delivery: Delivery): void
+  ofDelivery(result: Settlement, delivery: Delivery): void
   /** Logs only the origin of a webhook's URL: the rest may hold a secret. */
   ofBreaker(change: BreakerChange): void
 }

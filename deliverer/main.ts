@@ -17,10 +17,10 @@ import { createAttemptLog, MAX_ATTEMPTS_BYTES } from './attempt-log.ts'
 import { startConsumers, watchLoad } from './consumers.ts'
 import { createTeller } from './failure-log.ts'
 import { createLane } from './lane/lane.ts'
-import { countPost, countSettled, countUnlogged, watchLanes, watchWebhooks } from './metrics.ts'
-import { deliverer } from './run.ts'
+import { countAttempt, countSettled, countUnlogged, watchLanes, watchWebhooks } from './metrics.ts'
+import { createDeliverer } from './run.ts'
 
-const LOOK_MS = 50
+const TICK_MS = 50
 
 await run('deliverer', async (context) => {
   const { config, log, connection, tracer, onFatal, onAway, closing } = context
@@ -66,7 +66,7 @@ await run('deliverer', async (context) => {
   const tell = createTeller(log)
   await settings.loaded
 
-  const handle = deliverer({
+  const handle = createDeliverer({
     settings,
     webhooks,
     poster,
@@ -77,9 +77,9 @@ await run('deliverer', async (context) => {
     ladder: { ladder, windowMs },
     log,
     onFatal,
-    onPosted: (delivery, posted) => {
-      countPost(posted)
-      attemptLog.posted(delivery, posted)
+    onAttempt: (delivery, result) => {
+      countAttempt(result)
+      attemptLog.add(delivery, result)
     },
     onSettled: (result, delivery) => {
       countSettled(result)
@@ -91,11 +91,11 @@ await run('deliverer', async (context) => {
   watchLanes(lanes, slots)
   watchWebhooks(webhooks)
   webhooks.onChange(tell.ofBreaker)
-  const looking = setInterval(() => {
-    for (const { look } of Object.values(lanes)) look()
+  const ticking = setInterval(() => {
+    for (const lane of Object.values(lanes)) lane.tick()
     webhooks.forget(performance.now())
-  }, LOOK_MS)
-  closing.defer(() => clearInterval(looking))
+  }, TICK_MS)
+  closing.defer(() => clearInterval(ticking))
 
   const consumers = await startConsumers({
     connection,

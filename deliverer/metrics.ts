@@ -1,9 +1,9 @@
 import { Counter, Gauge, Histogram } from 'prom-client'
-import { DEAD_REASONS, type Posted } from '../delivery/ladder.ts'
+import { type AttemptResult, DEAD_REASONS } from '../delivery/ladder.ts'
 import type { Webhooks } from '../delivery/webhooks.ts'
 import { registry } from '../process/metrics.ts'
+import type { Settlement } from './decide.ts'
 import type { Lane } from './lane/lane.ts'
-import type { Result } from './settle.ts'
 
 const registers = [registry]
 const posts = new Counter({
@@ -29,7 +29,7 @@ const settled = new Counter({
 const delivered = posts.labels({ outcome: 'delivered', code: '' })
 const done = settled.labels({ next: 'done' })
 
-export function countPost({ outcome, durationMs }: Posted): void {
+export function countAttempt({ outcome, durationMs }: AttemptResult): void {
   if (outcome.outcome === 'delivered') delivered.inc()
   else posts.inc({ outcome: outcome.outcome, code: outcome.code })
   if (outcome.outcome !== 'deferred') seconds.observe(durationMs / 1000)
@@ -53,7 +53,7 @@ const dead = new Counter({
 // a rate needs a beginning
 for (const reason of DEAD_REASONS) dead.inc({ reason }, 0)
 
-export function countSettled(result: Result): void {
+export function countSettled(result: Settlement): void {
   if (result.kind === 'done' && !result.missed) done.inc()
   else if (result.kind === 'done') settled.inc({ next: 'missed' })
   else settled.inc({ next: result.kind })
@@ -67,8 +67,8 @@ export function watchLanes(lanes: Record<string, Lane>, slots: number): void {
     labelNames: ['lane', 'state'],
     registers,
     collect() {
-      for (const [lane, { count }] of Object.entries(lanes))
-        for (const [state, posts] of Object.entries(count())) this.set({ lane, state }, posts)
+      for (const [name, lane] of Object.entries(lanes))
+        for (const [state, posts] of Object.entries(lane.count())) this.set({ lane: name, state }, posts)
     },
   })
   new Gauge({
@@ -82,8 +82,9 @@ export function watchLanes(lanes: Record<string, Lane>, slots: number): void {
     labelNames: ['lane', 'waits_for'],
     registers,
     collect() {
-      for (const [lane, { waits }] of Object.entries(lanes))
-        for (const [waits_for, endpoints] of Object.entries(waits())) this.set({ lane, waits_for }, endpoints)
+      for (const [name, lane] of Object.entries(lanes))
+        for (const [waits_for, webhooks] of Object.entries(lane.waits()))
+          this.set({ lane: name, waits_for }, webhooks)
     },
   })
 }

@@ -7,17 +7,17 @@ const KEPT_BYTES = 1_024
 const READ_BYTES = 16 * 1024
 const READ_MS = 1_000
 
-/** Who is told of a POST: `heard` once, then `ended` once. */
+/** Who is told of a POST: `onOutcome` once, then `onEnd` once. */
 export type Listener = {
   /** A new connection was made for it. */
-  connected?(): void
+  onConnected?(): void
   /**
    * The outcome is known, from the response's status, a failure or the time limit. `durationMs`: the time until then.
    * `sent`: the request was sent.
    */
-  heard(outcome: Outcome, durationMs: number, sent: boolean): void
+  onOutcome(outcome: Outcome, durationMs: number, sent: boolean): void
   /** Nothing more comes. `response`: head of its body, at most 1,024 bytes in whole characters; null when it had none. */
-  ended(response: string | null): void
+  onEnd(response: string | null): void
 }
 
 type Options = {
@@ -64,7 +64,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** A new connection was made for it. */
   connected(): void {
-    this.#options.listener.connected?.()
+    this.#options.listener.onConnected?.()
   }
 
   /** The receiver has sent more than one exchange reads. */
@@ -129,8 +129,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#isTold) return
     this.#isTold = true
     const { listener } = this.#options
-    if (this.#answer && failed !== OVERFLOW) listener.heard(this.#answer, this.#answeredMs, this.#sent)
-    else listener.heard(classifyError(failed), this.#durationMs(), this.#sent)
+    if (this.#answer && failed !== OVERFLOW) listener.onOutcome(this.#answer, this.#answeredMs, this.#sent)
+    else listener.onOutcome(classifyError(failed), this.#durationMs(), this.#sent)
   }
 
   #end({ failed, reusable }: { failed?: string; reusable: boolean }): void {
@@ -143,6 +143,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const isWhole = reusable && this.#bytes <= KEPT_BYTES
     const [first, ...others] = this.#chunks ?? []
     const body = first && others.length > 0 ? Buffer.concat([first, ...others]) : first
-    listener.ended(body ? textOf(body, isWhole) : null)
+    listener.onEnd(body ? textOf(body, isWhole) : null)
   }
 }

@@ -4,7 +4,7 @@ import { type Outcome, recorded } from './outcome.ts'
 import { settledWith, type Target } from './targets.ts'
 
 /** One POST of a round, ended. Times in milliseconds. */
-export type Posted = {
+export type AttemptResult = {
   urlIndex: number
   url: string
   startedAt: number
@@ -26,31 +26,31 @@ export type Ladder = { ladder: readonly Rung[]; windowMs: number }
  * Otherwise it goes to the next rung, as long as there is one that ends within the window. The window begins with the
  * first attempt. A receiver's Retry-After moves the delivery further up: to the first rung that is as long, or else to
  * the longest that ends within the window. Attempts are counted as usual.
- * @param posted the POSTs of the round. None of them is still under way unless one was delivered.
+ * @param results the POSTs of the round. None of them is still under way unless one was delivered.
  */
 export function next(
   delivery: Delivery,
-  posted: readonly Posted[],
+  results: readonly AttemptResult[],
   now: number,
   { ladder, windowMs }: Ladder,
 ): Next {
-  if (posted.some(({ outcome }) => outcome.outcome === 'delivered')) return { kind: 'done' }
-  const startedAt = posted[0]?.startedAt ?? now
-  const tried = afterRound(delivery, posted, delivery.firstAttemptAt ?? startedAt)
+  if (results.some(({ outcome }) => outcome.outcome === 'delivered')) return { kind: 'done' }
+  const startedAt = results[0]?.startedAt ?? now
+  const after = afterAttempt(delivery, results, delivery.firstAttemptAt ?? startedAt)
   const dead = (reason: DeadReason): Next => ({
     kind: 'dead',
     reason,
-    delivery: { ...tried, deadReason: reason, deadAt: now },
+    delivery: { ...after, deadReason: reason, deadAt: now },
   })
-  if (posted.every(isFinal))
-    return dead(tried.history.some(({ outcome }) => outcome === 'rejected') ? 'rejected' : 'refused')
+  if (results.every(isFinal))
+    return dead(after.history.some(({ outcome }) => outcome === 'rejected') ? 'rejected' : 'refused')
   // the attempt's own rung and those behind it
-  const ahead = ladder.slice(tried.attempt - 1)
+  const ahead = ladder.slice(after.attempt - 1)
   if (ahead.length === 0) return dead('attempts_exhausted')
-  const leftMs = windowStart(tried, now) + windowMs - now
-  const rung = rungFor(ahead, { askedMs: askedMs(posted), leftMs })
+  const leftMs = windowStart(after, now) + windowMs - now
+  const rung = rungFor(ahead, { askedMs: askedMs(results), leftMs })
   if (!rung) return dead('window_expired')
-  return { kind: 'retry', rung, dueAt: now + rung.delayMs, delivery: tried }
+  return { kind: 'retry', rung, dueAt: now + rung.delayMs, delivery: after }
 }
 
 /**
@@ -70,19 +70,19 @@ function rungFor(ahead: readonly Rung[], by: { askedMs: number; leftMs: number }
 }
 
 /** The longest delay in ms that a receiver of this round asked for; 0 when none did. */
-const askedMs = (posted: readonly Posted[]) =>
-  Math.max(0, ...posted.map(({ outcome }) => (outcome.outcome === 'retry' && outcome.retryAfterMs) || 0))
+const askedMs = (results: readonly AttemptResult[]) =>
+  Math.max(0, ...results.map(({ outcome }) => (outcome.outcome === 'retry' && outcome.retryAfterMs) || 0))
 
 /** The POST failed and is retried on the next rung. */
-export const isRetry = ({ outcome }: Posted) => outcome.outcome === 'retry'
+export const isRetry = ({ outcome }: AttemptResult) => outcome.outcome === 'retry'
 
 /** Trying this URL again would not help. */
-export const isFinal = ({ outcome }: Posted) =>
+export const isFinal = ({ outcome }: AttemptResult) =>
   outcome.outcome === 'refused' || outcome.outcome === 'rejected'
 
 /** Settles URLs that rejected or refused the event. The attempt is not over for the others, which had no room. */
-export function withoutFinal(delivery: Delivery, posted: readonly Posted[]): Delivery {
-  const final = posted.filter(isFinal)
+export function withoutFinal(delivery: Delivery, results: readonly AttemptResult[]): Delivery {
+  const final = results.filter(isFinal)
   if (final.length === 0) return delivery
   return {
     ...delivery,
@@ -91,8 +91,8 @@ export function withoutFinal(delivery: Delivery, posted: readonly Posted[]): Del
   }
 }
 
-const pastOf = (posted: readonly Posted[], attempt: number) =>
-  posted.map(({ urlIndex, startedAt, durationMs, outcome }) => ({
+const pastOf = (results: readonly AttemptResult[], attempt: number) =>
+  results.map(({ urlIndex, startedAt, durationMs, outcome }) => ({
     attempt,
     urlIndex,
     startedAt,
@@ -100,15 +100,19 @@ const pastOf = (posted: readonly Posted[], attempt: number) =>
     ...recorded(outcome),
   }))
 
-function afterRound(delivery: Delivery, posted: readonly Posted[], firstAttemptAt: number): Delivery {
+function afterAttempt(
+  delivery: Delivery,
+  results: readonly AttemptResult[],
+  firstAttemptAt: number,
+): Delivery {
   const attempt = delivery.attempt + 1
   return {
     ...delivery,
-    ...settledWith(delivery, posted.filter(isFinal)),
+    ...settledWith(delivery, results.filter(isFinal)),
     firstAttemptAt,
     attempt,
     deferrals: 0,
-    history: [...delivery.history, ...pastOf(posted, attempt)],
+    history: [...delivery.history, ...pastOf(results, attempt)],
   }
 }
 

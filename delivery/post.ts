@@ -156,8 +156,8 @@ export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
       try {
         place = placeOf(request.url)
       } catch (error) {
-        listener.heard(classifyError(codeOf(error)), 0, false)
-        listener.ended(null)
+        listener.onOutcome(classifyError(codeOf(error)), 0, false)
+        listener.onEnd(null)
         return
       }
       begin(place, request, listener)

@@ -25,7 +25,7 @@ const PREVIOUS = new Set(['x-signature-previous'])
 
 /** @returns the POST for one webhook; our headers win over configured ones. @throws RangeError when there is no such webhook. */
 export function request(posting: Posting, { destination, urlIndex, attempt, now }: RequestOf): Request {
-  const settings = prepared(destination)
+  const settings = templateOf(destination)
   const webhook = settings.webhooks[urlIndex]
   if (!webhook) throw new RangeError(`destination ${destination.id} has no webhook ${urlIndex}`)
   const { deliveryId, messageId, body, replay } = posting
@@ -52,13 +52,13 @@ export function request(posting: Posting, { destination, urlIndex, attempt, now 
 }
 
 /** While a rotation lasts the previous secret signs too, so that a receiver may change its own at any moment of it. */
-const olderKeys = ({ keys, previous }: Prepared, now: number): SecretKeys | undefined =>
+const olderKeys = ({ keys, previous }: Template, now: number): SecretKeys | undefined =>
   keys && previous && now < previous.until ? previous.keys : undefined
 
 function sign(
   headers: Record<string, string>,
   { deliveryId, body }: Posting,
-  { settings, older, now }: { settings: Prepared; older: SecretKeys | undefined; now: number },
+  { settings, older, now }: { settings: Template; older: SecretKeys | undefined; now: number },
 ): void {
   const { keys, standardWebhooks } = settings
   if (!keys) return
@@ -80,7 +80,7 @@ function headerSafe(id: string): string {
 const USER_AGENT = 'Sluice/1.0'
 
 /** What of a destination's POSTs depends on its settings alone. */
-export type Prepared = {
+export type Template = {
   /** By urlIndex. `key`: see `Target`. `headers`: the same in every POST, the configured ones included. */
   webhooks: readonly { key: string; url: string; headers: Readonly<Record<string, string>> }[]
   /** Undefined without a shared secret: nothing is signed. */
@@ -94,18 +94,18 @@ export type Prepared = {
 const NONE: readonly number[] = []
 
 // a destination that changes is another object
-const known = new WeakMap<Destination, Prepared>()
+const known = new WeakMap<Destination, Template>()
 
 /** Made at the first POST after a change: at thousands of POSTs a second the rest must not cost anything. */
-export function prepared(destination: Destination): Prepared {
+export function templateOf(destination: Destination): Template {
   const found = known.get(destination)
   if (found) return found
-  const made = prepare(destination)
+  const made = makeTemplate(destination)
   known.set(destination, made)
   return made
 }
 
-function prepare(destination: Destination): Prepared {
+function makeTemplate(destination: Destination): Template {
   const { webhooks, sharedSecret, previousSecret, previousSecretExpiresAt, retryOn } = destination
   const standardWebhooks = sharedSecret !== undefined && destination.standardWebhooks === true
   const taken = ownNames(destination)

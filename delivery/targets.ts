@@ -8,7 +8,7 @@ import type { Destination } from '../settings/settings.ts'
 export type Target = { urlIndex: number; url: string; webhook: string; origin: string }
 
 /** What to do with a delivery now, by the settings as they are now: a corrected URL works for what waits in the ladder. */
-export type Plan =
+export type Prepared =
   | { kind: 'post'; targets: readonly Target[] }
   | { kind: 'cancelled'; code: 'destination_deleted' | 'destination_disabled' }
   | { kind: 'refused' }
@@ -17,7 +17,7 @@ export type Plan =
 type Settled = Pick<Delivery, 'refusedUrls' | 'refusedIndexes'>
 
 /** One POST to each webhook that is not settled. `refused`: none is left. `unreadable`: nobody knows where it is to go. */
-export function plan(settled: Settled, destination: Destination | 'unreadable' | undefined): Plan {
+export function prepare(settled: Settled, destination: Destination | 'unreadable' | undefined): Prepared {
   if (destination === 'unreadable') return { kind: 'unreadable' }
   if (!destination) return { kind: 'cancelled', code: 'destination_deleted' }
   if (!destination.enabled) return { kind: 'cancelled', code: 'destination_disabled' }

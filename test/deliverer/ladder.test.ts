@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Ladder, type Next, next, type Posted } from '../../delivery/ladder.ts'
+import { type AttemptResult, type Ladder, type Next, next } from '../../delivery/ladder.ts'
 import type { Outcome } from '../../delivery/outcome.ts'
 import { aDelivery } from '../helpers/events.ts'
 
@@ -16,7 +16,7 @@ const delivered: Outcome = { outcome: 'delivered', status: 200 }
 const failed: Outcome = { outcome: 'retry', code: 'http_5xx', status: 503 }
 const refused: Outcome = { outcome: 'refused', code: 'tls_self_signed' }
 const rejected: Outcome = { outcome: 'rejected', code: 'http_404', status: 404 }
-const posted = (outcome: Outcome, urlIndex = 0): Posted => ({
+const posted = (outcome: Outcome, urlIndex = 0): AttemptResult => ({
   urlIndex,
   url: `http://r${urlIndex}.example/`,
   startedAt: now - 100,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { request, signature } from '../../delivery/request.ts'
-import { plan } from '../../delivery/targets.ts'
+import { prepare } from '../../delivery/targets.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Destination } from '../../settings/settings.ts'
 import { aDelivery, aDestination } from '../helpers/events.ts'
@@ -116,7 +116,7 @@ describe('a configured header', () => {
   })
 })
 
-describe('the plan of an attempt', () => {
+describe('the prepare of an attempt', () => {
   const two = aDestination({
     webhooks: [
       { url: 'http://a.example/', headers: {} },
@@ -125,7 +125,7 @@ describe('the plan of an attempt', () => {
   })
 
   test('posts to every URL that has not refused for good', () => {
-    const planned = plan(aDelivery({ refusedUrls: ['http://a.example/'], attempt: 1 }), two)
+    const planned = prepare(aDelivery({ refusedUrls: ['http://a.example/'], attempt: 1 }), two)
     expect(planned).toMatchObject({
       kind: 'post',
       targets: [{ urlIndex: 1, url: 'http://b.example/' }],
@@ -133,14 +133,14 @@ describe('the plan of an attempt', () => {
   })
 
   test('is refused when all have', () => {
-    expect(plan(aDelivery({ refusedUrls: ['http://a.example/', 'http://b.example/'] }), two)).toEqual({
+    expect(prepare(aDelivery({ refusedUrls: ['http://a.example/', 'http://b.example/'] }), two)).toEqual({
       kind: 'refused',
     })
   })
 
   test('is cancelled when the destination is deleted or switched off', () => {
-    expect(plan(aDelivery(), undefined)).toEqual({ kind: 'cancelled', code: 'destination_deleted' })
-    expect(plan(aDelivery(), aDestination({ enabled: false }))).toEqual({
+    expect(prepare(aDelivery(), undefined)).toEqual({ kind: 'cancelled', code: 'destination_deleted' })
+    expect(prepare(aDelivery(), aDestination({ enabled: false }))).toEqual({
       kind: 'cancelled',
       code: 'destination_disabled',
     })

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Result, settler } from '../../deliverer/settle.ts'
+import type { Settlement } from '../../deliverer/decide.ts'
+import { Settler } from '../../deliverer/settle.ts'
 import type { Taken } from '../../kafka/consume/record.ts'
 import type { Produced } from '../../kafka/produce/pending.ts'
 import type { OutRecord, Producer } from '../../kafka/produce/produce.ts'
@@ -12,9 +13,9 @@ afterEach(() => void vi.useRealTimers())
 const before = aDelivery()
 const after = aDelivery({ attempt: 1 })
 const rung = { name: '5s', delayMs: 5_000 }
-const retry: Result = { kind: 'retry', rung, dueAt: 5_000, delivery: after }
-const deferral: Result = { kind: 'defer', rung, dueAt: 5_000, delivery: aDelivery({ deferrals: 1 }) }
-const dead: Result = { kind: 'dead', reason: 'refused', delivery: after }
+const retry: Settlement = { kind: 'retry', rung, dueAt: 5_000, delivery: after }
+const deferral: Settlement = { kind: 'defer', rung, dueAt: 5_000, delivery: aDelivery({ deferrals: 1 }) }
+const dead: Settlement = { kind: 'dead', reason: 'refused', delivery: after }
 
 /** A settler whose writes end as told, one after the other; what is not told is `acked`. */
 function aWorld(...outcomes: (Produced | Promise<Produced>)[]) {
@@ -28,7 +29,7 @@ function aWorld(...outcomes: (Produced | Promise<Produced>)[]) {
     written.push(...records.map((record) => ({ ...record, at: Date.now() })))
     return outcomes.shift() ?? 'acked'
   }
-  const { settle, putAside } = settler({
+  const settler = new Settler({
     producer: { produce },
     attemptProducer: { produce, stalledMs: () => stalledMs },
     ladder: { ladder: [rung, { name: '1h', delayMs: 3_600_000 }] },
@@ -57,8 +58,8 @@ function aWorld(...outcomes: (Produced | Promise<Produced>)[]) {
     park: () => void fates.push('parked'),
   }
   return {
-    settle: (result: Result, value = before) => settle({ ...record, value }, result),
-    putAside: (reason: string) => putAside(record, reason),
+    settle: (result: Settlement, value = before) => settler.settle({ ...record, value }, result),
+    park: (reason: string) => settler.park(record, reason),
     stall: (ms: number) => {
       stalledMs = ms
     },
@@ -107,7 +108,7 @@ describe('what is over', () => {
 })
 
 describe('what is cancelled, while topic attempts takes no writes,', () => {
-  const cancelled: Result = { kind: 'cancelled', code: 'destination_disabled' }
+  const cancelled: Settlement = { kind: 'cancelled', code: 'destination_disabled' }
 
   test.each<Produced>(['unknown', 'full'])(
     'waits on a rung, and is not settled before: %s',
@@ -232,7 +233,7 @@ describe('what cannot go on', () => {
 
   test('for a reason that is very long is kept with the beginning of it', async () => {
     const world = aWorld()
-    await world.putAside('x'.repeat(2_000))
+    await world.park('x'.repeat(2_000))
     expect(world.written()).toEqual([asParked('x'.repeat(1_024))])
   })
 })

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createPace } from '../../../deliverer/lane/pace.ts'
+import { createTokenBucket } from '../../../delivery/token-bucket.ts'
 import type { Connection } from '../../../kafka/client.ts'
 import { type Consumer, consume } from '../../../kafka/consume/consume.ts'
 import type { Producer } from '../../../kafka/produce/produce.ts'
@@ -79,8 +79,7 @@ const GONE = 'The topic does not hold the records that are to be replayed: it wa
 function startReading(replay: Replay, counts: Counts, parts: ReplayParts): Promise<Consumer> {
   const { connection, producer, delivery, event, onFatal } = parts
   const { id, ranges, perSecond } = replay
-  const perMs = perSecond / 1_000
-  const pace = createPace({ perMs, atOnce: Math.max(1, perMs * AT_ONCE_MS) })
+  const pace = createTokenBucket({ perSecond, burst: Math.max(1, (perSecond / 1_000) * AT_ONCE_MS) })
   const replaying = {
     ranges,
     pace,

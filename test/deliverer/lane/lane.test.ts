@@ -69,10 +69,10 @@ describe('a lane', () => {
 
   test('drops what nobody wants any more, when its turn comes or when it is tidied', () => {
     const world = simulate({ slots: 1 })
-    let wanted = true
+    let isNeeded = true
     world.become('http://a', { answersAfter: 10 })
-    for (let each = 0; each < 3; each++) world.send('http://a', { wanted: () => wanted })
-    wanted = false
+    for (let each = 0; each < 3; each++) world.send('http://a', { isNeeded: () => isNeeded })
+    isNeeded = false
     const kept = world.send('http://a')
     world.lane.tidy()
     expect(world.sent.map(({ end }) => end)).toEqual([undefined, 'dropped', 'dropped', undefined])

@@ -8,8 +8,8 @@ async function keptOf(chunks: readonly Buffer[], { whole = true } = {}): Promise
     limitMs: 60_000,
     classify: ({ status }) => ({ outcome: 'delivered', status }),
     listener: {
-      heard: () => undefined,
-      ended: (response) => {
+      onOutcome: () => undefined,
+      onEnd: (response) => {
         kept = response
       },
     },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { plan, settledWith } from '../../delivery/targets.ts'
+import { prepare, settledWith } from '../../delivery/targets.ts'
 import { aDestination } from '../helpers/events.ts'
 
 const [crm, erp] = ['https://crm.example/', 'https://erp.example/']
@@ -7,12 +7,12 @@ const to = (...urls: string[]) => aDestination({ webhooks: urls.map((url) => ({ 
 const nothing = { refusedUrls: [], refusedIndexes: [] }
 
 /** Positions of the webhooks that are posted to. */
-const planned = (settled: Parameters<typeof plan>[0], destination: ReturnType<typeof to>) => {
-  const what = plan(settled, destination)
+const planned = (settled: Parameters<typeof prepare>[0], destination: ReturnType<typeof to>) => {
+  const what = prepare(settled, destination)
   return what.kind === 'post' ? what.targets.map(({ urlIndex }) => urlIndex) : what.kind
 }
 
-describe('a plan', () => {
+describe('a prepared delivery', () => {
   test('posts to each webhook that is not settled', () => {
     const settled = settledWith(nothing, [{ url: crm, urlIndex: 0 }])
     expect(planned(nothing, to(crm, erp))).toEqual([0, 1])

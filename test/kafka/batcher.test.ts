@@ -1,16 +1,19 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { gather } from '../../deliverer/attempt-log.ts'
+import { createBatcher } from '../../kafka/produce/batcher.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-function aGathering() {
+function aBatcher() {
   const handedOver: (readonly number[])[] = []
-  return { handedOver, ...gather<number>({ mostItems: 3, lingerMs: 50 }, (items) => handedOver.push(items)) }
+  return {
+    handedOver,
+    ...createBatcher<number>({ maxItems: 3, lingerMs: 50 }, (items) => handedOver.push(items)),
+  }
 }
 
 test('what comes is handed over together, when the first of it has waited for long enough', () => {
-  const { add, handedOver } = aGathering()
+  const { add, handedOver } = aBatcher()
   add(1)
   vi.advanceTimersByTime(49)
   add(2)
@@ -20,7 +23,7 @@ test('what comes is handed over together, when the first of it has waited for lo
 })
 
 test('when enough is there nothing waits, and what comes then waits anew', () => {
-  const { add, handedOver } = aGathering()
+  const { add, handedOver } = aBatcher()
   add(1)
   vi.advanceTimersByTime(30)
   for (const item of [2, 3, 4]) add(item)
@@ -32,7 +35,7 @@ test('when enough is there nothing waits, and what comes then waits anew', () =>
 })
 
 test('what is flushed is handed over once, and nothing is not handed over', () => {
-  const { add, flush, handedOver } = aGathering()
+  const { add, flush, handedOver } = aBatcher()
   flush()
   add(1)
   flush()
@@ -42,12 +45,12 @@ test('what is flushed is handed over once, and nothing is not handed over', () =
 
 test('what comes while something is handed over is not lost', () => {
   const handedOver: (readonly number[])[] = []
-  const gathered = gather<number>({ mostItems: 2, lingerMs: 50 }, (items) => {
+  const batcher = createBatcher<number>({ maxItems: 2, lingerMs: 50 }, (items) => {
     handedOver.push(items)
-    if (items.includes(1)) gathered.add(3)
+    if (items.includes(1)) batcher.add(3)
   })
-  gathered.add(1)
-  gathered.add(2)
+  batcher.add(1)
+  batcher.add(2)
   vi.advanceTimersByTime(50)
   expect(handedOver).toEqual([[1, 2], [3]])
 })

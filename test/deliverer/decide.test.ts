@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { defer } from '../../deliverer/defer.ts'
+import { defer } from '../../deliverer/decide.ts'
 import { aDelivery } from '../helpers/events.ts'
 
 const SECOND = 1_000
