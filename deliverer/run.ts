@@ -66,8 +66,10 @@ export function createDeliverer(parts: DelivererParts): (lane: Lane) => Handler<
     /** 2. Prepared by the settings as they are now, the delivery is posted to each webhook that is not settled. */
     function start(record: Taken<Delivery>, found: FoundDestination): void {
       const prepared = prepare(record.value, found)
-      if (prepared.kind !== 'post')
-        return act(record, decideUnsent(record.value, prepared, Date.now(), ladder))
+      if (prepared.kind !== 'post') {
+        act(record, decideUnsent(record.value, prepared, Date.now(), ladder))
+        return
+      }
       const { targets } = prepared
       attempt(record, targets, attemptParts, (attempted) => {
         const facts = { targets, attempted, isOwned: record.owned(), now: Date.now() }

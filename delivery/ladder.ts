@@ -3,7 +3,7 @@ import type { Rung } from '../schemas/topics.ts'
 import { type Outcome, recorded } from './outcome.ts'
 import { settledWith, type Target } from './targets.ts'
 
-/** One POST of a round, ended. Times in milliseconds. */
+/** The result of one POST, or of deferring it. Times in milliseconds. */
 export type AttemptResult = {
   urlIndex: number
   url: string
@@ -13,7 +13,7 @@ export type AttemptResult = {
   response: string | null
 }
 
-/** What a delivery becomes after a round: done, or another record. `missed`: webhooks that never got an attempt. */
+/** What comes after an attempt: nothing (`done`), or another record. `missed`: webhooks that never got an attempt. */
 export type Next =
   | { kind: 'done'; missed?: readonly Target[] }
   | { kind: 'retry' | 'defer'; rung: Rung; dueAt: number; delivery: Delivery }
@@ -22,11 +22,10 @@ export type Next =
 export type Ladder = { ladder: readonly Rung[]; windowMs: number }
 
 /**
- * If a URL delivered, the delivery is done. If all rejected or refused, it is dead at once (docs/receivers.md).
- * Otherwise it goes to the next rung, as long as there is one that ends within the window. The window begins with the
- * first attempt. A receiver's Retry-After moves the delivery further up: to the first rung that is as long, or else to
- * the longest that ends within the window. Attempts are counted as usual.
- * @param results the POSTs of the round. None of them is still under way unless one was delivered.
+ * A delivery is done when one webhook delivered, and dead when all rejected or refused it (docs/receivers.md). Otherwise it
+ * goes to the next rung that ends within the retry window, which begins with the first attempt. A receiver's Retry-After
+ * moves it further up: to the first rung that is as long, or else to the longest that ends within the window.
+ * @param results of the attempt. No POST is still in flight unless one was delivered.
  */
 export function next(
   delivery: Delivery,
@@ -44,7 +43,7 @@ export function next(
   })
   if (results.every(isFinal))
     return dead(after.history.some(({ outcome }) => outcome === 'rejected') ? 'rejected' : 'refused')
-  // the attempt's own rung and those behind it
+  // the rung of this attempt and all later ones
   const ahead = ladder.slice(after.attempt - 1)
   if (ahead.length === 0) return dead('attempts_exhausted')
   const leftMs = windowStart(after, now) + windowMs - now
@@ -54,33 +53,33 @@ export function next(
 }
 
 /**
- * When the window of a delivery begins, in ms since 1970: with its first attempt. A clock that was behind may have put that before the
- * delivery was even made; by the right one its window would be over at once.
+ * The retry window begins with the first attempt, in ms since 1970, but not before the delivery was routed: a first
+ * attempt by a slow clock could otherwise put its end in the past.
  */
 export const windowStart = (
   { firstAttemptAt, routedAt }: Pick<Delivery, 'firstAttemptAt' | 'routedAt'>,
   now: number,
 ): number => Math.max(firstAttemptAt ?? now, Math.min(routedAt, now))
 
-/** The first that waits as long as asked, of those that are over in time; the longest when none does. */
+/** Of the rungs that end in time, the first that is as long as asked, or else the longest. */
 function rungFor(ahead: readonly Rung[], by: { askedMs: number; leftMs: number }): Rung | undefined {
   const inTime = ahead.filter(({ delayMs }) => delayMs <= by.leftMs)
   const longest = Math.max(...inTime.map(({ delayMs }) => delayMs))
   return inTime.find(({ delayMs }) => delayMs >= Math.min(by.askedMs, longest))
 }
 
-/** The longest delay in ms that a receiver of this round asked for; 0 when none did. */
+/** The longest delay that a receiver asked for, in ms; 0 when none did. */
 const askedMs = (results: readonly AttemptResult[]) =>
   Math.max(0, ...results.map(({ outcome }) => (outcome.outcome === 'retry' && outcome.retryAfterMs) || 0))
 
 /** The POST failed and is retried on the next rung. */
 export const isRetry = ({ outcome }: AttemptResult) => outcome.outcome === 'retry'
 
-/** Trying this URL again would not help. */
+/** A retry would not help. */
 export const isFinal = ({ outcome }: AttemptResult) =>
   outcome.outcome === 'refused' || outcome.outcome === 'rejected'
 
-/** Settles URLs that rejected or refused the event. The attempt is not over for the others, which had no room. */
+/** Settles webhooks that rejected or refused the event. The others had no room and keep this attempt. */
 export function withoutFinal(delivery: Delivery, results: readonly AttemptResult[]): Delivery {
   const final = results.filter(isFinal)
   if (final.length === 0) return delivery
@@ -116,9 +115,6 @@ function afterAttempt(
   }
 }
 
-/**
- * Why a delivery was given up: the header `reason` and the field `deadReason` of records in `deliveries.dead`. Replays
- * select by it.
- */
+/** Why a delivery is dead: header `reason` and field `deadReason` in `deliveries.dead`. Replays select by it. */
 export const DEAD_REASONS = ['window_expired', 'attempts_exhausted', 'rejected', 'refused'] as const
 export type DeadReason = (typeof DEAD_REASONS)[number]

@@ -6,7 +6,7 @@ import type { SlotLease } from '../../deliverer/lane/state.ts'
 import type { Ended } from '../../delivery/breaker.ts'
 import { IDLE_MS } from '../../delivery/connections.ts'
 import { type Next, next } from '../../delivery/ladder.ts'
-import { UNTRIED } from '../../delivery/routing.ts'
+import { UNATTEMPTED } from '../../delivery/routing.ts'
 import { createWebhooks } from '../../delivery/webhooks.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import { exponential, type Receiver } from './traffic.ts'
@@ -201,6 +201,6 @@ const newCounts = () => ({
 })
 
 const NEW: Delivery = {
-  ...UNTRIED,
+  ...UNATTEMPTED,
   ...{ deliveryId: '', messageId: '', sourceId: '', destinationId: '', type: 'track', body: '', routedAt: 0 },
 }

@@ -201,7 +201,7 @@ class SlotLane implements Lane {
         if (ended === 'answered') this.#answers.add(endedAt)
         onEnded(queue, { ended, begunAt: now, most: this.#most }, endedAt)
         endInShare(queue, { ended, hasOthers: queue.inFlight > 1 })
-        this.#webhooks.heard(queue.webhook, ended, { sent, now: endedAt })
+        this.#webhooks.ended(queue.webhook, ended, { sent, now: endedAt })
       },
       release: () => this.#release(queue, slot, as),
     })

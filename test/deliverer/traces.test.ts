@@ -3,7 +3,7 @@ import { attempt } from '../../deliverer/attempt.ts'
 import type { Settlement } from '../../deliverer/decide.ts'
 import { Settler } from '../../deliverer/settle.ts'
 import { inTrace } from '../../kafka/consume/spans.ts'
-import { ofDelivery } from '../../trace/describe.ts'
+import { ofDelivery } from '../../trace/trace.ts'
 import { aDelivery, aDestination } from '../helpers/events.ts'
 import { aTracer, SAMPLED } from '../trace/collected.ts'
 

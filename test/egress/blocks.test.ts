@@ -32,7 +32,7 @@ describe('a CIDR is taken in its usual form alone', () => {
     'private',
     '',
   ])('%j is none', (text) => {
-    expect(faultOfCidr(text)).toContain('is no CIDR like 10.0.0.0/8')
+    expect(faultOfCidr(text)).toContain('is not a CIDR like 10.0.0.0/8')
   })
 
   test.each([

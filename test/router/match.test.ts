@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { deliveryId, matching, wanted } from '../../delivery/routing.ts'
+import { allowsWebhooks, deliveryId, matching } from '../../delivery/routing.ts'
 import { aDestination, anEvent } from '../helpers/events.ts'
 
 describe('the Integrations object', () => {
@@ -17,7 +17,7 @@ describe('the Integrations object', () => {
     ['{"All":false,"Other":true}', false],
     ['{"__proto__":{"Webhooks":false}}', true],
   ])('%s leaves Webhooks on: %s', (integrations, on) => {
-    expect(wanted(integrations)).toBe(on)
+    expect(allowsWebhooks(integrations)).toBe(on)
   })
 })
 

@@ -48,7 +48,7 @@ test('an endpoint turns them on, with the defaults of the specification and a na
       url: 'http://collector:4318/v1/traces',
       timeoutMs: 10_000,
     },
-    batch: { delayMs: 5_000, timeoutMs: 30_000, queued: 2_048, together: 512 },
+    batch: { delayMs: 5_000, timeoutMs: 30_000, maxQueued: 2_048, maxBatch: 512 },
   }
   expect(traces({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318/' }, 'router')).toEqual(settings)
 })
@@ -94,7 +94,7 @@ test('sampler, propagators and batches are as said', () => {
   ).toMatchObject({
     sampler: { name: 'parentbased_traceidratio', ratio: 0.01 },
     carries: false,
-    batch: { queued: 100, together: 100, delayMs: 200 },
+    batch: { maxQueued: 100, maxBatch: 100, delayMs: 200 },
   })
   expect(on({ OTEL_PROPAGATORS: 'tracecontext,baggage' })?.carries).toBe(true)
   expect(on({ OTEL_TRACES_SAMPLER_ARG: 'endpoint=http://elsewhere' })?.sampler.name).toBe(

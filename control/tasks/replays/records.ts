@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { deliveryKey, deliveryOf, UNTRIED, unmatched } from '../../../delivery/routing.ts'
+import { deliveryKey, deliveryOf, UNATTEMPTED, unmatched } from '../../../delivery/routing.ts'
 import type { TokenBucket } from '../../../delivery/token-bucket.ts'
 import type { Handler, Message, Taken } from '../../../kafka/consume/record.ts'
 import type { Produced } from '../../../kafka/produce/pending.ts'
@@ -105,7 +105,7 @@ export function makeOfDead(replay: Replay, { settings }: Facts) {
     // the key of deliveries is destinationId/userKey
     if (isHidden({ ...dead, userId: key.slice(dead.destinationId.length + 1) }, settings)) return undefined
     if (!isFirst(record)) return undefined
-    return { delivery: { ...dead, ...UNTRIED, routedAt: Date.now(), replay: true }, key }
+    return { delivery: { ...dead, ...UNATTEMPTED, routedAt: Date.now(), replay: true }, key }
   }
 }
 

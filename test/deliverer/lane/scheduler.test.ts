@@ -19,7 +19,7 @@ function aQueue(origin: string) {
   queue.jobs.push({ job, since: 0, isProbe: false, isUnproven: true })
   const hear = (ended: 'answered' | 'failed') => {
     onEnded(queue, { ended, begunAt: 0, most: 64 }, 1)
-    webhooks.heard(queue.webhook, ended, { sent: true, now: 1 })
+    webhooks.ended(queue.webhook, ended, { sent: true, now: 1 })
   }
   return { queue, hear }
 }

@@ -94,7 +94,7 @@ describe('the standing of an endpoint', () => {
       createHostShare(hostLimits(512, { posts: 4_096, bytes: 2 ** 25 }), 0),
       0,
     )
-    const end = (ended: 'answered' | 'failed') => webhooks.heard(queue.webhook, ended, { sent: true, now: 1 })
+    const end = (ended: 'answered' | 'failed') => webhooks.ended(queue.webhook, ended, { sent: true, now: 1 })
     end('failed')
     expect(standing(queue)).toBe('doubtful')
     end('answered')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createConnections, type Kept } from '../../../delivery/connections.ts'
+import { createConnections, type Pooled } from '../../../delivery/connections.ts'
 
 const MAX_IDLE = 2_048
 const [here, there] = ['https://here.example', 'https://there.example']
@@ -11,8 +11,8 @@ function aWorld() {
   let now = 0
   let opened = 0
   const closed: string[] = []
-  const names = new Map<Kept, string>()
-  const connections = createConnections<Kept>(
+  const names = new Map<Pooled, string>()
+  const connections = createConnections<Pooled>(
     (origin) => {
       const name = `${new URL(origin).hostname.split('.')[0]}#${opened++}`
       const client = { idleSince: 0, destroy: async () => void closed.push(name) }
@@ -29,7 +29,7 @@ function aWorld() {
     names: (origin: string, count = 1) => take(origin, count).map((client) => names.get(client)),
     /** Takes so many, to be released or dropped. */
     many: take,
-    keep(origin: string, clients: readonly Kept[]) {
+    keep(origin: string, clients: readonly Pooled[]) {
       for (const client of clients) connections.release(origin, client)
     },
     wait(ms: number) {

@@ -1,14 +1,14 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createNames, type NamesOptions } from '../../egress/names.ts'
+import { createResolver, type Replies, type ResolverOptions, resolvedFrom } from '../../egress/resolve.ts'
 import { nameServer, type Question, type Said } from './name-server.ts'
 
 const SIX = '2606:4700:0:0:0:0:0:1'
 const hosts = new Map([['in-the-file', [{ address: '10.0.0.5', family: 4 }]]])
 
-async function names(say: (question: Question) => Said | Promise<Said>, more: Partial<NamesOptions> = {}) {
+async function names(say: (question: Question) => Said | Promise<Said>, more: Partial<ResolverOptions> = {}) {
   const { servers, asked } = await nameServer(say)
   let now = 1_000
-  const { addressesOf, close } = createNames({ hosts, servers, clock: { now: () => now }, ...more })
+  const { addressesOf, close } = createResolver({ hosts, servers, clock: { now: () => now }, ...more })
   onTestFinished(close)
   const pass = (ms: number) => {
     now += ms
@@ -57,7 +57,7 @@ describe('a name', () => {
   })
 
   test('pushes out the oldest when too many are known', async () => {
-    const { where, asked } = await names(onlyA('8.8.8.8'), { mostNames: 2 })
+    const { where, asked } = await names(onlyA('8.8.8.8'), { maxNames: 2 })
     for (const host of ['a.example', 'b.example', 'c.example', 'c.example', 'b.example', 'a.example'])
       await where(host)
     expect(asked.filter(({ type }) => type === 'A').map(({ name }) => name)).toEqual([
@@ -69,7 +69,7 @@ describe('a name', () => {
   })
 
   test('that is pushed out while it is looked up is told to who waits for it', async () => {
-    const { where } = await names(onlyA('8.8.8.8'), { mostNames: 1 })
+    const { where } = await names(onlyA('8.8.8.8'), { maxNames: 1 })
     const found = await Promise.all(['a.example', 'b.example', 'c.example'].map(where))
     expect(found).toEqual([['8.8.8.8'], ['8.8.8.8'], ['8.8.8.8']])
   })
@@ -104,7 +104,7 @@ describe('a name without address', () => {
 
 describe('a name server that', () => {
   test('is not there is no refusal of the receiver', async () => {
-    const { addressesOf } = createNames({ hosts, servers: ['127.0.0.1:1'] })
+    const { addressesOf } = createResolver({ hosts, servers: ['127.0.0.1:1'] })
     await expect(addressesOf('crm.example')).rejects.toMatchObject({ code: 'ESERVFAIL' })
   })
 
@@ -140,4 +140,66 @@ describe('a name server that', () => {
     const { where } = await names((question) => (++asked > 2 ? onlyA('8.8.8.8')(question) : 'silence'))
     expect(await where('crm.example')).toEqual(['8.8.8.8'])
   })
+})
+
+const records = (...addresses: string[]): Replies['a'] => ({
+  records: addresses.map((address) => ({ address, ttl: 30 })),
+})
+const ttl = (...ttls: number[]): Replies['a'] => ({
+  records: ttls.map((each) => ({ address: '8.8.8.8', ttl: each })),
+})
+const failed = (code: string): Replies['a'] => ({ code })
+
+test('addresses of both families are the name', () => {
+  expect(resolvedFrom({ a: records('8.8.8.8', '8.8.4.4'), aaaa: records('2606:4700::1') })).toEqual({
+    addresses: [
+      { address: '8.8.8.8', family: 4 },
+      { address: '8.8.4.4', family: 4 },
+      { address: '2606:4700::1', family: 6 },
+    ],
+    ttlMs: 30_000,
+  })
+})
+
+test.each(['ENODATA', 'ESERVFAIL', 'ETIMEOUT', 'ENOTFOUND', 'EREFUSED'])(
+  'one family is enough when the other ends in %s',
+  (code) => {
+    expect(resolvedFrom({ a: records('8.8.8.8'), aaaa: failed(code) })).toMatchObject({
+      addresses: [{ family: 4 }],
+    })
+    expect(resolvedFrom({ a: failed(code), aaaa: records('2606:4700::1') })).toMatchObject({
+      addresses: [{ family: 6 }],
+    })
+  },
+)
+
+test.each([
+  ['ENOTFOUND', 'ENOTFOUND', 'ENOTFOUND'],
+  ['ENODATA', 'ENODATA', 'ENOTFOUND'],
+  ['ENODATA', 'ETIMEOUT', 'ETIMEOUT'],
+  ['ESERVFAIL', 'ENODATA', 'ESERVFAIL'],
+  ['ECONNREFUSED', 'ECONNREFUSED', 'ESERVFAIL'],
+  ['EBADNAME', 'EBADNAME', 'EBADNAME'],
+])('without any address: %s and %s are %s, for a second', (a, aaaa, code) => {
+  expect(resolvedFrom({ a: failed(a), aaaa: failed(aaaa) })).toEqual({ code, ttlMs: 1_000 })
+})
+
+test('no records at all are no address', () => {
+  expect(resolvedFrom({ a: records(), aaaa: failed('ENODATA') })).toMatchObject({ code: 'ENOTFOUND' })
+})
+
+describe('an answer is believed', () => {
+  test.each([
+    [ttl(0), 1_000],
+    [ttl(7), 7_000],
+    [ttl(40, 7), 7_000],
+    [ttl(86_400), 60_000],
+  ])('for the least of its times, within bounds: %j', (a, ttlMs) => {
+    expect(resolvedFrom({ a, aaaa: failed('ENODATA') })).toMatchObject({ ttlMs })
+  })
+})
+
+test('of thousands of addresses 16 of each family are kept', () => {
+  const many = records(...Array.from({ length: 4_000 }, () => '8.8.8.8'))
+  expect(resolvedFrom({ a: many, aaaa: many })).toMatchObject({ addresses: { length: 32 } })
 })

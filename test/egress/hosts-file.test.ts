@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { canonical, ownAddresses, parseHosts } from '../../egress/hosts.ts'
+import { canonical, localAddresses, parseHosts } from '../../egress/hosts-file.ts'
 
 const text = `# made by hand
 127.0.0.1\tlocalhost
@@ -14,17 +14,17 @@ nothing
 const hosts = parseHosts(text)
 
 test('every name has its addresses, in the order of the file', () => {
-  expect(ownAddresses('receiver', hosts)).toEqual([
+  expect(localAddresses('receiver', hosts)).toEqual([
     { address: '10.0.0.5', family: 4 },
     { address: 'fd12::5', family: 6 },
   ])
-  expect(ownAddresses('receiver.internal', hosts)).toEqual([{ address: '10.0.0.5', family: 4 }])
-  expect(ownAddresses('last', hosts)).toEqual([{ address: '10.0.0.6', family: 4 }])
+  expect(localAddresses('receiver.internal', hosts)).toEqual([{ address: '10.0.0.5', family: 4 }])
+  expect(localAddresses('last', hosts)).toEqual([{ address: '10.0.0.6', family: 4 }])
 })
 
 test('comments, what is no address, and one of a single interface make no name', () => {
   expect([...hosts.keys()]).toEqual(['localhost', 'receiver', 'receiver.internal', 'last'])
-  expect(ownAddresses('elsewhere', hosts)).toBeUndefined()
+  expect(localAddresses('elsewhere', hosts)).toBeUndefined()
   expect(parseHosts('').size).toBe(0)
 })
 
@@ -32,13 +32,13 @@ describe('localhost', () => {
   test.each(['localhost', 'a.localhost', 'a.b.localhost'])(
     '%s is loopback, whatever the file says',
     (name) => {
-      const addresses = ownAddresses(name, parseHosts('10.0.0.5 localhost a.localhost'))
+      const addresses = localAddresses(name, parseHosts('10.0.0.5 localhost a.localhost'))
       expect(addresses?.map(({ address }) => address)).toEqual(['127.0.0.1', '::1'])
     },
   )
 
   test.each(['localhost.example', 'mylocalhost'])('%s is not', (name) => {
-    expect(ownAddresses(name, hosts)).toBeUndefined()
+    expect(localAddresses(name, hosts)).toBeUndefined()
   })
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { dialled, hasIPv6 } from '../../egress/dialled.ts'
+import { hasIPv6, reachable } from '../../egress/egress.ts'
 
 const four = { address: '8.8.8.8', family: 4 }
 const six = { address: '2606:4700::1', family: 6 }
@@ -7,16 +7,16 @@ const loopback = { address: '::1', family: 6 }
 
 describe('of the vetted addresses', () => {
   test('all are tried where there is IPv6', () => {
-    expect(dialled([four, six], { family: undefined, hasIPv6: true })).toEqual([four, six])
-    expect(dialled([four, six], { family: 0, hasIPv6: true })).toEqual([four, six])
+    expect(reachable([four, six], { family: undefined, hasIPv6: true })).toEqual([four, six])
+    expect(reachable([four, six], { family: 0, hasIPv6: true })).toEqual([four, six])
   })
 
   test('those of IPv6 are left out where there is none, but for loopback', () => {
-    expect(dialled([four, six, loopback], { family: 0, hasIPv6: false })).toEqual([four, loopback])
+    expect(reachable([four, six, loopback], { family: 0, hasIPv6: false })).toEqual([four, loopback])
   })
 
   test('those of IPv6 are tried all the same when there are no others', () => {
-    expect(dialled([six], { family: 0, hasIPv6: false })).toEqual([six])
+    expect(reachable([six], { family: 0, hasIPv6: false })).toEqual([six])
   })
 
   test.each([
@@ -25,11 +25,11 @@ describe('of the vetted addresses', () => {
     [6, [six]],
     ['IPv6', [six]],
   ] as const)('only family %s is tried when the socket asks for it', (family, expected) => {
-    expect(dialled([four, six], { family, hasIPv6: true })).toEqual(expected)
+    expect(reachable([four, six], { family, hasIPv6: true })).toEqual(expected)
   })
 
   test('none is left when the name has none of that family', () => {
-    expect(dialled([four], { family: 6, hasIPv6: true })).toEqual([])
+    expect(reachable([four], { family: 6, hasIPv6: true })).toEqual([])
   })
 })
 

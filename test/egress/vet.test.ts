@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { forbidden, ownBlock } from '../../egress/address.ts'
 import { blockOf } from '../../egress/blocks.ts'
+import { forbidden, ownBlock } from '../../egress/vet.ts'
 
 const allowed = (allow: readonly string[], deny: readonly string[] = []) => ({
   allow: allow.map(blockOf),

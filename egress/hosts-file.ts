@@ -1,15 +1,15 @@
 import type { LookupAddress } from 'node:dns'
 import { isIP } from 'node:net'
 
-/** Addresses by name, in the file's order. Names as `canonical` gives them. */
+/** Addresses by name, in the file's order. Names are spelled as `canonical` gives them. */
 export type Hosts = ReadonlyMap<string, readonly LookupAddress[]>
 
-/** One spelling per name: names are the same in any capitals, and with the root's dot at the end. */
+/** Names differ neither by capitals nor by the root's dot at the end. */
 export const canonical = (host: string) => host.toLowerCase().replace(/\.$/, '')
 
 /**
- * @param text a hosts file: an address and its names on each line, `#` before a comment. What is no address is passed over, and
- * one with a zone (`fe80::1%lo0`), which leads to an interface of this machine and to no receiver.
+ * @param text a hosts file: an address and its names on each line, `#` before a comment. Invalid addresses are skipped, and
+ * so are those with a zone (`fe80::1%lo0`), which lead to an interface of this machine.
  */
 export function parseHosts(text: string): Hosts {
   const hosts = new Map<string, LookupAddress[]>()
@@ -32,9 +32,9 @@ const LOOPBACK: readonly LookupAddress[] = [
 ]
 
 /**
- * Where a name is without any name server being asked: loopback, which localhost and all below it is (RFC 6761, 6.3), or
- * what the hosts file says, which is then all there is of it.
+ * Addresses that need no name server: loopback for localhost and all names below it (RFC 6761, 6.3), or what the hosts file
+ * lists, and then nothing else.
  */
-export function ownAddresses(name: string, hosts: Hosts): readonly LookupAddress[] | undefined {
+export function localAddresses(name: string, hosts: Hosts): readonly LookupAddress[] | undefined {
   return /^(.+\.)?localhost$/.test(name) ? LOOPBACK : hosts.get(name)
 }
