@@ -10,7 +10,7 @@ import { EVENTS, SEEN } from '../schemas/topics.ts'
 import { ofEvent } from '../trace/trace.ts'
 import { createDuplicates, type Duplicates } from './duplicates/duplicates.ts'
 import { duplicate, idsUnwritten, routed, watchDuplicates, watchSettings, windowLoaded } from './metrics.ts'
-import { router } from './run.ts'
+import { createRouter } from './run.ts'
 
 const MAX_SEEN_BYTES = 16 * 1024 * 1024
 
@@ -62,7 +62,7 @@ async function startConsumer(
       group: 'router',
       topics: [EVENTS],
       codec: await openCodec(registry, 'event', `${connection.named(EVENTS)}-value`),
-      handle: router({
+      handle: createRouter({
         settings,
         codec: deliveries,
         producer,

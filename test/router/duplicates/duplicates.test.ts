@@ -1,12 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createLog } from '../../../process/log.ts'
 import { createDuplicates, type DuplicatesOptions } from '../../../router/duplicates/duplicates.ts'
-import { pack } from '../../../router/duplicates/seen.ts'
+import { pack } from '../../../router/duplicates/seen-topic.ts'
 
-// fake timers do not reach this module by themselves
-vi.mock('node:timers/promises', () => ({
-  setTimeout: (ms: number) => new Promise((resolve) => void setTimeout(resolve, ms)),
-}))
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 

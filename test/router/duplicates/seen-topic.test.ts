@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Produced } from '../../../kafka/produce/pending.ts'
-import { seenWriter } from '../../../router/duplicates/seen.ts'
+import { seenWriter } from '../../../router/duplicates/seen-topic.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

@@ -1,73 +1,75 @@
+import { createBatcher } from '../../kafka/produce/batcher.ts'
 import type { Produced } from '../../kafka/produce/pending.ts'
 import type { Producer } from '../../kafka/produce/produce.ts'
 import { SEEN } from '../../schemas/topics.ts'
 import type { Entry } from './window.ts'
 
-/** So at most ten records a second and partition, unless there is enough to fill more. */
-const FLUSH_MS = 100
-
-/** Writes what one partition's window admits to the partition of the same number of `router.seen`. */
+/** Writes the ids that one partition's window admits to the partition of the same number in `router.seen`. */
 export type SeenWriter = {
   /**
-   * @returns what waits for the acknowledgement; to be called once the event's deliveries have theirs, so that an outage of
-   * Kafka does not count. Never rejects. What is not written two seconds later, or refused, is not waited for, nor is what
-   * follows it, until one is written again: that costs a duplicate, not an event.
+   * @returns a wait for the acknowledgement. Call it once the event's deliveries are acknowledged, so that an outage of Kafka
+   * does not count. It never rejects. After two seconds, or a refusal, neither this id nor later ones are waited for until
+   * Kafka takes one again: that risks a duplicate, but loses no event.
    */
   write(entry: Entry): () => Promise<Written>
 }
 
-/** `unknown`: at the end of the process. */
+/** `unknown`: the process is ending. */
 export type Written = 'acked' | 'unwritten' | 'unknown'
 
 const WAIT_MS = 2_000
 
 export type SeenWriterParts = {
-  /** For topic `router.seen` alone: one that takes no writes stops what is sent with it. */
+  /** Only for topic `router.seen`: a topic that takes no writes blocks its producer. */
   producer: Pick<Producer, 'produce'>
-  /** So many ids were not written in time. */
+  /** Called with the number of ids that were not written in time. */
   onUnwritten: (ids: number) => void
 }
 
-type Batch = { entries: Entry[]; written: () => Promise<Written>; flush(): void }
+/** One record of ids on its way to Kafka. */
+type Open = { ids: number; end: (outcome: Produced) => void; written: () => Promise<Written> }
 
 export function seenWriter({ producer, onUnwritten }: SeenWriterParts, partition: number): SeenWriter {
-  let open: Batch | undefined
+  let open: Open | undefined
   let isLate = false
+  const batcher = createBatcher<Entry>(BATCH, (entries) => {
+    const batch = open
+    open = undefined
+    const record = { topic: SEEN, partition, key: String(partition), value: pack(entries) }
+    void producer.produce([record]).then((outcome) => {
+      if (outcome === 'acked') isLate = false
+      batch?.end(outcome)
+    })
+  })
 
-  function begin(): Batch {
+  function begin(): Open {
     const { promise, resolve } = Promise.withResolvers<Produced>()
-    const entries: Entry[] = []
     let waiting: Promise<Written> | undefined
     async function wait(): Promise<Written> {
       const outcome = await withLimit(promise, isLate ? 0 : WAIT_MS)
       if (outcome === 'late') isLate = true
       if (outcome === 'acked' || outcome === 'unknown') return outcome
-      onUnwritten(entries.length)
+      onUnwritten(batch.ids)
       return 'unwritten'
     }
-    function written(): Promise<Written> {
-      waiting ??= wait()
-      return waiting
+    const batch: Open = {
+      ids: 0,
+      end: resolve,
+      written() {
+        waiting ??= wait()
+        return waiting
+      },
     }
-    function flush(): void {
-      open = undefined
-      clearTimeout(timer)
-      const record = { topic: SEEN, partition, key: String(partition), value: pack(entries) }
-      void producer.produce([record]).then((outcome) => {
-        if (outcome === 'acked') isLate = false
-        resolve(outcome)
-      })
-    }
-    const timer = setTimeout(flush, FLUSH_MS)
-    return { entries, written, flush }
+    return batch
   }
 
   return {
     write(entry) {
       open ??= begin()
-      const { entries, written, flush } = open
-      if (entries.push(entry) === MAX_ENTRIES) flush()
-      return written
+      const batch = open
+      batch.ids += 1
+      batcher.add(entry)
+      return batch.written
     },
   }
 }
@@ -80,20 +82,22 @@ async function withLimit<T>(work: Promise<T>, limitMs: number): Promise<T | 'lat
   return outcome
 }
 
-/** More make a record of their own: few enough that under load no event waits long to be settled. */
+/** Few enough that under load no event waits long to be settled. */
 export const MAX_ENTRIES = 64
+/** At most ten records a second and partition, unless there is enough to fill more. */
+const BATCH = { maxItems: MAX_ENTRIES, lingerMs: 100 }
 
 const VERSION = 1
-/** Version, and of each entry two numbers of at most 8 bytes and the hash. */
-const MOST_BYTES = 1 + MAX_ENTRIES * 24
+/** The version, and for each entry two numbers of at most 8 bytes and the hash. */
+const MAX_BYTES = 1 + MAX_ENTRIES * 24
 
 /**
- * A value of `router.seen`: a version byte, then of each entry the difference of its offset and of its time in milliseconds to
- * the entry's before it (the first's: to 0), and the 8 bytes of the hash; 10 to 12 bytes each.
- * Differences are signed varints as in Avro and protobuf. @param entries at most `MAX_ENTRIES`.
+ * A value of `router.seen`: a version byte, then for each entry the differences of its offset and of its time in ms to the
+ * entry before it (for the first, to 0), and the 8 bytes of the hash; 10 to 12 bytes each. Differences are signed varints, as
+ * in Avro and protobuf. @param entries at most `MAX_ENTRIES`.
  */
 export function pack(entries: readonly Entry[]): Buffer {
-  const buffer = Buffer.allocUnsafe(MOST_BYTES)
+  const buffer = Buffer.allocUnsafe(MAX_BYTES)
   let at = buffer.writeUInt8(VERSION)
   let [offset, time] = [0, 0]
   for (const entry of entries) {
@@ -107,7 +111,7 @@ export function pack(entries: readonly Entry[]): Buffer {
   return Buffer.from(buffer.subarray(0, at))
 }
 
-/** @returns undefined for what is no such value. */
+/** @returns undefined for anything but such a value. */
 export function unpack(value: Buffer | null): Entry[] | undefined {
   if (value?.[0] !== VERSION) return undefined
   const entries: Entry[] = []
@@ -125,7 +129,7 @@ export function unpack(value: Buffer | null): Entry[] | undefined {
 
 type Cursor = { buffer: Buffer; at: number }
 
-/** Arithmetic in place of shifts: offsets and times are longer than 32 bits. @returns the index behind it. */
+/** Uses arithmetic instead of shifts, as offsets and times exceed 32 bits. @returns the index after it. */
 function writeSigned(buffer: Buffer, at: number, value: number): number {
   let left = value < 0 ? -2 * value - 1 : 2 * value
   let index = at
