@@ -114,7 +114,7 @@ describe('rejected calls are kept', () => {
     expect(answer.json()).toEqual({
       success: true,
       rejected: [
-        { index: 1, code: 'no_user_or_anonymous_id', message: 'userId or anonymousId is needed.' },
+        { index: 1, code: 'no_user_or_anonymous_id', message: 'A call needs userId or anonymousId.' },
         { index: 2, code: 'call_not_object', message: 'A call must be a JSON object.' },
       ],
     })

@@ -10,14 +10,14 @@ const call = (fields: object = {}) => ({ type: 'identify', userId: 'u', ...field
 const parsed = (value: unknown) => ({ value, bytes: jsonBytes(value) })
 
 function taken(body: unknown) {
-  const verdict = acceptBatch(parsed(body), facts)
-  if (!verdict.ok) throw new Error(`refused: ${verdict.code}`)
-  return verdict
+  const accepted = acceptBatch(parsed(body), facts)
+  if (!accepted.ok) throw new Error(`refused: ${accepted.code}`)
+  return accepted
 }
 
 function refused(body: unknown) {
-  const verdict = acceptBatch(parsed(body), facts)
-  return verdict.ok ? 'taken' : verdict.code
+  const accepted = acceptBatch(parsed(body), facts)
+  return accepted.ok ? 'taken' : accepted.code
 }
 
 const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) })

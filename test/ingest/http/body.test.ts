@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { expect, test } from 'vitest'
-import { createHold, readBody } from '../../../ingest/http/body.ts'
+import { createMemoryLimit, readBody } from '../../../ingest/http/body.ts'
 
 /** Reads a body that Node hands over in these pieces. */
 function read(...pieces: Buffer[]) {
@@ -9,7 +9,7 @@ function read(...pieces: Buffer[]) {
   const reading = readBody(
     { request, response: new ServerResponse(request) },
     { bytes: 100, code: 'call_too_large' },
-    createHold(1_000).open(),
+    createMemoryLimit(1_000).open(),
   )
   for (const piece of [...pieces, null]) request.push(piece)
   return reading

@@ -86,7 +86,7 @@ describe('requests of one connection', () => {
     const bound = 1_000_000
     const ingest = fakeIngest({
       outcome: new Promise(() => {}),
-      door: { heldBytes: bound, patience: { closingMs: 50 } },
+      door: { heldBytes: bound, timeouts: { closingMs: 50 } },
     })
     const socket = await open(ingest)
     socket.pause()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isSourceUnreadable, notReady, sayShortage } from '../../ingest/ready.ts'
+import { isSourceUnreadable, logShortage, notReady } from '../../ingest/readiness.ts'
 import type { Room } from '../../kafka/admin/storage.ts'
 import type { Unreadable } from '../../settings/follow.ts'
 
@@ -19,7 +19,7 @@ test('ingest gets no calls before it knows its sources, while Kafka has no room,
 
 test('a shortage is one warning with what is left, and its end one line', () => {
   const said: unknown[][] = []
-  const say = sayShortage({
+  const say = logShortage({
     warn: (...of: unknown[]) => said.push(of),
     info: (...of: unknown[]) => said.push(of),
   })
@@ -28,9 +28,9 @@ test('a shortage is one warning with what is left, and its end one line', () => 
   expect(said).toEqual([
     [
       { free: 1, reserve: 2 },
-      "Kafka's disk is almost full: calls are refused (503 storage_full) until there is room",
+      "Kafka's disk is almost full: calls are refused (503 storage_full) until it has room",
     ],
-    ['there is room again: calls are taken'],
+    ['storage has room again: calls are accepted'],
   ])
 })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createRejectionLog } from '../../ingest/rejections.ts'
+import { createRejectionLog } from '../../ingest/rejection-log.ts'
 import type { Produced } from '../../kafka/produce/pending.ts'
 import { until } from '../helpers/until.ts'
 

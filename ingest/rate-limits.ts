@@ -7,24 +7,24 @@ import {
   waitOf,
 } from '../http/rate-limit.ts'
 import { type Answer, refusal, retryAfter, statusOf } from './answer.ts'
-import { STRANGER_BYTES, STRANGER_LEAST_BYTES } from './limits.ts'
+import { ANONYMOUS_BYTES, MIN_ANONYMOUS_BYTES } from './limits.ts'
 
-export type Throttle = {
-  /** Takes so many calls from their source's limit. @returns undefined when they pass, else the whole seconds until a request does. */
+export type SourceLimits = {
+  /** Takes calls from their source's limit. @returns undefined when they pass, else whole seconds until a request does. */
   draw(limit: SourceLimit, calls: number): number | undefined
-  /** Takes the bytes that a request which has passed comes to. */
+  /** Takes the bytes of a request that has passed. */
   spend(limit: SourceLimit, bytes: number): void
 }
 
-/** Bytes pass at once for so many seconds. */
+/** How many seconds' worth of bytes may pass at once. */
 const BURST_S = 10
 
 /**
- * Holds the buckets of each limit of the settings as they are now: a source that is written anew begins with full ones,
- * and those of a limit or a source that is gone go with it.
+ * The token buckets of the current settings. A source that is saved again starts with full buckets; those of a removed
+ * source or limit are garbage collected.
  * @param clock milliseconds, monotonic.
  */
-export function createThrottle(clock: () => number): Throttle {
+export function createSourceLimits(clock: () => number): SourceLimits {
   const callsOf = new WeakMap<SourceLimit, Bucket>()
   const bytesOf = new WeakMap<SourceLimit, Bucket>()
   return {
@@ -52,8 +52,8 @@ function byteLimit({ bytesPerSecond }: SourceLimit): RateLimit | undefined {
     : { perSecond: bytesPerSecond, burst: bytesPerSecond * BURST_S }
 }
 
-/** The answer to a request over the limit, which it names. @param seconds whole ones, until a request passes. */
-export function tooFast({ perSecond, burst, bytesPerSecond }: SourceLimit, seconds: number): Answer {
+/** The answer to a request over the limit, naming it. @param seconds until a request passes, whole. */
+export function rateLimited({ perSecond, burst, bytesPerSecond }: SourceLimit, seconds: number): Answer {
   const { code, message } = refusal('rate_limited')
   const calls = `At most ${perSecond} a second, and ${burst} at once`
   const bytes = bytesPerSecond === undefined ? '' : `; at most ${bytesPerSecond} bytes a second`
@@ -66,21 +66,21 @@ export function tooFast({ perSecond, burst, bytesPerSecond }: SourceLimit, secon
 }
 
 /**
- * Bounds what a network may cost with bodies in which no write key of a source is found: they have to be inflated and parsed to look for it.
- * Requests whose key is outside the body are none of them, and are never refused for it.
+ * Bounds the cost of bodies that turn out to have no valid write key, for each network: finding the key takes inflating and
+ * parsing the body. Requests with their key outside the body are never refused for this.
  */
-export type Strangers = {
-  /** @returns whole seconds until a body from there is worked on again, undefined when it is now. */
+export type AnonymousLimit = {
+  /** @returns whole seconds until a body from this network is read again; undefined when it is read now. */
   wait(ip: string): number | undefined
-  /** Nobody's body of so many bytes has been worked on. */
-  refused(ip: string, bytes: number): void
+  /** A body of so many bytes had no valid write key. */
+  count(ip: string, bytes: number): void
 }
 
 /** @param clock milliseconds, monotonic. */
-export function createStrangers(clock: () => number): Strangers {
-  const limit = createNetworkLimit(STRANGER_BYTES, clock)
+export function createAnonymousLimit(clock: () => number): AnonymousLimit {
+  const limit = createNetworkLimit(ANONYMOUS_BYTES, clock)
   return {
     wait: limit.wait,
-    refused: (ip, bytes) => void limit.draw(ip, Math.max(bytes, STRANGER_LEAST_BYTES)),
+    count: (ip, bytes) => void limit.draw(ip, Math.max(bytes, MIN_ANONYMOUS_BYTES)),
   }
 }

@@ -3,15 +3,15 @@ import type { Losses } from '../kafka/produce/dropped.ts'
 import type { OutRecord, Producer } from '../kafka/produce/produce.ts'
 import type { Trace } from '../trace/trace.ts'
 
-/** Writes rejected calls. Resolves when they are in Kafka, or need not be waited for. Never rejects. */
+/** Writes rejected calls. Resolves when Kafka has them, or when the wait is over. Never rejects. */
 export type RejectionLog = (records: readonly OutRecord[], trace?: Pick<Trace, 'send'>) => Promise<void>
 
-/** An answer waits no longer for them. */
+/** How long an answer waits for them. */
 const WAIT_MS = 1_000
 
 /**
- * Topic `events.rejected`. It has a producer of its own, as a topic that takes no writes stops what is sent with it: rejected calls must not
- * hold up those that are accepted. What cannot be written is dropped and counted.
+ * Topic `events.rejected`. It has its own producer, because a topic that takes no writes blocks its producer, and rejected
+ * calls must not delay accepted ones. What cannot be written is dropped and counted.
  */
 export function createRejectionLog({
   producer,

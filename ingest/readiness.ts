@@ -4,15 +4,15 @@ import type { Logger } from '../process/log.ts'
 import type { Probe } from '../process/metrics.ts'
 import type { Settings } from '../settings/follow.ts'
 
-/** Kafka counts as away when one send has waited longer than this for its acknowledgement. */
+/** Kafka counts as unreachable when a send has waited longer than this for its acknowledgement. */
 const STALLED_MS = 5_000
 
-const OF = {
+const SHORTAGES = {
   disk: "Kafka's disk is almost full",
   limit: "Sluice's topics have almost reached STORAGE_LIMIT",
 }
 
-/** Why ingest should get no calls now. */
+/** Why this process should get no calls now. */
 export function notReady(
   settings: Pick<Settings, 'isLoaded'>,
   producer: Pick<Producer, 'stalledMs'>,
@@ -20,22 +20,22 @@ export function notReady(
 ): ReturnType<Probe['notReady']> {
   if (!settings.isLoaded()) return 'the settings are not loaded yet'
   const shortage = storage.shortage()
-  if (shortage) return OF[shortage.of]
+  if (shortage) return SHORTAGES[shortage.of]
   return producer.stalledMs() > STALLED_MS ? 'Kafka has not acknowledged for 5 s' : undefined
 }
 
-/** Whether a write key that no source has may be that of one whose record cannot be read. */
+/** Whether an unknown write key may belong to a source whose record cannot be read. */
 export const isSourceUnreadable = ({ unreadable }: Pick<Settings, 'unreadable'>): boolean =>
   [...unreadable.values()].some(({ kind }) => kind === 'source')
 
-/** In the log, when calls are no longer taken for want of room, and when they are again. */
-export function sayShortage(log: Pick<Logger, 'warn' | 'info'>) {
+/** Logs when calls are refused because storage is short, and when they are accepted again. */
+export function logShortage(log: Pick<Logger, 'warn' | 'info'>) {
   return (shortage: ReturnType<Storage['shortage']>): void => {
     if (!shortage) {
-      log.info('there is room again: calls are taken')
+      log.info('storage has room again: calls are accepted')
       return
     }
     const { of, free, reserve } = shortage
-    log.warn({ free, reserve }, `${OF[of]}: calls are refused (503 storage_full) until there is room`)
+    log.warn({ free, reserve }, `${SHORTAGES[of]}: calls are refused (503 storage_full) until it has room`)
   }
 }

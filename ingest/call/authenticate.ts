@@ -5,73 +5,76 @@ import { BATCH_CALLS, CALL_LEVELS } from '../limits.ts'
 import type { CallType } from './accept.ts'
 import { isObject, type Parsed, parseBody } from './json.ts'
 
-/** The calls' type, or `batch`, as the route says. */
+/** The type of call that a route takes, or `batch`. */
 export type RouteType = CallType | 'batch'
 
-/** A request as it came. `writeKey` is the one outside its body. */
+/** A request that is read in full. `writeKey`: the one outside its body. */
 export type Received = {
   type: RouteType
   writeKey: string | undefined
   body: Buffer
-  /** It was the URL of an image. */
+  /** The request was for an image. */
   isPixel?: boolean
 }
 
 export type Sender = Pick<Source, 'id' | 'enabled' | 'rateLimit' | 'kind' | 'ip'>
-/** `unreadable`: none that can be read has it, but one that cannot be may have it. */
+/** `unreadable`: no readable source has it, but an unreadable one may. */
 export type SourceByWriteKey = (writeKey: string) => Sender | 'unreadable' | undefined
 
-/** A request from a source that may send; what it holds is not judged yet. */
-export type Sent = Pick<Received, 'type' | 'isPixel'> & { source: Sender; parsed: Parsed }
+/** A request from an enabled source, parsed. Its calls are not decided on yet. */
+export type Authenticated = Pick<Received, 'type' | 'isPixel'> & { source: Sender; parsed: Parsed }
 
 /** `sourceId` is undefined when the write key belongs to none. */
-export type Unsent = { refused: Code; sourceId: string | undefined }
+export type Unauthenticated = { refused: Code; sourceId: string | undefined }
 
-/** The levels of a batch above its calls: its own, and that of its array. */
+/** The levels of a batch above its calls: the object and its array. */
 const BATCH_LEVELS = 2
 
-/** From whom a request is. Never throws. */
-export function readSender(
-  { writeKey, body, ...sent }: Received,
+/** Finds the source of a request and parses the body. Never throws. */
+export function authenticate(
+  { writeKey, body, ...request }: Received,
   sourceByWriteKey: SourceByWriteKey,
-): Sent | Unsent {
+): Authenticated | Unauthenticated {
   if (writeKey !== undefined) {
-    const sender = senderOf(writeKey, sourceByWriteKey)
-    return 'refused' in sender ? sender : { ...sent, source: sender, parsed: parseBody(body) }
+    const source = sourceOf(writeKey, sourceByWriteKey)
+    return 'refused' in source ? source : { ...request, source, parsed: parseBody(body) }
   }
-  // anybody can send it, and what is nested deeply costs the most to parse
+  // anyone can send this, and deep nesting costs the most to parse
   if (isDeeper(body, CALL_LEVELS + BATCH_LEVELS)) return { refused: 'too_deep', sourceId: undefined }
   const parsed = parseBody(body)
-  // the key may be in what cannot be read
+  // the write key may be in the part that cannot be parsed
   if (!parsed.ok) return { refused: parsed.code, sourceId: undefined }
-  const sender = senderOf(keyInside(parsed.value), sourceByWriteKey)
-  return 'refused' in sender ? sender : { ...sent, source: sender, parsed }
+  const source = sourceOf(keyInside(parsed.value), sourceByWriteKey)
+  return 'refused' in source ? source : { ...request, source, parsed }
 }
 
-/** @returns the source of a write key, when it may send. */
-export function senderOf(writeKey: string | undefined, sourceByWriteKey: SourceByWriteKey): Sender | Unsent {
+/** @returns the source of a write key if it may send. */
+export function sourceOf(
+  writeKey: string | undefined,
+  sourceByWriteKey: SourceByWriteKey,
+): Sender | Unauthenticated {
   const source = writeKey === undefined ? undefined : sourceByWriteKey(writeKey)
   if (!source) return { refused: 'unknown_source', sourceId: undefined }
   if (source === 'unreadable') return { refused: 'source_unreadable', sourceId: undefined }
   return source.enabled ? source : { refused: 'source_disabled', sourceId: source.id }
 }
 
-/** How many calls a request counts for; one that is refused whatever it holds does not count for more than the largest. */
-export function callsIn({ type, parsed }: Sent): number {
+/** How many calls a request counts as. A batch that is too large counts as the largest. */
+export function countCalls({ type, parsed }: Authenticated): number {
   if (type !== 'batch' || !parsed.ok || !isObject(parsed.value)) return 1
   const { batch } = parsed.value
   return Array.isArray(batch) ? Math.min(Math.max(batch.length, 1), BATCH_CALLS) : 1
 }
 
 /**
- * The write key that a request names outside its body: the user name of basic auth, else `writeKey` in the query. An empty one counts as
- * absent, and `Bearer` is no write key: OAuth clients send a token beside the real one.
+ * The write key outside the body: the user name of basic auth, or else `writeKey` in the query. An empty one counts as
+ * absent. `Bearer` is ignored, because OAuth clients send a token beside the write key.
  */
 export function keyOutside(authorization: string | undefined, query: unknown): string | undefined {
   return basicUser(authorization) ?? keyInside(query)
 }
 
-/** The `writeKey` of a body, or of a query. */
+/** The `writeKey` of a body or of a query. */
 export function keyInside(place: unknown): string | undefined {
   if (!isObject(place) || typeof place.writeKey !== 'string') return undefined
   return place.writeKey || undefined
@@ -79,7 +82,7 @@ export function keyInside(place: unknown): string | undefined {
 
 const BASIC = /^basic +([^ ]+) *$/i
 
-/** The colon before the empty password is missing with some clients. */
+/** Some clients omit the colon before the empty password. */
 function basicUser(header: string | undefined): string | undefined {
   const encoded = header && BASIC.exec(header)?.[1]
   if (!encoded) return undefined
