@@ -13,7 +13,7 @@ import type { Trace } from '../trace/trace.ts'
 import type { Lane } from './lane/lane.ts'
 import type { Job, Refusal, SlotLease } from './lane/state.ts'
 
-/** A delivery whose attempt is over. A POST that is still under way then does not count any more. */
+/** A delivery whose attempt is over. A POST that is still in flight then no longer counts. */
 export type Attempted = {
   /** One for each POST that has ended and for each webhook that was deferred. */
   results: readonly AttemptResult[]

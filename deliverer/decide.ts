@@ -17,7 +17,7 @@ import type { Attempted } from './attempt.ts'
 /** How a delivery is settled. `deferred`: targets that got no attempt and wait for one. */
 export type Settlement = (Next | { kind: 'cancelled'; code: string }) & { deferred?: readonly Target[] }
 
-/** What to do with a delivery. `again`: prepare it anew, or release it to the next owner of its partition. */
+/** What to do with a delivery. `again`: prepare it again, or release it to the next owner of its partition. */
 export type Decision = Settlement | { kind: 'again' } | { kind: 'park'; reason: string }
 
 /** A destination whose settings cannot be read is looked at again within this time, and so soon after it is repaired. */

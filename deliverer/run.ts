@@ -137,7 +137,7 @@ export function laneHold(
   return lane.isFull() || producer.queuedBytes() > MAX_QUEUED_BYTES ? hold(HOLD_MS) : undefined
 }
 
-/** Deliveries that deferring would not speed up wait in Kafka, in order. This takes all webhooks of the destination. */
+/** Lets deliveries wait in Kafka, in order, when deferring would not be faster for any webhook of the destination. */
 export function destinationPressure(
   lane: Pick<Lane, 'pressure'>,
   destination: Destination,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Exchange } from '../../../delivery/exchange.ts'
+import { Exchange } from '../../delivery/exchange.ts'
 
 /** What is kept of a body that comes in these pieces; without `whole` its connection ends before it does. */
 async function keptOf(chunks: readonly Buffer[], { whole = true } = {}): Promise<string | null | undefined> {

@@ -1,13 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  afterPost,
-  afterProbe,
-  type Breaker,
-  type Ended,
-  HEALTHY,
-  permit,
-} from '../../../delivery/breaker.ts'
+import { afterPost, afterProbe, type Breaker, type Ended, HEALTHY, permit } from '../../delivery/breaker.ts'
 
 const endOf = (endings: readonly Ended[], from: Breaker = HEALTHY) =>
   endings.reduce((breaker, ended) => afterPost(breaker, ended, 0), from)
