@@ -30,7 +30,7 @@ describe('a deferral', () => {
     expect(names).toEqual(['5s', '30s', '120s', '300s', '900s', '1800s', '3600s'])
   })
 
-  test('never waits longer than it is told to, but for the shortest rung', () => {
+  test('never waits longer than advised, except for the shortest rung', () => {
     expect(defer(aDelivery({ deferrals: 6 }), 100 * SECOND, now, ladder)).toMatchObject({ rung: rungs[1] })
     expect(defer(aDelivery({ deferrals: 6 }), 1, now, ladder)).toMatchObject({ rung: rungs[0] })
   })

@@ -203,7 +203,7 @@ describe('of a destination whose record cannot be read', () => {
   })
 })
 
-describe('a round', () => {
+describe('an attempt', () => {
   test('posts to all URLs at once, and one success settles it while another is still under way', async () => {
     const world = aWorld()
     world.take()
@@ -276,7 +276,7 @@ describe('a round', () => {
     }
   })
 
-  test('writes a record for a URL that still waits when another has succeeded and the partition is given up', async () => {
+  test('writes a record for a webhook that still waits when another has succeeded and the partition is revoked', async () => {
     const world = aWorld()
     world.take()
     world.begin(1)
@@ -379,7 +379,7 @@ describe('a round', () => {
     expect([await world.fate(), world.logged]).toEqual(['settled', ['breaker_open', 'delivered']])
   })
 
-  test('with one URL refused for good and the other passed over is tried again, not dead', async () => {
+  test('with one webhook refused and the other deferred is deferred, not dead', async () => {
     const world = aWorld()
     world.refuse(one)
     world.take()
@@ -558,7 +558,7 @@ test.each<[Outcome, Ended[]]>([
   expect(world.heard).toEqual(ended)
 })
 
-test('deliveries of one destination keep their order when its settings have to be read anew', async () => {
+test('deliveries of one destination keep their order while its settings are read', async () => {
   const world = aWorld(aDestination({ enabled: false }))
   world.take({ messageId: 'first' })
   world.change(both)

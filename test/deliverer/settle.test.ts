@@ -135,7 +135,7 @@ describe('what is cancelled, while topic attempts takes no writes,', () => {
     ])
   })
 
-  test('is never given up, however long that lasts', async () => {
+  test('never becomes a dead letter, however long that lasts', async () => {
     const world = aWorld()
     world.stall(5_001)
     world.settle(cancelled, aDelivery({ deferrals: 40, firstAttemptAt: -86_400_000 }))
@@ -179,7 +179,7 @@ describe('what goes on', () => {
     expect([world.fates, world.told]).toEqual([['settled'], [['retry', before]]])
   })
 
-  test('is left to whoever reads it next when nobody knows whether it was written', async () => {
+  test('is released when it is unknown whether it was written', async () => {
     const world = aWorld('unknown')
     world.settle(retry)
     await rested()
@@ -200,7 +200,7 @@ describe('what cannot go on', () => {
     },
   )
 
-  test('as its next record cannot be encoded is kept too', async () => {
+  test('whose next record cannot be encoded is parked too', async () => {
     const world = aWorld()
     world.spoil(after)
     world.settle(retry)
@@ -209,7 +209,7 @@ describe('what cannot go on', () => {
     expect([world.fates, world.told, world.faults]).toEqual([['settled'], [], []])
   })
 
-  test('is not settled before it is kept', async () => {
+  test('is not settled before it is parked', async () => {
     const { promise, resolve } = Promise.withResolvers<Produced>()
     const world = aWorld('refused', promise)
     world.settle(retry)
@@ -220,7 +220,7 @@ describe('what cannot go on', () => {
     expect(world.fates).toEqual(['settled'])
   })
 
-  test('and is too large for topic parked is kept there without its value', async () => {
+  test('that is too large for topic parked is parked without its value', async () => {
     const world = aWorld('too_large', 'too_large')
     world.settle(retry)
     await rested()
@@ -231,14 +231,14 @@ describe('what cannot go on', () => {
     expect([world.fates, world.faults]).toEqual([['settled'], []])
   })
 
-  test('for a reason that is very long is kept with the beginning of it', async () => {
+  test('with a very long reason is parked with the beginning of it', async () => {
     const world = aWorld()
     await world.park('x'.repeat(2_000))
     expect(world.written()).toEqual([asParked('x'.repeat(1_024))])
   })
 })
 
-describe('what can neither go on nor be kept', () => {
+describe('a delivery that can be neither written nor parked', () => {
   test.each<Produced>(['too_large', 'refused', 'full'])(
     'as topic parked says %s is released, and the process is to end',
     async (outcome) => {
@@ -312,7 +312,7 @@ describe('deferrals', () => {
     ])
   })
 
-  test('each have a fate of their own: one that cannot be encoded is kept, one that is not written is released', async () => {
+  test('end separately: one that cannot be encoded is parked, one that is not written is released', async () => {
     const world = aWorld('unknown')
     const spoilt = aDelivery({ deferrals: 2 })
     world.spoil(spoilt)

@@ -70,7 +70,7 @@ test.each<[Settlement, string | undefined]>([
   expect(process?.attributes['error.type']).toBe(error)
 })
 
-test('what is put aside keeps its trace', async () => {
+test('a parked delivery keeps its trace', async () => {
   const traces = aTracer()
   const { settler, written } = aSettler()
   await settler.park(taken(traces), 'a fault')
@@ -79,7 +79,7 @@ test('what is put aside keeps its trace', async () => {
   expect(written).toMatchObject([{ traceparent: `00-${span?.traceId}-${span?.spanId}-01` }])
 })
 
-test('a POST is told of with its host, its attempt and its outcome', async () => {
+test('the span of a POST has its host, attempt and outcome', async () => {
   const traces = aTracer()
   const destination = aDestination({ webhooks: [{ url, headers: { 'X-Key': 'secret' } }] })
   const value = aDelivery({ destinationId: destination.id, attempt: 2 })

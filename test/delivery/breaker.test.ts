@@ -46,7 +46,7 @@ describe('a breaker', () => {
     expect(afterPost(failing, 'answered', 10).failingSince).toBeUndefined()
   })
 
-  test('never stays open on an endpoint that answers, whatever came before', () => {
+  test('never stays open on a webhook that answers, whatever came before', () => {
     fc.assert(
       fc.property(endings, (before) => {
         expect(endOf([...before, 'answered']).open).toBe(false)

@@ -83,7 +83,7 @@ describe('a connection', () => {
   })
 })
 
-describe('2,048 idle ones of all origins are kept', () => {
+describe('2,048 idle connections of all origins stay open', () => {
   const third = 'https://third.example'
 
   /** As many idle ones as there may be, half of them of each origin; the second half is released a second later. */
@@ -107,7 +107,7 @@ describe('2,048 idle ones of all origins are kept', () => {
     expect(world.closed).toEqual([`third#${MAX_IDLE}`])
   })
 
-  test('and those that nobody has used for two seconds give way to one that is released', async () => {
+  test('and those unused for two seconds give way to one that is released', async () => {
     const world = aFullWorld()
     world.wait(1_001)
     world.keep(third, world.many(third))
@@ -135,7 +135,7 @@ describe('2,048 idle ones of all origins are kept', () => {
   })
 })
 
-test('what has been idle for over 10 s is closed, the rest is kept', async () => {
+test('connections idle for over 10 s are closed, the others stay open', async () => {
   const world = aWorld()
   const [first, second, used] = [world.many(here), world.many(here), world.many(there)]
   world.keep(here, first)
@@ -151,7 +151,7 @@ test('what has been idle for over 10 s is closed, the rest is kept', async () =>
   expect(world.names(there)).toEqual(['there#2'])
 })
 
-test('what is used now and then is kept: its time counts from its last use', async () => {
+test('a connection used now and then stays open: its time counts from its last use', async () => {
   const world = aWorld()
   for (let use = 0; use < 3; use++) {
     world.keep(here, world.many(here))
@@ -202,7 +202,7 @@ describe('what is closed is never taken again', () => {
 })
 
 describe('at the end', () => {
-  test('all are closed, in use or idle, and what was closed before is not closed anew', async () => {
+  test('all are closed, in use or idle, but none twice', async () => {
     const world = aWorld()
     for (const client of world.many(here)) world.drop(client)
     await laterTurn()

@@ -25,7 +25,7 @@ async function keptOf(chunks: readonly Buffer[], { whole = true } = {}): Promise
 
 const text = (...texts: string[]) => texts.map((each) => Buffer.from(each))
 
-describe('of a body is kept', () => {
+describe('what is stored of a body:', () => {
   test('nothing when there is none', async () => {
     expect(await keptOf([])).toBeNull()
   })

@@ -25,7 +25,7 @@ const posted = (outcome: Outcome, urlIndex = 0): AttemptResult => ({
   response: null,
 })
 
-describe('after a round', () => {
+describe('after an attempt', () => {
   test('any delivered URL settles the delivery', () => {
     expect(
       next(aDelivery(), [posted(failed), posted(delivered, 1), posted(refused, 2)], now, ladder),
@@ -236,7 +236,7 @@ describe('on any ladder, whatever receivers answer', () => {
   const asked = (round: readonly Outcome[]) =>
     Math.max(0, ...round.map((each) => ('retryAfterMs' in each ? (each.retryAfterMs ?? 0) : 0)))
 
-  test('a delivery is settled within one round more than there are rungs, its attempts counted', () => {
+  test('a delivery is settled within one attempt more than there are rungs', () => {
     fc.assert(
       fc.property(runs, ({ by, run }) => {
         expect(run.length).toBeLessThanOrEqual(by.ladder.length + 1)
@@ -255,7 +255,7 @@ describe('on any ladder, whatever receivers answer', () => {
     )
   })
 
-  test('no attempt is scheduled beyond the window, and none given up that would have been within it', () => {
+  test('no attempt is scheduled beyond the window, and none is dropped that would be within it', () => {
     fc.assert(
       fc.property(runs, ({ by, run }) => {
         for (const { result } of run)
@@ -272,7 +272,7 @@ describe('on any ladder, whatever receivers answer', () => {
     )
   })
 
-  test('nobody is called before they asked to be, unless no rung that fits is as long; nor before the rung of that attempt', () => {
+  test('no receiver is called earlier than its Retry-After unless no fitting rung is as long, nor before the rung of that attempt', () => {
     fc.assert(
       fc.property(runs, ({ by, run }) => {
         run.forEach(({ at, round, result }, index) => {

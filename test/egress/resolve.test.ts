@@ -29,7 +29,7 @@ describe('a name', () => {
     expect(await where('crm.example')).toEqual(['8.8.8.8', '8.8.4.4', '2606:4700::1'])
   })
 
-  test('of the hosts file or below localhost is asked of nobody', async () => {
+  test('in the hosts file or below localhost is not looked up', async () => {
     const { where, asked } = await names(() => 'silence')
     expect(await where('In-The-File.')).toEqual(['10.0.0.5'])
     expect(await where('app.localhost')).toEqual(['127.0.0.1', '::1'])
@@ -68,7 +68,7 @@ describe('a name', () => {
     ])
   })
 
-  test('that is pushed out while it is looked up is told to who waits for it', async () => {
+  test('that is evicted during its lookup still answers those who wait', async () => {
     const { where } = await names(onlyA('8.8.8.8'), { maxNames: 1 })
     const found = await Promise.all(['a.example', 'b.example', 'c.example'].map(where))
     expect(found).toEqual([['8.8.8.8'], ['8.8.8.8'], ['8.8.8.8']])
@@ -199,7 +199,7 @@ describe('an answer is believed', () => {
   })
 })
 
-test('of thousands of addresses 16 of each family are kept', () => {
+test('of thousands of addresses 16 of each family are used', () => {
   const many = records(...Array.from({ length: 4_000 }, () => '8.8.8.8'))
   expect(resolvedFrom({ a: many, aaaa: many })).toMatchObject({ addresses: { length: 32 } })
 })

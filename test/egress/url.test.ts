@@ -107,7 +107,7 @@ describe('EGRESS_PORTS', () => {
   )
 })
 
-test('where a name leads inside of the network is logged, once in a minute, and not told', async () => {
+test('where a name leads in the network is logged once a minute and not shown to the customer', async () => {
   const lines: unknown[] = []
   const log = { warn: (...line: unknown[]) => void lines.push(line) }
   const inside = createEgress({ allow: [], hosts: '10.0.0.5 crm.internal', log })

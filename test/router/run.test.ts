@@ -92,7 +92,7 @@ test('a time to come counts as now: it would make all others too old', () => {
   expect(entry?.time).toBeLessThanOrEqual(Date.now())
 })
 
-test('an event of a source whose duplicates are kept is routed without being looked up or remembered', async () => {
+test('an event of a source that keeps duplicates is routed without a look at the window', async () => {
   const source = {
     id: 'shop',
     name: 'Shop',

@@ -57,7 +57,7 @@ test('an exporter turns them on too, to a collector on this machine', () => {
   expect(traces({ OTEL_TRACES_EXPORTER: 'otlp' })?.exporter.url).toBe('http://localhost:4318/v1/traces')
 })
 
-test('what is said of traces goes before what is said of all signals, and its endpoint is taken as it is', () => {
+test('settings of traces win over those of all signals, and their endpoint is used as it is', () => {
   const settings = on({
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://traces.example/in?tenant=1',
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
@@ -102,7 +102,7 @@ test('sampler, propagators and batches are as said', () => {
   )
 })
 
-test('what is wrong is told by name, all of it, beside what is wrong otherwise', () => {
+test('all wrong settings are named, beside other faults', () => {
   const wrong = {
     LOG_LEVEL: 'loud',
     OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317',

@@ -177,7 +177,7 @@ describe('a webhook on a host', () => {
     expect(sent.slice(2).map(({ end }) => end)).toEqual(['answered', 'answered'])
   })
 
-  test('that is new is not kept waiting by a thousand others that hang', () => {
+  test('that is new is not delayed by a thousand others that hang', () => {
     const { world } = run({
       healthy: others,
       troubled: webhooksOf(1_000),

@@ -24,14 +24,14 @@ function aQueue(origin: string) {
   return { queue, hear }
 }
 
-test('each queue that may begin has one turn', () => {
+test('each queue that may begin is chosen once', () => {
   const scheduler = createScheduler()
   const queues = ['http://a', 'http://b', 'http://c'].map((origin) => aQueue(origin).queue)
   for (const queue of [...queues, ...queues]) scheduler.add(queue, 1)
   expect([1, 2, 3, 4].map(() => scheduler.next(all, 1))).toEqual([...queues, undefined])
 })
 
-test('a queue that has answered has its turn though those in doubt, among which it stood, have none', () => {
+test('a queue that has answered is chosen although doubtful ones, among which it was listed, are not', () => {
   const scheduler = createScheduler()
   const { queue, hear } = aQueue('http://a')
   hear('failed')

@@ -56,7 +56,7 @@ test('never has more under way than its cap when it begins one', () => {
   )
 })
 
-describe('the cap of an endpoint', () => {
+describe('the cap of a webhook', () => {
   const used = () => {
     const queue = aQueue()
     for (let each = 0; each < MIN_CAP; each++) onBegun(queue, 0)
@@ -86,7 +86,7 @@ describe('the cap of an endpoint', () => {
   })
 })
 
-describe('the standing of an endpoint', () => {
+describe('the standing of a webhook', () => {
   test('is doubtful from a failure to the next answer', () => {
     const webhooks = createWebhooks()
     const queue = createWebhookQueue(
@@ -122,18 +122,18 @@ describe('the standing of an endpoint', () => {
   })
 })
 
-describe('what waits for a queue waits', () => {
-  test('for a slot, when the queue may have more under way', () => {
+describe('a queued POST waits', () => {
+  test('for a slot, when more may be in flight', () => {
     expect(waitsFor(aQueue(), 0)).toBe('slot')
   })
 
-  test('for one of those under way to end, when its cap is used up', () => {
+  test('for a POST in flight to end, when the cap is used up', () => {
     const queue = aQueue()
     for (let under = 0; under < MIN_CAP; under++) onBegun(queue, 0)
     expect(waitsFor(queue, 500)).toBe('cap')
   })
 
-  test('to hear of them, when nothing was heard for a second', () => {
+  test('for an answer, when nothing was heard for a second', () => {
     const queue = aQueue()
     onBegun(queue, 0)
     expect(waitsFor(queue, 1_001)).toBe('answer')

@@ -10,7 +10,7 @@ const slow = (more = {}) => fakeIngest({ door: { timeouts: { ...timeouts, ...mor
 const value = async (ingest: FakeIngest, name: string) =>
   Number((await metricLines(ingest, name))[0]?.split(' ')[1])
 
-describe('a client that takes too long is told so, and holds nothing any more', () => {
+describe('a client that takes too long gets an answer, and holds no memory any more', () => {
   test.each([
     ['to say anything', ''],
     ['with its headers', 'POST /v1/track HTTP/1.1\r\nHost: x\r\n'],
@@ -64,7 +64,7 @@ test('one that does not read its answers is cut off', async () => {
   await until(() => connections(ingest) === 0, { message: 'the connection is closed' })
 })
 
-test('a connection is kept between requests for longer than load balancers keep theirs', () => {
+test('a connection stays open between requests longer than those of load balancers', () => {
   expect(fakeIngest().app.server.keepAliveTimeout).toBeGreaterThan(60_000)
 })
 

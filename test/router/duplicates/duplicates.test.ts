@@ -65,7 +65,7 @@ test('a partition whose ids cannot be read goes on after 2 s, and is counted as 
   expect(loads).toEqual(['late'])
 })
 
-test('one that is lost meanwhile is not; when it comes back it waits anew', async () => {
+test('a partition that is lost meanwhile is not routed; when it comes back it waits again', async () => {
   const { loads, watch, mayRoute } = remembering({ read: never })
   watch.gained([partition])
   await vi.advanceTimersByTimeAsync(1_000)

@@ -97,7 +97,7 @@ test('a clock that is behind all of them recalls them all', async () => {
   expect(window.size()).toBe(300)
 })
 
-test('records that are gone or cannot be read are passed over', async () => {
+test('records that are gone or unreadable are skipped', async () => {
   const records: (Buffer | null)[] = topic(300, 10)
   records[29] = Buffer.from('no such thing')
   records[15] = null
