@@ -21,9 +21,9 @@ export const MAX_ATTEMPTS_BYTES = 2 * MAX_QUEUED_BYTES
 const BATCH = { maxItems: 500, lingerMs: 100 }
 
 /**
- * Writes topic `attempts`: one record for each POST (docs/receivers.md, "What came of a POST"). Nothing is decided by
- * these records, so they are dropped and counted when Kafka takes no writes.
- * @param producer only for this topic: a topic that takes no writes blocks its producer.
+ * Topic `attempts`: one record for each POST (docs/receivers.md, "What came of a POST"). Nothing depends on them, so
+ * they are dropped and counted when Kafka takes no writes.
+ * @param producer only for this topic, which may block it.
  */
 export function createAttemptLog({
   producer,

@@ -15,15 +15,11 @@ import type { Job, Refusal, SlotLease } from './lane/state.ts'
 
 /** A delivery whose attempt is over. A POST that is still in flight then no longer counts. */
 export type Attempted = {
-  /** One for each POST that has ended and for each webhook that was deferred. */
   results: readonly AttemptResult[]
   /** Some targets were skipped: the settings have changed, or the partition was revoked. */
   hasSkipped: boolean
-  /** The targets that were still waiting when the partition was revoked. */
   dropped: readonly Target[]
-  /** The shortest wait that the lane advised for a deferred webhook, in ms; Infinity without one. */
   waitMs: number
-  /** An error of ours. */
   fault?: unknown
 }
 
@@ -38,7 +34,7 @@ export type AttemptParts = {
 
 /**
  * POSTs a delivery to each target, all at once as far as the lane allows. `done` is called once: when no POST is left,
- * or when one has delivered and no other still waits to begin.
+ * or one has delivered and none waits to begin.
  */
 export function attempt(
   record: Taken<Delivery>,

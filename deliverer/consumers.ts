@@ -23,7 +23,6 @@ export type Consuming = {
 
 /** Unsettled records of a partition. The lane bounds them over all its partitions. */
 const LANE_HIGH_WATER = 10_000
-/** How late a held partition notices that it may continue. */
 const LANE_WAIT_MS = 25
 const RUNG_HIGH_WATER = 400
 /** How long the records of a new rung may wait for a deliverer that started before it. */
@@ -55,9 +54,8 @@ export function startConsumers(consuming: Consuming): Promise<Consumer[]> {
 }
 
 /**
- * Reads all existing rungs: of this ladder, of an older one, and of another deliverer's. All members of the group need the
- * same topics, because a member is assigned partitions of topics it does not know and then does not read them. So each
- * polls for new rungs.
+ * Reads all existing rungs, also of an older ladder or another deliverer's. Members of a group need the same topics:
+ * one that is assigned partitions of an unknown topic does not read them. So each polls for new rungs.
  */
 async function consumeRungs({ connection, producer, onFatal }: Consuming): Promise<Consumer> {
   const open = (topics: readonly string[]) =>
@@ -78,7 +76,6 @@ async function consumeRungs({ connection, producer, onFatal }: Consuming): Promi
   let consumer = await open(topics)
   let closing = false
 
-  /** Reopens the consumer when the rungs have changed, as its topics are fixed. */
   async function follow(): Promise<void> {
     const found = await existing()
     if (closing || found.join() === topics.join()) return

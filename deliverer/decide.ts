@@ -23,7 +23,6 @@ export type Decision = Settlement | { kind: 'again' } | { kind: 'park'; reason: 
 /** A destination whose settings cannot be read is looked at again within this time, and so soon after it is repaired. */
 const UNREADABLE_MS = 60_000
 
-/** Decides on a delivery that has no webhook to post to. */
 export function decideUnsent(
   delivery: Delivery,
   prepared: Exclude<Prepared, { kind: 'post' }>,
@@ -77,11 +76,10 @@ const isUndecided = ({ hasSkipped, results }: Attempted) =>
   hasSkipped && !results.some((result) => isDelivered(result) || isRetry(result))
 
 /**
- * Puts a delivery on a rung without an attempt, because none of its webhooks can take it now. Each deferral in a row may
- * use the next longer rung, so the backlog of a dead webhook costs little, but none longer than `waitMs`, so it comes
- * back soon after the webhook does. The first deferral starts the retry window, which ends deferrals too
- * (docs/decisions/009).
- * @param waitMs as the lane advises: see `Refusal`.
+ * Puts a delivery on a rung without an attempt. Each deferral in a row may use the next longer rung, so a dead
+ * webhook's backlog costs little, but none longer than `waitMs`, so it comes back soon after a recovery. The retry
+ * window includes deferrals (docs/decisions/009).
+ * @param waitMs see `Refusal`.
  */
 export function defer(delivery: Delivery, waitMs: number, now: number, { ladder, windowMs }: Ladder): Next {
   const firstAttemptAt = delivery.firstAttemptAt ?? now
@@ -129,8 +127,8 @@ export function withoutAttempt(
 type Rest = { targets: readonly Target[]; rest: readonly Target[]; waitMs: number; now: number }
 
 /**
- * One webhook has the event, so those that failed are not retried. The targets in `rest` got no attempt for a reason of
- * ours and still get one, later: every event is posted to every webhook, except one whose breaker is open.
+ * One webhook has the event, so failed ones are not retried. The targets in `rest` got no attempt for a reason of ours
+ * and still get one, except those whose breaker is open.
  */
 export function deferRest(
   delivery: Delivery,

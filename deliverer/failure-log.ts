@@ -12,8 +12,8 @@ export type DeliveryFailureLog = {
 const REPEAT_MS = 10_000
 
 /**
- * Logs what an operator looks for first: a failing destination (once in ten seconds), each delivery that is dead or missed a
- * webhook, and each breaker that opens or closes. Topic `attempts` has all attempts.
+ * Logs failing destinations (each once in ten seconds), deliveries that are dead or missed a webhook, and breakers that
+ * open or close. Topic `attempts` has all attempts.
  */
 export function createDeliveryFailureLog(log: Pick<Logger, 'info' | 'warn'>): DeliveryFailureLog {
   const mayLog = createLogLimit(REPEAT_MS)
@@ -54,6 +54,5 @@ function idsOf({ key }: WebhookState): { destinationId: string | undefined; urlI
   return { destinationId, urlIndex: Number(urlIndex) }
 }
 
-/** Why the last attempt failed, by webhook. */
 const codesOf = ({ attempt, history }: Delivery) =>
   history.filter((past) => past.attempt === attempt).map(({ code }) => code)

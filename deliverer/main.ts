@@ -95,7 +95,6 @@ function openLanes({ config, closing }: Context, webhooks: ReturnType<typeof cre
 type Starting = Pick<CommonParts, 'producer' | 'deliveries'> &
   Pick<Parameters<typeof startConsumers>[0], 'handle' | 'lanes'>
 
-/** Resolves when all consumer groups are joined. */
 async function startAll({ connection, tracer, onFatal, closing }: Context, parts: Starting): Promise<void> {
   const { producer, deliveries: codec, handle, lanes } = parts
   const consumers = await startConsumers({ connection, producer, codec, handle, lanes, tracer, onFatal })

@@ -21,17 +21,15 @@ export type DelivererParts = SettlerParts & {
   poster: Pick<Poster, 'post'>
   producer: Pick<Producer, 'queuedBytes'>
   ladder: Ladder
-  /** Called for each POST and each deferred webhook. */
   onAttempt: (delivery: Delivery, result: AttemptResult) => void
 }
 
 type FoundDestination = Destination | 'unreadable' | undefined
 
 /**
- * Takes each delivery of a lane from its record to its settlement: prepare, attempt, decide, settle. A delivery is
- * settled when it is delivered or when Kafka has acknowledged its next record (ARCHITECTURE, "Hop by hop"). The next
- * record of a cancelled delivery is the one in `attempts`. The handler returns at once; the rest happens in callbacks,
- * as promises would cost more.
+ * Takes each delivery of a lane from its record to its settlement: prepare, attempt, decide, settle. It is settled when
+ * it is delivered or Kafka has its next record (ARCHITECTURE, "Hop by hop"). The handler returns at once; the rest
+ * happens in callbacks, which cost less than promises.
  */
 export function createDeliverer(parts: DelivererParts): (lane: Lane) => Handler<Delivery> {
   const { settings, producer, poster, webhooks, ladder, onAttempt } = parts
@@ -92,7 +90,6 @@ export function createDeliverer(parts: DelivererParts): (lane: Lane) => Handler<
   }
 }
 
-/** Deliveries of a lane that wait for the settings of their destination. */
 const MAX_LOOKING_UP = 1_000
 const LOOK_UP_MS = 100
 

@@ -7,9 +7,9 @@ import { carried } from '../trace/trace.ts'
 const SKEW_MS = 1_000
 
 /**
- * Moves records of a rung to `deliveries.due` when they are due, unchanged, and settles them when Kafka has the copy. All
- * records of a rung wait equally long, so they are due in order, apart from the moment for which deferrals are batched. A
- * record that is not due holds its partition.
+ * Moves records unchanged to `deliveries.due` when they are due, and settles them when Kafka has the copy. Records of a
+ * rung are due in order, apart from the moment for which deferrals are batched, so one that is not due holds its
+ * partition.
  */
 export function rungs(producer: Pick<Producer, 'produce'>): Handler<Buffer> {
   return (record, message) => {

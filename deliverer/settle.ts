@@ -31,8 +31,8 @@ const MAX_REASON = 1_024
 /** How long a cancelled delivery waits for its record in `attempts`. */
 const CANCEL_MS = 5_000
 /**
- * Deferrals and cancellations reach Kafka in batches, where one batch costs as much as one record. They can wait: no
- * POST was made that a crash would repeat, and a deferral's due time is already set.
+ * Deferrals and cancellations are written in batches, where many cost as much as one. They can wait: no POST was made
+ * that a crash would repeat, and the due time is set.
  */
 const UNSENT_BATCH = { maxItems: 200, lingerMs: 50 }
 
@@ -74,9 +74,8 @@ export class Settler {
   }
 
   /**
-   * Settles when topic `attempts` has the record, the only one that says so. While that topic takes no writes, the
-   * delivery waits on a rung, where it does not block its partition. It is cancelled again when it is due, and may then be
-   * in `attempts` twice.
+   * Settles when topic `attempts` has the record. While that takes no writes, the delivery waits on a rung and does not
+   * block its partition. It is cancelled again when it is due, and may be in `attempts` twice.
    */
   async #cancel(record: Taken<Delivery>, settlement: Cancelled): Promise<void> {
     const { attemptProducer, attempts: codec, ladder } = this.#parts

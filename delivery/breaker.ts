@@ -4,23 +4,19 @@ import type { Outcome } from './outcome.ts'
 export type Ended = 'answered' | 'failed' | 'timed_out'
 
 /**
- * The breaker of one webhook or of one host. While it is closed, every POST may begin. While it is open, only a probe
- * may, now and then (ARCHITECTURE, "A webhook in trouble"). Times are milliseconds of a monotonic clock.
+ * The breaker of a webhook or a host. While it is open only probes may begin (ARCHITECTURE, "A webhook in trouble").
+ * Times are milliseconds of a monotonic clock.
  */
 export type Breaker = {
   open: boolean
-  /** While open: when the next probe may begin. */
   probeAt: number
-  /** Time between two probes. */
   probeEveryMs: number
-  /** Failures and timeouts since the last answer. */
   inRow: number
   /** Bits of the last 20 POSTs, the latest lowest: those that failed in any way, and those that timed out. */
   failed: number
   timedOut: number
   /** The first failure since the last answer; undefined after an answer. */
   failingSince: number | undefined
-  /** The last failure or timeout since the last answer. */
   failedAt: number | undefined
 }
 
@@ -44,8 +40,8 @@ export const HEALTHY: Breaker = {
 }
 
 /**
- * Any answer closes it, even one to a POST that began before it opened. It opens after 5 failures in a row, or when more
- * than half of the last 20 POSTs failed and 10 of them timed out.
+ * Any answer closes it, even to a POST from before it opened. It opens after 5 failures in a row, or when over half of
+ * the last 20 POSTs failed and 10 of them timed out.
  */
 export function afterPost(breaker: Breaker, ended: Ended, now: number): Breaker {
   if (breaker.open) return ended === 'answered' ? HEALTHY : breaker
@@ -83,16 +79,12 @@ function count(bits: number): number {
   return ones
 }
 
-/** What may begin now. */
 export function permit(breaker: Breaker, now: number): 'all' | 'probe' | 'nothing' {
   if (!breaker.open) return 'all'
   return now >= breaker.probeAt ? 'probe' : 'nothing'
 }
 
-/**
- * A probe begins. The next ones follow after 2, 4 and 8 s, so that a short outage ends soon, then every 10 s, whatever
- * becomes of this one.
- */
+/** A probe begins. The next follow after 2, 4 and 8 s, so that a short outage ends soon, then every 10 s. */
 export function afterProbe(breaker: Breaker, now: number): Breaker {
   const probeEveryMs = Math.min(breaker.probeEveryMs * 2, PROBE_MS)
   return { ...breaker, probeAt: now + probeEveryMs, probeEveryMs }

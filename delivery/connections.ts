@@ -1,14 +1,10 @@
-/** A connection of the pool, which sets `idleSince` when the connection is released. */
 export type Pooled = { idleSince: number; destroy(): unknown }
 
 export type Connections<C extends Pooled> = {
   /** A free connection to the origin. `owner`: the only webhook whose POSTs may use it. */
   take(owner: string, origin: string): C
-  /** The connection may be used again. */
   release(owner: string, connection: C): void
-  /** The connection is broken, or must be closed. */
   drop(connection: C): void
-  /** Closes what has been idle for `IDLE_MS`. */
   tidy(now: number): void
   close(): Promise<void>
 }
@@ -17,22 +13,19 @@ export type Connections<C extends Pooled> = {
 export const IDLE_MS = 10_000
 /** For all owners. The lane's slots limit the connections in use, not the idle ones. */
 const MAX_IDLE = 2_048
-/** When too many are idle, those that were not used for this long are closed. */
 const QUIET_MS = 2_000
 /** Finding them takes a walk over all idle connections, which each POST cannot afford. */
 const SWEEP_MS = 250
 
 /**
- * Pools connections by owner, with one POST at a time on each. The one used last is taken first. When too many are idle,
- * the quiet ones of all owners are closed. If none is quiet, the released connection is closed: with very many owners,
- * closing the oldest would close each connection before its next use. (undici's own pool searches all connections of an
- * origin for each POST, and has a queue of its own.)
+ * Pools connections by owner, one POST at a time on each, the last used first. When too many are idle the quiet ones
+ * are closed, or else the released one: closing the oldest would close each before its next use if there are very many
+ * owners. (undici's pool searches all connections of an origin for each POST, and has its own queue.)
  */
 export function createConnections<C extends Pooled>(
   open: (origin: string) => C,
   now: () => number,
 ): Connections<C> {
-  /** By owner, the one that has been idle for longest first. */
   const idle = new Map<string, C[]>()
   const all = new Set<C>()
   let count = 0

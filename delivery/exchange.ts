@@ -9,7 +9,6 @@ const READ_MS = 1_000
 
 /** Hears of a POST: `onOutcome` once, then `onEnd` once. */
 export type Listener = {
-  /** A new connection was made for the POST. */
   onConnected?(): void
   /** The outcome is known after `durationMs`: a status, a failure or a timeout. `sent`: the request was sent. */
   onOutcome(outcome: Outcome, durationMs: number, sent: boolean): void
@@ -36,8 +35,8 @@ const OVERFLOW = 'UND_ERR_HEADERS_OVERFLOW'
 const awaitBody = (exchange: Exchange) => exchange.awaitBody()
 
 /**
- * One POST, as undici reports it. The response's body is not needed: an endless or dripping one is cut off, which costs
- * its connection and nothing else.
+ * One POST, as undici reports it. An endless or dripping response is cut off, which costs its connection and nothing
+ * else.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #options: Options
@@ -47,7 +46,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] | undefined
   #bytes = 0
   #sent = false
-  /** The outcome that the status gives. */
   #answer: Outcome | undefined
   #answeredMs = 0
   #isReported = false
@@ -63,7 +61,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#options.listener.onConnected?.()
   }
 
-  /** The receiver sends more than one exchange reads. */
   overflow(): void {
     this.#end({ failed: OVERFLOW, reusable: false })
   }
@@ -73,7 +70,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_: unknown, status: number, headers: ResponseHead['headers']): void {
-    // a 1xx precedes the response
     if (status < 200 || this.#state !== 'waiting') return
     this.#state = 'answered'
     this.#answer = this.#options.classify({ status, headers })

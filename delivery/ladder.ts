@@ -22,10 +22,10 @@ export type Next =
 export type Ladder = { ladder: readonly Rung[]; windowMs: number }
 
 /**
- * A delivery is done when one webhook delivered, and dead when all rejected or refused it (docs/receivers.md). Otherwise it
- * goes to the next rung that ends within the retry window, which begins with the first attempt. A receiver's Retry-After
- * moves it further up: to the first rung that is as long, or else to the longest that ends within the window.
- * @param results of the attempt. No POST is still in flight unless one was delivered.
+ * Done when one webhook delivered, dead when all rejected or refused (docs/receivers.md). Otherwise the next rung that
+ * ends within the retry window; a Retry-After moves it up to the first rung that is as long, or else to the longest
+ * that ends in time.
+ * @param results No POST is still in flight unless one was delivered.
  */
 export function next(
   delivery: Delivery,
@@ -43,7 +43,6 @@ export function next(
   })
   if (results.every(isFinal))
     return dead(after.history.some(({ outcome }) => outcome === 'rejected') ? 'rejected' : 'refused')
-  // the rung of this attempt and all later ones
   const ahead = ladder.slice(after.attempt - 1)
   if (ahead.length === 0) return dead('attempts_exhausted')
   const leftMs = windowStart(after, now) + windowMs - now
@@ -53,8 +52,8 @@ export function next(
 }
 
 /**
- * The retry window begins with the first attempt, in ms since 1970, but not before the delivery was routed: a first
- * attempt by a slow clock could otherwise put its end in the past.
+ * The retry window begins with the first attempt, in ms since 1970, but not before the delivery was routed: a slow
+ * clock could otherwise end it at once.
  */
 export const windowStart = (
   { firstAttemptAt, routedAt }: Pick<Delivery, 'firstAttemptAt' | 'routedAt'>,
@@ -68,14 +67,11 @@ function rungFor(ahead: readonly Rung[], by: { askedMs: number; leftMs: number }
   return inTime.find(({ delayMs }) => delayMs >= Math.min(by.askedMs, longest))
 }
 
-/** The longest delay that a receiver asked for, in ms; 0 when none did. */
 const askedMs = (results: readonly AttemptResult[]) =>
   Math.max(0, ...results.map(({ outcome }) => (outcome.outcome === 'retry' && outcome.retryAfterMs) || 0))
 
-/** The POST failed and is retried on the next rung. */
 export const isRetry = ({ outcome }: AttemptResult) => outcome.outcome === 'retry'
 
-/** A retry would not help. */
 export const isFinal = ({ outcome }: AttemptResult) =>
   outcome.outcome === 'refused' || outcome.outcome === 'rejected'
 

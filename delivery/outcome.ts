@@ -8,25 +8,22 @@ export type Outcome =
   | { outcome: 'rejected'; status: number; code: string }
   | { outcome: 'retry'; code: string; status?: number; retryAfterMs?: number }
   | { outcome: 'refused'; code: string }
-  /** No POST was made. */
   | { outcome: 'deferred'; code: string }
 
-/** An outcome as it is recorded in topic `attempts` and in a delivery's history. */
 export const recorded = (outcome: Outcome) => ({
   outcome: outcome.outcome,
   status: 'status' in outcome ? (outcome.status ?? null) : null,
   code: 'code' in outcome ? outcome.code : null,
 })
 
-/** Headers as undici gives them, names in lower case. */
 export type ResponseHead = { status: number; headers: Record<string, string | string[] | undefined> }
 
 /** `retryOn`: statuses below 500 that the destination has retried. `now`: ms since 1970, for an HTTP-date. */
 export type ResponseRules = { retryOn: readonly number[]; now: number }
 
 /**
- * Only 2xx counts as delivered. 3xx and 4xx are rejections, which are not retried unless `retryOn` lists them. Redirects
- * are never followed. Statuses from 600 count as 5xx (RFC 9110, 15). A status below 200 is no answer to a POST.
+ * Only 2xx is delivered. 3xx and 4xx are rejections, retried only if `retryOn` lists them; redirects are never
+ * followed. Statuses from 600 count as 5xx (RFC 9110, 15). A status below 200 is no answer to a POST.
  */
 export function classifyResponse(
   { status, headers }: ResponseHead,
@@ -96,8 +93,8 @@ const socketCode = (message: string) =>
 export type Failure = { outcome: 'retry' | 'refused'; code: string }
 
 /**
- * Final failures without a request: mostly a certificate that must not be trusted (docs/receivers.md). Lists all of
- * Node's "X509 certificate error codes"; UNSPECIFIED is Node's name for any other verdict of OpenSSL, such as a weak key.
+ * Final: mostly certificates that must not be trusted (docs/receivers.md), all of Node's "X509 certificate error
+ * codes". UNSPECIFIED is Node's name for any other verdict of OpenSSL, such as a weak key.
  */
 const REFUSED: Record<string, string> = {
   tls_self_signed: 'DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN',
@@ -141,7 +138,6 @@ const named = (outcome: Failure['outcome'], table: Record<string, string>): [str
     words(theirs).map((their): [string, Failure] => [their, { outcome, code }]),
   )
 
-/** Codes of undici 7, Node and OpenSSL, and what each means to a delivery. */
 export const errorCodes: ReadonlyMap<string, Failure> = new Map([
   ...named('refused', REFUSED),
   ...named('retry', RETRIED),
@@ -159,7 +155,8 @@ const HTTP_DATE = new RegExp(
 const ASCTIME = new RegExp(String.raw`^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d ${TIME} \d{4}$`)
 
 /**
- * Reads the header Retry-After: seconds, or an HTTP-date (RFC 9110, 10.2.3). @param now ms since 1970.
+ * Reads the header Retry-After: seconds, or an HTTP-date (RFC 9110, 10.2.3).
+ * @param now ms since 1970.
  * @returns ms from `now`, 0 to a day; the longest of several; undefined when none can be read.
  */
 export function retryAfter(value: string | readonly string[] | undefined, now: number): number | undefined {

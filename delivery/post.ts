@@ -14,21 +14,17 @@ export type Poster = {
 }
 
 export type PosterOptions = {
-  /** For name lookup, connect, TLS and headers. */
   limitMs: number
   /** Guards what may be dialled: `lookup` names, `vetUrl` ports and IP literals. */
   egress: { lookup: LookupFunction; vetUrl(url: URL): void }
-  /** PEM certificates of the roots to trust. Node's own when absent. */
   ca?: string[] | undefined
 }
 
-/** A URL whose port and IP literal are vetted. */
 type Place = { origin: string; path: string }
 
 /**
- * The part of the limit for connecting to one of a name's addresses while others follow, so that two can be tried. Node's
- * default goes on after 250 ms and never comes back to the first. A connection around the world takes as long, and one
- * with a lost packet takes a second.
+ * The part of the limit for one address while others follow: two can be tried. Node's default leaves an address after
+ * 250 ms and never returns, but a connection around the world takes as long, and one with a lost packet takes a second.
  */
 const PER_ADDRESS = 2 / 5
 const MAX_PLACES = 20_000
@@ -45,7 +41,6 @@ class Connection {
   idleSince = 0
   readonly #client: Client
   #exchange: Exchange | undefined
-  /** Bytes read from the socket for this exchange. */
   #bytes = 0
 
   constructor(origin: string, connect: buildConnector.connector) {
@@ -59,7 +54,6 @@ class Connection {
       // a receiver may offer to keep connections open for very long
       keepAliveMaxTimeout: IDLE_MS,
       maxHeaderSize: 16 * 1024,
-      // the exchange has its own limits
       headersTimeout: 0,
       bodyTimeout: 0,
     })
@@ -71,7 +65,6 @@ class Connection {
     this.#client.dispatch(request, exchange)
   }
 
-  /** Drops the reference to the exchange, and so to the event. */
   free(): void {
     this.#exchange = undefined
   }

@@ -32,9 +32,8 @@ export function withoutSecrets(response: string | null, destination: Destination
 }
 
 /**
- * Notes where the spelling is in the text. The text may end with the beginning of the spelling, as only the head of a
- * response is stored.
- * @param ends for each position, the end of the longest secret that begins there; 0 for none.
+ * Notes where the spelling is in the text, which may end with its beginning, as only the head of a response is stored.
+ * @param ends by position: the end of the longest secret that begins there, or 0.
  */
 function find(text: string, { text: secret, isWhole, borders }: Spelling, ends: Uint32Array): void {
   const note = (from: number, to: number) => {
@@ -52,7 +51,6 @@ function find(text: string, { text: secret, isWhole, borders }: Spelling, ends: 
   if (matched >= MIN_CHARS) note(text.length - matched, text.length)
 }
 
-/** Overlapping secrets become one mask. */
 function masked(text: string, ends: Uint32Array): string {
   let shown = ''
   let shownTo = 0

@@ -1,9 +1,9 @@
 import type { Event } from '../schemas/event.ts'
 
 /**
- * The body that every attempt posts: keys in the order of README, "What a receiver gets", with `context` last. It equals
- * the output of JSON.stringify, as receivers compute the signature over `JSON.stringify(JSON.parse(body))`. An event's
- * JSON columns were printed by JSON.stringify, so they are inserted without parsing.
+ * The body of every attempt: keys in the order of README, "What a receiver gets", `context` last. Equals
+ * JSON.stringify's output, as receivers sign `JSON.stringify(JSON.parse(body))`. An event's JSON columns are inserted
+ * unparsed.
  */
 export function render(event: Event): string {
   switch (event.type) {
@@ -49,12 +49,10 @@ function isoOf(ms: number): string {
   const begins = Math.floor(ms / MINUTE) * MINUTE
   if (begins !== minute.begins)
     minute = { begins, text: new Date(ms).toISOString().slice(0, -'00.000Z'.length) }
-  // with leading zeros
   const rest = String(100_000 + ms - begins)
   return `${minute.text}${rest.slice(1, 3)}.${rest.slice(3)}Z`
 }
 
-/** `userId`, or else `anonymousId`. */
 function user({ userId, anonymousId }: Event): string {
   if (userId !== null) return text('userId', userId)
   return anonymousId === null ? '' : text('anonymousId', anonymousId)

@@ -3,9 +3,7 @@ import type { Delivery } from '../schemas/delivery.ts'
 import type { Destination } from '../settings/settings.ts'
 import { webhookKey } from './targets.ts'
 
-/** One POST with all its headers. `retryOn`: statuses below 500 that are retried as well. */
 export type Request = {
-  /** Key of the webhook: see `Target`. */
   webhook: string
   urlIndex: number
   url: string
@@ -14,7 +12,6 @@ export type Request = {
   retryOn: readonly number[]
 }
 
-/** What a request takes from its delivery. */
 export type Posting = Pick<Delivery, 'deliveryId' | 'messageId' | 'body' | 'replay'>
 
 /** `attempt`: number of this attempt, from 1. `now`: ms since 1970. */
@@ -79,13 +76,10 @@ function headerSafe(id: string): string {
 
 const USER_AGENT = 'Sluice/1.0'
 
-/** The part of a destination's POSTs that depends only on its settings. */
 export type Template = {
-  /** By urlIndex. `key`: see `Target`. `headers`: those that are the same in every POST. */
   webhooks: readonly { key: string; url: string; headers: Readonly<Record<string, string>> }[]
-  /** Undefined without a shared secret: POSTs are not signed. */
   keys: SecretKeys | undefined
-  /** The secret before a rotation; `until`: ms since 1970. */
+  /** `until`: ms since 1970. */
   previous: { keys: SecretKeys; until: number } | undefined
   standardWebhooks: boolean
   retryOn: readonly number[]
@@ -130,8 +124,8 @@ function makeTemplate(destination: Destination): Template {
 }
 
 /**
- * Names of the headers that we set on every POST, in lower case: they replace configured headers. Headers that only some
- * POSTs have replace them there (`request`).
+ * Headers that we set on every POST, in lower case: they replace configured ones. `request` replaces those that only
+ * some POSTs have.
  */
 function reservedNames({ sharedSecret, standardWebhooks }: Destination): Set<string> {
   const names = ['user-agent', 'content-type', 'x-delivery-id', 'x-message-id', 'x-attempt']
@@ -142,7 +136,6 @@ function reservedNames({ sharedSecret, standardWebhooks }: Destination): Set<str
   return new Set(names)
 }
 
-/** @param names in lower case. */
 export const without = (headers: Readonly<Record<string, string>>, names: ReadonlySet<string>) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !names.has(name.toLowerCase())))
 
@@ -165,7 +158,7 @@ function standardKey(secret: string): Buffer {
 export const signature = (body: string, secret: string | KeyObject) =>
   createHmac('sha1', secret).update(body).digest('hex')
 
-/** `timestamp`: of this attempt, seconds since 1970. */
+/** `timestamp`: seconds since 1970. */
 export type StandardMessage = { id: string; timestamp: number; body: string }
 
 /** Standard Webhooks' symmetric signature: `v1,` and the base64 HMAC-SHA256 of id, timestamp and body, joined by dots. */

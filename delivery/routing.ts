@@ -7,7 +7,6 @@ import { render } from './render.ts'
 /** The key in the Integrations object for all webhook destinations (README, "Send the first event"). */
 const WEBHOOKS = 'Webhooks'
 
-/** Why a connected destination does not get an event. */
 export type Unmatched = 'integrations' | 'disabled' | 'type'
 
 /** @returns the destinations that get this event: enabled, open to its type, and not switched off by the call. */
@@ -16,7 +15,6 @@ export function matching(event: Event, connected: readonly Outline[]): Outline[]
   return connected.filter((destination) => mismatch(event, destination) === undefined)
 }
 
-/** @returns undefined when the destination gets the event. */
 export const unmatched = (event: Event, destination: Outline): Unmatched | undefined =>
   allowsWebhooks(event.integrations) ? mismatch(event, destination) : 'integrations'
 
@@ -26,8 +24,8 @@ function mismatch({ type }: Event, { enabled, eventTypes }: Outline): Unmatched 
 }
 
 /**
- * Whether the call's Integrations object leaves webhooks on (README, "Send the first event"). The key `Webhooks` decides:
- * true or an object with options is on, false is off. Without it `All` decides, which defaults to true.
+ * Whether the call leaves webhooks on (README, "Send the first event"): by the key `Webhooks` (true or an object is on,
+ * false is off), or else by `All`, which defaults to true.
  */
 export function allowsWebhooks(integrations: string | null): boolean {
   if (integrations === null) return true
@@ -40,7 +38,6 @@ export function allowsWebhooks(integrations: string | null): boolean {
   return (choices.get('All') ?? choices.get('all')) !== false
 }
 
-/** A delivery's fields about its attempts, before the first. */
 export const UNATTEMPTED = {
   firstAttemptAt: null,
   attempt: 0,
@@ -54,7 +51,7 @@ export const UNATTEMPTED = {
   deadAt: null,
 } satisfies Partial<Delivery>
 
-/** An event's delivery to a destination. @param now ms since 1970. */
+/** @param now ms since 1970. */
 export const deliveryOf = (event: Event, destinationId: string, now: number): Delivery => ({
   ...idsOf(event, destinationId),
   type: event.type,

@@ -12,7 +12,6 @@ import { followSettings, type Settings, watchUnreadable } from '../settings/foll
 export type CommonParts = {
   registry: Registry
   deliveries: AlikeCodec<Delivery>
-  /** Not loaded yet. */
   settings: Settings
   /** Its queue has no limit: both processes hold their partitions instead. */
   producer: Producer

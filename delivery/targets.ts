@@ -38,7 +38,6 @@ function isSettled(
 
 const UNKNOWN = -1
 
-/** Adds these webhooks to the settled ones of a delivery. */
 export function settledWith(
   { refusedUrls, refusedIndexes }: Settled,
   webhooks: readonly { url: string; urlIndex: number }[],
@@ -56,7 +55,6 @@ export const webhookKey = (destinationId: string, urlIndex: number, url: string)
 // a changed destination is another object
 const known = new WeakMap<Destination, readonly Target[]>()
 
-/** In the order of its webhooks. */
 export function targetsOf(destination: Destination): readonly Target[] {
   const before = known.get(destination)
   if (before) return before

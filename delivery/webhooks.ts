@@ -3,27 +3,22 @@ import { afterPost, afterProbe, type Breaker, type Ended, HEALTHY, opened, permi
 import type { Target } from './targets.ts'
 
 /**
- * What the webhooks of one URL origin share: whether the host can be reached at all. Its breaker counts only failures
- * before a request is sent: DNS lookup, connect and TLS. `webhooks`: how many are remembered; the host is forgotten with
- * the last one. `open`: how many of their breakers are open.
+ * The host of webhooks with one URL origin. Its breaker counts only failures before a request is sent: DNS, connect,
+ * TLS. `webhooks`: how many are remembered; the host is forgotten with the last. `open`: how many of them have an open
+ * breaker.
  */
 export type HostState = { readonly origin: string; breaker: Breaker; webhooks: number; open: number }
 
 /** One URL of one destination: the unit of isolation. All lanes of this process share it (docs/decisions/009). */
 export type WebhookState = {
-  /** See `Target`. */
   readonly key: string
   readonly host: HostState
   breaker: Breaker
-  /** A moving average of how long its answers take. */
   answerMs: number
   /** Deliveries deferred by this process, minus answers since: about how many are ahead of the next one. */
   behind: number
-  /** When it last answered. */
   answeredAt: number
-  /** When its breaker opened, or it was last probed. */
   probedAt: number
-  /** When the last delivery for it came. */
   usedAt: number
 }
 
@@ -40,9 +35,7 @@ export type Webhooks = {
   ended(webhook: WebhookState, ended: Ended, by: { sent: boolean; now: number }): void
   /** What may go to it now. A probe is for the host if the host is in trouble, and for the webhook otherwise. */
   permit(webhook: WebhookState, now: number): ReturnType<typeof permit>
-  /** Opens the webhook's breaker, because its host has no room for failing webhooks. */
   open(webhook: WebhookState, now: number): void
-  /** A probe begins. */
   probed(webhook: WebhookState, now: number): void
   /** A new connection to the host was made, so it can be reached. */
   connected(host: HostState, now: number): void
@@ -56,8 +49,8 @@ export type Webhooks = {
 export const KEPT_MS = 15 * 60_000
 const FORGETS_EVERY_MS = 60_000
 /**
- * How many webhooks are remembered; the least recently used are forgotten first. A webhook takes 1.3 KB with its queues
- * in both lanes, and 2.5 KB more if it has a host of its own.
+ * The least recently used are forgotten first. A webhook takes 1.3 KB with its queues in both lanes, and 2.5 KB more if
+ * it has its own host.
  */
 const MAX_WEBHOOKS = 50_000
 /** An open webhook waits this long for each open webhook of its host before it is probed: 33 probes a second. */

@@ -3,7 +3,6 @@ import ipaddr from 'ipaddr.js'
 
 export type Address = ipaddr.IPv4 | ipaddr.IPv6
 
-/** Network and prefix length. */
 export type Block = readonly [Address, number]
 
 /** Turns an IPv4-mapped block into the IPv4 one. @param cidr validated by config.ts. */
@@ -17,8 +16,8 @@ export const isIn = (address: Address, [network, bits]: Block): boolean =>
   network.kind() === address.kind() && address.match(network, bits)
 
 /**
- * What is wrong with a CIDR; undefined when it is valid. Only the canonical form passes: forms that programs read
- * differently (`10/8`, `010.0.0.0/8`) and surplus bits (`10.1.2.3/8`) may not mean what was intended.
+ * What is wrong with a CIDR. Only the canonical form passes: `10/8`, `010.0.0.0/8` and surplus bits (`10.1.2.3/8`) may
+ * not mean what was intended.
  */
 export function faultOfCidr(text: string): string | undefined {
   const [address = '', prefix = ''] = text.split('/')
@@ -57,7 +56,7 @@ const SPECIAL: readonly Block[] = [
   'ff00::/8',
 ].map(blockOf)
 
-/** What is wrong with a CIDR that is wider than any block that is not public; undefined when it is not. */
+/** What is wrong with a CIDR that contains a whole block that is not public. */
 export function faultOfWidth(cidr: string): string | undefined {
   const [network, bits] = blockOf(cidr)
   const inside = SPECIAL.find(([special, width]) => bits < width && isIn(special, [network, bits]))

@@ -20,28 +20,25 @@ import {
 /** Guards every request to a URL that a customer has chosen (docs/decisions/008). */
 export type Egress = {
   /**
-   * For the connect options of net, tls and undici: resolves a name, vets all its addresses, and gives the socket exactly
-   * these. Fails with ForbiddenAddress when any is forbidden, or with NameNotResolved, within 3 s.
+   * For net, tls and undici: resolves a name, vets all its addresses, and gives the socket exactly these. Fails with
+   * ForbiddenAddress if any is forbidden, or NameNotResolved within 3 s.
    */
   lookup: LookupFunction
   /** Vets the port and an IP literal, for which `lookup` is not called. @throws ForbiddenAddress */
   vetUrl(url: URL): void
   /**
-   * For saving settings: why webhooks may not reach a URL at its current addresses; undefined when they may, or when its
-   * name has no address yet. Never rejects; takes at most 3 s.
+   * For saving settings: why webhooks may not reach a URL at its current addresses; undefined when they may, or without
+   * an address yet. Never rejects; takes at most 3 s.
    */
   faultOf(url: URL): Promise<string | undefined>
   close(): void
 }
 
 export type EgressOptions = {
-  /** CIDRs: EGRESS_ALLOW. */
   allow: readonly string[]
-  /** CIDRs: EGRESS_DENY. */
   deny?: readonly string[]
   /** EGRESS_PORTS. All by default. */
   ports?: Ports | undefined
-  /** Logs the address of a refused name. */
   log?: Pick<Logger, 'warn'>
   /** Name servers as `address:port`. Those of /etc/resolv.conf by default. */
   servers?: readonly string[]
@@ -49,7 +46,6 @@ export type EgressOptions = {
   hosts?: string
 }
 
-/** How often a refused name is logged. */
 const LOG_EVERY_MS = 60_000
 
 export function createEgress(options: EgressOptions): Egress {
@@ -113,14 +109,12 @@ function hostsOfMachine(): string {
   try {
     return readFileSync('/etc/hosts', 'utf8')
   } catch {
-    // a machine may have none
     return ''
   }
 }
 
 type Interfaces = NodeJS.Dict<Pick<NetworkInterfaceInfo, 'address' | 'family' | 'internal'>[]>
 
-/** Whether this machine can reach IPv6 addresses of other machines. */
 export function hasIPv6(interfaces: Interfaces): boolean {
   const all = Object.values(interfaces).flatMap((addresses) => addresses ?? [])
   return all.some(
@@ -129,9 +123,8 @@ export function hasIPv6(interfaces: Interfaces): boolean {
 }
 
 /**
- * The vetted addresses to dial. Without IPv6 its addresses are left out, except loopback: the socket gives each address a
- * share of the time, and must not give up a slow receiver for an address that it cannot reach. If only IPv6 addresses are
- * left they are dialled anyway, so that the failure has a code that says why.
+ * The vetted addresses to dial. Without IPv6 on this machine its addresses are left out, except loopback, as each
+ * address gets a share of the time. If no others are left they are dialled anyway, so that the failure has a code.
  */
 export function reachable(
   addresses: readonly LookupAddress[],
@@ -144,8 +137,8 @@ export function reachable(
 }
 
 /**
- * The roots that a receiver's certificate may lead to, as PEM: Node's own and those of the file. Undefined without a file,
- * which means Node's own. @throws ConfigError naming EGRESS_CA when the file is unreadable or not only certificates.
+ * Trusted roots as PEM: Node's own and those of the file. Undefined without a file: Node's own.
+ * @throws ConfigError naming EGRESS_CA when the file is unreadable or not only certificates.
  */
 export function trustedRoots(caFile: string | undefined): string[] | undefined {
   if (caFile === undefined) return undefined

@@ -4,12 +4,11 @@ import { isIP } from 'node:net'
 /** Addresses by name, in the file's order. Names are spelled as `canonical` gives them. */
 export type Hosts = ReadonlyMap<string, readonly LookupAddress[]>
 
-/** Names differ neither by capitals nor by the root's dot at the end. */
 export const canonical = (host: string) => host.toLowerCase().replace(/\.$/, '')
 
 /**
- * @param text a hosts file: an address and its names on each line, `#` before a comment. Invalid addresses are skipped, and
- * so are those with a zone (`fe80::1%lo0`), which lead to an interface of this machine.
+ * @param text lines of an address and its names, `#` before a comment. Skips invalid addresses and those with a zone
+ * (`fe80::1%lo0`), which lead to an interface of this machine.
  */
 export function parseHosts(text: string): Hosts {
   const hosts = new Map<string, LookupAddress[]>()
@@ -32,8 +31,8 @@ const LOOPBACK: readonly LookupAddress[] = [
 ]
 
 /**
- * Addresses that need no name server: loopback for localhost and all names below it (RFC 6761, 6.3), or what the hosts file
- * lists, and then nothing else.
+ * Addresses that need no name server: loopback for localhost and all names below it (RFC 6761, 6.3), or what the hosts
+ * file lists, and then nothing else.
  */
 export function localAddresses(name: string, hosts: Hosts): readonly LookupAddress[] | undefined {
   return /^(.+\.)?localhost$/.test(name) ? LOOPBACK : hosts.get(name)

@@ -45,7 +45,7 @@ export function createResolver(options: ResolverOptions): CachedResolver {
   if (servers) resolver.setServers(servers)
   const cache = new LRUCache<string, Resolved>({
     max: maxNames,
-    // each answer sets its own
+    // replaced by each answer's own
     ttl: 1,
     ttlResolution: 0,
     perf: clock,
@@ -104,12 +104,10 @@ const reply = (query: ReturnType<Query>): Promise<Reply> =>
     (error: NodeJS.ErrnoException) => ({ code: error.code ?? 'ESERVFAIL' }),
   )
 
-/** The reply to one query, for A or for AAAA. `code` is one of c-ares. */
 type Reply = { records: readonly RecordWithTtl[] } | { code: string }
 
 export type Replies = { a: Reply; aaaa: Reply }
 
-/** The addresses of a name, or why there are none. `ttlMs`: how long that holds. */
 export type Resolved =
   | { addresses: readonly LookupAddress[]; ttlMs: number }
   | { code: string; ttlMs: number }

@@ -7,11 +7,10 @@ import { type Address, type Block, isIn } from './blocks.ts'
 export type AddressRules = { allow: readonly Block[]; deny: readonly Block[] }
 
 /**
- * Why a webhook must not reach this address, as the name of its range; undefined when it may. Only global unicast passes,
- * and what EGRESS_ALLOW lists, but nothing in EGRESS_DENY (docs/decisions/008). A metadata service is allowed only by its
- * exact address, not by a wider block. An allowed IPv4 address is also allowed in its IPv4-mapped form, which is dialled as
- * IPv4, but in no other IPv6 form, as such a packet goes elsewhere.
- * @param address as the socket would get it. Other spellings (octal, one number) are `no_address`.
+ * The range that forbids webhooks an address; undefined when they may reach it. Only global unicast and EGRESS_ALLOW
+ * pass, without EGRESS_DENY (docs/decisions/008). A metadata service needs its exact address in EGRESS_ALLOW. An
+ * allowed IPv4 address is also allowed as IPv4-mapped, which is dialled as IPv4, but in no other IPv6 form.
+ * @param address as the socket gets it. Other spellings (octal, one number) are `no_address`.
  */
 export function forbidden(address: string, { allow, deny }: AddressRules): string | undefined {
   if (!isIP(address)) return 'no_address'
@@ -25,16 +24,16 @@ export function forbidden(address: string, { allow, deny }: AddressRules): strin
 }
 
 /**
- * Turns an IPv4-mapped address into the IPv4 one. IPv6 is spelled by URL first: c-ares writes IPv4-compatible addresses as
- * `::127.0.0.1`, which the library would take for IPv4-mapped.
+ * Turns an IPv4-mapped address into IPv4. IPv6 is spelled by URL first, as the library takes c-ares's `::127.0.0.1`
+ * (IPv4-compatible) for IPv4-mapped.
  */
 const parse = (address: string): Address =>
   ipaddr.process(isIPv4(address) ? address : new URL(`http://[${address}]`).hostname.slice(1, -1))
 
-/** Azure's host agent, within a public range. */
+/** Azure's host agent, although the address is public. */
 const AZURE = '168.63.129.16'
 
-/** Services that hand out credentials of cloud instances, containers and pods. */
+/** These hand out credentials of cloud instances, containers and pods. */
 const METADATA: ReadonlySet<string> = new Set(
   [
     '169.254.169.254',
@@ -89,8 +88,8 @@ export function literalOf({ hostname }: URL): string | undefined {
 export type Refusal = { message: string; logged?: { host: string; address: string; reason: string } }
 
 /**
- * Why none of these addresses may be dialled, and what to do. One forbidden address of a name is enough. The message hides
- * where a name leads, as customers could otherwise map the internal network.
+ * Why none of these addresses of a name may be dialled, if one is forbidden, and what to do. The message hides the
+ * address, as customers could otherwise map the internal network.
  */
 export function faultOfAddresses(
   host: string,

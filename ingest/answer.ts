@@ -1,4 +1,3 @@
-/** An HTTP answer. Its body is always JSON. */
 export type Answer = {
   code: Code | 'ok'
   status: number
@@ -21,10 +20,8 @@ export const PREFLIGHT = {
 /** Client libraries accept only status 200 with this body as success. */
 export const SUCCESS: Answer = { code: 'ok', status: 200, body: '{"success":true}' }
 
-/** A rejected call of a batch, by its position. */
 export type RejectedItem = { index: number; code: Code; message: string }
 
-/** @param unlisted how many more calls are rejected. */
 export function batchAnswer(rejected: readonly RejectedItem[], unlisted: number): Answer {
   if (rejected.length === 0) return SUCCESS
   const body = { success: true, rejected, ...(unlisted > 0 && { rejectedUnlisted: unlisted }) }
@@ -50,7 +47,6 @@ export function retryAfter(seconds: number): NonNullable<Answer['headers']> {
   return { 'retry-after': String(seconds), 'access-control-expose-headers': 'Retry-After' }
 }
 
-/** Every code of an answer or a rejected call, with its status and its message for people. */
 const table = {
   invalid_json: [400, 'The body is not JSON.'],
   invalid_encoding: [400, 'The body is not UTF-8, or not gzip although its Content-Encoding says so.'],
@@ -111,10 +107,9 @@ const table = {
 
 export type Code = keyof typeof table
 
-/** Why a call, or a whole request, is not accepted. */
 export type Refusal = { code: Code; message: string }
 
-export const CODES = Object.keys(table) as Code[] // its keys are the codes
+export const CODES = Object.keys(table) as Code[]
 
 export const statusOf = (code: Code): number => table[code][0]
 

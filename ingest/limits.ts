@@ -3,12 +3,11 @@ export const CALL_BYTES = 32 * 1024
 export const BATCH_BYTES = 500 * 1024
 export const BATCH_CALLS = 2_500
 
-/** Levels of objects and arrays in a call, including the call itself. */
 export const CALL_LEVELS = 64
 
 /**
- * Each call of a batch gets a copy of the batch's context and integrations. All copies may take this many bytes plus this many
- * times the bytes of the batch. Without this limit 272 bytes of gzip became 8 MB.
+ * The copies of a batch's context and integrations, one for each call, may take this many bytes plus this many times
+ * the bytes of the batch. Without this 272 bytes of gzip became 8 MB.
  */
 export const SHARED_BYTES = 256 * 1024
 export const SHARED_TIMES = 8
@@ -28,8 +27,8 @@ export const GZIP_TIMES = 100
 export const GZIP_FREE = 64 * 1024
 
 /**
- * Bytes of bodies without a valid write key from one network, and the least that each counts for. 500 KB take up to 14 ms, so
- * this is half a percent of a core in the long run.
+ * Bytes of bodies without a valid write key from one network, and the least that each counts for. 500 KB take up to 14
+ * ms: half a percent of a core in the long run.
  */
 export const ANONYMOUS_BYTES = { perSecond: 256 * 1024, burst: 1024 * 1024 }
 export const MIN_ANONYMOUS_BYTES = 1024
@@ -38,22 +37,20 @@ export const MIN_ANONYMOUS_BYTES = 1024
 export const HEADER_BYTES = 64 * 1024
 
 /**
- * Open connections of one process; more are refused at once. This also bounds incomplete headers: at worst each connection
- * has 64 KB of them, which take 85 KB (measured), 430 MB in all.
+ * Open connections; more are refused at once. Also bounds incomplete headers: at worst 64 KB each, which take 85 KB
+ * (measured), 430 MB in all.
  */
 export const CONNECTIONS = 5_000
 
 /**
- * Memory that all requests may hold; beyond it new ones get 503 at once. A body counts until its calls are decided on.
- * REQUEST_BYTES, the URL and the headers count until the answer: Node keeps about that much of the smallest request
- * (measured: 9 KB).
+ * Memory that all requests may hold; beyond it new ones get 503. A body counts until its calls are decided on.
+ * REQUEST_BYTES (measured: Node keeps 9 KB of the smallest request), the URL and the headers count until the answer.
  */
 export const HELD_BYTES = 96 * 1024 * 1024
 export const REQUEST_BYTES = 8 * 1024
 /** What a header name or value takes besides its characters. */
 export const FIELD_BYTES = 32
 
-/** How long clients may take, in milliseconds. */
 export type Timeouts = {
   /** From the opening of a connection, or the first byte of a later request, to the end of the headers. */
   headersMs: number
@@ -67,7 +64,6 @@ export type Timeouts = {
   lingerMs: number
   /** At the end of the process: above the 10 s that Kafka may take. */
   closingMs: number
-  /** How often the first two are checked. */
   checkMs: number
 }
 

@@ -12,7 +12,6 @@ export type Summary = {
   answer: Answer
   /** Undefined when no source has its write key. */
   sourceId: string | undefined
-  /** The types of its calls, by what became of them. */
   accepted: readonly CallType[]
   rejected: readonly { type: StatedType; code: Code }[]
   suppressed: readonly StatedType[]
@@ -21,9 +20,7 @@ export type Summary = {
 /** Ingest's metrics. Calls only increment numbers; labels are made when Prometheus scrapes. */
 export type Meter = CallCounts &
   HttpMeter & {
-    /** A request is being handled. */
     began(): void
-    /** It was answered after `seconds`. */
     ended(type: RouteType, seconds: number): void
   }
 
@@ -58,11 +55,8 @@ function requestTimes(register: Registry) {
   return [request.labels('call'), request.labels('batch')] as const
 }
 
-/** Metrics of HTTP, whatever the source. */
 export type HttpMeter = {
-  /** An answer is sent. */
   answered(code: Code | 'ok'): void
-  /** A connection is refused because too many are open. */
   refusedConnection(): void
   watchConnections(server: Pick<Server, 'getConnections'>): void
   watchMemory(memory: Pick<MemoryLimit, 'bytes'>): void
@@ -103,7 +97,6 @@ function countAnswers(register: Registry): HttpMeter['answered'] {
   return (code) => answers.set(code, (answers.get(code) ?? 0) + 1)
 }
 
-/** A gauge that is read when Prometheus scrapes. */
 export function gauge(
   register: Registry,
   [name, help]: [string, string],
@@ -122,16 +115,13 @@ export function gauge(
 export type CallCounts = {
   /** A request was answered with `code`. Unless that is `ok` it counts for all calls of the request. */
   count(type: RouteType, summary: Summary, code: Answer['code']): void
-  /** A request was refused before it was read. */
   refused(type: RouteType | 'unknown', code: Code): void
-  /** Rejected calls were not written to topic `events.rejected`. */
   unlogged(calls: number): void
 }
 
 type ByType = Record<CallType, number>
 /** `source` is empty when no source has the write key. */
 type Labels = { source: string; type: string; code?: Code }
-/** By their labels as one string. */
 type Sums = Map<string, { labels: Labels; count: number }>
 
 export function createCallCounts(register: Registry): CallCounts {

@@ -98,7 +98,6 @@ const PIXEL = [
   },
 ]
 
-/** The possible codes by status. */
 function refusals(codes: readonly Code[]) {
   const byStatus = Object.groupBy(codes, statusOf)
   return Object.fromEntries(Object.entries(byStatus).map(([status, its = []]) => [status, refused(its)]))
@@ -117,7 +116,6 @@ function refused(codes: readonly Code[]) {
   }
 }
 
-/** What each type of call needs besides a user. */
 const NEEDS: Readonly<Record<RouteType, readonly string[]>> = {
   identify: [],
   track: ['event'],
@@ -214,11 +212,9 @@ export const SCHEMAS = {
   Refusal: { type: 'object', required: ['code', 'message'], properties: { code, message } },
 } as const
 
-/** Codes of broken or slow requests, on any path. */
 const BROKEN: readonly Code[] = ['bad_request', 'request_timeout', 'headers_too_large']
 const ANYWHERE: readonly Code[] = [...BROKEN, 'internal_error']
 
-/** Codes that no single call, and no single route, can have. */
 const NOT_SINGLE: readonly Code[] = [
   'not_found',
   'method_not_allowed',
@@ -252,7 +248,6 @@ const BATCH: readonly Code[] = [
 
 const SINGLE: readonly Code[] = CODES.filter((code) => !NOT_SINGLE.includes(code))
 
-/** The codes that a route may answer with. */
 export function codesAt(route: Route): readonly Code[] {
   if (route.serves === 'calls') return route.type === 'batch' ? BATCH : SINGLE
   // a pixel is sent whatever goes wrong, and a probe answers in text

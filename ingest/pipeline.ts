@@ -32,10 +32,9 @@ export type PipelineOptions = {
   newId: Known['newId']
   /** Milliseconds since 1970. */
   now: () => number
-  /** Milliseconds of a monotonic clock. */
+  /** Milliseconds, monotonic. */
   clock: () => number
   produce: Producer['produce']
-  /** Why no calls are accepted now, whoever sends them. */
   unavailable: () => 'unavailable' | 'storage_full' | undefined
   anonymousLimit: AnonymousLimit
   logRejected: RejectionLog
@@ -44,13 +43,13 @@ export type PipelineOptions = {
   log: Pick<Logger, 'error'>
 }
 
-/** From a request that is read in full to its answer. */
 export type Ingest = (received: Received, ip: string, trace?: IngestTrace) => Promise<Answer>
 type IngestTrace = Pick<Trace, 'send' | 'note'> | undefined
 
 /**
- * Refuses, and counts, a request before work is spent on its body: before the body is read when the write key is outside it,
- * and after that otherwise. @returns undefined when it is not refused.
+ * Refuses, and counts, a request before work is spent on its body: before it is read if the write key is outside,
+ * otherwise after.
+ * @returns undefined when it passes.
  */
 export type Precheck = (request: Omit<Received, 'body'>, ip: string) => Answer | undefined
 
@@ -190,7 +189,6 @@ function summaryOf({ answer, sourceId, events, rejected, suppressed }: Decision)
 
 export type Encoders = { event: Codec<Event>['encode']; rejected: Codec<Rejected>['encode'] }
 
-/** Encoders that write the ids of the schemas registered for the topics. */
 export async function openEncoders(registry: Registry, named: (topic: string) => string): Promise<Encoders> {
   const event = await openCodec(registry, 'event', `${named(EVENTS)}-value`)
   const rejected = await openCodec(registry, 'rejected', `${named(REJECTED)}-value`)

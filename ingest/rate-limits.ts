@@ -12,16 +12,13 @@ import { ANONYMOUS_BYTES, MIN_ANONYMOUS_BYTES } from './limits.ts'
 export type SourceLimits = {
   /** Takes calls from their source's limit. @returns undefined when they pass, else whole seconds until a request does. */
   draw(limit: SourceLimit, calls: number): number | undefined
-  /** Takes the bytes of a request that has passed. */
   spend(limit: SourceLimit, bytes: number): void
 }
 
-/** How many seconds' worth of bytes may pass at once. */
 const BURST_S = 10
 
 /**
- * The token buckets of the current settings. A source that is saved again starts with full buckets; those of a removed
- * source or limit are garbage collected.
+ * The token buckets of the current settings. A source that is saved again starts with full ones.
  * @param clock milliseconds, monotonic.
  */
 export function createSourceLimits(clock: () => number): SourceLimits {
@@ -66,13 +63,12 @@ export function rateLimited({ perSecond, burst, bytesPerSecond }: SourceLimit, s
 }
 
 /**
- * Bounds the cost of bodies that turn out to have no valid write key, for each network: finding the key takes inflating and
- * parsing the body. Requests with their key outside the body are never refused for this.
+ * Bounds what each network may cost with bodies without a valid write key, which must be inflated and parsed to find
+ * out. Requests with their key outside the body are exempt.
  */
 export type AnonymousLimit = {
   /** @returns whole seconds until a body from this network is read again; undefined when it is read now. */
   wait(ip: string): number | undefined
-  /** A body of so many bytes had no valid write key. */
   count(ip: string, bytes: number): void
 }
 

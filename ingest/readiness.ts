@@ -12,7 +12,6 @@ const SHORTAGES = {
   limit: "Sluice's topics have almost reached STORAGE_LIMIT",
 }
 
-/** Why this process should get no calls now. */
 export function notReady(
   settings: Pick<Settings, 'isLoaded'>,
   producer: Pick<Producer, 'stalledMs'>,
@@ -28,7 +27,6 @@ export function notReady(
 export const isSourceUnreadable = ({ unreadable }: Pick<Settings, 'unreadable'>): boolean =>
   [...unreadable.values()].some(({ kind }) => kind === 'source')
 
-/** Logs when calls are refused because storage is short, and when they are accepted again. */
 export function logShortage(log: Pick<Logger, 'warn' | 'info'>) {
   return (shortage: ReturnType<Storage['shortage']>): void => {
     if (!shortage) {

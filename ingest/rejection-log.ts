@@ -6,12 +6,11 @@ import type { Trace } from '../trace/trace.ts'
 /** Writes rejected calls. Resolves when Kafka has them, or when the wait is over. Never rejects. */
 export type RejectionLog = (records: readonly OutRecord[], trace?: Pick<Trace, 'send'>) => Promise<void>
 
-/** How long an answer waits for them. */
 const WAIT_MS = 1_000
 
 /**
- * Topic `events.rejected`. It has its own producer, because a topic that takes no writes blocks its producer, and rejected
- * calls must not delay accepted ones. What cannot be written is dropped and counted.
+ * Topic `events.rejected`. Its own producer, as it may be blocked, must not delay accepted calls. What cannot be
+ * written is dropped and counted.
  */
 export function createRejectionLog({
   producer,

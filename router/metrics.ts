@@ -60,7 +60,6 @@ export function routed({ type }: Event, count: number): void {
   made += count
 }
 
-/** Shows whether this process has followed a change of the settings. */
 export function watchSettings({ destinations }: Pick<Settings, 'destinations'>): void {
   new Gauge({
     name: 'sluice_router_destinations',

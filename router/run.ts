@@ -17,7 +17,6 @@ export type RouterParts = {
   codec: Pick<AlikeCodec<Delivery>, 'encode' | 'encodeAlike'>
   producer: Pick<Producer, 'produce' | 'produceList' | 'queuedBytes'>
   duplicates: Pick<Duplicates, 'of'>
-  /** Called for each routed event with the number of its deliveries. */
   onRouted: (event: Event, deliveries: number) => void
   onDuplicate: (event: Event) => void
 }
@@ -27,9 +26,9 @@ const MAX_QUEUED_BYTES = 16 * 1024 * 1024
 const HOLD_MS = 50
 
 /**
- * Turns each event into its deliveries: check for a duplicate, match, write, settle. The offset may be committed once Kafka
- * has acknowledged all deliveries and, for a bounded time, the event's id in `router.seen`: otherwise a duplicate after the
- * commit would pass after a restart.
+ * Turns each event into its deliveries: duplicate check, match, write, settle. The offset may be committed once Kafka
+ * has all deliveries and, for a bounded time, the event's id in `router.seen`, without which a duplicate passes after a
+ * restart.
  */
 export function createRouter(parts: RouterParts): Handler<Event> {
   const { settings, producer, duplicates, onRouted, onDuplicate } = parts
@@ -67,8 +66,8 @@ function entryOf({ value, offset, timestamp }: Pick<Taken<Event>, 'value' | 'off
 const notSeen = async (): Promise<Written> => 'unwritten'
 
 /**
- * Writes a delivery for each destination. Several of them share the encoded body while they wait: a body of 32 KB for 10,000
- * destinations would otherwise take 320 MB.
+ * Writes a delivery for each destination. They share the encoded body while they wait: 32 KB for 10,000 destinations
+ * would take 320 MB.
  */
 function writeDeliveries(
   { value: event, trace }: Pick<Taken<Event>, 'value' | 'trace'>,
@@ -103,8 +102,8 @@ function listOf(event: Event, { destinations, delivery, codec }: SharedBody): Re
 }
 
 /**
- * `unknown` comes only when the process ends: the next owner of the partition routes the event again. The event itself is not
- * held here, as thousands wait at a time and the garbage collector copies what waits.
+ * `unknown` comes only at the end of the process: the next owner routes the event again. The event is not held here, as
+ * thousands wait and the garbage collector copies what waits.
  */
 async function settleWhenWritten(
   ends: Ends,

@@ -8,9 +8,7 @@ import {
 import { parseTraceParent, W3CTraceContextPropagator } from '@opentelemetry/core'
 import type { RecordHeaders, TraceHeaders } from './trace.ts'
 
-/** Carries a trace from one process to the next. */
 export type Carrier = {
-  /** @returns the context that a record carries, or the root context. */
   read(headers: RecordHeaders | undefined): Context
   write(context: Context): TraceHeaders
   /** @returns the span that a client names as the cause of its request. Its state and sampling decision are ignored. */

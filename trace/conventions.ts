@@ -1,8 +1,8 @@
 import type { Attributes, Post, Processed } from './trace.ts'
 
 /**
- * Names of OpenTelemetry's semantic conventions (HTTP: stable; messaging and Kafka: development), and our own, which begin
- * with `sluice.`. Left out because they contain write keys, customers' secrets or users: `url.query`, `url.full`,
+ * Names of OpenTelemetry's semantic conventions (HTTP: stable; messaging and Kafka: development), and our own, which
+ * begin with `sluice.`. Left out because they contain write keys, customers' secrets or users: `url.query`, `url.full`,
  * `client.address`, `user_agent.original`, `messaging.kafka.message.key`.
  */
 

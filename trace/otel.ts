@@ -21,12 +21,11 @@ import type { TraceSettings } from './settings.ts'
 import { createSpans } from './spans.ts'
 import type { Tracer } from './trace.ts'
 
-/** How long the end of a process waits for its last spans. */
 const FLUSH_MS = 2_000
 
 /**
- * Sets up the SDK without its globals: no context manager, no patches. Spans wait in a bounded queue and are exported in
- * the background. Those that do not fit or cannot be exported are dropped, and the log says so.
+ * Sets up the SDK without its globals: no context manager, no patches. Spans wait in a bounded queue; those that do not
+ * fit or cannot be exported are dropped and logged.
  */
 export function createTracer(
   settings: TraceSettings,

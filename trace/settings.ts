@@ -3,7 +3,6 @@ import { z } from 'zod'
 /** How spans are made and where they go, from OpenTelemetry's own variables. Times in milliseconds. */
 export type TraceSettings = {
   serviceName: string
-  /** Attributes of the resource, besides the service's name. */
   attributes: Record<string, string>
   sampler: { name: Sampler; ratio: number }
   /** Whether W3C Trace Context is read from records and written to them. */
@@ -80,7 +79,6 @@ const environment = z
     OTEL_SERVICE_NAME: z.string().optional(),
     OTEL_RESOURCE_ATTRIBUTES: attributes.default({}),
     OTEL_TRACES_SAMPLER: word(SAMPLERS).default('parentbased_always_on'),
-    /** Checked only if the sampler takes one. */
     OTEL_TRACES_SAMPLER_ARG: z.string().default('1'),
     OTEL_PROPAGATORS: propagators.default(['tracecontext']),
     OTEL_EXPORTER_OTLP_ENDPOINT: endpoint.default('http://localhost:4318'),
@@ -105,13 +103,11 @@ const environment = z
       fault('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', 'more than OTEL_BSP_MAX_QUEUE_SIZE')
   })
 
-/** Read by the SDK itself. */
 const BY_SDK = ['HEADERS', 'CERTIFICATE', 'CLIENT_CERTIFICATE', 'CLIENT_KEY'].flatMap((name) => [
   `OTEL_EXPORTER_OTLP_${name}`,
   `OTEL_EXPORTER_OTLP_TRACES_${name}`,
 ])
 
-/** All variables about traces. */
 export const TRACE_SETTINGS: readonly string[] = [
   ...Object.keys(switches.shape),
   ...Object.keys(environment.shape),
@@ -124,9 +120,9 @@ type Env = Readonly<Record<string, string | undefined>>
 export type ReadTraces = { settings?: TraceSettings; issues: readonly z.core.$ZodIssue[] }
 
 /**
- * Traces are off, without settings, unless an endpoint or an exporter is named, and with OTEL_TRACES_EXPORTER=none or
- * OTEL_SDK_DISABLED=true. While they are off no other variable is checked, as it may be meant for other programs.
- * @param given without empty variables, which count as not set.
+ * Traces are off unless an endpoint or an exporter is named, and with OTEL_TRACES_EXPORTER=none or
+ * OTEL_SDK_DISABLED=true. No other variable is checked then, as it may be meant for other programs.
+ * @param given without empty variables.
  */
 export function readTraces(given: Env, role: string): ReadTraces {
   const switched = switches.safeParse(given)

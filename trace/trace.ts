@@ -9,7 +9,6 @@ export type Attributes = Readonly<Record<string, string | number>>
 
 /** A piece of work in a trace, with all that it sends to Kafka and posts. */
 export type Trace = {
-  /** In a record they continue the trace. */
   headers: TraceHeaders
   /** Records are handed to Kafka. `topic`: of the first one, as named on the broker. */
   send(topic: string, records: number): Sending
@@ -21,9 +20,7 @@ export type Trace = {
 }
 
 export type Sending = {
-  /** For each of the records. */
   headers: TraceHeaders
-  /** `acked`, or why not. */
   end(outcome: string): void
 }
 
@@ -34,11 +31,9 @@ export type Post = { origin: string; urlIndex: number; destinationId: string; at
 export type RequestTrace = Pick<Trace, 'send' | 'note'> &
   Disposable & {
     answered(answer: { code: string; status: number }): void
-    /** The client has closed its connection. */
     gone(): void
   }
 
-/** A record as the Kafka client hands it over. */
 export type Processed = {
   /** As named on the broker, as is `group`. */
   topic: string
@@ -46,7 +41,6 @@ export type Processed = {
   partition: number
   offset: number
   headers: RecordHeaders | undefined
-  /** Called only for recorded spans. */
   describe?: (() => Attributes) | undefined
 }
 
@@ -55,13 +49,11 @@ export type RecordHeaders = Readonly<Record<string, Value | Value[]>>
 
 /** Records what a process does. There is none while traces are off (see `openTracer`). */
 export type Tracer = {
-  /** Begins a trace. `traceparent`: as the client sent it. */
   request(call: { method: string; route: string; traceparent: unknown }): RequestTrace
   /** Continues the trace that the record carries, or begins one. */
   process(record: Processed): Trace
   /** Begins a trace that is linked to the one that the record carries. */
   processAnew(record: Processed): Trace
-  /** Exports the ended spans, for a bounded time. */
   close(): Promise<void>
 }
 
@@ -77,7 +69,6 @@ export function carried(headers: RecordHeaders | undefined): Record<string, Buff
   return kept
 }
 
-/** The event of a span: only ids, as in logs. */
 export const ofEvent = ({ sourceId, messageId, type }: Event): Attributes => ({
   'sluice.source.id': sourceId,
   'sluice.message.id': messageId,

@@ -5,14 +5,10 @@ import { isSilent, standing, WINDOW_MS } from './webhook-queue.ts'
 const MIN_WAITING = 16
 
 export type QueueFacts = {
-  /** What waits for this webhook. */
   queued: { posts: number; bytes: number }
-  /** What waits in the lane for all webhooks, and how much may. */
   waiting: { posts: number; bytes: number }
   room: { posts: number; bytes: number }
-  /** Recent answers of this webhook, a second. */
   perSecond: number
-  /** It has answered nothing for a second. */
   inTrouble: boolean
 }
 
@@ -23,16 +19,15 @@ export function isQueueFull(facts: QueueFacts): boolean {
 }
 
 /**
- * A webhook may have as many POSTs waiting as the lane has room left, so one webhook gets half of the room, two get a
- * third each, and some is always left for others (dynamic thresholds, as in switches with a shared buffer). It may always
- * have what it lately answered in a quarter of a second. A webhook in trouble gets a single one.
+ * As much as the lane has room left, so one webhook gets half, two get a third each, and some is always left (dynamic
+ * thresholds, as in switches with a shared buffer); at least what the webhook lately answered in a quarter of a second.
+ * A webhook in trouble gets one.
  */
 function queueLimit({ room, waiting, perSecond, inTrouble }: QueueFacts): number {
   if (inTrouble) return waiting.posts < room.posts ? 1 : 0
   return Math.max(MIN_WAITING, room.posts - waiting.posts, perSecond / 4)
 }
 
-/** A POST is deferred, and how long its delivery should wait at most. */
 export function refusal({ webhook, perSecond, jobs }: WebhookQueue, code: DeferCode, now: number): Refusal {
   const { breaker, host, behind } = webhook
   if (code === 'breaker_open') {
@@ -51,10 +46,10 @@ const MOST = 3 / 4
 const LONGEST_REST_MS = 100
 
 /**
- * Enough POSTs wait for a webhook when there are twice its cap and what it answers in 50 ms. Then more deliveries should
- * stay in Kafka if deferring them would not be faster: the webhook is fast, or it is nearly all that a busy process works
- * for, or a busy process cannot fill its cap. A new webhook counts as fast.
- * @returns ms until half of enough waits; 0 if there is less already, or if the rest should be deferred.
+ * Enough waits for a webhook when there are twice its cap plus what it answers in 50 ms. More should stay in Kafka when
+ * deferring would not be faster: the webhook is fast (as a new one is taken to be), or nearly all that a busy process
+ * works for, or a busy process cannot fill its cap.
+ * @returns ms until half of enough waits; 0 to defer the rest.
  */
 export function restFor(queue: WebhookQueue, lane: LaneSpeed, now: number): number {
   const { jobs, cap, createdAt } = queue

@@ -3,7 +3,6 @@ import { createTokenBucket } from '../../delivery/token-bucket.ts'
 import { hasAnsweredLately } from '../../delivery/webhooks.ts'
 import type { HostLimits, HostShare, WebhookQueue } from './state.ts'
 
-/** @param slots of the lane. @param room what may wait in the lane. */
 export const hostLimits = (slots: number, room: { posts: number; bytes: number }): HostLimits => ({
   least: Math.max(4, Math.floor(slots / 32)),
   most: Math.max(4, Math.floor(slots / 2)),
@@ -70,7 +69,6 @@ function awaitingSince({ awaiting }: HostShare): number {
 const untested = ({ awaiting, trusted }: HostShare) => awaiting.size - trusted.size
 const isFull = (share: HostShare) => untested(share) >= Math.floor(share.cap)
 
-/** Whether the host has room for a webhook to begin a POST that is no probe. */
 export function hostAllows(queue: WebhookQueue, now: number): boolean {
   const { share } = queue
   const { limits } = share
@@ -100,11 +98,9 @@ function isTrusted(queue: WebhookQueue): boolean {
   return hasAnswered(queue) && !awaiting.has(queue) && trusted.size < limits.trusted
 }
 
-/** Whether a webhook whose breaker is open may be probed. */
 export const hostAllowsProbe = ({ share }: WebhookQueue, now: number) =>
   share.unproven < share.limits.most && (share.failing < share.limits.failing || share.probes.allows(now))
 
-/** The queue waits until its host has room. */
 export function block(queue: WebhookQueue): void {
   const { blocked, withBlocked } = queue.share
   blocked[hasAnswered(queue) ? 'known' : 'untested'].add(queue)
@@ -133,7 +129,6 @@ export function isCrowded(queue: WebhookQueue, now: number): boolean {
   return waiting >= most || waitingBytes >= limits.waitingBytes
 }
 
-/** How a POST counts. `answering`: its webhook had just answered. */
 export type EnteredAs = 'answering' | 'unproven' | 'failing'
 
 /** A POST begins. @returns what to pass to `leaveShare`. */
@@ -157,10 +152,8 @@ export function enterShare(queue: WebhookQueue, isProbe: boolean, now: number): 
   return isProven ? 'answering' : 'unproven'
 }
 
-/** `hasOthers`: other POSTs of the same webhook are in flight. */
 type Ending = { ended: Ended; hasOthers: boolean }
 
-/** One of the webhook's POSTs has ended. */
 export function endInShare(queue: WebhookQueue, { ended, hasOthers }: Ending): void {
   const { share } = queue
   if (!share.awaiting.has(queue)) return
@@ -181,7 +174,6 @@ function forget(queue: WebhookQueue): void {
   queue.share.trusted.delete(queue)
 }
 
-/** Gives up, once a second, the part of the cap that was not used. */
 export function rollShareWindow(share: HostShare, now: number): void {
   if (now - share.windowFrom < WINDOW_MS) return
   share.cap = Math.max(share.limits.least, Math.min(share.cap, share.peak * 2))

@@ -38,14 +38,11 @@ export type Lane = {
   offer(target: WebhookTarget, job: Job): Refusal | undefined
   /** So much waits in all that nothing more should come for a moment. */
   isFull(): boolean
-  /** Undefined while not enough waits for this webhook. */
   pressure(target: WebhookTarget): Pressure | undefined
-  /** Drops what waits and is not needed any more. */
   tidy(): void
   /** Call this several times a second: it frees the slots of late POSTs, and defers what has waited too long. */
   tick(): void
   count(): { waiting: number; prompt: number; late: number }
-  /** How many webhooks have waiting POSTs, by what these wait for. */
   waits(): Record<WaitsFor, number>
 }
 
@@ -56,12 +53,10 @@ export type Lane = {
 export type Pressure = { restMs: number; isFull: boolean }
 
 export type LaneOptions = {
-  /** How many POSTs may be in flight. */
   slots: number
   webhooks: Webhooks
-  /** Whether this process itself limits its speed. */
   isBusy: () => boolean
-  /** Milliseconds of a monotonic clock. */
+  /** Milliseconds, monotonic. */
   now: () => number
 }
 
@@ -89,10 +84,8 @@ class SlotLane implements Lane {
   readonly #backlog = createBacklog()
   readonly #scheduler = createScheduler()
   readonly #answers = createRate()
-  /** Shares of hosts that have blocked queues. */
   readonly #withBlocked = new Set<HostShare>()
   #isPumping = false
-  /** For how long this lane has been at work. */
   #age = 0
   #tickedAt: number
 
@@ -143,7 +136,6 @@ class SlotLane implements Lane {
     return made
   }
 
-  /** Whether a POST may wait here, and as what. */
   #admit(queue: WebhookQueue, now: number): 'queue' | 'probe' | Refusal {
     const may = this.#webhooks.permit(queue.webhook, now)
     if (may === 'probe' && this.#slots.isFree('doubtful', now) && hostAllowsProbe(queue, now)) return 'probe'
@@ -294,7 +286,6 @@ class SlotLane implements Lane {
     this.#deferLate(now)
   }
 
-  /** The first of a queue has waited for longest. */
   #deferLate(now: number): void {
     const isLate = (first: QueuedJob | undefined) =>
       first !== undefined && this.#age - first.since > MAX_WAIT_MS

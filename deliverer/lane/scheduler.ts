@@ -6,7 +6,6 @@ import { mayBegin, standing, waitsFor } from './webhook-queue.ts'
 export type Scheduler = {
   /** Lists the queue if it may begin a POST. If its host has no room, lists it there as blocked. */
   add(queue: WebhookQueue, now: number): void
-  /** @param isFree whether there is a slot for a queue of this standing. */
   next(isFree: (standing: Standing) => boolean, now: number): WebhookQueue | undefined
 }
 
@@ -63,11 +62,9 @@ export function createScheduler(): Scheduler {
   }
 }
 
-/** All POSTs that wait in a lane, each in the queue of its webhook. */
 export type Backlog = {
   put(queue: WebhookQueue, queued: QueuedJob): void
   take(queue: WebhookQueue): Job | undefined
-  /** A copy of the list of queues that are not empty. */
   queues(): WebhookQueue[]
   count(): number
   bytes(): number

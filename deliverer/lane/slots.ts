@@ -1,7 +1,6 @@
 import { createTokenBucket } from '../../delivery/token-bucket.ts'
 import { createFifo, type Fifo, type Standing } from './state.ts'
 
-/** A POST in flight holds a slot until its connection is free again. */
 export type Slot = {
   readonly since: number
   readonly doubtful: boolean
@@ -10,25 +9,22 @@ export type Slot = {
   free: boolean
 }
 
-/** Counts the prompt POSTs of one host. */
 export type PromptCount = { prompt: number }
 
 const LATE_MS = 1_000
 /** The part of the budget that all doubtful webhooks together may use. */
 const DOUBTFUL = 1 / 4
 /**
- * Slow webhooks begin at most this part of the budget a second, and this part at once, because their answers come in
- * bursts and their connections may be new. It is more than they can use, as each POST takes half a second or longer, in
- * steps too small to delay a prompt POST.
+ * Slow webhooks begin at most this part of the budget a second, and this part at once, as their answers come in bursts:
+ * more than they can use (each POST takes half a second or longer), in steps too small to delay a prompt POST.
  */
 const SLOW_PER_SECOND = 5 / 2
 const SLOW_AT_ONCE = 1 / 64
 
 /**
- * A lane's budget of slots, once for prompt POSTs and once for late ones. A prompt POST becomes late after a second if
- * there is a late slot for it. So however many webhooks die at once, the others get their slots back after one second,
- * not after the five that an answer may take. Doubtful webhooks have a quarter of the budget and leave half of the late
- * slots to slow webhooks, whose POSTs are late from the beginning.
+ * A lane's budget, once for prompt POSTs and once for late ones. A prompt POST becomes late after a second if a late
+ * slot is free, so webhooks that die return their slots after one second, not after the five of a timeout. Doubtful
+ * webhooks get a quarter of the budget and leave half of the late slots to slow webhooks, whose POSTs are late at once.
  */
 export class Slots {
   readonly #budget: number
@@ -48,7 +44,6 @@ export class Slots {
     })
   }
 
-  /** Whether there is a slot for a webhook of this standing. */
   isFree(standing: Standing, now: number): boolean {
     this.#age(this.#oldest.trusted, this.#budget, now)
     this.#age(this.#oldest.doubtful, this.#budget / 2, now)

@@ -10,23 +10,20 @@ export type Refusal = { code: DeferCode; waitMs: number }
 
 /** A job's slot while its POST is in flight. */
 export type SlotLease = {
-  /** A new connection was made for the POST. */
   connected(): void
   /** The POST has ended. Called at most once. `sent`: the request was sent, so a failure is the webhook's, not its host's. */
   ended(ended: Ended, sent: boolean): void
-  /** The connection is free. Called once. */
   release(): void
 }
 
 /**
- * What to expect of a webhook. `doubtful`: its last POST failed, its host cannot be reached, or its next POST is a
- * probe. `slow`: it answers, but its POSTs are late (slots.ts) or nearly so.
+ * `doubtful`: the last POST failed, the host cannot be reached, or the next POST is a probe. `slow`: answers come, but
+ * late (slots.ts) or nearly so.
  */
 export type Standing = 'prompt' | 'slow' | 'doubtful'
 
 /** One POST that waits in the lane. Exactly one of `begin`, `defer` and `drop` is called, once. */
 export type Job = {
-  /** Memory that it takes while it waits. */
   readonly bytes: number
   /** False when the POST need not be made any more: it is dropped. */
   isNeeded(): boolean
@@ -77,12 +74,9 @@ export type WebhookQueue = {
   /** Shared with the other webhooks of its host in this lane. */
   readonly share: HostShare
   readonly jobs: Fifo<QueuedJob>
-  /** Memory that the waiting jobs take. */
   queuedBytes: number
-  /** How many POSTs may be in flight. */
   cap: number
   inFlight: number
-  /** Most in flight in this window. */
   peak: number
   /** When the webhook last answered or failed, or when the first POST in flight began. */
   heardAt: number
@@ -91,21 +85,18 @@ export type WebhookQueue = {
   perSecond: number
   windowFrom: number
   readonly createdAt: number
-  /** The scheduler's list that it is in. */
   listed: Standing | undefined
 }
 
 /**
- * The POSTs of one lane for all webhooks of one host. Each webhook has limits of its own; the share bounds them together.
- * A host with a thousand hanging webhooks takes no more of the lane than one webhook may, and does not delay its webhooks
- * that answer (docs/decisions/009).
+ * What all webhooks of one host take of a lane together, whatever their own limits: a host with a thousand hanging
+ * webhooks takes no more than one webhook may, and does not delay those that answer (docs/decisions/009).
  */
 export type HostShare = {
   /** POSTs in flight that hold a prompt slot (slots.ts). */
   prompt: number
   /** POSTs in flight that began when their webhook had not just answered. */
   unproven: number
-  /** POSTs in flight to failing webhooks. */
   failing: number
   /** Waiting POSTs and their bytes, without those that came for a webhook that had just answered. */
   waiting: number
@@ -116,7 +107,6 @@ export type HostShare = {
   readonly trusted: Set<WebhookQueue>
   /** How many webhooks may be `awaiting` but not `trusted`. It grows and shrinks like the cap of a single webhook. */
   cap: number
-  /** The highest number of them in this window. */
   peak: number
   windowFrom: number
   /** Queues that wait because the host has no room. `known` ones have answered before, `untested` ones have not. */
@@ -129,9 +119,9 @@ export type HostShare = {
 }
 
 /**
- * `least` and `most` bound the cap. `most` also bounds the POSTs in flight, both those with a prompt slot and unproven
- * ones. `reserve`: prompt slots beyond `most` (see `isAllowedReserve`). `trusted`: webhooks. `failing`: POSTs.
- * `waiting`, `waitingBytes`: what may wait for webhooks that have not answered lately.
+ * `least`, `most`: bounds of the cap; `most` also bounds POSTs in flight, both with a prompt slot and unproven.
+ * `reserve`: prompt slots beyond `most` (`isAllowedReserve`). `trusted`: webhooks. `failing`: POSTs. `waiting`,
+ * `waitingBytes`: for webhooks that have not answered lately.
  */
 export type HostLimits = Readonly<
   Record<'least' | 'most' | 'reserve' | 'trusted' | 'failing' | 'waiting' | 'waitingBytes', number>

@@ -27,8 +27,8 @@ export const createWebhookQueue = (webhook: WebhookState, share: HostShare, now:
 })
 
 /**
- * A POST was queued. The cap of a slow webhook grows with what comes for it, not with its answers: they arrive as close
- * together as its POSTs began, so growing with them would double each burst.
+ * A POST was queued. A slow webhook's cap grows with what comes for it: its answers come as close together as its POSTs
+ * began, and would double each burst.
  * @param most the highest cap.
  */
 export function onQueued(queue: WebhookQueue, most: number, now: number): void {
@@ -58,10 +58,7 @@ export function onBegun(queue: WebhookQueue, now: number): void {
 
 type Ending = { ended: Ended; begunAt: number; most: number }
 
-/**
- * A POST has ended. Updates the queue but not the webhook's breaker (webhooks.ts).
- * @param most the highest cap.
- */
+/** A POST has ended. Updates the queue but not the webhook's breaker (webhooks.ts). @param most the highest cap. */
 export function onEnded(queue: WebhookQueue, { ended, begunAt, most }: Ending, now: number): void {
   const { webhook, inFlight } = queue
   if (ended !== 'timed_out') queue.heardAt = now

@@ -5,10 +5,8 @@ import { type AddressRule, withAddress } from './address.ts'
 import { boundOf, isObject, type JsonObject, jsonBytes } from './json.ts'
 import { eventTimes, parseTime } from './time.ts'
 
-/** What all calls of a batch share; null where there is nothing. */
 export type Shared = OfBatch & {
   sentAt: number | null
-  /** Bytes that each call gets from it. */
   bytes: number
 }
 
@@ -17,17 +15,13 @@ export const NOTHING_SHARED: Shared = { context: null, integrations: null, sentA
 export const CALL_TYPES = ['identify', 'track', 'page', 'screen', 'group', 'alias'] as const
 export type CallType = (typeof CALL_TYPES)[number]
 
-/** What is known about a call besides its body. */
 export type Facts = {
   sourceId: string
   /** Milliseconds since 1970. */
   receivedAt: number
-  /** The client's address. */
   ip: string
   addressRule?: AddressRule | undefined
-  /** Makes a messageId for a call that has none. */
   newId: () => string
-  /** What all calls of the batch share. */
   shared?: Shared
 }
 
@@ -46,8 +40,8 @@ export function accept(call: unknown, facts: Facts, type?: CallType): Accepted {
 }
 
 /**
- * Prints a call to measure it only if it may be too large. A single call was measured as the body that it came in: printed, it
- * is at most 4.4 times as large (`1e20,`), and stored with its integrations twice 288 KB, far below the 1 MB of a record.
+ * Prints a call to measure it only if it may be too large. The body of a single call was measured: printed, it is at
+ * most 4.4 times as large (`1e20,`), and with its integrations stored twice 288 KB, far below a record's 1 MB.
  */
 function measure(call: JsonObject, most: number): Code | undefined {
   const bound = boundOf(call, CALL_LEVELS)
@@ -74,7 +68,6 @@ type Need = (ids: Ids, call: JsonObject) => Code | undefined
 const needsUser: Need = ({ userId, anonymousId }) =>
   userId === null && anonymousId === null ? 'no_user_or_anonymous_id' : undefined
 
-/** What a call of each type must have. */
 const needs: Readonly<Record<CallType, Need>> = {
   identify: needsUser,
   page: needsUser,
@@ -127,7 +120,6 @@ function textOf(value: unknown): string | null {
 
 const print = (value: JsonObject | null): string | null => (value === null ? null : JSON.stringify(value))
 
-/** The parts of a call that are objects; null without one. */
 export type Columns = {
   properties: JsonObject | null
   traits: JsonObject | null
@@ -135,7 +127,6 @@ export type Columns = {
   integrations: JsonObject | null
 }
 
-/** The batch's own values, which each call gets; null without one. */
 export type OfBatch = { context: unknown; integrations: unknown }
 
 /**
@@ -186,7 +177,6 @@ export type Ids = {
   previousId: string | null
 }
 
-/** @returns the ids of a call, null for each missing one; undefined when one is invalid. */
 export function readIds(call: JsonObject): Ids | undefined {
   const userId = readId(call.userId)
   const anonymousId = readId(call.anonymousId)
@@ -198,8 +188,8 @@ export function readIds(call: JsonObject): Ids | undefined {
 }
 
 /**
- * @returns null for a missing id, undefined for an invalid one. Numbers above 2^53 - 1 are invalid: parsing has lost digits, so
- * two users could get the same id.
+ * @returns null for a missing id, undefined for an invalid one. Numbers above 2^53 - 1 are invalid: parsing has lost
+ * digits, so two users could get the same id.
  */
 export function readId(value: unknown): string | null | undefined {
   if (value === undefined || value === null || value === '') return null
@@ -211,7 +201,6 @@ export function readId(value: unknown): string | null | undefined {
 
 const MESSAGE_ID_CHARS = 100
 
-/** The client's id of the call, if it is valid. */
 export function readMessageId(value: unknown): string | undefined {
   return typeof value === 'string' && value.length > 0 && value.length <= MESSAGE_ID_CHARS ? value : undefined
 }

@@ -5,15 +5,12 @@ import { BATCH_CALLS, CALL_LEVELS } from '../limits.ts'
 import type { CallType } from './accept.ts'
 import { isObject, type Parsed, parseBody } from './json.ts'
 
-/** The type of call that a route takes, or `batch`. */
 export type RouteType = CallType | 'batch'
 
-/** A request that is read in full. `writeKey`: the one outside its body. */
 export type Received = {
   type: RouteType
   writeKey: string | undefined
   body: Buffer
-  /** The request was for an image. */
   isPixel?: boolean
 }
 
@@ -24,10 +21,8 @@ export type SourceByWriteKey = (writeKey: string) => Sender | 'unreadable' | und
 /** A request from an enabled source, parsed. Its calls are not decided on yet. */
 export type Authenticated = Pick<Received, 'type' | 'isPixel'> & { source: Sender; parsed: Parsed }
 
-/** `sourceId` is undefined when the write key belongs to none. */
 export type Unauthenticated = { refused: Code; sourceId: string | undefined }
 
-/** The levels of a batch above its calls: the object and its array. */
 const BATCH_LEVELS = 2
 
 /** Finds the source of a request and parses the body. Never throws. */
@@ -48,7 +43,6 @@ export function authenticate(
   return 'refused' in source ? source : { ...request, source, parsed }
 }
 
-/** @returns the source of a write key if it may send. */
 export function sourceOf(
   writeKey: string | undefined,
   sourceByWriteKey: SourceByWriteKey,
@@ -67,14 +61,13 @@ export function countCalls({ type, parsed }: Authenticated): number {
 }
 
 /**
- * The write key outside the body: the user name of basic auth, or else `writeKey` in the query. An empty one counts as
- * absent. `Bearer` is ignored, because OAuth clients send a token beside the write key.
+ * The write key outside the body: the user name of basic auth, or `writeKey` in the query, if not empty. `Bearer` is
+ * ignored, as OAuth clients send a token beside the write key.
  */
 export function keyOutside(authorization: string | undefined, query: unknown): string | undefined {
   return basicUser(authorization) ?? keyInside(query)
 }
 
-/** The `writeKey` of a body or of a query. */
 export function keyInside(place: unknown): string | undefined {
   if (!isObject(place) || typeof place.writeKey !== 'string') return undefined
   return place.writeKey || undefined

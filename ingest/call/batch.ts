@@ -16,16 +16,15 @@ import { boundOf, isObject, type JsonObject, jsonBytes } from './json.ts'
 import { parseTime } from './time.ts'
 
 /**
- * Whether a call is about a suppressed user: by its `userId`, or by the `previousId` of an alias, which would continue the
- * user under another id. The call need not be valid, as a rejected call would be stored.
- * @param type of the route. The calls of a batch have their own.
+ * Whether a call is about a suppressed user: by `userId`, or by the `previousId` of an alias, which would continue the
+ * user. The call need not be valid, as a rejected one would be stored.
+ * @param type of the route.
  */
 export function isSuppressed(call: unknown, users: Users, type?: CallType): boolean {
   if (!isObject(call)) return false
   return isOneOf(users, call.userId) || ((type ?? call.type) === 'alias' && isOneOf(users, call.previousId))
 }
 
-/** `unknown` for a call without a valid type. */
 export type StatedType = CallType | 'unknown'
 
 export type BatchAccepted = Calls | { ok: false; code: Code }
@@ -37,7 +36,6 @@ type Calls = {
   suppressed: StatedType[]
 }
 
-/** A parsed batch, and its bytes before parsing. */
 export type BatchBody = { value: unknown; bytes: number }
 
 /** Decides on each call of a batch separately. Only an invalid batch is refused as a whole. Never throws. */
@@ -88,7 +86,6 @@ export function readShared({ context = null, integrations = null, sentAt }: Json
   }
 }
 
-/** Compares ids as they would be stored: the number 42 is the user `42`. */
 function isOneOf(users: Users, value: unknown): boolean {
   const id = readId(value)
   return typeof id === 'string' && users.has(id)

@@ -10,11 +10,9 @@ import { acceptBatch, isSuppressed, type StatedType } from './batch.ts'
 import type { Parsed } from './json.ts'
 
 export type Known = Omit<Facts, 'sourceId' | 'shared' | 'addressRule'> & {
-  /** Users whose calls are dropped; undefined without any. */
   suppressed: Users | undefined
 }
 
-/** A rejected call and its record. */
 export type Rejection = { type: StatedType; code: Code; record: Rejected }
 
 /** What is done with a request. The answer is sent once Kafka has `events` and `rejected`. */
@@ -24,11 +22,9 @@ export type Decision = {
   sourceId: string | undefined
   events: readonly Event[]
   rejected: readonly Rejection[]
-  /** Types of the calls that are answered with success but dropped. */
   suppressed: readonly StatedType[]
 }
 
-/** Decides which calls of a request are accepted, and the answer. Never throws. */
 export function decide({ type, source, parsed, isPixel = false }: Authenticated, known: Known): Decision {
   const { receivedAt, ip, newId } = known
   const facts = { sourceId: source.id, receivedAt, ip, newId, addressRule: addressRule(source, isPixel) }
@@ -80,7 +76,6 @@ function nothing(sourceId: string): Decision {
   return { answer: SUCCESS, sourceId, events: [], rejected: [], suppressed: [] }
 }
 
-/** Refuses the whole request. */
 export function refuse(
   code: Code,
   sourceId: string | undefined,
@@ -100,6 +95,6 @@ function printed(call: unknown): string {
   try {
     return JSON.stringify(call)
   } catch {
-    return '' // nested thousands of levels deep
+    return ''
   }
 }

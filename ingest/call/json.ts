@@ -34,8 +34,8 @@ const CHARACTER = 6
 const SCALAR = 26
 
 /**
- * An upper bound of the bytes of `value` as compact JSON, at a fraction of the cost of printing it; Infinity when it is nested
- * deeper than `levels`. It recurses no deeper than that, so no body can exhaust the stack.
+ * An upper bound of the bytes of `value` as compact JSON, far cheaper than printing it; Infinity when nested deeper
+ * than `levels`, so that no body can exhaust the stack.
  */
 export function boundOf(value: unknown, levels: number): number {
   if (typeof value === 'string') return value.length * CHARACTER + 3
@@ -51,5 +51,4 @@ export function boundOf(value: unknown, levels: number): number {
   return sum
 }
 
-/** Bytes of `value` as compact JSON. */
 export const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))

@@ -11,7 +11,6 @@ const CLOCK = String.raw`(\d\d):?(\d\d)(?::?(\d\d)(?:[.,](\d+))?)?`
 const OFFSET = String.raw`(?:[Zz]|([+-])(\d\d):?(\d\d)?)`
 const ISO = new RegExp(`^${DATE}(?:[Tt ]${CLOCK} ?${OFFSET}?)?$`)
 
-/** The usual form. Days up to 28 exist in every month. */
 const USUAL = /^\d{4}-\d\d-(?:[01]\d|2[0-8])T\d\d:\d\d:\d\d\.\d{3}Z$/
 
 /** Years 1 to 9999, which print as ISO 8601 with four digits and which all languages support. */
@@ -19,8 +18,9 @@ const EARLIEST = -62_135_596_800_000
 const LATEST = 253_402_300_799_999
 
 /**
- * Parses ISO 8601: a date, or date and time, in extended or basic form, with any offset form and any number of decimals (cut
- * to milliseconds). Without an offset it is UTC. @returns null for anything else, including numbers.
+ * Parses ISO 8601: a date, or date and time, extended or basic, any offset form (UTC without one), any number of
+ * decimals (cut to ms).
+ * @returns null for anything else, including numbers.
  */
 export function parseTime(value: unknown): number | null {
   if (typeof value !== 'string') return null
@@ -56,8 +56,8 @@ function parseAny(value: string): number | null {
 const inRange = (time: number): number | null => (time >= EARLIEST && time <= LATEST ? time : null)
 
 /**
- * The times of an event. `sentAt` shows how far off the client's clock is, and `timestamp` is corrected by that. Without
- * `sentAt` the client's time is kept, for historical imports. Without either it is the receive time.
+ * The times of an event. `timestamp` is corrected by the client's clock error, which `sentAt` shows. Without `sentAt`
+ * it is the client's, for historical imports; without either, the receive time.
  */
 export function eventTimes({
   receivedAt,

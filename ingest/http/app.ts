@@ -27,7 +27,6 @@ export type AppOptions = Pick<
 > & {
   meter: Meter
   timeouts?: Partial<Timeouts>
-  /** The most bytes that requests may hold at once, and the most open connections. */
   heldBytes?: number
   connections?: number
   /** CIDRs of load balancers, whose X-Forwarded-For names the client. */
@@ -91,7 +90,6 @@ function createNotFound(respond: Respond) {
   }
 }
 
-/** The parts of the handlers. */
 export type Parts = Omit<ReceiveOptions, 'traced'> & {
   meter: Pick<Meter, 'refused' | 'answered'>
   probe: Probe
@@ -101,7 +99,6 @@ export type Parts = Omit<ReceiveOptions, 'traced'> & {
 
 const DESCRIBED: Answer = { code: 'ok', status: 200, body: JSON.stringify(describe()) }
 
-/** The handler of a route. */
 export function handlerOf(route: Route, parts: Parts): Handler {
   switch (route.serves) {
     case 'calls':
@@ -142,7 +139,6 @@ async function answerProbe(path: string, probe: Probe, reply: FastifyReply): Pro
   reply.code(status).type(type).headers(CORS).send(body)
 }
 
-/** Measures `ingest`: requests in flight, and seconds. */
 export function timed(ingest: Ingest, meter: Pick<Meter, 'began' | 'ended'>): Ingest {
   // not async, which would keep the request's body in memory while it waits
   return (received, ip, trace) => {

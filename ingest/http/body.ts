@@ -7,13 +7,11 @@ import { FIELD_BYTES, GZIP_EXTRA, GZIP_FREE, GZIP_TIMES, REQUEST_BYTES } from '.
 export type Unread = { ok: false; code: Code | 'gone' }
 export type Body = { ok: true; bytes: Buffer } | Unread
 
-/** `code`: the answer to a body with more than `bytes`. */
 export type BodyLimit = { bytes: number; code: 'call_too_large' | 'batch_too_large' }
 
 /** Event of a request whose body ends too early, with the code to answer. */
 export const CUT = 'cut'
 
-/** A request and its response. */
 export type Exchange = { request: IncomingMessage; response: ServerResponse }
 
 /** Reads a body as it was sent. Its memory counts on the lease. */
@@ -28,7 +26,6 @@ export function readBody(exchange: Exchange, limit: BodyLimit, lease: Lease): Pr
   }
 }
 
-/** Inflates a body that was read. */
 export function unpack(
   wire: Buffer,
   { encoding, limit, lease }: { encoding: string | undefined; limit: BodyLimit; lease: Lease },
@@ -42,8 +39,8 @@ export function unpack(
 }
 
 /**
- * Reads and discards a body, so that the connection can be reused. Stops at `most` bytes, and does not begin when the client
- * asks first whether to send it.
+ * Reads and discards a body, so that the connection can be reused. Stops at `most` bytes, and does not begin when the
+ * client asks first whether to send it.
  */
 export function drain(exchange: Exchange, most: number): Promise<'gone' | 'over'> {
   const { expect, 'content-length': length } = exchange.request.headers
@@ -109,12 +106,10 @@ export function readChunks(
   request.on('close', () => stop('gone'))
 }
 
-/** For `readChunks`: ignores the chunks. */
 export const discard = (): undefined => undefined
 
 export type Encoding = 'none' | 'gzip'
 
-/** @returns undefined for an unsupported Content-Encoding. */
 export function encodingOf(header: string | undefined): Encoding | undefined {
   switch (header?.trim().toLowerCase()) {
     case undefined:
@@ -129,13 +124,12 @@ export function encodingOf(header: string | undefined): Encoding | undefined {
   }
 }
 
-/** How many bytes a gzip body of this size may inflate to. */
 export const inflatedBytes = (wire: number, limit: number): number =>
   Math.min(limit, Math.max(GZIP_FREE, wire * GZIP_TIMES))
 
 /**
- * zlib inflates 16 KB at a time and stops beyond `limit`, so a zip bomb costs no more than a valid body. Synchronous, because
- * a call is too short (30 us for 18 KB, 0.4 ms for 450 KB) to be worth passing to another thread.
+ * zlib stops at most 16 KB beyond `limit`, so a zip bomb costs no more than a valid body. Synchronous: a call is too
+ * short (30 us for 18 KB, 0.4 ms for 450 KB) for another thread.
  */
 export function inflate(bytes: Buffer, limit: number): Buffer | 'too_large' | 'broken' {
   try {
@@ -146,7 +140,6 @@ export function inflate(bytes: Buffer, limit: number): Buffer | 'too_large' | 'b
   }
 }
 
-/** The memory that one request holds, until it is disposed. */
 export type Lease = Disposable & {
   /** @returns false, and adds nothing, when the sum would exceed the limit. */
   add(bytes: number): boolean
@@ -177,9 +170,8 @@ export function createMemoryLimit(bound: number): MemoryLimit {
   }
 }
 
-/** The memory that a request takes until its answer, besides its body. */
 export function requestBytes({ url = '', rawHeaders }: Pick<IncomingMessage, 'url' | 'rawHeaders'>): number {
   let bytes = REQUEST_BYTES + url.length
-  for (const text of rawHeaders) bytes += text.length + FIELD_BYTES // names and values in turn
+  for (const text of rawHeaders) bytes += text.length + FIELD_BYTES
   return bytes
 }

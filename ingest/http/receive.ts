@@ -31,7 +31,6 @@ export type ReceiveOptions = {
   memory: MemoryLimit
   respond: Respond
   meter: Pick<Meter, 'refused'>
-  /** Begins the trace of a request. Undefined while traces are off. */
   traced: ((request: FastifyRequest) => RequestTrace) | undefined
 }
 
@@ -43,7 +42,6 @@ export function receive(type: RouteType, options: ReceiveOptions): Handler {
   const { ingest, precheck, anonymousLimit, memory, respond, meter, traced } = options
   const limit = type === 'batch' ? BATCH : CALL
 
-  /** The answer may still be waiting for Kafka. */
   type Pending = { answer: Promise<Answer> }
 
   /** Holds the body only until its calls are decided on. What they became waits in the producer, which has its own bound. */
@@ -102,7 +100,6 @@ export function receiveMetrics(respond: Respond): Handler {
   }
 }
 
-/** One transparent pixel. */
 const GIF = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
 
 const HEADERS = { ...CORS, 'content-type': 'image/gif', 'cache-control': 'no-store, max-age=0' }

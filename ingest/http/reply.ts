@@ -6,13 +6,10 @@ import { CUT } from './body.ts'
 export type Respond = (reply: FastifyReply, answer: Answer) => void
 
 type RespondOptions = {
-  /** Called for each answer. */
   answered: (code: Answer['code']) => void
-  /** How long a client may go on sending an unwanted body, in milliseconds. */
   lingerMs: number
 }
 
-/** Answers requests in JSON. */
 export function createRespond({ answered, lingerMs }: RespondOptions): Respond {
   return (reply, answer) => {
     answered(answer.code)
@@ -43,15 +40,14 @@ export function closeAtEnd(reply: FastifyReply): void {
   if (!reply.server.server.listening) reply.header('connection', 'close')
 }
 
-/** Whether more of the body may come. */
 export function isUnread({ readableEnded, headers }: IncomingMessage): boolean {
   if (readableEnded) return false
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 /**
- * Answers a request whose body is not read to its end. The connection closes only when the client has sent all of it, or after
- * `lingerMs`: an earlier close would reset the connection and lose the answer.
+ * Answers a request whose body is not read to its end. The connection closes when the client has sent all of it, or
+ * after `lingerMs`: earlier, it would be reset and the answer lost.
  */
 function sendAndLinger(reply: FastifyReply, { status, body, headers }: Answer, lingerMs: number): void {
   reply.hijack()

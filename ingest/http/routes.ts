@@ -1,7 +1,6 @@
 import { CALL_TYPES } from '../call/accept.ts'
 import type { RouteType } from '../call/authenticate.ts'
 
-/** A path, what it serves, and for calls their type. */
 export type Route = { path: string } & (
   | { serves: 'calls'; type: RouteType }
   | { serves: 'metrics' | 'pixel' | 'probe' | 'description' }
@@ -36,7 +35,6 @@ const PIXEL = /^\/v1\/pixel\/[^/]+\/?$/
 
 export const isPixel = (path: string): boolean => PIXEL.test(path)
 
-/** @returns the methods that a path allows; undefined when it does not exist. */
 export function allowed(path: string): string | undefined {
   const plain = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
   const route = ROUTES.find((it) => (it.serves === 'pixel' ? isPixel(path) : it.path === plain))

@@ -10,7 +10,6 @@ import { CUT } from './body.ts'
 export type ServerOptions = {
   timeouts: Timeouts
   meter: Pick<Meter, 'answered' | 'refusedConnection' | 'watchConnections'>
-  /** The most open connections. */
   connections?: number | undefined
   trustProxy?: readonly string[] | undefined
   notFound: (request: FastifyRequest, reply: FastifyReply) => void
@@ -82,10 +81,8 @@ function handleAll(server: Server): void {
 }
 
 type BrokenOptions = {
-  /** The response to the last request of a connection. */
   lastResponse(socket: Socket): ServerResponse | undefined
   answered: (code: Answer['code']) => void
-  /** How long a client may go on sending after the answer, in milliseconds. */
   lingerMs: number
 }
 
@@ -131,8 +128,8 @@ function printed({ status, body }: Answer): string {
 }
 
 /**
- * Closes connections whose client has read nothing of its waiting answers for `idleMs`. Node's socket timeout does that too,
- * but it moves its timer with each read and write, which costs a call 2 us.
+ * Closes connections whose client has read nothing of waiting answers for `idleMs`. Node's socket timeout moves its
+ * timer with each read and write, which costs a call 2 us.
  */
 export function endUnread(server: Server, open: ReadonlySet<Socket>, idleMs: number): void {
   let before = new Map<Socket, number>()
@@ -144,5 +141,4 @@ export function endUnread(server: Server, open: ReadonlySet<Socket>, idleMs: num
   server.once('close', () => clearInterval(timer))
 }
 
-/** Bytes that the client's side has received. */
 const gone = ({ bytesWritten, writableLength }: Socket): number => bytesWritten - writableLength

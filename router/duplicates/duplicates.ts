@@ -6,27 +6,21 @@ import { SEEN } from '../../schemas/topics.ts'
 import { type SeenWriter, type SeenWriterParts, seenWriter, unpack } from './seen-topic.ts'
 import { createWindow, type Window } from './window.ts'
 
-/** A partition's window, and the writer that saves what it admits. */
 export type PartitionWindow = Pick<Window, 'admit'> & SeenWriter
 
 export type Duplicates = {
   /** @returns undefined while the window is loaded: the partition waits. */
   of(partition: number): PartitionWindow | undefined
-  /** For the consumer. */
   watch: PartitionWatch
-  /** How many ids are remembered, and how many bytes they take. */
   size(): { ids: number; bytes: number }
-  /** For the end of the process: nothing more is loaded. */
   forget(): void
 }
 
 export type DuplicatesOptions = SeenWriterParts & {
-  /** Reads topic `router.seen`. */
   reader: Pick<Reader, 'partitions' | 'bounds' | 'read'>
   windowMs: number
   /** A partition's window is loaded, or was not loaded within the time that routing waits for it. */
   onLoad: (outcome: 'loaded' | 'late') => void
-  /** How long routing waits for a window: two seconds by default. */
   waitMs?: number
   log: Logger
   failures: Pick<FailureLog, 'add'>
@@ -105,7 +99,6 @@ const unwritten: SeenWriter = { write: () => async () => 'unwritten' }
 
 type Loading = DuplicatesOptions & { window: Window; bounds: Bounds; isOwned: () => boolean }
 
-/** Retries until the window is loaded or the partition is lost. */
 async function loadUntilDone({ partition, lostFrom }: Gained, loading: Loading): Promise<void> {
   const { reader, window, windowMs, log, failures, isOwned } = loading
   const read: LoadOptions['read'] = (from, to, onValue) => reader.read({ partition, from, to }, onValue)
@@ -135,7 +128,6 @@ export type LoadOptions = {
   high: number
   /** Reads a range in order, without `to`. */
   read(from: number, to: number, onValue: (value: Buffer | null, offset: number) => void): Promise<void>
-  /** Checked before each step: false ends the load. */
   isOwned(): boolean
   window: Pick<Window, 'recall' | 'room'>
   windowMs: number
@@ -147,9 +139,8 @@ export type LoadOptions = {
 }
 
 /**
- * Recalls what was routed within the window before the newest routed event. Times in the future do not count as newest, as
- * one wrong clock would make all others too old. It reads backwards in steps, because repeats come soon and the newest ids
- * matter most if not all fit.
+ * Recalls what was routed within the window before the newest routed event; future times do not count, as one wrong
+ * clock would make all others too old. Reads backwards in steps, as repeats come soon and the newest ids matter most.
  */
 export async function load(options: LoadOptions): Promise<void> {
   const { low, high, read, isOwned, window, windowMs, now, onUnreadable } = options

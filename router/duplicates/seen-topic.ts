@@ -7,9 +7,9 @@ import type { Entry } from './window.ts'
 /** Writes the ids that one partition's window admits to the partition of the same number in `router.seen`. */
 export type SeenWriter = {
   /**
-   * @returns a wait for the acknowledgement. Call it once the event's deliveries are acknowledged, so that an outage of Kafka
-   * does not count. It never rejects. After two seconds, or a refusal, neither this id nor later ones are waited for until
-   * Kafka takes one again: that risks a duplicate, but loses no event.
+   * @returns a wait for the acknowledgement; call it when the event's deliveries are acknowledged, so that an outage
+   * does not count. Never rejects. After two seconds, or a refusal, no id is waited for until Kafka takes one again:
+   * that risks a duplicate, but no event.
    */
   write(entry: Entry): () => Promise<Written>
 }
@@ -22,11 +22,9 @@ const WAIT_MS = 2_000
 export type SeenWriterParts = {
   /** Only for topic `router.seen`: a topic that takes no writes blocks its producer. */
   producer: Pick<Producer, 'produce'>
-  /** Called with the number of ids that were not written in time. */
   onUnwritten: (ids: number) => void
 }
 
-/** One record of ids on its way to Kafka. */
 type Open = { ids: number; end: (outcome: Produced) => void; written: () => Promise<Written> }
 
 export function seenWriter({ producer, onUnwritten }: SeenWriterParts, partition: number): SeenWriter {
@@ -92,9 +90,9 @@ const VERSION = 1
 const MAX_BYTES = 1 + MAX_ENTRIES * 24
 
 /**
- * A value of `router.seen`: a version byte, then for each entry the differences of its offset and of its time in ms to the
- * entry before it (for the first, to 0), and the 8 bytes of the hash; 10 to 12 bytes each. Differences are signed varints, as
- * in Avro and protobuf. @param entries at most `MAX_ENTRIES`.
+ * A value of `router.seen`: a version byte, then for each entry the differences of offset and time in ms to the entry
+ * before (first: to 0) as signed varints, as in Avro and protobuf, and the 8 bytes of the hash; 10 to 12 bytes each.
+ * @param entries at most `MAX_ENTRIES`.
  */
 export function pack(entries: readonly Entry[]): Buffer {
   const buffer = Buffer.allocUnsafe(MAX_BYTES)
@@ -111,7 +109,6 @@ export function pack(entries: readonly Entry[]): Buffer {
   return Buffer.from(buffer.subarray(0, at))
 }
 
-/** @returns undefined for anything but such a value. */
 export function unpack(value: Buffer | null): Entry[] | undefined {
   if (value?.[0] !== VERSION) return undefined
   const entries: Entry[] = []
@@ -137,7 +134,6 @@ function writeSigned(buffer: Buffer, at: number, value: number): number {
   return buffer.writeUInt8(left, index)
 }
 
-/** NaN when the buffer ends within it. */
 function readSigned(from: Cursor): number {
   let value = 0
   for (let scale = 1; ; scale *= 128) {

@@ -7,13 +7,13 @@ export type Entry = Hash & { offset: number; time: number }
 /** The recently routed ids of one partition (ARCHITECTURE, "Duplicates"). */
 export type Window = {
   /**
-   * Remembers the id. @returns false for a duplicate, whose id is known from a lower offset. An event that is routed again
-   * after a crash has the same offset, so it is never its own duplicate.
+   * Remembers the id.
+   * @returns false for a duplicate: it is known from a lower offset. An event that is routed again after a crash has
+   * the same offset, so it never is.
    */
   admit(entry: Entry): boolean
   /** Adds what was routed before this process owned the partition, at any time. */
   recall(entry: Entry): void
-  /** How many more can be recalled. */
   room(): number
   size(): number
   bytes(): number
@@ -23,8 +23,8 @@ type Dated = Generation & { since: number }
 const dated = (since: number): Dated => ({ ...createGeneration(), since })
 
 /**
- * Two generations: one fills, the other is only read. They rotate when the first is full, or `windowMs` after its first id.
- * So an id is known for at least `windowMs` or `maxIds` further ids, and for at most twice that.
+ * Two generations: one fills, the other is only read. They rotate when the first is full or `windowMs` old, so an id is
+ * known for at least `windowMs` or `maxIds` further ids, and at most twice that.
  */
 export function createWindow({ windowMs, maxIds = MAX_IDS }: { windowMs: number; maxIds?: number }): Window {
   let current: Dated | undefined
@@ -66,10 +66,8 @@ export function createWindow({ windowMs, maxIds = MAX_IDS }: { windowMs: number;
 /** Hashes, each with the low 32 bits of an offset, in flat tables: 12 bytes a slot and no object per id. */
 export type Generation = {
   size(): number
-  /** No more ids fit. */
   isFull(): boolean
   bytes(): number
-  /** @returns the offset's low 32 bits. */
   find(hash: Hash): number | undefined
   /** Keeps the lower of two offsets of one hash. @returns false when it did not fit. */
   put(hash: Hash, offset: number): boolean
@@ -90,9 +88,9 @@ const STUFFED = 0.9 * MAX_SLOTS
 const WORDS = 3
 
 /**
- * The place of a hash is secret. An attacker who could pick ids for one segment would fill it with a few, so that the window
- * forgets other ids early, or let all of them share one slot. Multiply-shift with secret odd factors spreads any set of hashes
- * that is picked without them (Dietzfelbinger et al., 1997). The hash itself, which is stored, is the same in all routers.
+ * The place of a hash is secret: an attacker could otherwise pick ids that fill one segment, so that the window forgets
+ * others, or that share one slot. Multiply-shift with secret odd factors spreads any set picked without them
+ * (Dietzfelbinger et al., 1997). The stored hash is the same in all routers.
  */
 const FACTORS = getRandomValues(new Uint32Array(4)).map((factor) => factor | 1)
 const [A = 1, B = 1, C = 1, D = 1] = FACTORS
@@ -182,9 +180,9 @@ function grow(segment: Segment): void {
 export type Hash = { high: number; low: number }
 
 /**
- * The first 64 bits of SHA-256: knowing another source's ids must not help to find an id with the same hash, which would make
- * the other's event a duplicate. Without a seed, so that all routers agree on what they have written. The user is included,
- * so that users who share a partition cannot hide each other's events. As JSON, because ids may contain any character.
+ * The first 64 bits of SHA-256, so that nobody can find an id whose hash makes another source's event a duplicate.
+ * Unseeded, as all routers must agree. Includes the user, so that users of one partition cannot hide each other's
+ * events. As JSON, as ids may contain any character.
  */
 export function hashOf({
   sourceId,
