@@ -1,7 +1,6 @@
 import type { HostState, WebhookState, Webhooks, WebhookTarget } from '../../delivery/webhooks.ts'
 import { createRate, isQueueFull, refusal, restFor } from './backpressure.ts'
 import {
-  createHostShare,
   type EnteredAs,
   endInShare,
   enterShare,
@@ -13,22 +12,20 @@ import {
   isCrowded,
   isFailingWebhook,
   leaveShare,
-  rollShareWindow,
   unblock,
 } from './host-share.ts'
 import { createBacklog, createScheduler } from './scheduler.ts'
 import { type Slot, Slots } from './slots.ts'
-import type { HostLimits, HostShare, Job, QueuedJob, Refusal, Standing, WebhookQueue } from './state.ts'
+import type { HostShare, Job, QueuedJob, Refusal, Standing, WebhookQueue } from './state.ts'
 import {
-  createWebhookQueue,
   isInTrouble,
   MIN_CAP,
   onBegun,
   onEnded,
   onQueued,
-  rollWindow,
   standing,
   type WaitsFor,
+  WebhookQueues,
   waitsFor,
 } from './webhook-queue.ts'
 
@@ -77,10 +74,8 @@ class SlotLane implements Lane {
   readonly #now: () => number
   /** Half of the slots: the highest cap of a single webhook. */
   readonly #most: number
-  readonly #limits: HostLimits
   readonly #slots: Slots
-  readonly #queues = new WeakMap<WebhookState, WebhookQueue>()
-  readonly #shares = new WeakMap<HostState, HostShare>()
+  readonly #queues: WebhookQueues
   readonly #backlog = createBacklog()
   readonly #scheduler = createScheduler()
   readonly #answers = createRate()
@@ -94,7 +89,8 @@ class SlotLane implements Lane {
     this.#isBusy = isBusy
     this.#now = now
     this.#most = Math.floor(slots / 2)
-    this.#limits = hostLimits(slots, ROOM)
+    const withBlocked = this.#withBlocked
+    this.#queues = new WebhookQueues({ webhooks, limits: hostLimits(slots, ROOM), withBlocked })
     this.#slots = new Slots(slots)
     this.#tickedAt = now()
     webhooks.onChange(({ host, webhook, breaker }) => {
@@ -104,7 +100,7 @@ class SlotLane implements Lane {
 
   offer(target: WebhookTarget, job: Job): Refusal | undefined {
     const now = this.#now()
-    const queue = this.#queueOf(target, now)
+    const queue = this.#queues.of(target, now)
     const admitted = this.#admit(queue, now)
     if (typeof admitted === 'object') return admitted
     const isProbe = admitted === 'probe'
@@ -114,26 +110,6 @@ class SlotLane implements Lane {
     this.#scheduler.add(queue, now)
     this.#pump()
     return undefined
-  }
-
-  #queueOf(target: WebhookTarget, now: number): WebhookQueue {
-    const webhook = this.#webhooks.of(target, now)
-    let queue = this.#queues.get(webhook)
-    if (!queue) {
-      queue = createWebhookQueue(webhook, this.#shareOf(webhook.host, now), now)
-      this.#queues.set(webhook, queue)
-    }
-    rollWindow(queue, now)
-    rollShareWindow(queue.share, now)
-    return queue
-  }
-
-  #shareOf(host: HostState, now: number): HostShare {
-    const known = this.#shares.get(host)
-    if (known) return known
-    const made = createHostShare(this.#limits, now, this.#withBlocked)
-    this.#shares.set(host, made)
-    return made
   }
 
   #admit(queue: WebhookQueue, now: number): 'queue' | 'probe' | Refusal {
@@ -241,7 +217,7 @@ class SlotLane implements Lane {
 
   /** A breaker has opened: defers all that waits for the webhook, or for all webhooks of the host. */
   #empty(of: WebhookState | HostState): void {
-    const concerned = 'key' in of ? [this.#queues.get(of)] : this.#queuesOf(of)
+    const concerned = 'key' in of ? [this.#queues.known(of)] : this.#queuesOf(of)
     for (const queue of concerned) {
       if (!queue) continue
       queue.cap = MIN_CAP
@@ -261,7 +237,7 @@ class SlotLane implements Lane {
   pressure(target: WebhookTarget): Pressure | undefined {
     if (this.#backlog.count() < this.#most) return undefined
     const now = this.#now()
-    const queue = this.#queueOf(target, now)
+    const queue = this.#queues.of(target, now)
     const speed = { perSecond: this.#answers.perSecond(now), isBusy: this.#isBusy() }
     const restMs = restFor(queue, speed, now)
     return restMs > 0 ? { restMs, isFull: this.#isFullFor(queue, now) } : undefined

@@ -1,7 +1,7 @@
 import type { Breaker, Ended } from '../../delivery/breaker.ts'
-import type { WebhookState } from '../../delivery/webhooks.ts'
-import { hostAllows, isBlockedByHost } from './host-share.ts'
-import { createFifo, type HostShare, type Standing, type WebhookQueue } from './state.ts'
+import type { HostState, WebhookState, Webhooks, WebhookTarget } from '../../delivery/webhooks.ts'
+import { createHostShare, hostAllows, isBlockedByHost, rollShareWindow } from './host-share.ts'
+import { createFifo, type HostLimits, type HostShare, type Standing, type WebhookQueue } from './state.ts'
 
 const SILENT_MS = 1_000
 /** As long as an answer may take. A webhook in trouble that gets POSTs has failed at least once within this time. */
@@ -9,6 +9,45 @@ const FRESH_MS = 5_000
 const SLOW_MS = 500
 /** How long answers and peaks are counted before they become the last window's. */
 export const WINDOW_MS = 1_000
+
+type QueuesParts = { webhooks: Pick<Webhooks, 'of'>; limits: HostLimits; withBlocked: Set<HostShare> }
+
+/** A lane's queues, by webhook. They are garbage collected with the state of the webhook. */
+export class WebhookQueues {
+  readonly #parts: QueuesParts
+  readonly #queues = new WeakMap<WebhookState, WebhookQueue>()
+  readonly #shares = new WeakMap<HostState, HostShare>()
+
+  constructor(parts: QueuesParts) {
+    this.#parts = parts
+  }
+
+  /** Up to date: its windows are rolled. */
+  of(target: WebhookTarget, now: number): WebhookQueue {
+    const webhook = this.#parts.webhooks.of(target, now)
+    let queue = this.#queues.get(webhook)
+    if (!queue) {
+      queue = createWebhookQueue(webhook, this.#shareOf(webhook.host, now), now)
+      this.#queues.set(webhook, queue)
+    }
+    rollWindow(queue, now)
+    rollShareWindow(queue.share, now)
+    return queue
+  }
+
+  known(webhook: WebhookState): WebhookQueue | undefined {
+    return this.#queues.get(webhook)
+  }
+
+  #shareOf(host: HostState, now: number): HostShare {
+    const known = this.#shares.get(host)
+    if (known) return known
+    const { limits, withBlocked } = this.#parts
+    const made = createHostShare(limits, now, withBlocked)
+    this.#shares.set(host, made)
+    return made
+  }
+}
 
 export const createWebhookQueue = (webhook: WebhookState, share: HostShare, now: number): WebhookQueue => ({
   webhook,
