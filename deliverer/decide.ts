@@ -1,4 +1,4 @@
-import { OURS } from '../delivery/breaker.ts'
+import { LOCAL_CODES } from '../delivery/breaker.ts'
 import {
   type AttemptResult,
   isFinal,
@@ -98,9 +98,9 @@ export function defer(delivery: Delivery, waitMs: number, now: number, { ladder,
 }
 
 /** Not the receiver's fault: there was no room, we aborted the POST, or this machine ran out of something. */
-const isCodeOfOurs = (code: string | null) =>
-  code !== null && (code === 'queue_full' || code === 'aborted' || OURS.has(code))
-const isOurs = ({ outcome }: AttemptResult) => 'code' in outcome && isCodeOfOurs(outcome.code)
+const isLocalCode = (code: string | null) =>
+  code !== null && (code === 'queue_full' || code === 'aborted' || LOCAL_CODES.has(code))
+const isLocal = ({ outcome }: AttemptResult) => 'code' in outcome && isLocalCode(outcome.code)
 
 const NONE: readonly Target[] = []
 
@@ -115,12 +115,12 @@ export function withoutAttempt(
   { history }: Delivery,
   { targets, results, dropped }: Missing,
 ): readonly Target[] {
-  if (dropped.length === 0 && !results.some(isOurs)) return NONE
+  if (dropped.length === 0 && !results.some(isLocal)) return NONE
   const isMissing = (target: Target) =>
     dropped.includes(target) ||
-    results.some((result) => result.urlIndex === target.urlIndex && isOurs(result))
+    results.some((result) => result.urlIndex === target.urlIndex && isLocal(result))
   const wasAttempted = ({ urlIndex }: Target) =>
-    history.some((past) => past.urlIndex === urlIndex && past.outcome === 'retry' && !isCodeOfOurs(past.code))
+    history.some((past) => past.urlIndex === urlIndex && past.outcome === 'retry' && !isLocalCode(past.code))
   return targets.filter((target) => isMissing(target) && !wasAttempted(target))
 }
 

@@ -91,7 +91,13 @@ export function afterProbe(breaker: Breaker, now: number): Breaker {
 }
 
 /** This machine has run out of a resource, which says nothing about any webhook. */
-export const OURS: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'])
+export const LOCAL_CODES: ReadonlySet<string> = new Set([
+  'EMFILE',
+  'ENFILE',
+  'ENOBUFS',
+  'ENOMEM',
+  'EADDRNOTAVAIL',
+])
 
 /**
  * What an outcome says about the webhook. A rejection is an answer. So is a refusal (certificate, address), which is
@@ -100,7 +106,7 @@ export const OURS: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS',
 export function endedOf(outcome: Outcome): Ended | undefined {
   if (outcome.outcome === 'delivered' || outcome.outcome === 'rejected' || outcome.outcome === 'refused')
     return 'answered'
-  if (outcome.outcome !== 'retry' || OURS.has(outcome.code)) return undefined
+  if (outcome.outcome !== 'retry' || LOCAL_CODES.has(outcome.code)) return undefined
   if (outcome.code === 'timeout') return 'timed_out'
   // a 4xx that the destination has retried is an answer
   return outcome.status !== undefined && outcome.status < 500 && outcome.code !== 'protocol_error'

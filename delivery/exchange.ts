@@ -133,8 +133,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     release(reusable)
     this.#report(failed)
     const isWhole = reusable && this.#bytes <= KEPT_BYTES
-    const [first, ...others] = this.#chunks ?? []
-    const body = first && others.length > 0 ? Buffer.concat([first, ...others]) : first
+    const chunks = this.#chunks
+    const body = chunks && chunks.length > 1 ? Buffer.concat(chunks) : chunks?.[0]
     listener.onEnd(body ? textOf(body, isWhole) : null)
   }
 }

@@ -46,7 +46,7 @@ export function next(
   const ahead = ladder.slice(after.attempt - 1)
   if (ahead.length === 0) return dead('attempts_exhausted')
   const leftMs = windowStart(after, now) + windowMs - now
-  const rung = rungFor(ahead, { askedMs: askedMs(results), leftMs })
+  const rung = rungFor(ahead, { requestedMs: requestedMs(results), leftMs })
   if (!rung) return dead('window_expired')
   return { kind: 'retry', rung, dueAt: now + rung.delayMs, delivery: after }
 }
@@ -61,13 +61,13 @@ export const windowStart = (
 ): number => Math.max(firstAttemptAt ?? now, Math.min(routedAt, now))
 
 /** Of the rungs that end in time, the first that is as long as asked, or else the longest. */
-function rungFor(ahead: readonly Rung[], by: { askedMs: number; leftMs: number }): Rung | undefined {
+function rungFor(ahead: readonly Rung[], by: { requestedMs: number; leftMs: number }): Rung | undefined {
   const inTime = ahead.filter(({ delayMs }) => delayMs <= by.leftMs)
   const longest = Math.max(...inTime.map(({ delayMs }) => delayMs))
-  return inTime.find(({ delayMs }) => delayMs >= Math.min(by.askedMs, longest))
+  return inTime.find(({ delayMs }) => delayMs >= Math.min(by.requestedMs, longest))
 }
 
-const askedMs = (results: readonly AttemptResult[]) =>
+const requestedMs = (results: readonly AttemptResult[]) =>
   Math.max(0, ...results.map(({ outcome }) => (outcome.outcome === 'retry' && outcome.retryAfterMs) || 0))
 
 export const isRetry = ({ outcome }: AttemptResult) => outcome.outcome === 'retry'

@@ -68,7 +68,7 @@ export function codeOf(error: unknown): string {
   let cause = error
   for (let depth = 0; depth < MAX_CAUSES && cause instanceof Error; depth++) {
     if (cause.name === 'TimeoutError') return 'timeout'
-    const code = ownCode(cause)
+    const code = directCode(cause)
     if (cause instanceof AggregateError) cause = mostTelling(cause.errors)
     else if (code === 'UND_ERR_SOCKET') return socketCode(cause.message)
     else if (code !== undefined) return code
@@ -77,13 +77,13 @@ export function codeOf(error: unknown): string {
   return error instanceof Error ? error.name : 'unknown_error'
 }
 
-const ownCode = (error: unknown) =>
+const directCode = (error: unknown) =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
 /** An address that refuses or resets is reachable. One without a route often means that this machine has no IPv6. */
 function mostTelling(errors: readonly unknown[]): unknown {
   const unreachable = /^(ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT)$/
-  return errors.find((error) => !unreachable.test(ownCode(error) ?? '')) ?? errors[0]
+  return errors.find((error) => !unreachable.test(directCode(error) ?? '')) ?? errors[0]
 }
 
 /** undici uses one code for a closed connection and for an answer that it never accepts (100, 101, an unexpected one). */
@@ -134,8 +134,8 @@ const PASSED_ON = `ECONNREFUSED ECONNRESET ECONNABORTED EPIPE ENOTCONN ESHUTDOWN
 
 const words = (text: string) => text.split(/\s+/)
 const named = (outcome: Failure['outcome'], table: Record<string, string>): [string, Failure][] =>
-  Object.entries(table).flatMap(([code, theirs]) =>
-    words(theirs).map((their): [string, Failure] => [their, { outcome, code }]),
+  Object.entries(table).flatMap(([code, names]) =>
+    words(names).map((name): [string, Failure] => [name, { outcome, code }]),
   )
 
 export const errorCodes: ReadonlyMap<string, Failure> = new Map([

@@ -67,7 +67,7 @@ function forbiddenV6(address: ipaddr.IPv6): string | undefined {
 }
 
 /** The CIDR of this single address; undefined if none could allow it. */
-export function ownBlock(address: string): string | undefined {
+export function singleBlock(address: string): string | undefined {
   if (!isIP(address) || address.includes('%')) return undefined
   const parsed = parse(address)
   return `${parsed.toString()}/${parsed.kind() === 'ipv4' ? 32 : 128}`
@@ -107,7 +107,7 @@ export function faultOfAddresses(
       }
     if (reason === 'denied') return { message: `webhooks may not reach ${host}: EGRESS_DENY lists it` }
     const where = host === address ? address : `${host} resolves to ${address}, which`
-    const block = ownBlock(address)
+    const block = singleBlock(address)
     const orAllow = block === undefined ? '' : `, or list ${block} in EGRESS_ALLOW`
     return { message: `${where} is not public (${reason}): use a public address${orAllow}` }
   }

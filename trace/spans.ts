@@ -58,7 +58,7 @@ export function createSpans(parts: SpanParts): Omit<Tracer, 'close'> {
       if (isOut(parent)) return passing(carrier.write(parent))
       return started(tracer.startSpan(`process ${record.topic}`, { kind: SpanKind.CONSUMER }, parent), record)
     },
-    processAnew(record) {
+    processLinked(record) {
       const before = trace.getSpanContext(carrier.read(record.headers))
       const links = before ? [{ context: before }] : []
       const options = { kind: SpanKind.CONSUMER, links }

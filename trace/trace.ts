@@ -53,7 +53,7 @@ export type Tracer = {
   /** Continues the trace that the record carries, or begins one. */
   process(record: Processed): Trace
   /** Begins a trace that is linked to the one that the record carries. */
-  processAnew(record: Processed): Trace
+  processLinked(record: Processed): Trace
   close(): Promise<void>
 }
 
@@ -61,12 +61,12 @@ const CARRIED = ['traceparent', 'tracestate'] as const
 
 /** The headers that keep a moved record in its trace. */
 export function carried(headers: RecordHeaders | undefined): Record<string, Buffer | string> {
-  const kept: Record<string, Buffer | string> = {}
+  const found: Record<string, Buffer | string> = {}
   for (const name of CARRIED) {
     const [value] = [headers?.[name]].flat()
-    if (value) kept[name] = value
+    if (value) found[name] = value
   }
-  return kept
+  return found
 }
 
 export const ofEvent = ({ sourceId, messageId, type }: Event): Attributes => ({

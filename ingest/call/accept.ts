@@ -166,8 +166,8 @@ function allIsBoolean({ All, all }: JsonObject): boolean {
 /** One version of the Go library writes `all`. It is renamed before merging, so that both count as the same key. */
 export function withAll(integrations: unknown): unknown {
   if (!isObject(integrations) || typeof integrations.all !== 'boolean') return integrations
-  const { all, All, ...others } = integrations
-  return All === undefined || All === null ? { All: all, ...others } : integrations
+  const { all, All, ...rest } = integrations
+  return All === undefined || All === null ? { All: all, ...rest } : integrations
 }
 
 export type Ids = {

@@ -46,7 +46,7 @@ export function withAddress(
 function truncated(address: unknown): string | null {
   if (typeof address !== 'string' || !ipaddr.isValid(address)) return null
   const parsed = ipaddr.process(address)
-  const kept = parsed.kind() === 'ipv4' ? 3 : 6
-  const bytes = parsed.toByteArray().map((byte, index) => (index < kept ? byte : 0))
+  const keptBytes = parsed.kind() === 'ipv4' ? 3 : 6
+  const bytes = parsed.toByteArray().map((byte, index) => (index < keptBytes ? byte : 0))
   return ipaddr.fromByteArray(bytes).toString()
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { blockOf } from '../../egress/blocks.ts'
-import { forbidden, ownBlock } from '../../egress/vet.ts'
+import { forbidden, singleBlock } from '../../egress/vet.ts'
 
 const allowed = (allow: readonly string[], deny: readonly string[] = []) => ({
   allow: allow.map(blockOf),
@@ -124,12 +124,12 @@ describe('EGRESS_ALLOW', () => {
     ['::ffff:10.0.0.5', '10.0.0.5/32'],
     ['fd12::5', 'fd12::5/128'],
   ])('would let %s through as %s', (address, block) => {
-    expect(ownBlock(address)).toBe(block)
+    expect(singleBlock(address)).toBe(block)
     expect(forbidden(address, allowed([block]))).toBeUndefined()
   })
 
   test.each(['fe80::1%lo0', 'not an address', ''])('would let %j through by nothing', (address) => {
-    expect(ownBlock(address)).toBeUndefined()
+    expect(singleBlock(address)).toBeUndefined()
   })
 })
 

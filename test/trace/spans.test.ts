@@ -147,8 +147,8 @@ test('a record without a trace begins one', async () => {
 
 test('a replay is a trace of its own with a link to the one before', async () => {
   const { tracer, ended } = aTracer()
-  tracer.processAnew(aRecord(UNSAMPLED)).end()
-  tracer.processAnew(aRecord()).end()
+  tracer.processLinked(aRecord(UNSAMPLED)).end()
+  tracer.processLinked(aRecord()).end()
   const [linked, alone] = await ended()
   expect(linked).toMatchObject({ parent: undefined, links: [`${'a'.repeat(32)}-${'b'.repeat(16)}`] })
   expect(linked?.traceId).not.toBe('a'.repeat(32))

@@ -24,7 +24,7 @@ export type ReplayParts = {
   event: Codec<Event>
   known: Pick<Tasks, 'undone'>
   tasks: Pick<FencedWriter, 'write'>
-  tracer: Pick<Tracer, 'processAnew'> | undefined
+  tracer: Pick<Tracer, 'processLinked'> | undefined
   onFatal: (error: Error) => void
 }
 
@@ -111,7 +111,7 @@ function tracedIn(replay: Replay, { connection, tracer }: ReplayParts): Replayin
   if (!tracer) return undefined
   const topic = connection.named(topicOf(replay))
   const group = connection.named(`replay.${replay.id}`)
-  return (of, delivery) => tracer.processAnew({ ...of, topic, group, describe: () => ofDelivery(delivery) })
+  return (of, delivery) => tracer.processLinked({ ...of, topic, group, describe: () => ofDelivery(delivery) })
 }
 
 type Reading = { replay: Replay; group: Pick<RangeGroup, 'isThrough'>; counts: Counts; owned: Owned }
