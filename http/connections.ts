@@ -42,9 +42,11 @@ export function shareConnections(server: Server, { most, trustProxy, onRefused }
     return found
   }
 
+  /** One that does not take what it has been sent waits for nothing: it could hold its place for as long as it likes. */
   function isWaitedOn(socket: Socket): boolean {
     const response = responses.get(socket)
-    return response ? response.req.complete && !response.writableFinished : false
+    if (!response || socket.writableLength > 0) return false
+    return response.req.complete && !response.writableFinished
   }
 
   /** Of proxies each connection counts as one client's. */

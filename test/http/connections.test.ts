@@ -7,13 +7,17 @@ import { until } from '../helpers/until.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 
-/** A server that answers `/` at once and `/late` when it is told to. */
+/** A server that answers `/` at once, `/late` when it is told to, and `/big` with more than connections take unread. */
 async function shared(most: number, trustProxy: readonly string[] = []) {
   let refused = 0
+  let big = 0
   const late: ServerResponse[] = []
   const server = createServer((request, response) => {
     if (request.url === '/late') late.push(response)
-    else response.end('ok')
+    else if (request.url === '/big') {
+      big += 1
+      response.end(Buffer.alloc(20_000_000))
+    } else response.end('ok')
   })
   const { open } = shareConnections(server, { most, trustProxy, onRefused: () => void refused++ })
   server.listen(0, '127.0.0.1')
@@ -33,7 +37,7 @@ async function shared(most: number, trustProxy: readonly string[] = []) {
     return socket
   }
 
-  return { dial, open, late, refused: () => refused }
+  return { dial, open, late, refused: () => refused, big: () => big }
 }
 
 async function isClosed(socket: Socket): Promise<boolean> {
@@ -96,4 +100,13 @@ test('what has been closed makes room', async () => {
   first.destroy()
   await until(() => open.size === 0)
   expect(await answers(await dial('127.0.0.2'))).toBe(true)
+})
+
+test('a connection whose client does not read its answer is given up for another', async () => {
+  const { dial, big, open } = await shared(2)
+  const unread = [await dial('127.0.0.2'), await dial('127.0.0.2')]
+  for (const socket of unread) socket.pause().write(GET.replace('/', '/big'))
+  await until(() => big() === 2)
+  expect(await answers(await dial('127.0.0.3'))).toBe(true)
+  await until(() => open.size === 2)
 })
