@@ -52,7 +52,7 @@ export function acceptBatch(
   if (calls.length > BATCH_CALLS) return { ok: false, code: 'too_many_calls' }
   if (isTooDeep(body.context) || isTooDeep(body.integrations)) return { ok: false, code: 'too_deep' }
   const shared = readShared(body)
-  if (shared.bytes > CALL_BYTES || shared.bytes * calls.length > SHARED_BYTES + SHARED_TIMES * bytes)
+  if (shared.bytes > CALL_BYTES || copiedBytes(shared) * calls.length > SHARED_BYTES + SHARED_TIMES * bytes)
     return { ok: false, code: 'batch_too_large' }
   return acceptCalls(calls, { ...facts, shared }, suppressed)
 }
@@ -86,6 +86,10 @@ export function readShared({ context = null, integrations = null, sentAt }: Json
     bytes,
   }
 }
+
+/** Integrations that are in the context are copied twice, there and as the call's own. */
+const copiedBytes = ({ context, integrations }: Shared): number =>
+  (context === null ? 0 : jsonBytes(context)) + (integrations === null ? 0 : jsonBytes(integrations))
 
 /** Ids are read as they would be stored: the number 42 is the user `42`. */
 function isOneOf(users: Users, value: unknown): boolean {
