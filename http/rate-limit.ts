@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
 import type { Source } from '../settings/settings.ts'
@@ -73,7 +74,7 @@ export function createNetworkLimit(limit: RateLimit, clock: () => number): Netwo
 
 /** An IPv4 address, also one that is mapped into IPv6; of IPv6 the /64, as who has one address of it has all of them. */
 export function networkOf(ip: string): string {
-  if (!ipaddr.isValid(ip)) return ip
+  if (isIPv4(ip) || !ipaddr.isValid(ip)) return ip
   const address = ipaddr.process(ip)
   return address.kind() === 'ipv6'
     ? address.toNormalizedString().split(':').slice(0, 4).join(':')

@@ -62,7 +62,9 @@ export function createTake(options: TakeOptions): { take: Take; forestall: Fores
   function decide(received: Received, ip: string): { judgement: Judgement; limit: SourceLimit | undefined } {
     const sent = readSender(received, sourceByWriteKey)
     if ('refused' in sent) {
-      if (received.writeKey === undefined) strangers.refused(ip, received.body.length)
+      const { writeKey, body, wireBytes = 0 } = received
+      // gzip of nothing at all can take long to inflate
+      if (writeKey === undefined) strangers.refused(ip, Math.max(body.length, wireBytes))
       return { judgement: refuse(sent.refused, sent.sourceId), limit: undefined }
     }
     const { id, rateLimit: limit } = sent.source
@@ -99,7 +101,10 @@ export function createTake(options: TakeOptions): { take: Take; forestall: Fores
     if (why) return refused(type, refuse(why, undefined))
     if (writeKey !== undefined) {
       const sender = senderOf(writeKey, sourceByWriteKey)
-      return 'refused' in sender ? refused(type, refuse(sender.refused, sender.sourceId)) : undefined
+      if ('refused' in sender) return refused(type, refuse(sender.refused, sender.sourceId))
+      const { id, rateLimit: limit } = sender
+      const seconds = limit && throttle.wait(limit)
+      return seconds ? refused(type, refuse('rate_limited', id, tooFast(limit, seconds))) : undefined
     }
     const wait = strangers.wait(ip)
     if (wait === undefined) return undefined

@@ -10,6 +10,8 @@ import { type Answer, refusal, retryAfter, statusOf } from './answer.ts'
 import { STRANGER_BYTES, STRANGER_LEAST_BYTES } from './limits.ts'
 
 export type Throttle = {
+  /** @returns whole seconds until a request passes, undefined when one does now. */
+  wait(limit: SourceLimit): number | undefined
   /** Takes so many calls from their source's limit. @returns undefined when they pass, else the whole seconds until a request does. */
   draw(limit: SourceLimit, calls: number): number | undefined
   /** Takes the bytes that a request which has passed comes to. */
@@ -27,13 +29,22 @@ const BURST_S = 10
 export function createThrottle(clock: () => number): Throttle {
   const callsOf = new WeakMap<SourceLimit, Bucket>()
   const bytesOf = new WeakMap<SourceLimit, Bucket>()
+
+  function wait(limit: SourceLimit): number | undefined {
+    const now = clock()
+    const ofBytes = byteLimit(limit)
+    return (
+      (ofBytes && waitOf(bytesOf.get(limit), { limit: ofBytes, now })) ??
+      waitOf(callsOf.get(limit), { limit, now })
+    )
+  }
+
   return {
+    wait,
     draw(limit, calls) {
-      const now = clock()
-      const ofBytes = byteLimit(limit)
-      const wait = ofBytes && waitOf(bytesOf.get(limit), { limit: ofBytes, now })
-      if (wait !== undefined) return wait
-      const drawn = draw(callsOf.get(limit), { limit, cost: calls, now })
+      const seconds = wait(limit)
+      if (seconds !== undefined) return seconds
+      const drawn = draw(callsOf.get(limit), { limit, cost: calls, now: clock() })
       if (!drawn.passed) return drawn.retryAfter
       callsOf.set(limit, drawn.bucket)
       return undefined

@@ -13,6 +13,8 @@ export type Received = {
   type: RouteType
   writeKey: string | undefined
   body: Buffer
+  /** Before it was inflated; as many as it has unless told. */
+  wireBytes?: number
   /** It was the URL of an image. */
   isPixel?: boolean
 }

@@ -1,7 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gunzipSync } from 'node:zlib'
+import { networkOf } from '../../http/rate-limit.ts'
 import type { Code } from '../answer.ts'
-import { FIELD_BYTES, GZIP_EXTRA, GZIP_FREE, GZIP_TIMES, REQUEST_BYTES } from '../limits.ts'
+import {
+  FIELD_BYTES,
+  GZIP_EXTRA,
+  GZIP_FREE,
+  GZIP_TIMES,
+  HELD_LAST,
+  HELD_LITTLE,
+  REQUEST_BYTES,
+} from '../limits.ts'
 
 /** Why a body is not there to be judged; `gone` when nobody is left to answer. */
 export type Unread = { ok: false; code: Code | 'gone' }
@@ -59,28 +68,49 @@ export function drain(exchange: Exchange, most: number): Promise<'gone' | 'over'
 function collect(exchange: Exchange, limit: BodyLimit, lease: Lease): Promise<Body> {
   if (Number(exchange.request.headers['content-length']) > limit.bytes)
     return Promise.resolve({ ok: false, code: limit.code })
-  const chunks: Buffer[] = []
-  let size = 0
+  const pieces = createPieces()
   function take(chunk: Buffer): Code | undefined {
-    size += chunk.length
-    if (size > limit.bytes) return limit.code
+    if (pieces.size() + chunk.length > limit.bytes) return limit.code
     if (!lease.add(chunk.length)) return 'unavailable'
-    chunks.push(chunk)
+    pieces.add(chunk)
     return undefined
   }
   return new Promise((resolve) =>
     consume(exchange, take, (end) => {
-      resolve(end === 'end' ? { ok: true, bytes: joined(chunks, size) } : { ok: false, code: end })
-      chunks.length = 0 // or the pieces would stay until the answer
+      const bytes = pieces.join() // or the pieces would stay until the answer
+      resolve(end === 'end' ? { ok: true, bytes } : { ok: false, code: end })
     }),
   )
 }
 
-/** One piece is taken as it is, unless it is a view of a larger buffer, which it would hold. */
-function joined(chunks: readonly Buffer[], size: number): Buffer {
-  const [first, ...more] = chunks
-  return more.length === 0 && first?.buffer.byteLength === size ? first : Buffer.concat(chunks, size)
+/** Puts pieces together as they come: kept apart, one of a single byte takes a kilobyte (measured). */
+function createPieces() {
+  let bytes: Buffer = Buffer.alloc(0)
+  let size = 0
+  return {
+    size: () => size,
+    add(piece: Buffer): void {
+      // one piece is taken as it is, unless it is a view of a larger buffer, which it would hold
+      if (size === 0 && piece.buffer.byteLength === piece.length) bytes = piece
+      else {
+        if (size + piece.length > bytes.length) {
+          const larger = Buffer.allocUnsafeSlow(Math.max(size + piece.length, Math.ceil(size * GROWTH)))
+          bytes.copy(larger, 0, 0, size)
+          bytes = larger
+        }
+        piece.copy(bytes, size)
+      }
+      size += piece.length
+    },
+    join(): Buffer {
+      const whole = bytes.length === size ? bytes : bytes.subarray(0, size)
+      bytes = Buffer.alloc(0)
+      return whole
+    },
+  }
 }
+
+const GROWTH = 1.5
 
 export type End = Code | 'gone' | 'end'
 
@@ -150,24 +180,35 @@ export type Lease = Disposable & {
   add(bytes: number): boolean
 }
 
-export type Hold = { open(): Lease; bytes(): number }
+/** `open`: for a request from this address. */
+export type Hold = { open(ip: string): Lease; bytes(): number }
 
-/** Bounds the sum of bytes that all requests hold at once: many large bodies that come slowly must not fill the memory. */
+/**
+ * Bounds the sum of bytes that all requests hold at once: many large bodies that come slowly must not fill the memory. The last of it is for
+ * networks that hold little, so that one network cannot have others refused.
+ */
 export function createHold(bound: number): Hold {
   let held = 0
+  const byNetwork = new Map<string, number>()
   return {
     bytes: () => held,
-    open() {
+    open(ip) {
+      const network = networkOf(ip)
       let own = 0
       return {
         add(bytes) {
-          if (held + bytes > bound) return false
+          const before = byNetwork.get(network) ?? 0
+          if (held + bytes > (before > bound * HELD_LITTLE ? bound * (1 - HELD_LAST) : bound)) return false
           held += bytes
           own += bytes
+          byNetwork.set(network, before + bytes)
           return true
         },
         [Symbol.dispose]() {
           held -= own
+          const left = (byNetwork.get(network) ?? 0) - own
+          if (left > 0) byNetwork.set(network, left)
+          else byNetwork.delete(network)
           own = 0
         },
       }

@@ -68,7 +68,7 @@ export function receive(type: RouteType, options: ReceiveOptions): Handler {
     const early = isStranger ? undefined : forestall(named, ip)
     if (early)
       return (await drain(exchange, limit.bytes)) === 'gone' ? 'gone' : { taken: Promise.resolve(early) }
-    using lease = hold.open()
+    using lease = hold.open(ip)
     const wire = await readBody(exchange, limit, lease)
     if (!wire.ok) return wire.code
     const late = isStranger ? forestall(named, ip) : undefined
@@ -78,12 +78,12 @@ export function receive(type: RouteType, options: ReceiveOptions): Handler {
       if (isStranger) strangers.refused(ip, inflatedBytes(wire.bytes.length, limit.bytes))
       return body.code
     }
-    return { taken: take({ ...named, body: body.bytes }, ip, trace) }
+    return { taken: take({ ...named, body: body.bytes, wireBytes: wire.bytes.length }, ip, trace) }
   }
 
   return async (request, reply) => {
     using trace = traced?.(request)
-    using lease = hold.open()
+    using lease = hold.open(request.ip)
     if (!lease.add(requestBytes(request.raw))) return refuse('unavailable', reply, trace)
     // judged, a request no longer needs its body: what it comes to waits for Kafka in the queue, which has a bound of its own
     const begun = await begin(request, reply, trace)
@@ -124,7 +124,7 @@ export async function takePixel(
   if (!isCallType(type)) return refused('unknown', 'unknown_type')
   const body = decodeData(field(query, 'data'))
   if (body.length > CALL_BYTES) return refused(type, 'call_too_large')
-  using lease = hold.open()
+  using lease = hold.open(ip)
   if (!lease.add(requestBytes(raw) + body.length)) return refused(type, 'unavailable')
   const named = { type, writeKey: keyOutside(headers.authorization, query) }
   return (forestall(named, ip) ?? (await take({ ...named, body, isPixel: true }, ip, trace))).code

@@ -1,9 +1,10 @@
 import { type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { parse } from 'node:querystring'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { endInTime, shareConnections } from '../../http/connections.ts'
 import { type Answer, CORS, type Code, errorAnswer, JSON_TYPE } from '../answer.ts'
-import { CONNECTIONS, HEADER_BYTES, type Patience } from '../limits.ts'
+import { CONNECTIONS, HEADER_BYTES, type Patience, QUERY_FIELDS } from '../limits.ts'
 import type { Meter } from '../metrics.ts'
 import { CUT } from './body.ts'
 
@@ -65,7 +66,10 @@ const fastifyOptions = (patience: Patience) => ({
   },
   requestTimeout: patience.requestMs,
   keepAliveTimeout: patience.keepAliveMs,
-  routerOptions: { ignoreTrailingSlash: true },
+  routerOptions: {
+    ignoreTrailingSlash: true,
+    querystringParser: (text: string) => parse(text, '&', '=', { maxKeys: QUERY_FIELDS }),
+  },
   // what comes on an open connection while this process ends is still taken
   return503OnClosing: false,
 })
