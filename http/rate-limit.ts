@@ -1,13 +1,9 @@
 import { isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
-import type { Source } from '../settings/settings.ts'
 
 /** How much passes: so much a second in the long run, and so much at once. Calls, or bytes. */
 export type RateLimit = { perSecond: number; burst: number }
-
-/** Of a source. */
-export type SourceLimit = NonNullable<Source['rateLimit']>
 
 /** Of a token bucket: what was in it at the time `at`, in milliseconds of a monotonic clock. Below zero it is a debt. */
 export type Bucket = { tokens: number; at: number }

@@ -1,13 +1,10 @@
-import {
-  type Bucket,
-  createNetworkLimit,
-  draw,
-  type RateLimit,
-  type SourceLimit,
-  waitOf,
-} from '../http/rate-limit.ts'
+import { type Bucket, createNetworkLimit, draw, type RateLimit, waitOf } from '../http/rate-limit.ts'
+import type { Source } from '../settings/settings.ts'
 import { type Answer, refusal, retryAfter, statusOf } from './answer.ts'
 import { STRANGER_BYTES, STRANGER_LEAST_BYTES } from './limits.ts'
+
+/** Of a source. */
+export type SourceLimit = NonNullable<Source['rateLimit']>
 
 export type Throttle = {
   /** @returns whole seconds until a request passes, undefined when one does now. */

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { shareConnections } from '../http/connections.ts'
 import pack from '../package.json' with { type: 'json' }
 
 /** Names begin with `sluice_`; units are base units, as Prometheus has them: seconds, bytes. */
@@ -35,6 +36,9 @@ export async function answerOps(
   return { status: reason ? 503 : 200, type: 'text/plain', body: `${reason ?? 'ok'}\n` }
 }
 
+/** Whoever probes has a few. */
+const CONNECTIONS = 200
+
 /** The door for operators of a process that serves nothing else. @returns the port that it listens on. */
 export async function serveOps(options: {
   host: string
@@ -48,6 +52,8 @@ export async function serveOps(options: {
       () => response.writeHead(500).end(),
     )
   })
+  // all of its ports share what the system lets a process open
+  shareConnections(server, { most: CONNECTIONS, trustProxy: [], onRefused: () => {} })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(options.port, options.host, resolve)

@@ -1,8 +1,9 @@
 import { connect } from 'node:net'
 import got from 'got'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { serveOps } from '../../process/metrics.ts'
 import { closing } from '../helpers/cluster.ts'
+import { until } from '../helpers/until.ts'
 
 test('probes and metrics are answered, whatever path is asked for', async () => {
   let reason: string | undefined = 'not joined'
@@ -15,6 +16,25 @@ test('probes and metrics are answered, whatever path is asked for', async () => 
   reason = undefined
   expect((await ask('/readyz')).statusCode).toBe(200)
   expect((await ask('/metrics')).body).toContain('process_cpu_seconds_total')
+})
+
+test('no network takes all connections of a port for probes', async () => {
+  const { port } = closing(
+    await serveOps({ host: '127.0.0.1', port: 0, probe: { notReady: () => undefined } }),
+  )
+  const held = Array.from({ length: 210 }, () =>
+    connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' }),
+  )
+  onTestFinished(() => held.forEach((socket) => void socket.destroy()))
+  let closed = 0
+  for (const socket of held)
+    socket
+      .resume()
+      .on('error', () => {})
+      .once('close', () => void closed++)
+  await until(() => closed === 10)
+  expect((await got(`http://127.0.0.1:${port}/livez`)).statusCode).toBe(200)
+  await until(() => closed === 11)
 })
 
 function raw(port: number, line: string): Promise<string> {
