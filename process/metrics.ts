@@ -29,15 +29,26 @@ export async function answerOps(
   probe: Probe,
 ): Promise<{ status: number; type: string; body: string }> {
   if (path === '/livez') return { status: 200, type: 'text/plain', body: 'ok\n' }
-  if (path === '/metrics') return { status: 200, type: registry.contentType, body: await registry.metrics() }
+  if (path === '/metrics') return { status: 200, type: registry.contentType, body: await collected() }
   if (path !== '/readyz')
     return { status: 404, type: 'text/plain', body: 'here are /livez, /readyz and /metrics\n' }
   const reason = probe.notReady()
   return { status: reason ? 503 : 200, type: 'text/plain', body: `${reason ?? 'ok'}\n` }
 }
 
-/** Whoever probes has a few. */
+let collecting: Promise<string> | undefined
+
+/** Once for all who ask at the same time: it takes up to 4 ms. */
+function collected(): Promise<string> {
+  collecting ??= registry.metrics().finally(() => {
+    collecting = undefined
+  })
+  return collecting
+}
+
+/** Whoever probes has a few, and asks for one thing at a time. */
 const CONNECTIONS = 200
+const WAITING = 4
 
 /** The door for operators of a process that serves nothing else. @returns the port that it listens on. */
 export async function serveOps(options: {
@@ -46,6 +57,8 @@ export async function serveOps(options: {
   probe: Probe
 }): Promise<{ port: number; close(): Promise<void> }> {
   const server = createServer((request, response) => {
+    // Node hands over what it has read already
+    if (request.socket.destroyed) return
     const [path = '/'] = (request.url ?? '/').split('?')
     answerOps(path, options.probe).then(
       ({ status, type, body }) => response.writeHead(status, { 'content-type': type }).end(body),
@@ -53,7 +66,7 @@ export async function serveOps(options: {
     )
   })
   // all of its ports share what the system lets a process open
-  shareConnections(server, { most: CONNECTIONS, trustProxy: [], onRefused: () => {} })
+  shareConnections(server, { most: CONNECTIONS, mostWaiting: WAITING, trustProxy: [], onRefused: () => {} })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(options.port, options.host, resolve)

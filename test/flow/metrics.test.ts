@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import got from 'got'
-import { expect, onTestFinished, test } from 'vitest'
-import { serveOps } from '../../process/metrics.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { answerOps, registry, serveOps } from '../../process/metrics.ts'
 import { closing } from '../helpers/cluster.ts'
 import { until } from '../helpers/until.ts'
 
@@ -16,6 +16,17 @@ test('probes and metrics are answered, whatever path is asked for', async () => 
   reason = undefined
   expect((await ask('/readyz')).statusCode).toBe(200)
   expect((await ask('/metrics')).body).toContain('process_cpu_seconds_total')
+})
+
+test('metrics are collected once for all who ask at the same time', async () => {
+  const collect = vi.spyOn(registry, 'metrics')
+  onTestFinished(() => collect.mockRestore())
+  const probe = { notReady: () => undefined }
+  const ask = async () => (await answerOps('/metrics', probe)).body
+  expect(new Set(await Promise.all([ask(), ask(), ask()])).size).toBe(1)
+  expect(collect).toHaveBeenCalledTimes(1)
+  await ask()
+  expect(collect).toHaveBeenCalledTimes(2)
 })
 
 test('no network takes all connections of a port for probes', async () => {

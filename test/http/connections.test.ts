@@ -8,7 +8,7 @@ import { until } from '../helpers/until.ts'
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 
 /** A server that answers `/` at once, `/late` when it is told to, and `/big` with more than connections take unread. */
-async function shared(most: number, trustProxy: readonly string[] = []) {
+async function shared(most: number, trustProxy: readonly string[] = [], mostWaiting?: number) {
   let refused = 0
   let big = 0
   const late: ServerResponse[] = []
@@ -19,7 +19,12 @@ async function shared(most: number, trustProxy: readonly string[] = []) {
       response.end(Buffer.alloc(20_000_000))
     } else response.end('ok')
   })
-  const { open } = shareConnections(server, { most, trustProxy, onRefused: () => void refused++ })
+  const { open } = shareConnections(server, {
+    most,
+    ...(mostWaiting && { mostWaiting }),
+    trustProxy,
+    onRefused: () => void refused++,
+  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -109,4 +114,17 @@ test('a connection whose client does not read its answer is given up for another
   await until(() => big() === 2)
   expect(await answers(await dial('127.0.0.3'))).toBe(true)
   await until(() => open.size === 2)
+})
+
+test('a connection with more requests that wait than it may have is closed', async () => {
+  const { dial, late } = await shared(9, [], 2)
+  const LATE = GET.replace('/', '/late')
+  const socket = await dial('127.0.0.2', LATE + LATE)
+  await until(() => late.length === 2)
+  for (const response of late) response.end('late')
+  await until(() => late.every(({ writableFinished }) => writableFinished))
+  socket.resume().write(LATE + LATE)
+  await until(() => late.length === 4)
+  socket.write(LATE)
+  expect(await isClosed(socket)).toBe(true)
 })
