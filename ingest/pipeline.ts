@@ -1,4 +1,3 @@
-import type { SourceLimit } from '../http/rate-limit.ts'
 import type { Produced } from '../kafka/produce/pending.ts'
 import type { OutRecord, Producer } from '../kafka/produce/produce.ts'
 import type { Logger } from '../process/log.ts'
@@ -20,7 +19,13 @@ import {
 } from './call/authenticate.ts'
 import { type Decision, decide, type Known, refuse } from './call/decide.ts'
 import type { Meter, Summary } from './metrics.ts'
-import { type AnonymousLimit, createSourceLimits, rateLimited, type SourceLimits } from './rate-limits.ts'
+import {
+  type AnonymousLimit,
+  createSourceLimits,
+  rateLimited,
+  type SourceLimit,
+  type SourceLimits,
+} from './rate-limits.ts'
 import type { RejectionLog } from './rejection-log.ts'
 
 /** After this Kafka's answer counts as unknown and the client should send again. The router drops duplicates. */
@@ -69,7 +74,7 @@ export function createPipeline(options: PipelineOptions): { ingest: Ingest; prec
 
   return {
     precheck(request, ip) {
-      const refusal = precheck(request, ip, options)
+      const refusal = precheck(request, ip, parts)
       return refusal && refused(request.type, refusal)
     },
     // not async: while it waits for Kafka a request holds only its records, not what they were made of
@@ -88,16 +93,21 @@ export function createPipeline(options: PipelineOptions): { ingest: Ingest; prec
   }
 }
 
+type Parts = PipelineOptions & { sourceLimits: SourceLimits }
+
 function precheck(
   { writeKey }: Omit<Received, 'body'>,
   ip: string,
-  { unavailable, sourceByWriteKey, anonymousLimit }: PipelineOptions,
+  { unavailable, sourceByWriteKey, anonymousLimit, sourceLimits }: Parts,
 ): Decision | undefined {
   const why = unavailable()
   if (why) return refuse(why, undefined)
   if (writeKey !== undefined) {
     const source = sourceOf(writeKey, sourceByWriteKey)
-    return 'refused' in source ? refuse(source.refused, source.sourceId) : undefined
+    if ('refused' in source) return refuse(source.refused, source.sourceId)
+    const { id, rateLimit: limit } = source
+    const seconds = limit && sourceLimits.wait(limit)
+    return seconds ? refuse('rate_limited', id, rateLimited(limit, seconds)) : undefined
   }
   const wait = anonymousLimit.wait(ip)
   if (wait === undefined) return undefined
@@ -106,15 +116,13 @@ function precheck(
 
 type Decided = { decision: Decision; limit: SourceLimit | undefined }
 
-function decideRequest(
-  received: Received,
-  ip: string,
-  options: PipelineOptions & { sourceLimits: SourceLimits },
-): Decided {
+function decideRequest(received: Received, ip: string, options: Parts): Decided {
   const { sourceByWriteKey, anonymousLimit, sourceLimits, newId, now, suppressedUsers } = options
   const request = authenticate(received, sourceByWriteKey)
   if ('refused' in request) {
-    if (received.writeKey === undefined) anonymousLimit.count(ip, received.body.length)
+    const { writeKey, body, wireBytes = 0 } = received
+    // gzip that inflates to nothing can still take long
+    if (writeKey === undefined) anonymousLimit.count(ip, Math.max(body.length, wireBytes))
     return { decision: refuse(request.refused, request.sourceId), limit: undefined }
   }
   const { id, rateLimit: limit } = request.source

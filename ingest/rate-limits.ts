@@ -1,15 +1,13 @@
-import {
-  type Bucket,
-  createNetworkLimit,
-  draw,
-  type RateLimit,
-  type SourceLimit,
-  waitOf,
-} from '../http/rate-limit.ts'
+import { type Bucket, createNetworkLimit, draw, type RateLimit, waitOf } from '../http/rate-limit.ts'
+import type { Source } from '../settings/settings.ts'
 import { type Answer, refusal, retryAfter, statusOf } from './answer.ts'
 import { ANONYMOUS_BYTES, MIN_ANONYMOUS_BYTES } from './limits.ts'
 
+export type SourceLimit = NonNullable<Source['rateLimit']>
+
 export type SourceLimits = {
+  /** @returns whole seconds until a request passes; undefined when it passes now. */
+  wait(limit: SourceLimit): number | undefined
   /** Takes calls from their source's limit. @returns undefined when they pass, else whole seconds until a request does. */
   draw(limit: SourceLimit, calls: number): number | undefined
   spend(limit: SourceLimit, bytes: number): void
@@ -24,13 +22,22 @@ const BURST_S = 10
 export function createSourceLimits(clock: () => number): SourceLimits {
   const callsOf = new WeakMap<SourceLimit, Bucket>()
   const bytesOf = new WeakMap<SourceLimit, Bucket>()
+
+  function wait(limit: SourceLimit): number | undefined {
+    const now = clock()
+    const ofBytes = byteLimit(limit)
+    return (
+      (ofBytes && waitOf(bytesOf.get(limit), { limit: ofBytes, now })) ??
+      waitOf(callsOf.get(limit), { limit, now })
+    )
+  }
+
   return {
+    wait,
     draw(limit, calls) {
-      const now = clock()
-      const ofBytes = byteLimit(limit)
-      const wait = ofBytes && waitOf(bytesOf.get(limit), { limit: ofBytes, now })
-      if (wait !== undefined) return wait
-      const drawn = draw(callsOf.get(limit), { limit, cost: calls, now })
+      const seconds = wait(limit)
+      if (seconds !== undefined) return seconds
+      const drawn = draw(callsOf.get(limit), { limit, cost: calls, now: clock() })
       if (!drawn.passed) return drawn.retryAfter
       callsOf.set(limit, drawn.bucket)
       return undefined

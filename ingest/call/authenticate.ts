@@ -11,6 +11,8 @@ export type Received = {
   type: RouteType
   writeKey: string | undefined
   body: Buffer
+  /** As sent, before gzip is inflated. Default: the length of `body`. */
+  wireBytes?: number
   isPixel?: boolean
 }
 

@@ -50,7 +50,7 @@ export function acceptBatch(
   if (calls.length > BATCH_CALLS) return { ok: false, code: 'too_many_calls' }
   if (isTooDeep(body.context) || isTooDeep(body.integrations)) return { ok: false, code: 'too_deep' }
   const shared = readShared(body)
-  if (shared.bytes > CALL_BYTES || shared.bytes * calls.length > SHARED_BYTES + SHARED_TIMES * bytes)
+  if (shared.bytes > CALL_BYTES || copiedBytes(shared) * calls.length > SHARED_BYTES + SHARED_TIMES * bytes)
     return { ok: false, code: 'batch_too_large' }
   return acceptCalls(calls, { ...facts, shared }, suppressed)
 }
@@ -85,6 +85,10 @@ export function readShared({ context = null, integrations = null, sentAt }: Json
     bytes,
   }
 }
+
+/** Each call gets integrations inside the context twice: within its context, and as its own. */
+const copiedBytes = ({ context, integrations }: Shared): number =>
+  (context === null ? 0 : jsonBytes(context)) + (integrations === null ? 0 : jsonBytes(integrations))
 
 function isOneOf(users: Users, value: unknown): boolean {
   const id = readId(value)

@@ -1,7 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gunzipSync } from 'node:zlib'
+import { networkOf } from '../../http/rate-limit.ts'
 import type { Code } from '../answer.ts'
-import { FIELD_BYTES, GZIP_EXTRA, GZIP_FREE, GZIP_TIMES, REQUEST_BYTES } from '../limits.ts'
+import {
+  FIELD_BYTES,
+  GZIP_EXTRA,
+  GZIP_FREE,
+  GZIP_TIMES,
+  HELD_RESERVED,
+  REQUEST_BYTES,
+  SMALL_HOLDER,
+} from '../limits.ts'
 
 /** Why a body could not be read. `gone`: the client has closed its connection. */
 export type Unread = { ok: false; code: Code | 'gone' }
@@ -58,28 +67,50 @@ export function drain(exchange: Exchange, most: number): Promise<'gone' | 'over'
 function collect(exchange: Exchange, limit: BodyLimit, lease: Lease): Promise<Body> {
   if (Number(exchange.request.headers['content-length']) > limit.bytes)
     return Promise.resolve({ ok: false, code: limit.code })
-  const chunks: Buffer[] = []
-  let size = 0
+  const chunks = createChunks()
   function collectChunk(chunk: Buffer): Code | undefined {
-    size += chunk.length
-    if (size > limit.bytes) return limit.code
+    if (chunks.size() + chunk.length > limit.bytes) return limit.code
     if (!lease.add(chunk.length)) return 'unavailable'
-    chunks.push(chunk)
+    chunks.add(chunk)
     return undefined
   }
   return new Promise((resolve) =>
     readChunks(exchange, collectChunk, (end) => {
-      resolve(end === 'end' ? { ok: true, bytes: joined(chunks, size) } : { ok: false, code: end })
-      chunks.length = 0 // or the chunks would stay in memory until the answer
+      const bytes = chunks.join() // or the chunks would stay in memory until the answer
+      resolve(end === 'end' ? { ok: true, bytes } : { ok: false, code: end })
     }),
   )
 }
 
-/** A single chunk is used as it is, unless it is a view of a larger buffer, which it would keep in memory. */
-function joined(chunks: readonly Buffer[], size: number): Buffer {
-  const [first, ...more] = chunks
-  return more.length === 0 && first?.buffer.byteLength === size ? first : Buffer.concat(chunks, size)
+/** Joins chunks as they arrive: kept separately, each takes a kilobyte, even for a single byte (measured). */
+function createChunks() {
+  let bytes: Buffer = Buffer.alloc(0)
+  let size = 0
+  return {
+    size: () => size,
+    add(chunk: Buffer): void {
+      // a first chunk is used as it is, unless it is a view of a larger buffer, which it would keep in memory
+      if (size === 0 && chunk.buffer.byteLength === chunk.length) bytes = chunk
+      else {
+        if (size + chunk.length > bytes.length) {
+          const larger = Buffer.allocUnsafeSlow(Math.max(size + chunk.length, Math.ceil(size * GROWTH)))
+          bytes.copy(larger, 0, 0, size)
+          bytes = larger
+        }
+        chunk.copy(bytes, size)
+      }
+      size += chunk.length
+    },
+    join(): Buffer {
+      const whole = bytes.length === size ? bytes : bytes.subarray(0, size)
+      bytes = Buffer.alloc(0)
+      return whole
+    },
+  }
 }
+
+/** Each larger buffer has this many times the bytes so far, so that few copies are made. */
+const GROWTH = 1.5
 
 export type End = Code | 'gone' | 'end'
 
@@ -145,24 +176,36 @@ export type Lease = Disposable & {
   add(bytes: number): boolean
 }
 
-export type MemoryLimit = { open(): Lease; bytes(): number }
+/** `open` starts a lease for a request from this address. */
+export type MemoryLimit = { open(ip: string): Lease; bytes(): number }
 
-/** Limits the bytes that all requests hold at once, as many large and slow bodies could fill the memory. */
+/**
+ * Limits the bytes that all requests hold at once, as many large and slow bodies could fill the memory. The last quarter
+ * is reserved for networks that hold little, so that one network cannot get the others refused.
+ */
 export function createMemoryLimit(bound: number): MemoryLimit {
   let held = 0
+  const heldByNetwork = new Map<string, number>()
   return {
     bytes: () => held,
-    open() {
+    open(ip) {
+      const network = networkOf(ip)
       let leased = 0
       return {
         add(bytes) {
-          if (held + bytes > bound) return false
+          const before = heldByNetwork.get(network) ?? 0
+          const most = before > bound * SMALL_HOLDER ? bound * (1 - HELD_RESERVED) : bound
+          if (held + bytes > most) return false
           held += bytes
           leased += bytes
+          heldByNetwork.set(network, before + bytes)
           return true
         },
         [Symbol.dispose]() {
           held -= leased
+          const left = (heldByNetwork.get(network) ?? 0) - leased
+          if (left > 0) heldByNetwork.set(network, left)
+          else heldByNetwork.delete(network)
           leased = 0
         },
       }

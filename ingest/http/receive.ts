@@ -57,7 +57,7 @@ export function receive(type: RouteType, options: ReceiveOptions): Handler {
     const early = isAnonymous ? undefined : precheck(target, ip)
     if (early)
       return (await drain(exchange, limit.bytes)) === 'gone' ? 'gone' : { answer: Promise.resolve(early) }
-    using lease = memory.open()
+    using lease = memory.open(ip)
     const wire = await readBody(exchange, limit, lease)
     if (!wire.ok) return wire.code
     const late = isAnonymous ? precheck(target, ip) : undefined
@@ -67,7 +67,7 @@ export function receive(type: RouteType, options: ReceiveOptions): Handler {
       if (isAnonymous) anonymousLimit.count(ip, inflatedBytes(wire.bytes.length, limit.bytes))
       return body.code
     }
-    return { answer: ingest({ ...target, body: body.bytes }, ip, trace) }
+    return { answer: ingest({ ...target, body: body.bytes, wireBytes: wire.bytes.length }, ip, trace) }
   }
 
   function answer(reply: FastifyReply, given: Answer, trace: RequestTrace | undefined): void {
@@ -82,7 +82,7 @@ export function receive(type: RouteType, options: ReceiveOptions): Handler {
 
   return async (request, reply) => {
     using trace = traced?.(request)
-    using lease = memory.open()
+    using lease = memory.open(request.ip)
     if (!lease.add(requestBytes(request.raw))) return refuse('unavailable', reply, trace)
     const begun = await begin(request, reply, trace)
     if (typeof begun === 'object') answer(reply, await begun.answer, trace)
@@ -121,7 +121,7 @@ export async function ingestPixel(
   if (!isCallType(type)) return refused('unknown', 'unknown_type')
   const body = decodeData(field(query, 'data'))
   if (body.length > CALL_BYTES) return refused(type, 'call_too_large')
-  using lease = memory.open()
+  using lease = memory.open(ip)
   if (!lease.add(requestBytes(raw) + body.length)) return refused(type, 'unavailable')
   const target = { type, writeKey: keyOutside(headers.authorization, query) }
   return (precheck(target, ip) ?? (await ingest({ ...target, body, isPixel: true }, ip, trace))).code

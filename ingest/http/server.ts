@@ -1,9 +1,10 @@
 import { type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { parse } from 'node:querystring'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { endInTime, shareConnections } from '../../http/connections.ts'
 import { type Answer, CORS, type Code, errorAnswer, JSON_TYPE } from '../answer.ts'
-import { CONNECTIONS, HEADER_BYTES, type Timeouts } from '../limits.ts'
+import { CONNECTIONS, HEADER_BYTES, QUERY_FIELDS, type Timeouts } from '../limits.ts'
 import type { Meter } from '../metrics.ts'
 import { CUT } from './body.ts'
 
@@ -64,7 +65,10 @@ const fastifyOptions = (timeouts: Timeouts) => ({
   },
   requestTimeout: timeouts.requestMs,
   keepAliveTimeout: timeouts.keepAliveMs,
-  routerOptions: { ignoreTrailingSlash: true },
+  routerOptions: {
+    ignoreTrailingSlash: true,
+    querystringParser: (text: string) => parse(text, '&', '=', { maxKeys: QUERY_FIELDS }),
+  },
   // requests on open connections are still accepted while the process ends
   return503OnClosing: false,
 })

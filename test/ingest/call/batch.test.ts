@@ -136,6 +136,14 @@ describe("a batch's own fields", () => {
     expect(refused({ context: ofBytes(32_769), batch: [call()] })).toBe('batch_too_large')
   })
 
+  test('count integrations inside the context twice, as each call gets them twice', () => {
+    const calls = Array(2_500).fill(call())
+    const copies = (bytes: number) => ({ integrations: ofBytes(bytes) })
+    const bytes = Math.floor((262_144 + 8 * jsonBytes({ batch: calls })) / 2_500) - 30
+    expect(refused({ context: copies(Math.floor(bytes / 2)), batch: calls })).toBe('taken')
+    expect(refused({ context: copies(bytes), batch: calls })).toBe('batch_too_large')
+  })
+
   test.each([
     ['of the least calls', {}, 2_500],
     ['of everyday calls', { messageId: 'm'.repeat(36), traits: { plan: 'x'.repeat(100) } }, 1_000],

@@ -101,7 +101,7 @@ describe('what requests hold is bounded', () => {
   test('also those that wait for Kafka', async () => {
     const ingest = fakeIngest({
       outcome: new Promise(() => {}),
-      door: { heldBytes: 9_000, timeouts: { closingMs: 20 } },
+      door: { heldBytes: 12_000, timeouts: { closingMs: 20 } },
     })
     const [first, second] = [await open(ingest), await open(ingest)]
     const body = '{"userId":"u","event":"x"}'
