@@ -1,6 +1,5 @@
 import { createPoster } from '../delivery/post.ts'
-import { createEgress } from '../egress/egress.ts'
-import { trustedRoots } from '../egress/roots.ts'
+import { createEgress, trustedRoots } from '../egress/egress.ts'
 import { watchStorage } from '../kafka/admin/storage.ts'
 import { watchRooms } from '../kafka/metrics.ts'
 import { createFencedWriter } from '../kafka/produce/transactions.ts'

@@ -7,8 +7,7 @@ import type { Producer } from '../kafka/produce/produce.ts'
 import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import { DELIVERIES, DUE, isRung } from '../schemas/topics.ts'
-import { ofDelivery } from '../trace/describe.ts'
-import type { Tracer } from '../trace/trace.ts'
+import { ofDelivery, type Tracer } from '../trace/trace.ts'
 import type { Lane } from './lane/lane.ts'
 import { bytes, rungs } from './rungs.ts'
 
@@ -22,15 +21,14 @@ export type Consuming = {
   tracer: Tracer | undefined
 }
 
-/** Of each partition of a lane: what waits is bounded by the lane, over all its partitions. */
+/** Unsettled records of a partition. The lane bounds them over all its partitions. */
 const LANE_HIGH_WATER = 10_000
-/** How late a partition notices that it may go on. */
 const LANE_WAIT_MS = 25
 const RUNG_HIGH_WATER = 400
-/** So long the records of a new rung may wait for a deliverer that began before it. */
-const RUNGS_LOOK_MS = 10_000
+/** How long the records of a new rung may wait for a deliverer that started before it. */
+const RUNGS_POLL_MS = 10_000
 
-/** First attempts, retries and rungs have groups of their own, so that none waits for another. */
+/** First attempts, retries and rungs have a consumer group each, so that none waits for another. */
 export function startConsumers(consuming: Consuming): Promise<Consumer[]> {
   const { connection, producer, codec, handle, lanes, onFatal, tracer } = consuming
   const lane = (name: keyof typeof lanes, group: string, topic: string) =>
@@ -42,7 +40,7 @@ export function startConsumers(consuming: Consuming): Promise<Consumer[]> {
       codec,
       topics: [topic],
       handle: handle(lanes[name]),
-      onGivingUp: lanes[name].tidy,
+      onGivingUp: () => lanes[name].tidy(),
       tracer,
       describe: ofDelivery,
       highWater: LANE_HIGH_WATER,
@@ -56,8 +54,8 @@ export function startConsumers(consuming: Consuming): Promise<Consumer[]> {
 }
 
 /**
- * Reads every rung that there is: those of the ladder, of an older one, and of another deliverer's. All members of the group need the same
- * topics, as each is given partitions of topics that only another knows, and would not read them. So each looks for new ones.
+ * Reads all existing rungs, also of an older ladder or another deliverer's. Members of a group need the same topics:
+ * one that is assigned partitions of an unknown topic does not read them. So each polls for new rungs.
  */
 async function consumeRungs({ connection, producer, onFatal }: Consuming): Promise<Consumer> {
   const open = (topics: readonly string[]) =>
@@ -78,7 +76,6 @@ async function consumeRungs({ connection, producer, onFatal }: Consuming): Promi
   let consumer = await open(topics)
   let closing = false
 
-  /** What a consumer reads is set when it begins. */
   async function follow(): Promise<void> {
     const found = await existing()
     if (closing || found.join() === topics.join()) return
@@ -92,14 +89,14 @@ async function consumeRungs({ connection, producer, onFatal }: Consuming): Promi
 
   let following: Promise<void> | undefined
   const failed = (err: unknown) =>
-    connection.failures.add({ kind: 'rungs', text: 'the rungs that there are cannot be followed', err })
-  const looking = setInterval(() => {
+    connection.failures.add({ kind: 'rungs', text: 'the list of rungs cannot be read', err })
+  const polling = setInterval(() => {
     following ??= follow()
       .catch(failed)
       .finally(() => {
         following = undefined
       })
-  }, RUNGS_LOOK_MS)
+  }, RUNGS_POLL_MS)
 
   return {
     joined: consumer.joined,
@@ -107,7 +104,7 @@ async function consumeRungs({ connection, producer, onFatal }: Consuming): Promi
     loads: () => consumer.loads(),
     async close(drainMs) {
       closing = true
-      clearInterval(looking)
+      clearInterval(polling)
       if (following) await within(CLOSE_MS, following)
       await consumer.close(drainMs)
     },
@@ -118,7 +115,7 @@ const SAMPLE_MS = 100
 const BUSY = 0.9
 
 export type Load = {
-  /** Whether this process itself is what limits its speed: its event loop had next to no idle time of late. */
+  /** Whether this process itself limits its speed: its event loop has had almost no idle time lately. */
   isBusy(): boolean
   close(): void
 }

@@ -1,58 +1,50 @@
 import type { BreakerChange, WebhookState } from '../delivery/webhooks.ts'
-import type { Logger } from '../process/log.ts'
+import { createLogLimit, type Logger } from '../process/log.ts'
 import type { Delivery } from '../schemas/delivery.ts'
-import type { Result } from './settle.ts'
+import type { Settlement } from './decide.ts'
 
-export type Teller = {
-  ofDelivery(result: Result, delivery: Delivery): void
-  /** Logs only the origin of a webhook's URL: the rest may hold a secret. */
+export type DeliveryFailureLog = {
+  ofDelivery(settlement: Settlement, delivery: Delivery): void
+  /** Logs only the origin of a webhook's URL, as the rest may contain a secret. */
   ofBreaker(change: BreakerChange): void
 }
 
 const REPEAT_MS = 10_000
-const MAX_TOLD = 10_000
 
 /**
- * Logs what an operator looks for first: a destination that fails (once in ten seconds), each delivery that is given up
- * or misses a URL, and each breaker that opens or closes. All attempts are in topic `attempts`.
+ * Logs failing destinations (each once in ten seconds), deliveries that are dead or missed a webhook, and breakers that
+ * open or close. Topic `attempts` has all attempts.
  */
-export function createTeller(log: Pick<Logger, 'info' | 'warn'>): Teller {
-  const toldAt = new Map<string, number>()
-
-  function isNews(destinationId: string): boolean {
-    const now = performance.now()
-    if (now - (toldAt.get(destinationId) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return false
-    if (toldAt.size >= MAX_TOLD) toldAt.clear()
-    toldAt.set(destinationId, now)
-    return true
-  }
+export function createDeliveryFailureLog(log: Pick<Logger, 'info' | 'warn'>): DeliveryFailureLog {
+  const mayLog = createLogLimit(REPEAT_MS)
 
   return {
-    ofDelivery(result, { deliveryId, destinationId }) {
-      if (result.kind === 'done' && result.missed) {
-        const urlIndexes = result.missed.map(({ urlIndex }) => urlIndex)
+    ofDelivery(settlement, { deliveryId, destinationId }) {
+      if (settlement.kind === 'done' && settlement.missed) {
+        const urlIndexes = settlement.missed.map(({ urlIndex }) => urlIndex)
         log.warn(
           { deliveryId, destinationId, urlIndexes },
-          'a delivery missed some URLs: they had no room during the whole retry window',
+          'a delivery missed some webhooks: there was no room for them during the whole retry window',
         )
       }
-      if (result.kind === 'dead') {
-        const fields = { deliveryId, destinationId, reason: result.reason, codes: codesOf(result.delivery) }
-        log.warn(fields, 'a delivery is given up: it is in deliveries.dead')
-      } else if (result.kind === 'retry' && isNews(destinationId)) {
-        const { attempt } = result.delivery
-        const codes = codesOf(result.delivery)
+      if (settlement.kind === 'dead') {
+        const { reason } = settlement
+        const fields = { deliveryId, destinationId, reason, codes: codesOf(settlement.delivery) }
+        log.warn(fields, 'a delivery is dead: it is in topic deliveries.dead')
+      } else if (settlement.kind === 'retry' && mayLog(destinationId)) {
+        const { attempt } = settlement.delivery
+        const codes = codesOf(settlement.delivery)
         log.warn(
-          { deliveryId, destinationId, attempt, codes, next: result.rung.name },
-          'a destination fails: its deliveries are tried again',
+          { deliveryId, destinationId, attempt, codes, next: settlement.rung.name },
+          'a destination fails: its deliveries are retried',
         )
       }
     },
     ofBreaker({ host: { origin }, webhook, breaker }) {
       const fields = webhook ? { ...idsOf(webhook), origin } : { origin }
       const what = webhook ? 'webhook' : 'host'
-      if (breaker.open) log.warn(fields, `${what} fails: breaker opened, deliveries are deferred`)
-      else log.info(fields, `${what} answers again: breaker closed`)
+      if (breaker.open) log.warn(fields, `a ${what} fails: its breaker has opened, deliveries are deferred`)
+      else log.info(fields, `a ${what} answers again: its breaker has closed`)
     },
   }
 }
@@ -62,6 +54,5 @@ function idsOf({ key }: WebhookState): { destinationId: string | undefined; urlI
   return { destinationId, urlIndex: Number(urlIndex) }
 }
 
-/** Why the last attempt failed, URL by URL. */
 const codesOf = ({ attempt, history }: Delivery) =>
   history.filter((past) => past.attempt === attempt).map(({ code }) => code)

@@ -1,114 +1,104 @@
 import { createPoster } from '../delivery/post.ts'
+import { type CommonParts, openCommon } from '../delivery/start.ts'
 import { createWebhooks } from '../delivery/webhooks.ts'
-import { createEgress } from '../egress/egress.ts'
-import { trustedRoots } from '../egress/roots.ts'
+import { createEgress, trustedRoots } from '../egress/egress.ts'
 import { CLOSE_MS } from '../kafka/client.ts'
-import { countAck, watchConsumers, watchProducer } from '../kafka/metrics.ts'
+import { watchConsumers } from '../kafka/metrics.ts'
 import { lossesOf } from '../kafka/produce/dropped.ts'
 import { createProducer } from '../kafka/produce/produce.ts'
-import { probeUntilClosed, run } from '../lifecycle.ts'
-import { serveOps } from '../process/metrics.ts'
-import { SCHEMA_WAIT_MS } from '../schemas/codec.ts'
-import { prepareKafka } from '../schemas/prepare-kafka.ts'
-import { openCodec, openRegistry } from '../schemas/registry.ts'
-import { ATTEMPTS, DELIVERIES } from '../schemas/topics.ts'
-import { followSettings, watchUnreadable } from '../settings/follow.ts'
+import { type Context, run } from '../lifecycle.ts'
+import { openCodec } from '../schemas/registry.ts'
+import { ATTEMPTS } from '../schemas/topics.ts'
 import { createAttemptLog, MAX_ATTEMPTS_BYTES } from './attempt-log.ts'
 import { startConsumers, watchLoad } from './consumers.ts'
-import { createTeller } from './failure-log.ts'
+import { createDeliveryFailureLog } from './failure-log.ts'
 import { createLane } from './lane/lane.ts'
-import { countPost, countSettled, countUnlogged, watchLanes, watchWebhooks } from './metrics.ts'
-import { deliverer } from './run.ts'
+import { countAttempt, countSettled, countUnlogged, watchLanes, watchWebhooks } from './metrics.ts'
+import { createDeliverer } from './run.ts'
 
-const LOOK_MS = 50
+const TICK_MS = 50
 
 await run('deliverer', async (context) => {
-  const { config, log, connection, tracer, onFatal, onAway, closing } = context
-  const { ladder, windowMs, responseTimeoutMs, slots } = config.delivery
+  const { config, log, onFatal } = context
+  const { ladder, windowMs } = config.delivery
+  // read first, so that a bad file ends the process before anything is opened
   const ca = trustedRoots(config.egress.caFile)
   let joined = false
-  const probe = probeUntilClosed(context, () =>
+  const common = await openCommon(context, () =>
     joined ? undefined : 'the consumer groups are not joined yet',
   )
-  const ops = closing.adopt(await serveOps({ host: config.host, port: config.port, probe }), (open) =>
-    open.close(),
-  )
-  log.info({ port: ops.port }, 'deliverer starting')
+  const attempts = await openAttempts(context, common)
+  const poster = openPoster(context, ca)
+  const webhooks = createWebhooks()
+  const lanes = openLanes(context, webhooks)
+  const failureLog = createDeliveryFailureLog(log)
+  webhooks.onChange(failureLog.ofBreaker)
+  await common.settings.loaded
 
-  await prepareKafka(connection, config, onAway)
-  const registry = openRegistry(config.registry, { onAway, waitMs: SCHEMA_WAIT_MS })
-  const deliveries = await openCodec(registry, 'delivery', `${connection.named(DELIVERIES)}-value`)
+  const handle = createDeliverer({
+    ...common,
+    ...attempts,
+    webhooks,
+    poster,
+    ladder: { ladder, windowMs },
+    log,
+    onFatal,
+    onAttempt: (delivery, result) => {
+      countAttempt(result)
+      attempts.attemptLog.add(delivery, result)
+    },
+    onSettled: (settlement, delivery) => {
+      countSettled(settlement)
+      failureLog.ofDelivery(settlement, delivery)
+    },
+  })
+  await startAll(context, { ...common, handle, lanes })
+  joined = true
+  log.info('deliverer ready')
+})
+
+/** Topic `attempts` has its own producer, because a topic that takes no writes blocks its producer. */
+async function openAttempts({ connection, log, closing }: Context, { registry }: CommonParts) {
   const attempts = await openCodec(registry, 'attempt', `${connection.named(ATTEMPTS)}-value`)
-  const settings = closing.adopt(
-    await followSettings({ connection, keys: config.configKeys, onFatal }),
-    (open) => open.close(),
-  )
-  watchUnreadable(settings, ['source', 'destination'])
-  const producer = closing.adopt(
-    await createProducer(connection, { maxQueuedBytes: Number.POSITIVE_INFINITY, onAck: countAck }),
-    (open) => open.close(),
-  )
-  watchProducer(producer)
   const attemptProducer = closing.adopt(
     await createProducer(connection, { maxQueuedBytes: MAX_ATTEMPTS_BYTES }),
     (open) => open.close(CLOSE_MS),
   )
   const losses = lossesOf(ATTEMPTS, { log, onLost: countUnlogged })
   const attemptLog = createAttemptLog({ producer: attemptProducer, codec: attempts, losses })
-  // behind the last POST, before the producer is closed
+  // after the last POST, before the producer is closed
   closing.defer(attemptLog.flush)
-  const egress = closing.adopt(createEgress({ ...config.egress, log }), (open) => open.close())
-  const poster = closing.adopt(createPoster({ limitMs: responseTimeoutMs, egress, ca }), (open) =>
-    open.close(),
-  )
-  const load = closing.adopt(watchLoad(), (open) => open.close())
-  const webhooks = createWebhooks()
-  const tell = createTeller(log)
-  await settings.loaded
+  return { attempts, attemptProducer, attemptLog }
+}
 
-  const handle = deliverer({
-    settings,
-    webhooks,
-    poster,
-    producer,
-    attemptProducer,
-    deliveries,
-    attempts,
-    ladder: { ladder, windowMs },
-    log,
-    onFatal,
-    onPosted: (delivery, posted) => {
-      countPost(posted)
-      attemptLog.posted(delivery, posted)
-    },
-    onSettled: (result, delivery) => {
-      countSettled(result)
-      tell.ofDelivery(result, delivery)
-    },
-  })
+function openPoster({ config, log, closing }: Context, ca: string[] | undefined) {
+  const egress = closing.adopt(createEgress({ ...config.egress, log }), (open) => open.close())
+  const limitMs = config.delivery.responseTimeoutMs
+  return closing.adopt(createPoster({ limitMs, egress, ca }), (open) => open.close())
+}
+
+function openLanes({ config, closing }: Context, webhooks: ReturnType<typeof createWebhooks>) {
+  const { slots } = config.delivery
+  const load = closing.adopt(watchLoad(), (open) => open.close())
   const lane = () => createLane({ slots, webhooks, isBusy: load.isBusy, now: () => performance.now() })
   const lanes = { first: lane(), retry: lane() }
   watchLanes(lanes, slots)
   watchWebhooks(webhooks)
-  webhooks.onChange(tell.ofBreaker)
-  const looking = setInterval(() => {
-    for (const { look } of Object.values(lanes)) look()
+  const ticking = setInterval(() => {
+    for (const each of Object.values(lanes)) each.tick()
     webhooks.forget(performance.now())
-  }, LOOK_MS)
-  closing.defer(() => clearInterval(looking))
+  }, TICK_MS)
+  closing.defer(() => clearInterval(ticking))
+  return lanes
+}
 
-  const consumers = await startConsumers({
-    connection,
-    producer,
-    codec: deliveries,
-    handle,
-    lanes,
-    tracer,
-    onFatal,
-  })
+type Starting = Pick<CommonParts, 'producer' | 'deliveries'> &
+  Pick<Parameters<typeof startConsumers>[0], 'handle' | 'lanes'>
+
+async function startAll({ connection, tracer, onFatal, closing }: Context, parts: Starting): Promise<void> {
+  const { producer, deliveries: codec, handle, lanes } = parts
+  const consumers = await startConsumers({ connection, producer, codec, handle, lanes, tracer, onFatal })
   closing.defer(async () => void (await Promise.allSettled(consumers.map((consumer) => consumer.close()))))
   watchConsumers(consumers)
   await Promise.all(consumers.map((consumer) => consumer.joined))
-  joined = true
-  log.info('deliverer ready')
-})
+}

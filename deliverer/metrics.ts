@@ -1,14 +1,14 @@
 import { Counter, Gauge, Histogram } from 'prom-client'
-import { DEAD_REASONS, type Posted } from '../delivery/ladder.ts'
+import { type AttemptResult, DEAD_REASONS } from '../delivery/ladder.ts'
 import type { Webhooks } from '../delivery/webhooks.ts'
 import { registry } from '../process/metrics.ts'
+import type { Settlement } from './decide.ts'
 import type { Lane } from './lane/lane.ts'
-import type { Result } from './settle.ts'
 
 const registers = [registry]
 const posts = new Counter({
   name: 'sluice_deliverer_posts_total',
-  help: 'POSTs by outcome, and code when not delivered; deferred ones were not made.',
+  help: 'POSTs by outcome, and by code when not delivered. Deferred ones were not made.',
   labelNames: ['outcome', 'code'],
   registers,
 })
@@ -20,16 +20,16 @@ const seconds = new Histogram({
 })
 const settled = new Counter({
   name: 'sluice_deliverer_rounds_total',
-  help: 'Attempts by what came next: done, missed (done, but a URL never got an attempt), retry, defer, dead or cancelled.',
+  help: 'Deliveries handled, by what came next: done, missed (done, but a webhook never got an attempt), retry, defer, dead or cancelled.',
   labelNames: ['next'],
   registers,
 })
 
-/** To look a series up by its labels costs as much as all else that is counted. */
+/** Looking up a series by its labels costs as much as all the other counting. */
 const delivered = posts.labels({ outcome: 'delivered', code: '' })
 const done = settled.labels({ next: 'done' })
 
-export function countPost({ outcome, durationMs }: Posted): void {
+export function countAttempt({ outcome, durationMs }: AttemptResult): void {
   if (outcome.outcome === 'delivered') delivered.inc()
   else posts.inc({ outcome: outcome.outcome, code: outcome.code })
   if (outcome.outcome !== 'deferred') seconds.observe(durationMs / 1000)
@@ -37,7 +37,7 @@ export function countPost({ outcome, durationMs }: Posted): void {
 
 const unlogged = new Counter({
   name: 'sluice_deliverer_attempts_unlogged_total',
-  help: 'POSTs that are not in topic attempts, because Kafka takes no writes of it.',
+  help: 'POSTs that are not in topic attempts because Kafka took no writes.',
   registers,
 })
 
@@ -45,15 +45,15 @@ export const countUnlogged = (attempts: number) => unlogged.inc(attempts)
 
 const dead = new Counter({
   name: 'sluice_deliverer_dead_total',
-  help: 'Deliveries given up, by reason: they are in topic deliveries.dead.',
+  help: 'Deliveries written to topic deliveries.dead, by reason.',
   labelNames: ['reason'],
   registers,
 })
 
-// a rate needs a beginning
+// a rate needs a first value
 for (const reason of DEAD_REASONS) dead.inc({ reason }, 0)
 
-export function countSettled(result: Result): void {
+export function countSettled(result: Settlement): void {
   if (result.kind === 'done' && !result.missed) done.inc()
   else if (result.kind === 'done') settled.inc({ next: 'missed' })
   else settled.inc({ next: result.kind })
@@ -63,58 +63,59 @@ export function countSettled(result: Result): void {
 export function watchLanes(lanes: Record<string, Lane>, slots: number): void {
   new Gauge({
     name: 'sluice_deliverer_lane_posts',
-    help: 'POSTs in a lane: waiting for their webhook or a slot, under way (prompt), and under way for over a second (late).',
+    help: 'POSTs in a lane: waiting for their webhook or a slot, in flight (prompt), and in flight for over a second (late).',
     labelNames: ['lane', 'state'],
     registers,
     collect() {
-      for (const [lane, { count }] of Object.entries(lanes))
-        for (const [state, posts] of Object.entries(count())) this.set({ lane, state }, posts)
+      for (const [name, lane] of Object.entries(lanes))
+        for (const [state, posts] of Object.entries(lane.count())) this.set({ lane: name, state }, posts)
     },
   })
   new Gauge({
     name: 'sluice_deliverer_lane_slots',
-    help: 'Slots of each lane (DELIVERY_SLOTS): so many POSTs may be prompt, and as many late.',
+    help: 'Slots of each lane (DELIVERY_SLOTS): the limit of prompt POSTs, and of late ones.',
     registers,
   }).set(slots)
   new Gauge({
     name: 'sluice_deliverer_waiting_endpoints',
-    help: 'Webhooks with waiting POSTs in a lane, by what these wait for: an answer, the end of a POST under way (cap), room at their host, or a slot.',
+    help: 'Webhooks with waiting POSTs in a lane, by what these wait for: an answer, the end of a POST in flight (cap), room at their host, or a slot.',
     labelNames: ['lane', 'waits_for'],
     registers,
     collect() {
-      for (const [lane, { waits }] of Object.entries(lanes))
-        for (const [waits_for, endpoints] of Object.entries(waits())) this.set({ lane, waits_for }, endpoints)
+      for (const [name, lane] of Object.entries(lanes))
+        for (const [waits_for, webhooks] of Object.entries(lane.waits()))
+          this.set({ lane: name, waits_for }, webhooks)
     },
   })
 }
 
-const turns = new Counter({
+const breakerChanges = new Counter({
   name: 'sluice_deliverer_breaker_turns_total',
-  help: 'Breakers of webhooks and hosts that have opened or closed.',
+  help: 'Breakers of webhooks and hosts that opened or closed.',
   labelNames: ['of', 'to'],
   registers,
 })
 
-export function watchWebhooks({ count, onChange }: Pick<Webhooks, 'count' | 'onChange'>): void {
-  onChange(({ webhook, breaker }) =>
-    turns.inc({ of: webhook ? 'webhook' : 'host', to: breaker.open ? 'open' : 'closed' }),
+export function watchWebhooks(webhooks: Pick<Webhooks, 'count' | 'onChange'>): void {
+  webhooks.onChange(({ webhook, breaker }) =>
+    breakerChanges.inc({ of: webhook ? 'webhook' : 'host', to: breaker.open ? 'open' : 'closed' }),
   )
   new Gauge({
     name: 'sluice_deliverer_endpoints',
-    help: 'Webhooks that deliveries went to in the last 15 minutes, by the state of their breaker.',
+    help: 'Webhooks with deliveries in the last 15 minutes, by the state of their breaker.',
     labelNames: ['breaker'],
     registers,
     collect() {
-      for (const [breaker, webhooks] of Object.entries(count().webhooks)) this.set({ breaker }, webhooks)
+      for (const [breaker, count] of Object.entries(webhooks.count().webhooks)) this.set({ breaker }, count)
     },
   })
   new Gauge({
     name: 'sluice_deliverer_hosts',
-    help: 'Hosts (URL origins) that deliveries went to in the last 15 minutes, by the state of their breaker. It opens when the host cannot be reached.',
+    help: 'Hosts (URL origins) with deliveries in the last 15 minutes, by the state of their breaker, which opens when the host cannot be reached.',
     labelNames: ['breaker'],
     registers,
     collect() {
-      for (const [breaker, hosts] of Object.entries(count().hosts)) this.set({ breaker }, hosts)
+      for (const [breaker, count] of Object.entries(webhooks.count().hosts)) this.set({ breaker }, count)
     },
   })
 }

@@ -3,13 +3,13 @@ import type { OutRecord, Producer } from '../kafka/produce/produce.ts'
 import { DELIVERIES_RETENTION, DUE, rungDelay } from '../schemas/topics.ts'
 import { carried } from '../trace/trace.ts'
 
-/** Clocks that are kept right differ by less. */
+/** Synchronized clocks differ by less. */
 const SKEW_MS = 1_000
 
 /**
- * Rungs only move time: records of a rung all wait equally long, so they are due in their order (but for the moment for which
- * deferrals are gathered). The head that is not due holds its partition; one that is goes to `deliveries.due` as it is, and is
- * settled when Kafka has it there.
+ * Moves records unchanged to `deliveries.due` when they are due, and settles them when Kafka has the copy. Records of a
+ * rung are due in order, apart from the moment for which deferrals are batched, so one that is not due holds its
+ * partition.
  */
 export function rungs(producer: Pick<Producer, 'produce'>): Handler<Buffer> {
   return (record, message) => {
@@ -33,20 +33,20 @@ export function rungs(producer: Pick<Producer, 'produce'>): Handler<Buffer> {
 
 type Place = { topic: string; headers?: { dueAt: string } }
 
-/** What is longer than its rung was written by a clock that is ahead of this one: it waits anew, by this one, behind what it would hold up. */
+/** A record with a longer wait than its rung was written by a clock ahead of this one. It goes to the end of the rung. */
 function placeOf(
   { topic, timestamp }: Pick<Taken<Buffer>, 'topic' | 'timestamp'>,
   dueAt: number,
   now: number,
 ): Place | { holdUntil: number } {
-  // without a time that can be meant, one before the record itself is gone, it is due at once rather than never
+  // due at once without a plausible time: none, or one after the record is deleted
   if (!(dueAt > now && dueAt < timestamp + DELIVERIES_RETENTION)) return { topic: DUE }
   const delayMs = rungDelay(topic)
   if (delayMs === 0 || dueAt <= now + delayMs + SKEW_MS) return { holdUntil: dueAt }
   return { topic, headers: { dueAt: String(now + delayMs) } }
 }
 
-/** Values pass through as they are: nothing here needs to be read. */
+/** Values are moved without being decoded. */
 export const bytes = {
   decode: (value: Buffer | null) =>
     value === null

@@ -1,5 +1,6 @@
 import type { Ladder, Next } from '../delivery/ladder.ts'
 import type { Taken } from '../kafka/consume/record.ts'
+import { type Batcher, createBatcher } from '../kafka/produce/batcher.ts'
 import { PARKED, park } from '../kafka/produce/park.ts'
 import type { OutRecord, Producer } from '../kafka/produce/produce.ts'
 import type { Logger } from '../process/log.ts'
@@ -7,97 +8,114 @@ import type { Attempt } from '../schemas/attempt.ts'
 import type { Codec } from '../schemas/codec.ts'
 import type { Delivery } from '../schemas/delivery.ts'
 import { DEAD, rungTopic } from '../schemas/topics.ts'
-import type { Trace } from '../trace/trace.ts'
-import { cancelled, gather } from './attempt-log.ts'
-import { defer } from './defer.ts'
+import { cancelled } from './attempt-log.ts'
+import { defer, type Settlement } from './decide.ts'
 
-export type Result = Next | { kind: 'cancelled'; code: string }
-type Cancelled = Extract<Result, { kind: 'cancelled' }>
-type Following = Exclude<Result, { kind: 'done' } | Cancelled>
+type Cancelled = Extract<Settlement, { kind: 'cancelled' }>
+type WithNextRecord = Exclude<Next, { kind: 'done' }>
 
 export type SettlerParts = {
   producer: Pick<Producer, 'produce'>
-  /** For topic `attempts` alone. */
+  /** Only for topic `attempts`. */
   attemptProducer: Pick<Producer, 'produce' | 'stalledMs'>
   ladder: Pick<Ladder, 'ladder'>
   deliveries: Pick<Codec<Delivery>, 'encode'>
   attempts: Pick<Codec<Attempt>, 'encode'>
   log: Pick<Logger, 'error'>
-  onSettled: (result: Result, delivery: Delivery) => void
-  /** A delivery could be neither written nor kept: the process should end, so that it is read again. */
+  onSettled: (settlement: Settlement, delivery: Delivery) => void
+  /** A delivery could be neither written nor parked: the process should end, so that the record is read again. */
   onFatal: (error: Error) => void
 }
 
 const MAX_REASON = 1_024
-/** So long a delivery that is cancelled waits for its record in `attempts`. */
+/** How long a cancelled delivery waits for its record in `attempts`. */
 const CANCEL_MS = 5_000
 /**
- * A dead endpoint's deliveries are put off one by one as they come, and those of one that was switched off are cancelled. Nobody waits for them, no
- * POST was made that a crash would repeat, and when they are due is settled: Kafka gets them together, which costs it as much as one.
+ * Deferrals and cancellations are written in batches, where many cost as much as one. They can wait: no POST was made
+ * that a crash would repeat, and the due time is set.
  */
-const WITHOUT_POST_TOGETHER = { mostItems: 200, lingerMs: 50 }
+const UNSENT_BATCH = { maxItems: 200, lingerMs: 50 }
 
-/** The one place where what was decided on a delivery becomes a record, and where the delivery is settled. */
-export function settler(parts: SettlerParts) {
-  const { producer, attemptProducer, deliveries, attempts, log, onSettled, onFatal } = parts
-  /** Without an end: what is cancelled is no dead letter. */
-  const endless = { ...parts.ladder, windowMs: Number.POSITIVE_INFINITY }
-  const withoutPost = gather<() => void>(WITHOUT_POST_TOGETHER, (writes) => {
-    for (const beginOne of writes) beginOne()
-  })
+type Unsent = { record: Taken<Delivery>; settlement: WithNextRecord | Cancelled }
 
-  /** Settles when Kafka has the next record; not written it is done again by whoever reads it next. */
-  async function write(record: Taken<Delivery>, result: Following): Promise<void> {
-    const outcome = await producer.produce([nextRecord(record, result)], { trace: record.trace })
+/** Writes a delivery's next record, then settles it. No other code settles deliveries. */
+export class Settler {
+  readonly #parts: SettlerParts
+  readonly #unsent: Batcher<Unsent>
+
+  constructor(parts: SettlerParts) {
+    this.#parts = parts
+    this.#unsent = createBatcher<Unsent>(UNSENT_BATCH, (batch) => {
+      for (const { record, settlement } of batch) this.#begin(record, settlement)
+    })
+  }
+
+  settle(record: Taken<Delivery>, settlement: Settlement): void {
+    if (settlement.kind === 'done') this.#end(record, settlement)
+    else if (settlement.kind === 'defer' || settlement.kind === 'cancelled')
+      this.#unsent.add({ record, settlement })
+    else this.#begin(record, settlement)
+  }
+
+  #begin(record: Taken<Delivery>, settlement: WithNextRecord | Cancelled): void {
+    const writing =
+      settlement.kind === 'cancelled' ? this.#cancel(record, settlement) : this.#write(record, settlement)
+    writing.catch((error) => this.park(record, String(error)))
+  }
+
+  /** Settles when Kafka has the next record. A record that was not written is read again and handled again. */
+  async #write(record: Taken<Delivery>, settlement: WithNextRecord): Promise<void> {
+    const { producer, deliveries } = this.#parts
+    const next = nextRecord(record.key, settlement, deliveries.encode(settlement.delivery))
+    const outcome = await producer.produce([next], { trace: record.trace })
     if (outcome === 'unknown') return record.release()
-    if (outcome !== 'acked') return putAside(record, `its next record cannot be written: ${outcome}`)
-    end(record, result)
+    if (outcome !== 'acked') return this.park(record, `its next record cannot be written: ${outcome}`)
+    this.#end(record, settlement)
   }
 
   /**
-   * Settles when topic `attempts` has it, which alone says so. While that takes no writes the delivery waits on a rung, not here, where
-   * it would hold up the others of its partition; then it is cancelled again, and may be in `attempts` twice.
+   * Settles when topic `attempts` has the record. While that takes no writes, the delivery waits on a rung and does not
+   * block its partition. It is cancelled again when it is due, and may be in `attempts` twice.
    */
-  async function cancel(record: Taken<Delivery>, result: Cancelled): Promise<void> {
+  async #cancel(record: Taken<Delivery>, settlement: Cancelled): Promise<void> {
+    const { attemptProducer, attempts: codec, ladder } = this.#parts
     const { value: delivery, trace } = record
+    const { code } = settlement
     const now = Date.now()
     const outcome =
       attemptProducer.stalledMs() > CANCEL_MS
         ? 'full'
-        : await attemptProducer.produce([cancelled(delivery, { code: result.code, codec: attempts, now })], {
+        : await attemptProducer.produce([cancelled(delivery, { code, codec, now })], {
             deadlineMs: CANCEL_MS,
             trace,
           })
-    if (outcome === 'acked') return end(record, result)
+    if (outcome === 'acked') return this.#end(record, settlement)
     if (outcome !== 'unknown' && outcome !== 'full')
-      return putAside(record, `its next record cannot be written: ${outcome}`)
+      return this.park(record, `its next record cannot be written: ${outcome}`)
+    // a window without an end, as a cancelled delivery is no dead letter
+    const endless = { ...ladder, windowMs: Number.POSITIVE_INFINITY }
     const next = defer(delivery, Number.POSITIVE_INFINITY, Date.now(), endless)
-    if (next.kind !== 'done') await write(record, next)
+    if (next.kind !== 'done') await this.#write(record, next)
   }
 
-  function nextRecord({ key }: Taken<Delivery>, result: Following): OutRecord {
-    const value = deliveries.encode(result.delivery)
-    if (result.kind === 'dead') return { topic: DEAD, key, value, headers: { reason: result.reason } }
-    return { topic: rungTopic(result.rung.name), key, value, headers: { dueAt: String(result.dueAt) } }
-  }
-
-  function begin(record: Taken<Delivery>, result: Following | Cancelled): void {
-    const writing = result.kind === 'cancelled' ? cancel(record, result) : write(record, result)
-    writing.catch((error) => putAside(record, String(error)))
-  }
-
-  function end(record: Taken<Delivery>, result: Result): void {
-    noteResult(record.trace, result)
-    onSettled(result, record.value)
+  #end(record: Taken<Delivery>, settlement: Settlement): void {
+    record.trace?.note({ 'sluice.outcome': settlement.kind })
+    // the trace of a dead letter ends with an error, so that people can find it
+    if (settlement.kind === 'dead') record.trace?.end(settlement.reason)
+    this.#parts.onSettled(settlement, record.value)
     record.settle()
   }
 
-  /** A fault of ours, not of the receiver: the delivery is kept for those who mend it. */
-  async function keep(record: Taken<Delivery>, reason: string): Promise<void> {
+  /** Sets aside a delivery that cannot be processed because of a fault of ours, not of the receiver. */
+  readonly park = (record: Taken<Delivery>, reason: string): Promise<void> =>
+    this.#park(record, reason).catch(this.#parts.onFatal)
+
+  async #park(record: Taken<Delivery>, reason: string): Promise<void> {
+    const { producer, deliveries, log } = this.#parts
     const { topic, key, value, trace } = record
     log.error(
       { deliveryId: value.deliveryId, topic, reason },
-      'a delivery cannot go on; it is kept in topic parked',
+      'a delivery cannot be processed: it is in topic parked',
     )
     const headers = {
       ...trace?.headers,
@@ -108,25 +126,13 @@ export function settler(parts: SettlerParts) {
     const outcome = await park(producer, { topic: PARKED, key, value: deliveries.encode(value), headers })
     if (outcome === 'acked') return record.settle()
     record.release()
-    // the producer is closed: whoever reads it next goes on with it
+    // the producer is closed: the next owner of the partition continues
     if (outcome !== 'unknown') throw new Error(`a delivery could be neither written nor parked: ${outcome}`)
-  }
-
-  const putAside = (record: Taken<Delivery>, reason: string) => keep(record, reason).catch(onFatal)
-
-  return {
-    putAside,
-    settle(record: Taken<Delivery>, result: Result): void {
-      if (result.kind === 'done') end(record, result)
-      else if (result.kind === 'defer' || result.kind === 'cancelled')
-        withoutPost.add(() => begin(record, result))
-      else begin(record, result)
-    },
   }
 }
 
-/** A delivery that is given up is what somebody looks for. */
-function noteResult(trace: Trace | undefined, result: Result): void {
-  trace?.note({ 'sluice.outcome': result.kind })
-  if (result.kind === 'dead') trace?.end(result.reason)
+function nextRecord(key: string, settlement: WithNextRecord, value: Buffer): OutRecord {
+  if (settlement.kind === 'dead') return { topic: DEAD, key, value, headers: { reason: settlement.reason } }
+  const { rung, dueAt } = settlement
+  return { topic: rungTopic(rung.name), key, value, headers: { dueAt: String(dueAt) } }
 }

@@ -4,23 +4,19 @@ import type { Outcome } from './outcome.ts'
 export type Ended = 'answered' | 'failed' | 'timed_out'
 
 /**
- * The breaker of one webhook or of one host. While it is closed, every POST may begin. While it is open, only a probe may begin
- * now and then (docs/understand/isolation.md). Times are milliseconds of any clock that never goes back.
+ * The breaker of a webhook or a host. While it is open only probes may begin (docs/understand/isolation.md).
+ * Times are milliseconds of a monotonic clock.
  */
 export type Breaker = {
   open: boolean
-  /** While open: no probe before. */
   probeAt: number
-  /** From one probe to the next. */
   probeEveryMs: number
-  /** Failures and time-outs since the last answer. */
   inRow: number
-  /** The last 20 POSTs, the latest in the lowest bit: which failed in any way, and which timed out. */
+  /** Bits of the last 20 POSTs, the latest lowest: those that failed in any way, and those that timed out. */
   failed: number
   timedOut: number
-  /** Since when nothing has answered; undefined when the last POST was answered. */
+  /** The first failure since the last answer; undefined after an answer. */
   failingSince: number | undefined
-  /** When the last failure or time-out was, if nothing has answered since. */
   failedAt: number | undefined
 }
 
@@ -44,8 +40,8 @@ export const HEALTHY: Breaker = {
 }
 
 /**
- * An answer closes it, also one to a POST from before it opened. It opens after 5 failures in a row, or when over half of the
- * last 20 failed and 10 of them timed out.
+ * Any answer closes it, even to a POST from before it opened. It opens after 5 failures in a row, or when over half of
+ * the last 20 POSTs failed and 10 of them timed out.
  */
 export function afterPost(breaker: Breaker, ended: Ended, now: number): Breaker {
   if (breaker.open) return ended === 'answered' ? HEALTHY : breaker
@@ -83,34 +79,36 @@ function count(bits: number): number {
   return ones
 }
 
-/** What may go now. */
 export function permit(breaker: Breaker, now: number): 'all' | 'probe' | 'nothing' {
   if (!breaker.open) return 'all'
   return now >= breaker.probeAt ? 'probe' : 'nothing'
 }
 
-/**
- * A probe goes. The first ones come after 1, 2, 4 and 8 s, so that a short trouble ends soon, then one every 10 s. The next
- * one's time does not hang on what becomes of this one.
- */
+/** A probe begins. The next follow after 2, 4 and 8 s, so that a short outage ends soon, then every 10 s. */
 export function afterProbe(breaker: Breaker, now: number): Breaker {
   const probeEveryMs = Math.min(breaker.probeEveryMs * 2, PROBE_MS)
   return { ...breaker, probeAt: now + probeEveryMs, probeEveryMs }
 }
 
-/** This machine has run out of something. That says nothing about any webhook. */
-export const OURS: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL'])
+/** This machine has run out of a resource, which says nothing about any webhook. */
+export const LOCAL_CODES: ReadonlySet<string> = new Set([
+  'EMFILE',
+  'ENFILE',
+  'ENOBUFS',
+  'ENOMEM',
+  'EADDRNOTAVAIL',
+])
 
 /**
- * What an outcome says about the webhook. A rejection is an answer. So is a refusal (certificate, address): it is known
- * at once and final, and waiting would gain nothing.
+ * What an outcome says about the webhook. A rejection is an answer. So is a refusal (certificate, address), which is
+ * known at once and is final.
  */
 export function endedOf(outcome: Outcome): Ended | undefined {
   if (outcome.outcome === 'delivered' || outcome.outcome === 'rejected' || outcome.outcome === 'refused')
     return 'answered'
-  if (outcome.outcome !== 'retry' || OURS.has(outcome.code)) return undefined
+  if (outcome.outcome !== 'retry' || LOCAL_CODES.has(outcome.code)) return undefined
   if (outcome.code === 'timeout') return 'timed_out'
-  // asked to come later by a 4xx that the destination wants retried: it answers
+  // a 4xx that the destination has retried is an answer
   return outcome.status !== undefined && outcome.status < 500 && outcome.code !== 'protocol_error'
     ? 'answered'
     : 'failed'

@@ -2,45 +2,41 @@ import { StringDecoder } from 'node:string_decoder'
 import type { Dispatcher } from 'undici'
 import { classifyError, codeOf, type Outcome, type ResponseHead } from './outcome.ts'
 
-/** How much of a response is kept for the log, and how much and how long is read to be able to use its connection again. */
+/** How much of a response is kept for the log; how much, and for how long, is read to reuse its connection. */
 const KEPT_BYTES = 1_024
 const READ_BYTES = 16 * 1024
 const READ_MS = 1_000
 
-/** Who is told of a POST: `heard` once, then `ended` once. */
+/** Hears of a POST: `onOutcome` once, then `onEnd` once. */
 export type Listener = {
-  /** A new connection was made for it. */
-  connected?(): void
-  /**
-   * The outcome is known, from the response's status, a failure or the time limit. `durationMs`: the time until then.
-   * `sent`: the request was sent.
-   */
-  heard(outcome: Outcome, durationMs: number, sent: boolean): void
-  /** Nothing more comes. `response`: head of its body, at most 1,024 bytes in whole characters; null when it had none. */
-  ended(response: string | null): void
+  onConnected?(): void
+  /** The outcome is known after `durationMs`: a status, a failure or a timeout. `sent`: the request was sent. */
+  onOutcome(outcome: Outcome, durationMs: number, sent: boolean): void
+  /** Nothing more comes. `response`: the first 1,024 bytes of the body, in whole characters; null without a body. */
+  onEnd(response: string | null): void
 }
 
 type Options = {
-  /** For all of it: name look-up, connect, TLS, headers; the body may have what is left, and at most a second. */
+  /** For name lookup, connect, TLS and headers. The body may take what is left, at most a second. */
   limitMs: number
   classify: (head: ResponseHead) => Outcome
   listener: Listener
-  /** The connection is free (`reusable`), or has to be cut off. */
+  /** The connection is free (`reusable`), or has to be closed. */
   release: (reusable: boolean) => void
 }
 
-/** Where it is cut may be in the middle of a character: what is there of that is left out. */
+/** Drops the part of a character that the cut may leave at the end. */
 const textOf = (body: Buffer, isWhole: boolean) =>
   isWhole ? body.toString('utf8') : new StringDecoder('utf8').write(body.subarray(0, KEPT_BYTES))
 
-/** The receiver sent more than one exchange reads. */
+/** undici's code, also used when the receiver sends more than one exchange reads. */
 const OVERFLOW = 'UND_ERR_HEADERS_OVERFLOW'
 
 const awaitBody = (exchange: Exchange) => exchange.awaitBody()
 
 /**
- * One POST from our side. The response's body is not needed: an endless or dripping one is cut off, which costs its
- * connection and nothing else.
+ * One POST, as undici reports it. An endless or dripping response is cut off, which costs its connection and nothing
+ * else.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #options: Options
@@ -50,10 +46,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] | undefined
   #bytes = 0
   #sent = false
-  /** The outcome by the response's status. */
   #answer: Outcome | undefined
   #answeredMs = 0
-  #isTold = false
+  #isReported = false
   #isWhole = false
   #awaited = false
 
@@ -62,12 +57,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#timer = setTimeout(() => this.#end({ failed: 'timeout', reusable: false }), options.limitMs)
   }
 
-  /** A new connection was made for it. */
   connected(): void {
-    this.#options.listener.connected?.()
+    this.#options.listener.onConnected?.()
   }
 
-  /** The receiver has sent more than one exchange reads. */
   overflow(): void {
     this.#end({ failed: OVERFLOW, reusable: false })
   }
@@ -77,16 +70,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_: unknown, status: number, headers: ResponseHead['headers']): void {
-    // 1xx comes before a response
     if (status < 200 || this.#state !== 'waiting') return
     this.#state = 'answered'
     this.#answer = this.#options.classify({ status, headers })
     this.#answeredMs = this.#durationMs()
-    // most responses end in this very turn
+    // most responses end in this turn of the event loop
     setImmediate(awaitBody, this)
   }
 
-  /** The rest of the body may take the rest of the time, but no more than a second. */
+  /** The body may take the rest of the time, but at most a second. */
   awaitBody(): void {
     if (this.#state !== 'answered') return
     this.#awaited = true
@@ -99,9 +91,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#timer = setTimeout(() => this.#end({ reusable: false }), Math.max(0, left))
   }
 
-  /** From here on the status counts. Endless data before the body begins is no response (`overflow`). */
+  /** The status counts once the body begins. Endless data before that is no response (`overflow`). */
   onResponseData(_: unknown, chunk: Buffer): void {
-    this.#tell()
+    this.#report()
     if (this.#bytes < KEPT_BYTES) {
       this.#chunks ??= []
       this.#chunks.push(chunk)
@@ -110,10 +102,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#bytes > READ_BYTES) this.#end({ reusable: false })
   }
 
-  /** Frees the connection in a later turn: what follows in the same read must close it, not answer the next POST. */
+  /** Frees the connection in a later turn: surplus data in the same read must close it, not answer the next POST. */
   onResponseEnd(): void {
     this.#isWhole = true
-    this.#tell()
+    this.#report()
     if (this.#awaited) setImmediate(awaitBody, this)
   }
 
@@ -125,12 +117,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return Math.round(performance.now() - this.#startedAt)
   }
 
-  #tell(failed = 'connection_closed'): void {
-    if (this.#isTold) return
-    this.#isTold = true
+  #report(failed = 'connection_closed'): void {
+    if (this.#isReported) return
+    this.#isReported = true
     const { listener } = this.#options
-    if (this.#answer && failed !== OVERFLOW) listener.heard(this.#answer, this.#answeredMs, this.#sent)
-    else listener.heard(classifyError(failed), this.#durationMs(), this.#sent)
+    if (this.#answer && failed !== OVERFLOW) listener.onOutcome(this.#answer, this.#answeredMs, this.#sent)
+    else listener.onOutcome(classifyError(failed), this.#durationMs(), this.#sent)
   }
 
   #end({ failed, reusable }: { failed?: string; reusable: boolean }): void {
@@ -139,10 +131,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#state = 'ended'
     const { listener, release } = this.#options
     release(reusable)
-    this.#tell(failed)
+    this.#report(failed)
     const isWhole = reusable && this.#bytes <= KEPT_BYTES
-    const [first, ...others] = this.#chunks ?? []
-    const body = first && others.length > 0 ? Buffer.concat([first, ...others]) : first
-    listener.ended(body ? textOf(body, isWhole) : null)
+    const chunks = this.#chunks
+    const body = chunks && chunks.length > 1 ? Buffer.concat(chunks) : chunks?.[0]
+    listener.onEnd(body ? textOf(body, isWhole) : null)
   }
 }

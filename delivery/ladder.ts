@@ -3,8 +3,8 @@ import type { Rung } from '../schemas/topics.ts'
 import { type Outcome, recorded } from './outcome.ts'
 import { settledWith, type Target } from './targets.ts'
 
-/** One POST of a round, ended. Times in milliseconds. */
-export type Posted = {
+/** The result of one POST, or of deferring it. Times in milliseconds. */
+export type AttemptResult = {
   urlIndex: number
   url: string
   startedAt: number
@@ -13,7 +13,7 @@ export type Posted = {
   response: string | null
 }
 
-/** What a delivery becomes after a round: done, or another record. `missed`: webhooks that never got an attempt. */
+/** What comes after an attempt: nothing (`done`), or another record. `missed`: webhooks that never got an attempt. */
 export type Next =
   | { kind: 'done'; missed?: readonly Target[] }
   | { kind: 'retry' | 'defer'; rung: Rung; dueAt: number; delivery: Delivery }
@@ -22,67 +22,62 @@ export type Next =
 export type Ladder = { ladder: readonly Rung[]; windowMs: number }
 
 /**
- * If a URL delivered, the delivery is done. If all rejected or refused, it is dead at once (docs/guides/receivers.md).
- * Otherwise it goes to the next rung, as long as there is one that ends within the window. The window begins with the
- * first attempt. A receiver's Retry-After moves the delivery further up: to the first rung that is as long, or else to
- * the longest that ends within the window. Attempts are counted as usual.
- * @param posted the POSTs of the round. None of them is still under way unless one was delivered.
+ * Done when one webhook delivered, dead when all rejected or refused (docs/guides/receivers.md). Otherwise the next rung that
+ * ends within the retry window; a Retry-After moves it up to the first rung that is as long, or else to the longest
+ * that ends in time.
+ * @param results No POST is still in flight unless one was delivered.
  */
 export function next(
   delivery: Delivery,
-  posted: readonly Posted[],
+  results: readonly AttemptResult[],
   now: number,
   { ladder, windowMs }: Ladder,
 ): Next {
-  if (posted.some(({ outcome }) => outcome.outcome === 'delivered')) return { kind: 'done' }
-  const startedAt = posted[0]?.startedAt ?? now
-  const tried = afterRound(delivery, posted, delivery.firstAttemptAt ?? startedAt)
+  if (results.some(({ outcome }) => outcome.outcome === 'delivered')) return { kind: 'done' }
+  const startedAt = results[0]?.startedAt ?? now
+  const after = afterAttempt(delivery, results, delivery.firstAttemptAt ?? startedAt)
   const dead = (reason: DeadReason): Next => ({
     kind: 'dead',
     reason,
-    delivery: { ...tried, deadReason: reason, deadAt: now },
+    delivery: { ...after, deadReason: reason, deadAt: now },
   })
-  if (posted.every(isFinal))
-    return dead(tried.history.some(({ outcome }) => outcome === 'rejected') ? 'rejected' : 'refused')
-  // the attempt's own rung and those behind it
-  const ahead = ladder.slice(tried.attempt - 1)
+  if (results.every(isFinal))
+    return dead(after.history.some(({ outcome }) => outcome === 'rejected') ? 'rejected' : 'refused')
+  const ahead = ladder.slice(after.attempt - 1)
   if (ahead.length === 0) return dead('attempts_exhausted')
-  const leftMs = windowStart(tried, now) + windowMs - now
-  const rung = rungFor(ahead, { askedMs: askedMs(posted), leftMs })
+  const leftMs = windowStart(after, now) + windowMs - now
+  const rung = rungFor(ahead, { requestedMs: requestedMs(results), leftMs })
   if (!rung) return dead('window_expired')
-  return { kind: 'retry', rung, dueAt: now + rung.delayMs, delivery: tried }
+  return { kind: 'retry', rung, dueAt: now + rung.delayMs, delivery: after }
 }
 
 /**
- * When the window of a delivery begins, in ms since 1970: with its first attempt. A clock that was behind may have put that before the
- * delivery was even made; by the right one its window would be over at once.
+ * The retry window begins with the first attempt, in ms since 1970, but not before the delivery was routed: a slow
+ * clock could otherwise end it at once.
  */
 export const windowStart = (
   { firstAttemptAt, routedAt }: Pick<Delivery, 'firstAttemptAt' | 'routedAt'>,
   now: number,
 ): number => Math.max(firstAttemptAt ?? now, Math.min(routedAt, now))
 
-/** The first that waits as long as asked, of those that are over in time; the longest when none does. */
-function rungFor(ahead: readonly Rung[], by: { askedMs: number; leftMs: number }): Rung | undefined {
+/** Of the rungs that end in time, the first that is as long as asked, or else the longest. */
+function rungFor(ahead: readonly Rung[], by: { requestedMs: number; leftMs: number }): Rung | undefined {
   const inTime = ahead.filter(({ delayMs }) => delayMs <= by.leftMs)
   const longest = Math.max(...inTime.map(({ delayMs }) => delayMs))
-  return inTime.find(({ delayMs }) => delayMs >= Math.min(by.askedMs, longest))
+  return inTime.find(({ delayMs }) => delayMs >= Math.min(by.requestedMs, longest))
 }
 
-/** The longest delay in ms that a receiver of this round asked for; 0 when none did. */
-const askedMs = (posted: readonly Posted[]) =>
-  Math.max(0, ...posted.map(({ outcome }) => (outcome.outcome === 'retry' && outcome.retryAfterMs) || 0))
+const requestedMs = (results: readonly AttemptResult[]) =>
+  Math.max(0, ...results.map(({ outcome }) => (outcome.outcome === 'retry' && outcome.retryAfterMs) || 0))
 
-/** The POST failed and is retried on the next rung. */
-export const isRetry = ({ outcome }: Posted) => outcome.outcome === 'retry'
+export const isRetry = ({ outcome }: AttemptResult) => outcome.outcome === 'retry'
 
-/** Trying this URL again would not help. */
-export const isFinal = ({ outcome }: Posted) =>
+export const isFinal = ({ outcome }: AttemptResult) =>
   outcome.outcome === 'refused' || outcome.outcome === 'rejected'
 
-/** Settles URLs that rejected or refused the event. The attempt is not over for the others, which had no room. */
-export function withoutFinal(delivery: Delivery, posted: readonly Posted[]): Delivery {
-  const final = posted.filter(isFinal)
+/** Settles webhooks that rejected or refused the event. The others had no room and keep this attempt. */
+export function withoutFinal(delivery: Delivery, results: readonly AttemptResult[]): Delivery {
+  const final = results.filter(isFinal)
   if (final.length === 0) return delivery
   return {
     ...delivery,
@@ -91,8 +86,8 @@ export function withoutFinal(delivery: Delivery, posted: readonly Posted[]): Del
   }
 }
 
-const pastOf = (posted: readonly Posted[], attempt: number) =>
-  posted.map(({ urlIndex, startedAt, durationMs, outcome }) => ({
+const pastOf = (results: readonly AttemptResult[], attempt: number) =>
+  results.map(({ urlIndex, startedAt, durationMs, outcome }) => ({
     attempt,
     urlIndex,
     startedAt,
@@ -100,21 +95,22 @@ const pastOf = (posted: readonly Posted[], attempt: number) =>
     ...recorded(outcome),
   }))
 
-function afterRound(delivery: Delivery, posted: readonly Posted[], firstAttemptAt: number): Delivery {
+function afterAttempt(
+  delivery: Delivery,
+  results: readonly AttemptResult[],
+  firstAttemptAt: number,
+): Delivery {
   const attempt = delivery.attempt + 1
   return {
     ...delivery,
-    ...settledWith(delivery, posted.filter(isFinal)),
+    ...settledWith(delivery, results.filter(isFinal)),
     firstAttemptAt,
     attempt,
     deferrals: 0,
-    history: [...delivery.history, ...pastOf(posted, attempt)],
+    history: [...delivery.history, ...pastOf(results, attempt)],
   }
 }
 
-/**
- * Why a delivery was given up: the header `reason` and the field `deadReason` of records in `deliveries.dead`. Replays
- * select by it.
- */
+/** Why a delivery is dead: header `reason` and field `deadReason` in `deliveries.dead`. Replays select by it. */
 export const DEAD_REASONS = ['window_expired', 'attempts_exhausted', 'rejected', 'refused'] as const
 export type DeadReason = (typeof DEAD_REASONS)[number]

@@ -1,32 +1,29 @@
 /**
- * What came of one POST, as a closed union (docs/reference/codes.md, "Outcomes of a POST"). `code` says why when
- * it was not delivered: one of a bounded set, fit for a metric's label. `retryAfterMs`: the receiver asked for this delay.
+ * The outcome of one POST (docs/reference/codes.md, "Outcomes of a POST"). `code` says why it was not delivered, from a
+ * bounded set that fits a metric's label. `retryAfterMs`: the receiver asked for this delay.
  */
 export type Outcome =
   | { outcome: 'delivered'; status: number }
-  /** The receiver answered 3xx or 4xx. This is final for the URL and does not count as delivered. */
+  /** The receiver answered 3xx or 4xx. This is final for the webhook and does not count as delivered. */
   | { outcome: 'rejected'; status: number; code: string }
   | { outcome: 'retry'; code: string; status?: number; retryAfterMs?: number }
   | { outcome: 'refused'; code: string }
-  /** Passed over: no POST was made. */
   | { outcome: 'deferred'; code: string }
 
-/** An outcome as records have it: in topic `attempts`, and in a delivery's history. */
 export const recorded = (outcome: Outcome) => ({
   outcome: outcome.outcome,
   status: 'status' in outcome ? (outcome.status ?? null) : null,
   code: 'code' in outcome ? outcome.code : null,
 })
 
-/** Head of a response: headers as undici gives them, names in lower case. */
 export type ResponseHead = { status: number; headers: Record<string, string | string[] | undefined> }
 
-/** `retryOn`: statuses below 500 that the destination wants retried. `now`: ms since 1970, for an HTTP-date. */
+/** `retryOn`: statuses below 500 that the destination has retried. `now`: ms since 1970, for an HTTP-date. */
 export type ResponseRules = { retryOn: readonly number[]; now: number }
 
 /**
- * Only 2xx counts as delivered. 3xx and 4xx are rejections: they are not retried unless `retryOn` names them, and redirects
- * are never followed. Statuses from 600 count as 5xx (RFC 9110, 15). A status below 200 is no answer to a POST.
+ * Only 2xx is delivered. 3xx and 4xx are rejections, retried only if `retryOn` lists them; redirects are never
+ * followed. Statuses from 600 count as 5xx (RFC 9110, 15). A status below 200 is no answer to a POST.
  */
 export function classifyResponse(
   { status, headers }: ResponseHead,
@@ -45,7 +42,7 @@ export function classifyResponse(
     : { outcome: 'rejected', status, code: `http_${status}` }
 }
 
-/** A 204 ends with its headers: what follows would be read as the answer to the next POST on the connection. */
+/** A 204 ends with its headers: a body would be read as the answer to the next POST on the connection. */
 function announcesBody({
   'content-length': length = [],
   'transfer-encoding': coding,
@@ -53,25 +50,25 @@ function announcesBody({
   return coding !== undefined || [length].flat().some((each) => !/^0+$/.test(each.trim()))
 }
 
-/** @param code what the client calls the failure: see `codeOf`. What no table knows is retried as `unknown_error`. */
+/** @param code the client's name of the failure: see `codeOf`. An unknown one is retried as `unknown_error`. */
 export function classifyError(code: string): Outcome {
   const known = errorCodes.get(code)
   if (known) return { ...known }
   if (/^HPE_/.test(code)) return { outcome: 'retry', code: 'protocol_error' }
-  // no version in common, plain HTTP on the port, a broken record: nothing says that it stays so
+  // no version in common, plain HTTP on the port or a broken record: any of these may pass
   if (/^ERR_(SSL|OSSL|TLS)_/.test(code)) return { outcome: 'retry', code: 'tls_handshake' }
   return { outcome: 'retry', code: 'unknown_error' }
 }
 
-/** How deep causes are followed: they may go in a circle. */
+/** How deep causes are followed, as they may form a circle. */
 const MAX_CAUSES = 5
 
-/** @returns the code that names an error: its own, its cause's, or its name. Of several addresses tried, the most telling one's. */
+/** @returns the code of an error: its own, its cause's, or its name; with several addresses, the most telling one. */
 export function codeOf(error: unknown): string {
   let cause = error
   for (let depth = 0; depth < MAX_CAUSES && cause instanceof Error; depth++) {
     if (cause.name === 'TimeoutError') return 'timeout'
-    const code = ownCode(cause)
+    const code = directCode(cause)
     if (cause instanceof AggregateError) cause = mostTelling(cause.errors)
     else if (code === 'UND_ERR_SOCKET') return socketCode(cause.message)
     else if (code !== undefined) return code
@@ -80,24 +77,24 @@ export function codeOf(error: unknown): string {
   return error instanceof Error ? error.name : 'unknown_error'
 }
 
-const ownCode = (error: unknown) =>
+const directCode = (error: unknown) =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
-/** Who refuses or resets is there; an address without a route often only means that this machine has no IPv6. */
+/** An address that refuses or resets is reachable. One without a route often means that this machine has no IPv6. */
 function mostTelling(errors: readonly unknown[]): unknown {
   const unreachable = /^(ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT)$/
-  return errors.find((error) => !unreachable.test(ownCode(error) ?? '')) ?? errors[0]
+  return errors.find((error) => !unreachable.test(directCode(error) ?? '')) ?? errors[0]
 }
 
-/** undici has one code for a connection that ended and for an answer that it never takes (100, 101, one that nobody asked for). */
+/** undici uses one code for a closed connection and for an answer that it never accepts (100, 101, an unexpected one). */
 const socketCode = (message: string) =>
   /^bad (response|upgrade)$/.test(message) ? 'protocol_error' : 'connection_closed'
 
 export type Failure = { outcome: 'retry' | 'refused'; code: string }
 
 /**
- * A certificate that must not be trusted: an error is raised, and no request was sent (docs/guides/receivers.md). All of Node's
- * "X509 certificate error codes"; UNSPECIFIED is its name for a verdict of OpenSSL that is not among them (a weak key, say).
+ * Final: mostly certificates that must not be trusted (docs/guides/receivers.md), all of Node's "X509 certificate error
+ * codes". UNSPECIFIED is Node's name for any other verdict of OpenSSL, such as a weak key.
  */
 const REFUSED: Record<string, string> = {
   tls_self_signed: 'DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN',
@@ -110,16 +107,16 @@ const REFUSED: Record<string, string> = {
     CERT_UNTRUSTED CERT_REJECTED ERROR_IN_CERT_NOT_BEFORE_FIELD ERROR_IN_CERT_NOT_AFTER_FIELD INVALID_CA
     INVALID_PURPOSE PATH_LENGTH_EXCEEDED UNABLE_TO_GET_CRL UNABLE_TO_DECRYPT_CRL_SIGNATURE CRL_SIGNATURE_FAILURE
     CRL_NOT_YET_VALID CRL_HAS_EXPIRED ERROR_IN_CRL_LAST_UPDATE_FIELD ERROR_IN_CRL_NEXT_UPDATE_FIELD UNSPECIFIED`,
-  // the client sends such a request neither today nor later
+  // the client never sends such a request
   invalid_request: `UND_ERR_INVALID_ARG UND_ERR_NOT_SUPPORTED UND_ERR_REQ_CONTENT_LENGTH_MISMATCH ERR_INVALID_URL
     ERR_INVALID_CHAR`,
   address_forbidden: 'address_forbidden',
 }
 
-/** May succeed later. ERR_ASSERTION: undici asserts what a receiver can break, such as a status below 100. */
+/** May succeed later. ERR_ASSERTION: undici asserts things that a receiver can break, such as a status below 100. */
 const RETRIED: Record<string, string> = {
   timeout: 'timeout UND_ERR_CONNECT_TIMEOUT UND_ERR_HEADERS_TIMEOUT UND_ERR_BODY_TIMEOUT ETIMEDOUT',
-  // c-ares's: no name server answered
+  // c-ares: no name server answered
   dns_timeout: 'ETIMEOUT',
   protocol_error: `protocol_error HTTPParserError UND_ERR_HEADERS_OVERFLOW UND_ERR_RES_CONTENT_LENGTH_MISMATCH
     UND_ERR_RES_EXCEEDED_MAX_SIZE ERR_ASSERTION`,
@@ -128,8 +125,8 @@ const RETRIED: Record<string, string> = {
   tls_handshake: 'EPROTO OUT_OF_MEM',
 }
 
-/** The system's and c-ares's own names, known to every operator: connections, routes, this machine's limits, name look-ups. */
-const KEPT = `ECONNREFUSED ECONNRESET ECONNABORTED EPIPE ENOTCONN ESHUTDOWN
+/** Codes of the system and of c-ares, which operators know: connections, routes, this machine's limits, name lookups. */
+const PASSED_ON = `ECONNREFUSED ECONNRESET ECONNABORTED EPIPE ENOTCONN ESHUTDOWN
   EHOSTUNREACH EHOSTDOWN ENETUNREACH ENETDOWN ENONET EADDRNOTAVAIL EAFNOSUPPORT EACCES EPERM EINVAL
   EMFILE ENFILE ENOBUFS ENOMEM
   ENOTFOUND EAI_AGAIN EAI_FAIL EAI_MEMORY EAI_NODATA EAI_NONAME ENODATA ENONAME ESERVFAIL EREFUSED EFORMERR ENOTIMP
@@ -137,30 +134,30 @@ const KEPT = `ECONNREFUSED ECONNRESET ECONNABORTED EPIPE ENOTCONN ESHUTDOWN
 
 const words = (text: string) => text.split(/\s+/)
 const named = (outcome: Failure['outcome'], table: Record<string, string>): [string, Failure][] =>
-  Object.entries(table).flatMap(([code, theirs]) =>
-    words(theirs).map((their): [string, Failure] => [their, { outcome, code }]),
+  Object.entries(table).flatMap(([code, names]) =>
+    words(names).map((name): [string, Failure] => [name, { outcome, code }]),
   )
 
-/** What undici 7, Node and OpenSSL call a failure, and what it is to a delivery. */
 export const errorCodes: ReadonlyMap<string, Failure> = new Map([
   ...named('refused', REFUSED),
   ...named('retry', RETRIED),
-  ...words(KEPT).map((code): [string, Failure] => [code, { outcome: 'retry', code }]),
+  ...words(PASSED_ON).map((code): [string, Failure] => [code, { outcome: 'retry', code }]),
 ])
 
-/** No ladder waits longer than a day; it also keeps a number of a hundred digits from becoming infinite. */
+/** No ladder waits longer than a day. It also bounds a number with a hundred digits. */
 export const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1_000
 
 const TIME = String.raw`\d\d:\d\d:\d\d`
-/** The three forms that RFC 9110, 5.6.7 has recipients read, the last without a zone: it is GMT too. */
+/** The three forms that recipients must accept (RFC 9110, 5.6.7). The last has no zone: it is GMT too. */
 const HTTP_DATE = new RegExp(
   String.raw`^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} ${TIME} GMT$|^[A-Z][a-z]{5,8}, \d\d-[A-Z][a-z]{2}-\d\d ${TIME} GMT$`,
 )
 const ASCTIME = new RegExp(String.raw`^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d ${TIME} \d{4}$`)
 
 /**
- * @param value the header Retry-After, RFC 9110, 10.2.3: seconds, or an HTTP-date. @param now ms since 1970.
- * @returns ms from `now`, 0 to a day; the longest of several; undefined when there is none that can be read.
+ * Reads the header Retry-After: seconds, or an HTTP-date (RFC 9110, 10.2.3).
+ * @param now ms since 1970.
+ * @returns ms from `now`, 0 to a day; the longest of several; undefined when none can be read.
  */
 export function retryAfter(value: string | readonly string[] | undefined, now: number): number | undefined {
   const delays = [value ?? []].flat().flatMap((each) => delayOf(each.trim(), now) ?? [])

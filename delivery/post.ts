@@ -8,35 +8,32 @@ import { classifyError, classifyResponse, codeOf } from './outcome.ts'
 import type { Request } from './request.ts'
 
 export type Poster = {
-  /** Never throws; the listener is told of its end within the time limit, whatever the receiver does. */
+  /** Never throws. The listener hears of the end within the time limit, whatever the receiver does. */
   post(request: Request, listener: Listener): void
   close(): Promise<void>
 }
 
 export type PosterOptions = {
-  /** Spans name look-up, connect, TLS and headers. */
   limitMs: number
-  /** The guard over what may be dialled: names by `lookup`, to which literals do not come. */
+  /** Guards what may be dialled: `lookup` names, `vetUrl` ports and IP literals. */
   egress: { lookup: LookupFunction; vetUrl(url: URL): void }
-  /** PEM certificates of the roots to trust; Node's own when absent. */
   ca?: string[] | undefined
 }
 
-/** Where a URL leads, once its literal address is vetted. */
 type Place = { origin: string; path: string }
 
 /**
- * Of the limit, for a connection to one of a name's addresses while others follow: two can be tried. Node would go on after 250 ms,
- * and never come back to the first: a connection may take as long on its way around the world, and a second when a packet is lost.
+ * The part of the limit for one address while others follow: two can be tried. Node's default leaves an address after
+ * 250 ms and never returns, but a connection around the world takes as long, and one with a lost packet takes a second.
  */
 const PER_ADDRESS = 2 / 5
 const MAX_PLACES = 20_000
 const TIDY_MS = 5_000
-/** How much one exchange reads from the socket: 1xx responses, 16 KB of headers, 16 KB of body, and their framing. */
+/** What one exchange reads from the socket at most: 1xx responses, 16 KB of headers, 16 KB of body, and framing. */
 const MAX_WIRE_BYTES = 64 * 1024
 const now = () => performance.now()
 
-/** TLS session tickets of one connection; servers send about two. They do not pass through our `read`. */
+/** TLS session tickets of one connection. Servers send about two. They bypass our `read`. */
 const MAX_TICKETS = 16
 
 /** One connection and its current exchange. The client connects with the first POST. */
@@ -44,7 +41,6 @@ class Connection {
   idleSince = 0
   readonly #client: Client
   #exchange: Exchange | undefined
-  /** How much was read from the socket for this exchange. */
   #bytes = 0
 
   constructor(origin: string, connect: buildConnector.connector) {
@@ -55,10 +51,9 @@ class Connection {
           callback(...result)
         }),
       pipelining: 1,
-      // a receiver may offer to keep connections for very long
+      // a receiver may offer to keep connections open for very long
       keepAliveMaxTimeout: IDLE_MS,
       maxHeaderSize: 16 * 1024,
-      // the exchange has limits of its own
       headersTimeout: 0,
       bodyTimeout: 0,
     })
@@ -70,7 +65,6 @@ class Connection {
     this.#client.dispatch(request, exchange)
   }
 
-  /** Drops the reference to the exchange, and so to the event. */
   free(): void {
     this.#exchange = undefined
   }
@@ -99,7 +93,7 @@ class Connection {
     socket.destroy()
   }
 
-  /** Cuts off what is beyond the limit, so that it is not parsed. */
+  /** Drops what is beyond the limit, so that it is not parsed. */
   #bounded(chunk: Buffer | null): Buffer | null {
     if (!chunk) return null
     const left = MAX_WIRE_BYTES - this.#bytes
@@ -108,15 +102,15 @@ class Connection {
   }
 }
 
-/** POSTs over kept connections; no redirects, no proxies. */
+/** POSTs over pooled connections. Follows no redirects, uses no proxy. */
 export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
   const connect = buildConnector({
     lookup: egress.lookup,
     timeout: limitMs,
     autoSelectFamilyAttemptTimeout: Math.max(10, Math.round(limitMs * PER_ADDRESS)),
-    // said here, as a variable in the environment could switch the check off
+    // explicit, as an environment variable could switch the check off
     rejectUnauthorized: true,
-    // made once: it holds all roots
+    // made once, as it holds all roots
     secureContext: createSecureContext(ca && { ca }),
     maxCachedSessions: 1_000,
   })
@@ -124,7 +118,7 @@ export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
   const connections = createConnections((origin) => new Connection(origin, connect), now)
   const tidy = setInterval(() => connections.tidy(now()), TIDY_MS).unref()
 
-  /** What is refused is vetted each time. @throws ForbiddenAddress, or when it is no URL. */
+  /** Vets each URL once; a refused one each time. @throws ForbiddenAddress, or TypeError when it is no URL. */
   function placeOf(url: string): Place {
     const known = places.get(url)
     if (known) return known
@@ -156,8 +150,8 @@ export function createPoster({ limitMs, egress, ca }: PosterOptions): Poster {
       try {
         place = placeOf(request.url)
       } catch (error) {
-        listener.heard(classifyError(codeOf(error)), 0, false)
-        listener.ended(null)
+        listener.onOutcome(classifyError(codeOf(error)), 0, false)
+        listener.onEnd(null)
         return
       }
       begin(place, request, listener)

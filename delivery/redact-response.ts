@@ -2,26 +2,25 @@ import { mapSecrets } from '../settings/seal.ts'
 import type { Destination } from '../settings/settings.ts'
 
 const MASK = '***'
-/** Shorter values are in any text: the header `X-Version: 2` would mask every 2 and hide nothing. */
-const LEAST = 4
+/** Shorter values occur in any text: the header `X-Version: 2` would mask every 2 and hide nothing. */
+const MIN_CHARS = 4
 
 /** A secret as a receiver may print it, prepared for a linear-time search (Knuth-Morris-Pratt). */
 type Spelling = { text: string; start: string; isWhole: boolean; borders: Uint16Array }
 
-/** Only this much of a longer spelling is searched for: the stored head of an answer is shorter. */
+/** How much of a longer spelling is searched for. The stored head of a response is shorter. */
 const LONGEST = 2_048
 
-// a destination that changes becomes another object
+// a changed destination is another object
 const known = new WeakMap<Destination, readonly Spelling[]>()
 
 /**
- * Replaces the destination's secrets, header values and tokens in URLs in a response by `***`. Some receivers echo them, and more
- * people read attempts than may know them. It finds values of at least four characters: as they are, as JSON, HTML and
- * URLs escape them, and in base64. The time is proportional to the length of the response and to the number of
- * spellings, whatever they contain.
+ * Masks the destination's secrets, header values and URL tokens in a response with `***`. Some receivers echo them, and
+ * more people read attempts than may know them. It finds values of at least four characters: as they are, as JSON, HTML
+ * and URLs escape them, and in base64. Time grows linearly with the response and with the number of spellings.
  */
 export function withoutSecrets(response: string | null, destination: Destination): string | null {
-  if (response === null || response.length < LEAST) return response
+  if (response === null || response.length < MIN_CHARS) return response
   const spellings = known.get(destination) ?? learn(destination)
   let ends: Uint32Array | undefined
   for (const spelling of spellings) {
@@ -33,27 +32,25 @@ export function withoutSecrets(response: string | null, destination: Destination
 }
 
 /**
- * Notes where the spelling is in the text. Only the head of an answer is stored, so the text may also end with the
- * beginning of the spelling.
- * @param ends for each position, the end of the longest secret that begins there; 0 for none.
+ * Notes where the spelling is in the text, which may end with its beginning, as only the head of a response is stored.
+ * @param ends by position: the end of the longest secret that begins there, or 0.
  */
-function find(text: string, { text: wanted, isWhole, borders }: Spelling, ends: Uint32Array): void {
+function find(text: string, { text: secret, isWhole, borders }: Spelling, ends: Uint32Array): void {
   const note = (from: number, to: number) => {
     ends[from] = Math.max(ends[from] ?? 0, to)
   }
   let matched = 0
   for (let at = 0; at < text.length; at++) {
-    while (matched > 0 && text[at] !== wanted[matched]) matched = borders[matched - 1] ?? 0
-    if (text[at] === wanted[matched]) matched += 1
-    if (matched < wanted.length) continue
-    // if only the beginning was searched for, all that follows may belong to the secret
+    while (matched > 0 && text[at] !== secret[matched]) matched = borders[matched - 1] ?? 0
+    if (text[at] === secret[matched]) matched += 1
+    if (matched < secret.length) continue
+    // when only the beginning was searched for, all that follows may belong to the secret
     note(at + 1 - matched, isWhole ? at + 1 : text.length)
     matched = borders[matched - 1] ?? 0
   }
-  if (matched >= LEAST) note(text.length - matched, text.length)
+  if (matched >= MIN_CHARS) note(text.length - matched, text.length)
 }
 
-/** Overlapping secrets become one mask. */
 function masked(text: string, ends: Uint32Array): string {
   let shown = ''
   let shownTo = 0
@@ -68,13 +65,13 @@ function masked(text: string, ends: Uint32Array): string {
 function learn(destination: Destination): readonly Spelling[] {
   const spellings = spellingsOf(destination).map((whole) => {
     const text = whole.slice(0, LONGEST)
-    return { text, start: text.slice(0, LEAST), isWhole: text === whole, borders: bordersOf(text) }
+    return { text, start: text.slice(0, MIN_CHARS), isWhole: text === whole, borders: bordersOf(text) }
   })
   known.set(destination, spellings)
   return spellings
 }
 
-/** For each prefix of the text: the length of its longest proper prefix that is also its suffix. */
+/** For each prefix of the text, the length of its longest proper prefix that is also its suffix. */
 function bordersOf(text: string): Uint16Array {
   const borders = new Uint16Array(text.length)
   let length = 0
@@ -93,20 +90,20 @@ function spellingsOf(destination: Destination): string[] {
     return secret
   })
   for (const { url } of destination.webhooks) secrets.push(...urlParts(url))
-  const spellings = secrets.filter(({ length }) => length >= LEAST).flatMap(spelled)
+  const spellings = secrets.filter(({ length }) => length >= MIN_CHARS).flatMap(spelled)
   return [...new Set(spellings)]
 }
 
 /** Shorter paths, such as `/hook`, are no tokens. */
-const LEAST_PATH = 12
+const MIN_PATH = 12
 
-/** What may be a token in a webhook's URL: its path, the long segments of it, and the values of its query. */
+/** What may be a token in a webhook's URL: its path, long segments of it, and query values. */
 function urlParts(url: string): string[] {
   const parsed = URL.parse(url)
   if (!parsed) return []
   const { pathname, search, searchParams, username, password } = parsed
   const paths = [pathname + search, pathname, ...pathname.split('/')]
-  return [...paths.filter(({ length }) => length >= LEAST_PATH), ...searchParams.values(), username, password]
+  return [...paths.filter(({ length }) => length >= MIN_PATH), ...searchParams.values(), username, password]
 }
 
 /** For `Bearer abc` also the part after the scheme; for `Basic` also the decoded pair and its password. */

@@ -3,9 +3,7 @@ import type { Delivery } from '../schemas/delivery.ts'
 import type { Destination } from '../settings/settings.ts'
 import { webhookKey } from './targets.ts'
 
-/** One POST as it goes out: header names as they are sent. `retryOn`: statuses below 500 that are retried as well. */
 export type Request = {
-  /** Key of the webhook: see `Target`. */
   webhook: string
   urlIndex: number
   url: string
@@ -14,7 +12,6 @@ export type Request = {
   retryOn: readonly number[]
 }
 
-/** What goes out of a delivery. */
 export type Posting = Pick<Delivery, 'deliveryId' | 'messageId' | 'body' | 'replay'>
 
 /** `attempt`: number of this attempt, from 1. `now`: ms since 1970. */
@@ -23,9 +20,9 @@ export type RequestOf = { destination: Destination; urlIndex: number; attempt: n
 const REPLAY = new Set(['x-replay'])
 const PREVIOUS = new Set(['x-signature-previous'])
 
-/** @returns the POST for one webhook; our headers win over configured ones. @throws RangeError when there is no such webhook. */
+/** Builds the POST for one webhook. Our headers win over configured ones. @throws RangeError without such a webhook. */
 export function request(posting: Posting, { destination, urlIndex, attempt, now }: RequestOf): Request {
-  const settings = prepared(destination)
+  const settings = templateOf(destination)
   const webhook = settings.webhooks[urlIndex]
   if (!webhook) throw new RangeError(`destination ${destination.id} has no webhook ${urlIndex}`)
   const { deliveryId, messageId, body, replay } = posting
@@ -51,14 +48,14 @@ export function request(posting: Posting, { destination, urlIndex, attempt, now 
   }
 }
 
-/** While a rotation lasts the previous secret signs too, so that a receiver may change its own at any moment of it. */
-const olderKeys = ({ keys, previous }: Prepared, now: number): SecretKeys | undefined =>
+/** During a rotation the previous secret signs too, so that the receiver may switch at any moment. */
+const olderKeys = ({ keys, previous }: Template, now: number): SecretKeys | undefined =>
   keys && previous && now < previous.until ? previous.keys : undefined
 
 function sign(
   headers: Record<string, string>,
   { deliveryId, body }: Posting,
-  { settings, older, now }: { settings: Prepared; older: SecretKeys | undefined; now: number },
+  { settings, older, now }: { settings: Template; older: SecretKeys | undefined; now: number },
 ): void {
   const { keys, standardWebhooks } = settings
   if (!keys) return
@@ -72,20 +69,17 @@ function sign(
   headers['webhook-signature'] = older ? `${current} ${standardSignature(message, older.standard)}` : current
 }
 
-/** Client-made ids may hold what a header cannot: percent-encoded then. */
+/** Percent-encodes an id of a client when it contains what a header cannot. */
 function headerSafe(id: string): string {
   return /^[\x20-\x7e]+$/.test(id) && id === id.trim() ? id : encodeURIComponent(id.toWellFormed())
 }
 
 const USER_AGENT = 'Sluice/1.0'
 
-/** What of a destination's POSTs depends on its settings alone. */
-export type Prepared = {
-  /** By urlIndex. `key`: see `Target`. `headers`: the same in every POST, the configured ones included. */
+export type Template = {
   webhooks: readonly { key: string; url: string; headers: Readonly<Record<string, string>> }[]
-  /** Undefined without a shared secret: nothing is signed. */
   keys: SecretKeys | undefined
-  /** The secret before a rotation; `until`: ms since 1970. */
+  /** `until`: ms since 1970. */
   previous: { keys: SecretKeys; until: number } | undefined
   standardWebhooks: boolean
   retryOn: readonly number[]
@@ -93,27 +87,31 @@ export type Prepared = {
 
 const NONE: readonly number[] = []
 
-// a destination that changes is another object
-const known = new WeakMap<Destination, Prepared>()
+// a changed destination is another object
+const known = new WeakMap<Destination, Template>()
 
-/** Made at the first POST after a change: at thousands of POSTs a second the rest must not cost anything. */
-export function prepared(destination: Destination): Prepared {
+/** Made at the first POST after a change, as it would cost too much at thousands of POSTs a second. */
+export function templateOf(destination: Destination): Template {
   const found = known.get(destination)
   if (found) return found
-  const made = prepare(destination)
+  const made = makeTemplate(destination)
   known.set(destination, made)
   return made
 }
 
-function prepare(destination: Destination): Prepared {
+function makeTemplate(destination: Destination): Template {
   const { webhooks, sharedSecret, previousSecret, previousSecretExpiresAt, retryOn } = destination
   const standardWebhooks = sharedSecret !== undefined && destination.standardWebhooks === true
-  const taken = ownNames(destination)
+  const reserved = reservedNames(destination)
   return {
     webhooks: webhooks.map(({ url, headers }, urlIndex) => ({
       key: webhookKey(destination.id, urlIndex, url),
       url,
-      headers: { 'User-Agent': USER_AGENT, 'Content-Type': 'application/json', ...without(headers, taken) },
+      headers: {
+        'User-Agent': USER_AGENT,
+        'Content-Type': 'application/json',
+        ...without(headers, reserved),
+      },
     })),
     keys: sharedSecret === undefined ? undefined : secretKeys(sharedSecret),
     previous:
@@ -126,10 +124,10 @@ function prepare(destination: Destination): Prepared {
 }
 
 /**
- * Names that we set on each of this destination's POSTs, in lower case. Of a configured header with such a name ours goes out;
- * those that are on some POSTs only take its place there (request.ts).
+ * Headers that we set on every POST, in lower case: they replace configured ones. `request` replaces those that only
+ * some POSTs have.
  */
-function ownNames({ sharedSecret, standardWebhooks }: Destination): Set<string> {
+function reservedNames({ sharedSecret, standardWebhooks }: Destination): Set<string> {
   const names = ['user-agent', 'content-type', 'x-delivery-id', 'x-message-id', 'x-attempt']
   if (sharedSecret !== undefined) {
     names.push('x-signature')
@@ -138,11 +136,10 @@ function ownNames({ sharedSecret, standardWebhooks }: Destination): Set<string> 
   return new Set(names)
 }
 
-/** @param names in lower case. */
 export const without = (headers: Readonly<Record<string, string>>, names: ReadonlySet<string>) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !names.has(name.toLowerCase())))
 
-/** The keys of one secret. `plain`: its UTF-8 bytes. `standard`: the same, unless the secret is written as base64 (see `standardKey`). */
+/** The keys of one secret. `plain`: its UTF-8 bytes. `standard`: the same, unless it is base64 (see `standardKey`). */
 export type SecretKeys = { plain: KeyObject; standard: KeyObject }
 
 export const secretKeys = (secret: string): SecretKeys => ({
@@ -150,7 +147,7 @@ export const secretKeys = (secret: string): SecretKeys => ({
   standard: createSecretKey(standardKey(secret)),
 })
 
-/** Standard Webhooks writes a secret as `whsec_` and its bytes in base64. What is not base64 there is refused on saving; here it never throws. */
+/** Standard Webhooks writes a secret as `whsec_` and base64. Saving refuses anything else; here it never throws. */
 function standardKey(secret: string): Buffer {
   return secret.startsWith('whsec_')
     ? Buffer.from(secret.slice('whsec_'.length), 'base64')
@@ -161,9 +158,9 @@ function standardKey(secret: string): Buffer {
 export const signature = (body: string, secret: string | KeyObject) =>
   createHmac('sha1', secret).update(body).digest('hex')
 
-/** `timestamp`: of this attempt, seconds since 1970. */
+/** `timestamp`: seconds since 1970. */
 export type StandardMessage = { id: string; timestamp: number; body: string }
 
-/** Standard Webhooks' symmetric signature: `v1,` and HMAC-SHA256 in base64 of id, timestamp and body, joined by dots. */
+/** Standard Webhooks' symmetric signature: `v1,` and the base64 HMAC-SHA256 of id, timestamp and body, joined by dots. */
 export const standardSignature = ({ id, timestamp, body }: StandardMessage, key: KeyObject) =>
   `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`

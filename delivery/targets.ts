@@ -1,14 +1,11 @@
 import type { Delivery } from '../schemas/delivery.ts'
 import type { Destination } from '../settings/settings.ts'
 
-/**
- * A webhook to post to. `webhook`: its key, unique for each URL of each destination. `origin`: the host, which other webhooks
- * may share; empty when the URL is invalid.
- */
+/** A webhook to post to. `webhook`: its unique key. `origin`: of its URL, which others may share; empty if invalid. */
 export type Target = { urlIndex: number; url: string; webhook: string; origin: string }
 
-/** What to do with a delivery now, by the settings as they are now: a corrected URL works for what waits in the ladder. */
-export type Plan =
+/** A delivery with its current settings, so that a corrected URL also works for what waits on the ladder. */
+export type Prepared =
   | { kind: 'post'; targets: readonly Target[] }
   | { kind: 'cancelled'; code: 'destination_deleted' | 'destination_disabled' }
   | { kind: 'refused' }
@@ -16,8 +13,8 @@ export type Plan =
 
 type Settled = Pick<Delivery, 'refusedUrls' | 'refusedIndexes'>
 
-/** One POST to each webhook that is not settled. `refused`: none is left. `unreadable`: nobody knows where it is to go. */
-export function plan(settled: Settled, destination: Destination | 'unreadable' | undefined): Plan {
+/** One POST for each unsettled webhook. `refused`: all are settled. `unreadable`: the settings cannot be read. */
+export function prepare(settled: Settled, destination: Destination | 'unreadable' | undefined): Prepared {
   if (destination === 'unreadable') return { kind: 'unreadable' }
   if (!destination) return { kind: 'cancelled', code: 'destination_deleted' }
   if (!destination.enabled) return { kind: 'cancelled', code: 'destination_disabled' }
@@ -27,7 +24,7 @@ export function plan(settled: Settled, destination: Destination | 'unreadable' |
   return targets.length > 0 ? { kind: 'post', targets } : { kind: 'refused' }
 }
 
-/** Compares URLs, as positions shift when settings change; and positions where several webhooks have the same URL. */
+/** Compares URLs, as positions shift when settings change; and positions, as several webhooks may have the same URL. */
 function isSettled(
   { url, urlIndex }: Target,
   { refusedUrls, refusedIndexes }: Settled,
@@ -41,7 +38,6 @@ function isSettled(
 
 const UNKNOWN = -1
 
-/** The settled webhooks of a delivery, with these added. */
 export function settledWith(
   { refusedUrls, refusedIndexes }: Settled,
   webhooks: readonly { url: string; urlIndex: number }[],
@@ -56,10 +52,9 @@ export function settledWith(
 export const webhookKey = (destinationId: string, urlIndex: number, url: string) =>
   `${destinationId} ${urlIndex} ${url}`
 
-/** By settings: they are made anew when they change. */
+// a changed destination is another object
 const known = new WeakMap<Destination, readonly Target[]>()
 
-/** In the order of its webhooks. */
 export function targetsOf(destination: Destination): readonly Target[] {
   const before = known.get(destination)
   if (before) return before

@@ -3,27 +3,22 @@ import { afterPost, afterProbe, type Breaker, type Ended, HEALTHY, opened, permi
 import type { Target } from './targets.ts'
 
 /**
- * What the webhooks of one URL origin share: whether the host can be reached at all. Its breaker counts only failures
- * before a request is sent: DNS lookup, connect and TLS. `webhooks`: how many of them are remembered; the host is
- * forgotten with the last one. `open`: how many of their breakers are open.
+ * The host of webhooks with one URL origin. Its breaker counts only failures before a request is sent: DNS, connect,
+ * TLS. `webhooks`: how many are remembered; the host is forgotten with the last. `open`: how many of them have an open
+ * breaker.
  */
 export type HostState = { readonly origin: string; breaker: Breaker; webhooks: number; open: number }
 
 /** One URL of one destination: the unit of isolation. All lanes of this process share it (docs/decisions/009). */
 export type WebhookState = {
-  /** See `Target`. */
   readonly key: string
   readonly host: HostState
   breaker: Breaker
-  /** How many milliseconds its answers take. The last ones count most. */
   answerMs: number
-  /** Deliveries that this process has deferred, minus answers since: about how many are ahead of the next one. */
+  /** Deliveries deferred by this process, minus answers since: about how many are ahead of the next one. */
   behind: number
-  /** When it last answered. */
   answeredAt: number
-  /** When its breaker opened, or it was last probed. */
   probedAt: number
-  /** When the last delivery for it came. */
   usedAt: number
 }
 
@@ -34,17 +29,15 @@ export type BreakerChange = { host: HostState; webhook?: WebhookState; breaker: 
 
 export type Webhooks = {
   of(target: WebhookTarget, now: number): WebhookState
-  /** A delivery for these was deferred for the first time. */
+  /** Deliveries to these webhooks were deferred for the first time. */
   deferred(targets: Iterable<WebhookTarget>, now: number): void
   /** A POST has ended. `sent`: the request was sent; if not, a failure is the host's. */
-  heard(webhook: WebhookState, ended: Ended, by: { sent: boolean; now: number }): void
-  /** What may go to it now. A probe is for the host if that is in trouble, and for the webhook otherwise. */
+  ended(webhook: WebhookState, ended: Ended, by: { sent: boolean; now: number }): void
+  /** What may go to it now. A probe is for the host if the host is in trouble, and for the webhook otherwise. */
   permit(webhook: WebhookState, now: number): ReturnType<typeof permit>
-  /** Opens the webhook's breaker, because its host has no room for failing webhooks. */
   open(webhook: WebhookState, now: number): void
-  /** A probe begins. */
   probed(webhook: WebhookState, now: number): void
-  /** A new connection to the host was made: it can be reached. */
+  /** A new connection to the host was made, so it can be reached. */
   connected(host: HostState, now: number): void
   onChange(listener: (change: BreakerChange) => void): void
   /** Forgets what has not been used for long. May be called at any time; does the work once a minute. */
@@ -56,10 +49,10 @@ export type Webhooks = {
 export const KEPT_MS = 15 * 60_000
 const FORGETS_EVERY_MS = 60_000
 /**
- * How many webhooks are remembered at once; the least recently used are forgotten first. A webhook takes 1.3 KB with
- * its lines in both lanes, and 2.5 KB more if it has a host of its own.
+ * The least recently used are forgotten first. A webhook takes 1.3 KB with its queues in both lanes, and 2.5 KB more if
+ * it has its own host.
  */
-const MOST = 50_000
+const MAX_WEBHOOKS = 50_000
 /** An open webhook waits this long for each open webhook of its host before it is probed: 33 probes a second. */
 const PROBE_SPACING_MS = 30
 const LATELY_MS = 60_000
@@ -67,34 +60,28 @@ const LATELY_MS = 60_000
 export const hasAnsweredLately = ({ answeredAt }: Pick<WebhookState, 'answeredAt'>, now: number) =>
   now - answeredAt <= LATELY_MS
 
-export function createWebhooks(): Webhooks {
-  const hosts = new Map<string, HostState>()
-  const webhooks = new LRUCache<string, WebhookState>({
-    max: MOST,
-    dispose({ host, breaker }) {
+export const createWebhooks = (): Webhooks => new RememberedWebhooks()
+
+class RememberedWebhooks implements Webhooks {
+  readonly #hosts = new Map<string, HostState>()
+  readonly #webhooks = new LRUCache<string, WebhookState>({
+    max: MAX_WEBHOOKS,
+    dispose: ({ host, breaker }) => {
       host.webhooks -= 1
       if (breaker.open) host.open -= 1
-      if (host.webhooks === 0) hosts.delete(host.origin)
+      if (host.webhooks === 0) this.#hosts.delete(host.origin)
     },
   })
-  const listeners: ((change: BreakerChange) => void)[] = []
-  let forgotAt = 0
+  readonly #listeners: ((change: BreakerChange) => void)[] = []
+  #forgotAt = 0
 
-  function hostOf(origin: string): HostState {
-    const known = hosts.get(origin)
-    if (known) return known
-    const made: HostState = { origin, breaker: HEALTHY, webhooks: 0, open: 0 }
-    hosts.set(origin, made)
-    return made
-  }
-
-  function of({ webhook: key, origin }: WebhookTarget, now: number): WebhookState {
-    const known = webhooks.get(key)
+  of({ webhook: key, origin }: WebhookTarget, now: number): WebhookState {
+    const known = this.#webhooks.get(key)
     if (known) {
       known.usedAt = now
       return known
     }
-    const host = hostOf(origin)
+    const host = this.#hostOf(origin)
     host.webhooks += 1
     const made: WebhookState = {
       key,
@@ -106,59 +93,81 @@ export function createWebhooks(): Webhooks {
       probedAt: now,
       usedAt: now,
     }
-    webhooks.set(key, made)
+    this.#webhooks.set(key, made)
     return made
   }
 
-  const hear = (of: HostState | WebhookState, ended: Ended, now: number) =>
-    change(of, afterPost(of.breaker, ended, now), now)
+  #hostOf(origin: string): HostState {
+    const known = this.#hosts.get(origin)
+    if (known) return known
+    const made: HostState = { origin, breaker: HEALTHY, webhooks: 0, open: 0 }
+    this.#hosts.set(origin, made)
+    return made
+  }
 
-  function change(of: HostState | WebhookState, breaker: Breaker, now: number): void {
+  permit(webhook: WebhookState, now: number): ReturnType<typeof permit> {
+    const { host, breaker, probedAt } = webhook
+    if (host.breaker.open) return permit(host.breaker, now)
+    const isSpaced = breaker.open && !hasAnsweredLately(webhook, now)
+    if (isSpaced && now < probedAt + host.open * PROBE_SPACING_MS) return 'nothing'
+    return permit(breaker, now)
+  }
+
+  probed(webhook: WebhookState, now: number): void {
+    const { host } = webhook
+    if (host.breaker.open) host.breaker = afterProbe(host.breaker, now)
+    else webhook.breaker = afterProbe(webhook.breaker, now)
+    webhook.probedAt = now
+  }
+
+  deferred(targets: Iterable<WebhookTarget>, now: number): void {
+    for (const target of targets) this.of(target, now).behind += 1
+  }
+
+  connected(host: HostState, now: number): void {
+    this.#count(host, 'answered', now)
+  }
+
+  ended(webhook: WebhookState, ended: Ended, { sent, now }: { sent: boolean; now: number }): void {
+    if (ended === 'answered') webhook.answeredAt = now
+    if (sent || ended === 'answered') this.#count(webhook, ended, now)
+    // without a sent request, 'answered' is a refusal of ours, which says nothing about the host
+    if (sent === (ended === 'answered')) this.#count(webhook.host, ended, now)
+  }
+
+  open(webhook: WebhookState, now: number): void {
+    this.#change(webhook, opened(webhook.breaker, now), now)
+  }
+
+  #count(of: HostState | WebhookState, ended: Ended, now: number): void {
+    this.#change(of, afterPost(of.breaker, ended, now), now)
+  }
+
+  #change(of: HostState | WebhookState, breaker: Breaker, now: number): void {
     const before = of.breaker
     of.breaker = breaker
     if (before.open === breaker.open) return
     const change = 'key' in of ? { host: of.host, webhook: of } : { host: of }
     // a webhook that was forgotten in the meantime is not counted
-    if ('key' in of && webhooks.peek(of.key) === of) {
+    if ('key' in of && this.#webhooks.peek(of.key) === of) {
       of.host.open += breaker.open ? 1 : -1
       of.probedAt = now
     }
-    for (const listener of listeners) listener({ ...change, breaker: of.breaker })
+    for (const listener of this.#listeners) listener({ ...change, breaker: of.breaker })
   }
 
-  return {
-    of,
-    deferred(targets, now) {
-      for (const target of targets) of(target, now).behind += 1
-    },
-    heard(webhook, ended, { sent, now }) {
-      if (ended === 'answered') webhook.answeredAt = now
-      if (sent || ended === 'answered') hear(webhook, ended, now)
-      // without a sent request, 'answered' is a refusal of ours, which says nothing about the host
-      if (sent === (ended === 'answered')) hear(webhook.host, ended, now)
-    },
-    connected: (host, now) => hear(host, 'answered', now),
-    permit(webhook, now) {
-      const { host, breaker, probedAt } = webhook
-      if (host.breaker.open) return permit(host.breaker, now)
-      const isSpaced = breaker.open && !hasAnsweredLately(webhook, now)
-      if (isSpaced && now < probedAt + host.open * PROBE_SPACING_MS) return 'nothing'
-      return permit(breaker, now)
-    },
-    open: (webhook, now) => change(webhook, opened(webhook.breaker, now), now),
-    probed(webhook, now) {
-      const { host } = webhook
-      if (host.breaker.open) host.breaker = afterProbe(host.breaker, now)
-      else webhook.breaker = afterProbe(webhook.breaker, now)
-      webhook.probedAt = now
-    },
-    onChange: (listener) => void listeners.push(listener),
-    forget(now) {
-      if (now - forgotAt < FORGETS_EVERY_MS) return
-      forgotAt = now
-      for (const [key, { usedAt }] of webhooks) if (now - usedAt > KEPT_MS) webhooks.delete(key)
-    },
-    count: () => ({ webhooks: countOpen(webhooks.values()), hosts: countOpen(hosts.values()) }),
+  onChange(listener: (change: BreakerChange) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  forget(now: number): void {
+    if (now - this.#forgotAt < FORGETS_EVERY_MS) return
+    this.#forgotAt = now
+    for (const [key, { usedAt }] of this.#webhooks) if (now - usedAt > KEPT_MS) this.#webhooks.delete(key)
+  }
+
+  count(): Record<'webhooks' | 'hosts', { closed: number; open: number }> {
+    return { webhooks: countOpen(this.#webhooks.values()), hosts: countOpen(this.#hosts.values()) }
   }
 }
 

@@ -3,10 +3,9 @@ import ipaddr from 'ipaddr.js'
 
 export type Address = ipaddr.IPv4 | ipaddr.IPv6
 
-/** Network and prefix length. */
 export type Block = readonly [Address, number]
 
-/** @param cidr validated by config.ts. An IPv4 block written as an IPv4-mapped one is that IPv4 block. */
+/** Turns an IPv4-mapped block into the IPv4 one. @param cidr validated by config.ts. */
 export function blockOf(cidr: string): Block {
   const [network, bits] = ipaddr.parseCIDR(cidr)
   const isMapped = network instanceof ipaddr.IPv6 && network.isIPv4MappedAddress() && bits >= 96
@@ -17,13 +16,13 @@ export const isIn = (address: Address, [network, bits]: Block): boolean =>
   network.kind() === address.kind() && address.match(network, bits)
 
 /**
- * Why a text is no CIDR to go by; undefined when it is one. Only the one usual way of writing it passes: what other programs read in another way
- * (`10/8`, `010.0.0.0/8`), or with bits that do not count (`10.1.2.3/8`), may not mean what was meant.
+ * What is wrong with a CIDR. Only the canonical form passes: `10/8`, `010.0.0.0/8` and surplus bits (`10.1.2.3/8`) may
+ * not mean what was intended.
  */
 export function faultOfCidr(text: string): string | undefined {
   const [address = '', prefix = ''] = text.split('/')
   if (!isIP(address) || address.includes('%') || !/^\d{1,3}$/.test(prefix) || !ipaddr.isValidCIDR(text))
-    return `"${text}" is no CIDR like 10.0.0.0/8`
+    return `"${text}" is not a CIDR like 10.0.0.0/8`
   const [, bits] = ipaddr.parseCIDR(text)
   const network =
     ipaddr.parse(address).kind() === 'ipv4'
@@ -32,10 +31,10 @@ export function faultOfCidr(text: string): string | undefined {
   const canonical = `${network}/${bits}`
   const isSame =
     network.toNormalizedString() === ipaddr.parse(address).toNormalizedString() && prefix === String(bits)
-  return isSame ? undefined : `"${text}" has bits behind its prefix: write ${canonical}`
+  return isSame ? undefined : `"${text}" has bits beyond its prefix: write ${canonical}`
 }
 
-/** Blocks that are not public, each as wide as it is given out (IANA's special-purpose registries). */
+/** Blocks that are not public, as IANA's special-purpose registries define them. */
 const SPECIAL: readonly Block[] = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -57,12 +56,12 @@ const SPECIAL: readonly Block[] = [
   'ff00::/8',
 ].map(blockOf)
 
-/** Why a CIDR lets through more than one who names a private network can mean; undefined when it does not. */
+/** What is wrong with a CIDR that contains a whole block that is not public. */
 export function faultOfWidth(cidr: string): string | undefined {
   const [network, bits] = blockOf(cidr)
   const inside = SPECIAL.find(([special, width]) => bits < width && isIn(special, [network, bits]))
   return (
     inside &&
-    `"${cidr}" is wider than ${inside[0]}/${inside[1]}, which is not public: name the blocks that webhooks need`
+    `"${cidr}" is wider than ${inside[0]}/${inside[1]}, which is not public: list only the blocks that webhooks need`
   )
 }

@@ -1,11 +1,13 @@
 import type { LookupAddress, LookupOptions } from 'node:dns'
 import { readFileSync } from 'node:fs'
 import type { LookupFunction } from 'node:net'
-import { networkInterfaces } from 'node:os'
-import { LRUCache } from 'lru-cache'
-import type { Logger } from '../process/log.ts'
+import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
+import { getCACertificates } from 'node:tls'
+import { createLogLimit, type Logger } from '../process/log.ts'
+import { readCertificates } from '../process/pem.ts'
 import { blockOf } from './blocks.ts'
-import { dialled, hasIPv6 } from './dialled.ts'
+import { parseHosts } from './hosts-file.ts'
+import { createResolver, NameNotResolved } from './resolve.ts'
 import {
   ForbiddenAddress,
   faultOfAddresses,
@@ -13,61 +15,51 @@ import {
   literalOf,
   type Ports,
   type Refusal,
-} from './guard.ts'
-import { parseHosts } from './hosts.ts'
-import { createNames, NameNotResolved } from './names.ts'
+} from './vet.ts'
 
-/** Stands before every request to a URL that a customer has chosen (docs/decisions/008). */
+/** Guards every request to a URL that a customer has chosen (docs/decisions/008). */
 export type Egress = {
   /**
-   * For the connect options of net, tls and undici: resolves a name, vets all its addresses, and gives the socket those very
-   * ones. Fails with ForbiddenAddress when any is forbidden, else with NameNotResolved, in at most 3 s.
+   * For net, tls and undici: resolves a name, vets all its addresses, and gives the socket exactly these. Fails with
+   * ForbiddenAddress if any is forbidden, or NameNotResolved within 3 s.
    */
   lookup: LookupFunction
-  /**
-   * What can be told without a look-up. @throws ForbiddenAddress when webhooks may not reach the URL's port, or its host is an IP literal that
-   * they may not reach: `lookup` is not called for these.
-   */
+  /** Vets the port and an IP literal, for which `lookup` is not called. @throws ForbiddenAddress */
   vetUrl(url: URL): void
   /**
-   * For saving: why a URL may not be reached now, by its addresses now; undefined when it may, or when its name has no
-   * address yet. Never rejects; takes at most 3 s.
+   * For saving settings: why webhooks may not reach a URL at its current addresses; undefined when they may, or without
+   * an address yet. Never rejects; takes at most 3 s.
    */
   faultOf(url: URL): Promise<string | undefined>
   close(): void
 }
 
 export type EgressOptions = {
-  /** CIDRs: EGRESS_ALLOW. */
   allow: readonly string[]
-  /** CIDRs: EGRESS_DENY. */
   deny?: readonly string[]
-  /** EGRESS_PORTS; without it all. */
+  /** EGRESS_PORTS. All by default. */
   ports?: Ports | undefined
-  /** Gets where a refused name leads. */
   log?: Pick<Logger, 'warn'>
-  /** Name servers as `address:port`; those of /etc/resolv.conf without it. */
+  /** Name servers as `address:port`. Those of /etc/resolv.conf by default. */
   servers?: readonly string[]
-  /** Text of a hosts file; the machine's own without it, as it is at the start. */
+  /** Text of a hosts file. By default the machine's own, read once. */
   hosts?: string
 }
 
-/** A name that goes on being refused is logged so often. */
-const LOG_AGAIN_MS = 60_000
-const MOST_LOGGED = 1_000
+const LOG_EVERY_MS = 60_000
 
 export function createEgress(options: EgressOptions): Egress {
   const { allow, deny = [], ports, log, servers, hosts = hostsOfMachine() } = options
   const rules = { allow: allow.map(blockOf), deny: deny.map(blockOf) }
-  const lately = new LRUCache<string, true>({ max: MOST_LOGGED, ttl: LOG_AGAIN_MS })
-  const names = createNames({ hosts: parseHosts(hosts), servers })
+  const mayLog = createLogLimit(LOG_EVERY_MS)
+  const resolver = createResolver({ hosts: parseHosts(hosts), servers })
 
   async function vetted(host: string, { family }: LookupOptions): Promise<LookupAddress[]> {
-    const addresses = await names.addressesOf(host)
-    const fault = told(faultOfAddresses(host, addresses, rules))
+    const addresses = await resolver.addressesOf(host)
+    const fault = messageOf(faultOfAddresses(host, addresses, rules))
     if (fault) throw new ForbiddenAddress(fault)
-    const some6 = addresses.some((address) => address.family === 6)
-    const chosen = dialled(addresses, { family, hasIPv6: some6 && hasIPv6(networkInterfaces()) })
+    const anyIPv6 = addresses.some((address) => address.family === 6)
+    const chosen = reachable(addresses, { family, hasIPv6: anyIPv6 && hasIPv6(networkInterfaces()) })
     if (chosen.length === 0) throw new NameNotResolved(host, 'ENOTFOUND')
     return chosen
   }
@@ -86,14 +78,15 @@ export function createEgress(options: EgressOptions): Egress {
   async function faultOf(url: URL): Promise<string | undefined> {
     const fault = faultOfUrl(url)
     if (fault || literalOf(url)) return fault
-    const addresses = await names.addressesOf(url.hostname).catch(() => [])
-    return told(faultOfAddresses(url.hostname, addresses, rules))
+    const addresses = await resolver.addressesOf(url.hostname).catch(() => [])
+    return messageOf(faultOfAddresses(url.hostname, addresses, rules))
   }
 
   function faultOfUrl(url: URL): string | undefined {
     const literal = literalOf(url)
     return (
-      faultOfPort(url, ports) ?? (literal && faultOfAddresses(literal, [{ address: literal }], rules)?.told)
+      faultOfPort(url, ports) ??
+      (literal && faultOfAddresses(literal, [{ address: literal }], rules)?.message)
     )
   }
 
@@ -102,26 +95,52 @@ export function createEgress(options: EgressOptions): Egress {
     if (fault) throw new ForbiddenAddress(fault)
   }
 
-  function told(refusal: Refusal | undefined): string | undefined {
+  function messageOf(refusal: Refusal | undefined): string | undefined {
     const { logged } = refusal ?? {}
-    if (log && logged && !lately.has(logged.host)) {
-      lately.set(logged.host, true)
-      log.warn(
-        logged,
-        'the name of a webhook leads to an address that is not public, or denied: it is refused',
-      )
-    }
-    return refusal?.told
+    if (log && logged && mayLog(logged.host))
+      log.warn(logged, 'a webhook is refused: its name resolves to an address that is denied or not public')
+    return refusal?.message
   }
 
-  return { lookup, vetUrl, faultOf, close: names.close }
+  return { lookup, vetUrl, faultOf, close: resolver.close }
 }
 
 function hostsOfMachine(): string {
   try {
     return readFileSync('/etc/hosts', 'utf8')
   } catch {
-    // a machine may have none
     return ''
   }
+}
+
+type Interfaces = NodeJS.Dict<Pick<NetworkInterfaceInfo, 'address' | 'family' | 'internal'>[]>
+
+export function hasIPv6(interfaces: Interfaces): boolean {
+  const all = Object.values(interfaces).flatMap((addresses) => addresses ?? [])
+  return all.some(
+    ({ address, family, internal }) => family === 'IPv6' && !internal && !/^fe[89ab]/i.test(address),
+  )
+}
+
+/**
+ * The vetted addresses to dial. Without IPv6 on this machine its addresses are left out, except loopback, as each
+ * address gets a share of the time. If no others are left they are dialled anyway, so that the failure has a code.
+ */
+export function reachable(
+  addresses: readonly LookupAddress[],
+  { family, hasIPv6 }: { family: LookupOptions['family']; hasIPv6: boolean },
+): LookupAddress[] {
+  const number = family === 'IPv4' ? 4 : family === 'IPv6' ? 6 : family
+  const matching = addresses.filter((each) => !number || each.family === number)
+  const dialable = matching.filter((each) => hasIPv6 || each.family === 4 || each.address === '::1')
+  return dialable.length > 0 ? dialable : matching
+}
+
+/**
+ * Trusted roots as PEM: Node's own and those of the file. Undefined without a file: Node's own.
+ * @throws ConfigError naming EGRESS_CA when the file is unreadable or not only certificates.
+ */
+export function trustedRoots(caFile: string | undefined): string[] | undefined {
+  if (caFile === undefined) return undefined
+  return [...getCACertificates('default'), readCertificates('EGRESS_CA', caFile)]
 }

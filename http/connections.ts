@@ -13,6 +13,8 @@ type Options = {
   most: number
   /** CIDRs of load balancers: a connection of theirs stands for many clients, and is never closed for another. */
   trustProxy: readonly string[]
+  /** How many requests may wait for answers on one connection; with more it is closed. Default: no limit. */
+  mostWaiting?: number
   /** A connection was closed for want of room. */
   onRefused: () => void
 }
@@ -24,7 +26,10 @@ const CLOSING = 64
  * Bounds the open connections of a server, so that no network can take all of them: when there is no room, the network with the most gives one
  * up for a network that has fewer. It is the oldest on which no request waits for its answer; where there is none, the new one is refused.
  */
-export function shareConnections(server: Server, { most, trustProxy, onRefused }: Options): Connections {
+export function shareConnections(
+  server: Server,
+  { most, mostWaiting, trustProxy, onRefused }: Options,
+): Connections {
   const responses = new WeakMap<Socket, ServerResponse>()
   const open = new Set<Socket>()
   const byNetwork = new Map<string, Set<Socket>>()
@@ -42,9 +47,11 @@ export function shareConnections(server: Server, { most, trustProxy, onRefused }
     return found
   }
 
+  /** A client that does not read its answers does not count as waiting: it could hold its place forever. */
   function isWaitedOn(socket: Socket): boolean {
     const response = responses.get(socket)
-    return response ? response.req.complete && !response.writableFinished : false
+    if (!response || socket.writableLength > 0) return false
+    return response.req.complete && !response.writableFinished
   }
 
   /** Of proxies each connection counts as one client's. */
@@ -55,7 +62,17 @@ export function shareConnections(server: Server, { most, trustProxy, onRefused }
     onRefused()
   }
 
-  server.prependListener('request', ({ socket }, response) => responses.set(socket, response))
+  const waiting = new WeakMap<Socket, number>()
+  server.prependListener('request', ({ socket }, response) => {
+    responses.set(socket, response)
+    if (mostWaiting === undefined) return
+    const count = (waiting.get(socket) ?? 0) + 1
+    waiting.set(socket, count)
+    response.once('close', () => waiting.set(socket, (waiting.get(socket) ?? 0) - 1))
+    if (count <= mostWaiting || socket.destroyed) return
+    socket.destroy()
+    onRefused()
+  })
   server.on('connection', (socket: Socket) => {
     open.add(socket)
     socket.once('close', () => open.delete(socket))

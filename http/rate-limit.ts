@@ -1,12 +1,9 @@
+import { isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
-import type { Source } from '../settings/settings.ts'
 
 /** How much passes: so much a second in the long run, and so much at once. Calls, or bytes. */
 export type RateLimit = { perSecond: number; burst: number }
-
-/** Of a source. */
-export type SourceLimit = NonNullable<Source['rateLimit']>
 
 /** Of a token bucket: what was in it at the time `at`, in milliseconds of a monotonic clock. Below zero it is a debt. */
 export type Bucket = { tokens: number; at: number }
@@ -73,7 +70,7 @@ export function createNetworkLimit(limit: RateLimit, clock: () => number): Netwo
 
 /** An IPv4 address, also one that is mapped into IPv6; of IPv6 the /64, as who has one address of it has all of them. */
 export function networkOf(ip: string): string {
-  if (!ipaddr.isValid(ip)) return ip
+  if (isIPv4(ip) || !ipaddr.isValid(ip)) return ip
   const address = ipaddr.process(ip)
   return address.kind() === 'ipv6'
     ? address.toNormalizedString().split(':').slice(0, 4).join(':')

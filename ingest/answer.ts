@@ -1,4 +1,3 @@
-/** What goes back over HTTP; bodies are JSON, always. */
 export type Answer = {
   code: Code | 'ok'
   status: number
@@ -8,7 +7,7 @@ export type Answer = {
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Without this header browsers hide the answer from the client library, which sends again. */
+/** Without this header browsers hide the answer from the client library, which then sends again. */
 export const CORS = { 'access-control-allow-origin': '*' } as const
 
 export const PREFLIGHT = {
@@ -18,52 +17,49 @@ export const PREFLIGHT = {
   'access-control-max-age': '86400',
 } as const
 
-/** Status 200 and this body are what client libraries take for success, and nothing else. */
+/** Client libraries accept only status 200 with this body as success. */
 export const SUCCESS: Answer = { code: 'ok', status: 200, body: '{"success":true}' }
 
-/** A rejected item of a batch, by its place in it. */
 export type RejectedItem = { index: number; code: Code; message: string }
 
-/** @param unlisted how many more are rejected. */
 export function batchAnswer(rejected: readonly RejectedItem[], unlisted: number): Answer {
   if (rejected.length === 0) return SUCCESS
   const body = { success: true, rejected, ...(unlisted > 0 && { rejectedUnlisted: unlisted }) }
   return { ...SUCCESS, body: JSON.stringify(body) }
 }
 
-/** What is only to be sent again says when. */
-export function errorAnswer(code: Code, headers: Answer['headers'] = again(code)): Answer {
+/** Codes that only need a retry say when. */
+export function errorAnswer(code: Code, headers: Answer['headers'] = retryHeaders(code)): Answer {
   const answer = { code, status: statusOf(code), body: JSON.stringify(refusal(code)) }
   return headers ? { ...answer, headers } : answer
 }
 
-/** Kafka's short absences are over by then; what somebody has to mend takes longer. */
-const AGAIN_S: Partial<Record<Code, number>> = { unavailable: 2, source_unreadable: 30, storage_full: 30 }
+/** Short outages of Kafka are over by then. What an operator has to repair takes longer. */
+const RETRY_S: Partial<Record<Code, number>> = { unavailable: 2, source_unreadable: 30, storage_full: 30 }
 
-function again(code: Code): Answer['headers'] {
-  const seconds = AGAIN_S[code]
+function retryHeaders(code: Code): Answer['headers'] {
+  const seconds = RETRY_S[code]
   return seconds === undefined ? undefined : retryAfter(seconds)
 }
 
-/** When to send again, in whole seconds. Browsers show a page only the headers that are exposed to it. */
+/** When to retry, in whole seconds. Browsers show pages only exposed headers. */
 export function retryAfter(seconds: number): NonNullable<Answer['headers']> {
   return { 'retry-after': String(seconds), 'access-control-expose-headers': 'Retry-After' }
 }
 
-/** Every code that an answer or a rejection can carry: its status, and what it says to people. */
 const table = {
   invalid_json: [400, 'The body is not JSON.'],
-  invalid_encoding: [400, 'The body is not UTF-8, or not the gzip that its Content-Encoding says.'],
+  invalid_encoding: [400, 'The body is not UTF-8, or not gzip although its Content-Encoding says so.'],
   call_not_object: [400, 'A call must be a JSON object.'],
   batch_not_array: [400, 'The body must be an object whose "batch" is an array of calls.'],
-  empty_batch: [400, 'The batch holds no calls.'],
-  too_deep: [400, 'The call is nested deeper than 64 levels.'],
-  unknown_type: [400, 'The type must be one of identify, track, page, screen, group and alias.'],
+  empty_batch: [400, 'The batch contains no calls.'],
+  too_deep: [400, 'The call has more than 64 levels of nesting.'],
+  unknown_type: [400, 'The type must be identify, track, page, screen, group or alias.'],
   id_not_string: [
     400,
-    'userId, anonymousId, groupId and previousId must be strings; whole numbers are taken up to 2^53 - 1.',
+    'userId, anonymousId, groupId and previousId must be strings, or whole numbers up to 2^53 - 1.',
   ],
-  no_user_or_anonymous_id: [400, 'userId or anonymousId is needed.'],
+  no_user_or_anonymous_id: [400, 'A call needs userId or anonymousId.'],
   user_id_required: [400, 'An alias call needs userId, the new id.'],
   previous_id_required: [400, 'An alias call needs previousId, the id to alias from.'],
   group_id_required: [400, 'A group call needs groupId.'],
@@ -74,50 +70,46 @@ const table = {
   context_not_object: [400, 'context must be an object.'],
   integrations_not_object: [400, 'integrations must be an object.'],
   integrations_all_not_boolean: [400, 'integrations.All must be true or false.'],
-  bad_request: [400, 'This is not a request that HTTP allows.'],
+  bad_request: [400, 'This is not a valid HTTP request.'],
   unknown_source: [
     401,
-    'No source has this write key. It is the user name of basic auth, or writeKey in the body or the query.',
+    'No source has this write key. Send it as the user name of basic auth, or as writeKey in the body or the query.',
   ],
-  source_disabled: [403, 'The source is switched off.'],
+  source_disabled: [403, 'The source is disabled.'],
   not_found: [
     404,
-    'Calls go to POST /v1/{identify,track,page,screen,group,alias} and /v1/batch; GET /openapi.json describes it all.',
+    'Send calls to POST /v1/{identify,track,page,screen,group,alias} or /v1/batch. GET /openapi.json describes the API.',
   ],
-  method_not_allowed: [405, 'This path does not take this method; see the header Allow.'],
-  request_timeout: [408, 'The request did not come in full in time: send it again.'],
+  method_not_allowed: [405, 'This path does not allow this method: see the header Allow.'],
+  request_timeout: [408, 'The request was not complete in time: send it again.'],
   call_too_large: [413, 'A call may have at most 32 KB (32,768 bytes).'],
   batch_too_large: [
     413,
-    'A batch may have at most 500 KB (512,000 bytes). The copies of its context and integrations, one for each call, may have at most 256 KB and 8 times the bytes of the batch.',
+    'A batch may have at most 500 KB (512,000 bytes). Each call gets a copy of the context and integrations of the batch: all copies may have at most 256 KB plus 8 times the bytes of the batch.',
   ],
-  inflates_too_much: [413, 'A body in gzip may inflate to at most 64 KB, or to 100 times its size.'],
-  too_many_calls: [413, 'A batch may hold at most 2,500 calls.'],
-  unsupported_encoding: [415, 'This Content-Encoding is not supported: gzip is, and none (identity).'],
-  rate_limited: [
-    429,
-    'The source sends more calls than its rate limit allows: send again after Retry-After.',
-  ],
+  inflates_too_much: [413, 'A gzip body may inflate to at most 64 KB, or to 100 times its size.'],
+  too_many_calls: [413, 'A batch may contain at most 2,500 calls.'],
+  unsupported_encoding: [415, 'This Content-Encoding is not supported: use gzip or none (identity).'],
+  rate_limited: [429, 'The source exceeds its rate limit: send again after Retry-After.'],
   too_many_attempts: [
     429,
-    'Too many bodies without the write key of a source have come from this address: send the write key as basic auth, or send again after Retry-After.',
+    'This address has sent too many bodies without a valid write key: send the write key as basic auth, or send again after Retry-After.',
   ],
   headers_too_large: [431, 'The URL and the headers may have at most 64 KB (65,536 bytes) together.'],
-  internal_error: [500, 'Something went wrong here.'],
+  internal_error: [500, 'Sluice failed to handle the request.'],
   unavailable: [503, 'The call could not be stored in time: send it again.'],
   source_unreadable: [
     503,
-    'No source that can be read has this write key, and the settings of one cannot be read: send it again later.',
+    'The settings of a source cannot be read, and it may have this write key: send again later.',
   ],
-  storage_full: [503, 'The disk of Kafka is almost full, and no calls are taken: send it again later.'],
+  storage_full: [503, 'Storage is almost full, so no calls are accepted: send again later.'],
 } as const satisfies Record<string, readonly [status: number, message: string]>
 
 export type Code = keyof typeof table
 
-/** Why a call, or a whole request, is not taken. */
 export type Refusal = { code: Code; message: string }
 
-export const CODES = Object.keys(table) as Code[] // its keys are the codes
+export const CODES = Object.keys(table) as Code[]
 
 export const statusOf = (code: Code): number => table[code][0]
 

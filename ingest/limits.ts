@@ -3,75 +3,77 @@ export const CALL_BYTES = 32 * 1024
 export const BATCH_BYTES = 500 * 1024
 export const BATCH_CALLS = 2_500
 
-/** Levels of objects and arrays in a call, its own among them. */
 export const CALL_LEVELS = 64
 
 /**
- * What the copies of a batch's own context and integrations, one for each call, may come to in all: so many bytes, and so many times the bytes
- * of the batch. Without it 272 bytes of gzip became 8 MB.
+ * The copies of a batch's context and integrations, one for each call, may take this many bytes plus this many times
+ * the bytes of the batch. Without this 272 bytes of gzip became 8 MB.
  */
 export const SHARED_BYTES = 256 * 1024
 export const SHARED_TIMES = 8
 
-/** The rejected calls that an answer lists: so many, or one for so many bytes of the batch. Without it 61 bytes got 300 KB. */
+/** An answer lists this many rejected calls, or one per so many bytes of the batch. Without it 61 bytes got 300 KB. */
 export const REJECTED_LISTED = 100
 export const REJECTED_LISTED_EACH = 128
 
-/** Bytes that are kept of what is rejected, so that the record stays below Kafka's 1 MB. */
+/** How much of a rejected call is stored, so that the record stays below Kafka's 1 MB. */
 export const REJECTED_BYTES = 900_000
 
-/** Bytes that a body in gzip may have above its limit on the way: what gzip adds to something that does not shrink. */
+/** A gzip body may exceed its limit by this many bytes, which gzip adds to incompressible data. */
 export const GZIP_EXTRA = 1024
 
-/** A body in gzip may inflate to so many times its size, and to so many bytes whatever its size. JSON comes to 5 to 20 times. */
+/** A gzip body may inflate to this many times its size, and in any case to this many bytes. JSON inflates 5 to 20 times. */
 export const GZIP_TIMES = 100
 export const GZIP_FREE = 64 * 1024
 
 /**
- * Bytes of bodies from one network in which no write key of a source was found, and what each counts for at least. 500 KB take up to 14 ms:
- * half a percent of a core in the long run.
+ * Bytes of bodies without a valid write key from one network, and the least that each counts for. 500 KB take up to 14
+ * ms: half a percent of a core in the long run.
  */
-export const STRANGER_BYTES = { perSecond: 256 * 1024, burst: 1024 * 1024 }
-export const STRANGER_LEAST_BYTES = 1024
+export const ANONYMOUS_BYTES = { perSecond: 256 * 1024, burst: 1024 * 1024 }
+export const MIN_ANONYMOUS_BYTES = 1024
 
-/** Bytes of a request's URL and headers together: a pixel that carries 32 KB as base64 is within it. */
+/** A request's URL and headers together. A pixel that carries 32 KB as base64 is within it. */
 export const HEADER_BYTES = 64 * 1024
 
+/** More fields of a query are ignored. Without this 46 KB of names, which anyone can send, took 6 ms. */
+export const QUERY_FIELDS = 100
+
 /**
- * Open connections of one process; more are refused at once. Headers that are not whole yet count nowhere else: at worst each
- * connection has 64 KB of them, which take 85 KB (measured), in all 430 MB.
+ * Open connections; more are refused at once. Also bounds incomplete headers: at worst 64 KB each, which take 85 KB
+ * (measured), 430 MB in all.
  */
 export const CONNECTIONS = 5_000
 
 /**
- * Bytes that requests may hold; past it more get 503 at once. A body is held until it is judged, and REQUEST_BYTES until
- * the answer: about so much Node keeps of a request, however small it is (measured: 9 KB), and its URL and headers on top
- * of that. All connections may have one.
+ * Memory that all requests may hold; beyond it new ones get 503. A body counts until its calls are decided on.
+ * REQUEST_BYTES (measured: Node keeps 9 KB of the smallest request), the URL and the headers count until the answer.
  */
 export const HELD_BYTES = 96 * 1024 * 1024
 export const REQUEST_BYTES = 8 * 1024
-/** What a name or a value of a header takes besides its characters. */
+/** This share of HELD_BYTES is reserved for networks that hold at most SMALL_HOLDER of it. */
+export const HELD_RESERVED = 1 / 4
+export const SMALL_HOLDER = 1 / 8
+/** What a header name or value takes besides its characters. */
 export const FIELD_BYTES = 32
 
-/** How long clients may take, in milliseconds. */
-export type Patience = {
-  /** From the opening of a connection, or the first byte of a request, to the end of its headers. */
+export type Timeouts = {
+  /** From the opening of a connection, or the first byte of a later request, to the end of the headers. */
   headersMs: number
   /** The same, to the end of its body. */
   requestMs: number
-  /** Between two requests: above the 60 s of common load balancers, so that it is they who close. */
+  /** Between two requests: above the 60 s of common load balancers, so that they close first. */
   keepAliveMs: number
-  /** Without taking a byte of the answers that wait for it; at most twice as long. */
+  /** For reading nothing of the answers that wait; at most twice as long. */
   idleMs: number
-  /** To write on what is not wanted, after its answer. */
+  /** For sending the rest of an unwanted body, after the answer. */
   lingerMs: number
-  /** At the end of the process; above the 10 s that Kafka may take. */
+  /** At the end of the process: above the 10 s that Kafka may take. */
   closingMs: number
-  /** How often the first two are looked at. */
   checkMs: number
 }
 
-export const PATIENCE: Patience = {
+export const TIMEOUTS: Timeouts = {
   headersMs: 15_000,
   requestMs: 60_000,
   keepAliveMs: 75_000,

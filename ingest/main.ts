@@ -12,12 +12,12 @@ import { REJECTED } from '../schemas/topics.ts'
 import { followSettings, watchUnreadable } from '../settings/follow.ts'
 import { createApp } from './http/app.ts'
 import { createMeter } from './metrics.ts'
-import { isSourceUnreadable, notReady, sayShortage } from './ready.ts'
-import { createRejectionLog } from './rejections.ts'
-import { createTake, openEncoders } from './take.ts'
-import { createStrangers } from './throttle.ts'
+import { createPipeline, openEncoders } from './pipeline.ts'
+import { createAnonymousLimit } from './rate-limits.ts'
+import { isSourceUnreadable, logShortage, notReady } from './readiness.ts'
+import { createRejectionLog } from './rejection-log.ts'
 
-/** Half a second of calls at full speed; past it a client had better hear so than wait. */
+/** Half a second of calls at full speed. Beyond that an answer is better than a wait. */
 const MAX_QUEUED_BYTES = 32 * 1024 * 1024
 const MAX_REJECTED_BYTES = 8 * 1024 * 1024
 
@@ -43,14 +43,14 @@ await run('ingest', async (context) => {
     (it) => it.close(CLOSE_MS),
   )
   const losses = lossesOf(REJECTED, { log, onLost: meter.unlogged })
-  const onChange = sayShortage(log)
+  const onChange = logShortage(log)
   const storage = closing.adopt(watchStorage({ connection, limits: config.storage, onChange }), (it) =>
     it.close(),
   )
   watchRooms(storage)
   ready = () => notReady(settings, producer, storage)
-  const strangers = createStrangers(() => performance.now())
-  const taking = createTake({
+  const anonymousLimit = createAnonymousLimit(() => performance.now())
+  const pipeline = createPipeline({
     sourceByWriteKey: (writeKey) =>
       settings.sourceByWriteKey(writeKey) ?? (isSourceUnreadable(settings) ? 'unreadable' : undefined),
     suppressedUsers: settings.suppressedUsers,
@@ -58,18 +58,18 @@ await run('ingest', async (context) => {
     clock: () => performance.now(),
     newId: randomUUIDv7,
     produce: producer.produce,
-    turnsAway: () => (storage.shortage() ? 'storage_full' : producer.isFull() ? 'unavailable' : undefined),
+    unavailable: () => (storage.shortage() ? 'storage_full' : producer.isFull() ? 'unavailable' : undefined),
     logRejected: createRejectionLog({ producer: rejectedProducer, losses }),
     encoders: await openEncoders(openRegistry(config.registry, { onAway }), connection.named),
-    strangers,
+    anonymousLimit,
     meter,
     log,
   })
   const { trustProxy } = config
   const app = closing.adopt(
-    createApp({ ...taking, strangers, meter, probe, log, tracer, trustProxy }),
+    createApp({ ...pipeline, anonymousLimit, meter, probe, log, tracer, trustProxy }),
     (it) => it.close(),
   )
-  await settings.loaded // without them every write key would be unknown
+  await settings.loaded // before that every write key is unknown
   log.info({ address: await app.listen(config) }, 'ready')
 })

@@ -3,27 +3,24 @@ import { promisify } from 'node:util'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Answer, Code } from './answer.ts'
 import { CALL_TYPES, type CallType } from './call/accept.ts'
-import type { SaidType } from './call/batch.ts'
-import type { RouteType } from './call/sender.ts'
-import type { Hold } from './http/body.ts'
+import type { RouteType } from './call/authenticate.ts'
+import type { StatedType } from './call/batch.ts'
+import type { MemoryLimit } from './http/body.ts'
 
-/** What is still to be known of a request when its records are under way. */
-export type Upshot = {
+/** What remains of a request while its records are written. */
+export type Summary = {
   answer: Answer
-  /** Undefined when its write key belongs to none. */
+  /** Undefined when no source has its write key. */
   sourceId: string | undefined
-  /** The types of its calls, by what has become of them. */
   accepted: readonly CallType[]
-  rejected: readonly { type: SaidType; code: Code }[]
-  suppressed: readonly SaidType[]
+  rejected: readonly { type: StatedType; code: Code }[]
+  suppressed: readonly StatedType[]
 }
 
-/** What ingest tells operators. On the way of a call it only adds up numbers; labels are made when Prometheus asks. */
-export type Meter = Tally &
-  DoorMeter & {
-    /** A request has come in. */
+/** Ingest's metrics. Calls only increment numbers; labels are made when Prometheus scrapes. */
+export type Meter = CallCounts &
+  HttpMeter & {
     began(): void
-    /** It has been answered, after `seconds`. */
     ended(type: RouteType, seconds: number): void
   }
 
@@ -34,8 +31,8 @@ export function createMeter(register: Registry): Meter {
   let inFlight = 0
   gauge(register, ['sluice_ingest_requests_in_flight', 'Requests that are not answered yet.'], () => inFlight)
   return {
-    ...createTally(register),
-    ...createDoorMeter(register),
+    ...createCallCounts(register),
+    ...createHttpMeter(register),
     began() {
       inFlight += 1
     },
@@ -50,7 +47,7 @@ export function createMeter(register: Registry): Meter {
 function requestTimes(register: Registry) {
   const request = new Histogram({
     name: 'sluice_ingest_request_seconds',
-    help: 'From a request read in full to its answer.',
+    help: 'Time from a request read in full to its answer.',
     labelNames: ['route'],
     buckets: SECONDS,
     registers: [register],
@@ -58,17 +55,14 @@ function requestTimes(register: Registry) {
   return [request.labels('call'), request.labels('batch')] as const
 }
 
-/** What operators see of the door itself, whoever comes through it. */
-export type DoorMeter = {
-  /** An answer goes out. */
+export type HttpMeter = {
   answered(code: Code | 'ok'): void
-  /** A connection is refused: too many are open. */
   refusedConnection(): void
   watchConnections(server: Pick<Server, 'getConnections'>): void
-  watchHold(hold: Pick<Hold, 'bytes'>): void
+  watchMemory(memory: Pick<MemoryLimit, 'bytes'>): void
 }
 
-export function createDoorMeter(register: Registry): DoorMeter {
+export function createHttpMeter(register: Registry): HttpMeter {
   const refused = new Counter({
     name: 'sluice_ingest_connections_refused_total',
     help: 'Connections closed because too many were open.',
@@ -81,18 +75,18 @@ export function createDoorMeter(register: Registry): DoorMeter {
       const connections = promisify(server.getConnections.bind(server))
       gauge(register, ['sluice_ingest_connections', 'Open connections.'], connections)
     },
-    watchHold({ bytes }) {
-      const help = 'Bytes of memory that requests hold which are being read or wait for Kafka.'
+    watchMemory({ bytes }) {
+      const help = 'Bytes of memory of requests that are being read or wait for Kafka.'
       gauge(register, ['sluice_ingest_held_bytes', help], bytes)
     },
   }
 }
 
-function countAnswers(register: Registry): DoorMeter['answered'] {
+function countAnswers(register: Registry): HttpMeter['answered'] {
   const answers = new Map<string, number>()
   new Counter({
     name: 'sluice_ingest_requests_total',
-    help: 'Requests by the code of their answer, ok among them; without probes and preflights.',
+    help: 'Requests by the code of their answer, including ok. Without probes and preflights.',
     labelNames: ['code'],
     registers: [register],
     collect() {
@@ -103,7 +97,6 @@ function countAnswers(register: Registry): DoorMeter['answered'] {
   return (code) => answers.set(code, (answers.get(code) ?? 0) + 1)
 }
 
-/** A gauge that is read when Prometheus asks. */
 export function gauge(
   register: Registry,
   [name, help]: [string, string],
@@ -119,39 +112,36 @@ export function gauge(
   })
 }
 
-export type Tally = {
-  /** What a request has come to; `code` is that of its answer, and counts for all of it when it is not `ok`. */
-  count(type: RouteType, upshot: Upshot, code: Answer['code']): void
-  /** A request is refused before it is read. */
+export type CallCounts = {
+  /** A request was answered with `code`. Unless that is `ok` it counts for all calls of the request. */
+  count(type: RouteType, summary: Summary, code: Answer['code']): void
   refused(type: RouteType | 'unknown', code: Code): void
-  /** So many rejected calls are not in topic `events.rejected`. */
   unlogged(calls: number): void
 }
 
 type ByType = Record<CallType, number>
-/** `source` is empty when the write key belongs to none. */
+/** `source` is empty when no source has the write key. */
 type Labels = { source: string; type: string; code?: Code }
-/** By their labels as one text. */
 type Sums = Map<string, { labels: Labels; count: number }>
 
-export function createTally(register: Registry): Tally {
+export function createCallCounts(register: Registry): CallCounts {
   const accepted = new Map<string, ByType>()
   const rejected: Sums = new Map()
   const suppressed: Sums = new Map()
   countAccepted(register, accepted)
   countSums(register, rejected, {
     name: 'sluice_ingest_calls_rejected_total',
-    help: 'Calls, and requests refused as a whole, by the code of their answer.',
+    help: 'Rejected calls, and requests refused as a whole, by code.',
     labelNames: ['source', 'type', 'code'],
   })
   countSums(register, suppressed, {
     name: 'sluice_ingest_calls_suppressed_total',
-    help: 'Calls answered with success and dropped: their user is on the suppression list.',
+    help: 'Calls answered with success and dropped, because their user is on the suppression list.',
     labelNames: ['source', 'type'],
   })
   const unlogged = new Counter({
     name: 'sluice_ingest_rejected_unlogged_total',
-    help: 'Rejected calls that are not in topic events.rejected, because Kafka takes no writes of it.',
+    help: 'Rejected calls that are not in topic events.rejected because Kafka took no writes.',
     registers: [register],
   })
   const reject = (labels: Required<Labels>) => add(rejected, labels)
@@ -163,12 +153,12 @@ export function createTally(register: Registry): Tally {
   }
 
   return {
-    count(type, { sourceId: source = '', ...upshot }, code) {
+    count(type, { sourceId: source = '', ...summary }, code) {
       if (code !== 'ok') reject({ source, type, code })
       else {
-        accept(source, upshot.accepted)
-        for (const { type: its, code: why } of upshot.rejected) reject({ source, type: its, code: why })
-        for (const its of upshot.suppressed) add(suppressed, { source, type: its })
+        accept(source, summary.accepted)
+        for (const { type: its, code: why } of summary.rejected) reject({ source, type: its, code: why })
+        for (const its of summary.suppressed) add(suppressed, { source, type: its })
       }
     },
     refused: (type, code) => reject({ source: '', type, code }),
@@ -186,7 +176,7 @@ function add(sums: Sums, labels: Labels): void {
 function countAccepted(register: Registry, accepted: ReadonlyMap<string, ByType>): void {
   new Counter({
     name: 'sluice_ingest_calls_accepted_total',
-    help: 'Calls answered with success: they are in topic events.',
+    help: 'Calls answered with success and written to topic events.',
     labelNames: ['source', 'type'],
     registers: [register],
     collect() {
@@ -197,11 +187,11 @@ function countAccepted(register: Registry, accepted: ReadonlyMap<string, ByType>
   })
 }
 
-type Said = { name: string; help: string; labelNames: (keyof Labels)[] }
+type CounterConfig = { name: string; help: string; labelNames: (keyof Labels)[] }
 
-function countSums(register: Registry, sums: Sums, said: Said): void {
+function countSums(register: Registry, sums: Sums, config: CounterConfig): void {
   new Counter({
-    ...said,
+    ...config,
     registers: [register],
     collect() {
       this.reset()

@@ -1,6 +1,6 @@
 import { CODES, type Code, refusal, statusOf } from './answer.ts'
 import { CALL_TYPES } from './call/accept.ts'
-import type { RouteType } from './call/sender.ts'
+import type { RouteType } from './call/authenticate.ts'
 import { methodOf, ROUTES, type Route } from './http/routes.ts'
 import {
   BATCH_BYTES,
@@ -11,7 +11,7 @@ import {
   REJECTED_LISTED_EACH,
 } from './limits.ts'
 
-/** The HTTP API as OpenAPI 3.1, made of the tables that ingest itself works by: routes, codes and limits. */
+/** The HTTP API as OpenAPI 3.1, made from the tables that ingest itself uses: routes, codes and limits. */
 export function describe() {
   return {
     openapi: '3.1.0',
@@ -26,13 +26,13 @@ export function describe() {
   }
 }
 
-const ABOUT = `Calls of the Segment family. Bodies are JSON whatever their Content-Type, with Content-Encoding gzip or none.
-Limits, of the inflated body: ${CALL_BYTES} bytes a call, ${BATCH_BYTES} bytes and ${BATCH_CALLS} calls a batch, ${CALL_LEVELS} levels of nesting.
-Each path may end with a slash. Every answer may be read by browsers of any origin.`
+const ABOUT = `Accepts calls of Segment's libraries. Bodies are JSON whatever their Content-Type, with Content-Encoding gzip or none.
+Limits of the inflated body: ${CALL_BYTES} bytes for a call, ${BATCH_BYTES} bytes and ${BATCH_CALLS} calls for a batch, ${CALL_LEVELS} levels of nesting.
+Each path may end with a slash. Browsers of any origin may read the answers.`
 
 const LICENSE = { name: 'Apache-2.0', identifier: 'Apache-2.0' }
 
-/** Write keys may also be in the body, which OpenAPI has no word for: hence the empty alternative. */
+/** The empty alternative stands for a write key in the body, which OpenAPI cannot describe. */
 const SECURITY = {
   basic: {
     type: 'http',
@@ -57,11 +57,14 @@ function particulars(route: Route) {
         summary: isBatch ? 'Many calls' : `One ${route.type} call`,
         security,
         requestBody: { required: true, content: { 'application/json': { schema: bodyOf(route.type) } } },
-        success: json('Kafka has what is accepted.', isBatch ? 'BatchTaken' : 'Taken'),
+        success: json('Kafka has stored the accepted calls.', isBatch ? 'BatchTaken' : 'Taken'),
       }
     }
     case 'metrics':
-      return { summary: "A client library's own metrics, which are dropped", success: json('Read.', 'Taken') }
+      return {
+        summary: "A client library's own metrics, which are discarded",
+        success: json('Discarded.', 'Taken'),
+      }
     case 'pixel':
       return { summary: 'One call in the URL of an image', security, parameters: PIXEL, success: IMAGE }
     case 'description':
@@ -78,10 +81,10 @@ const json = (description: string, schema: keyof typeof SCHEMAS) => ({
   content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } },
 })
 
-const TEXT = { description: 'It does.', content: { 'text/plain': {} } }
-const NOT_READY = { description: 'It should not; the text says why.', content: { 'text/plain': {} } }
+const TEXT = { description: 'Yes.', content: { 'text/plain': {} } }
+const NOT_READY = { description: 'No. The text says why.', content: { 'text/plain': {} } }
 const IMAGE = {
-  description: 'A pixel of 1 x 1, whatever comes of the call.',
+  description: 'A pixel of 1 x 1, whatever becomes of the call.',
   content: { 'image/gif': {} },
 }
 
@@ -95,7 +98,6 @@ const PIXEL = [
   },
 ]
 
-/** By status, each with the codes that it may have. */
 function refusals(codes: readonly Code[]) {
   const byStatus = Object.groupBy(codes, statusOf)
   return Object.fromEntries(Object.entries(byStatus).map(([status, its = []]) => [status, refused(its)]))
@@ -114,7 +116,6 @@ function refused(codes: readonly Code[]) {
   }
 }
 
-/** What a call of each type needs besides a user. */
 const NEEDS: Readonly<Record<RouteType, readonly string[]>> = {
   identify: [],
   track: ['event'],
@@ -130,10 +131,10 @@ export const bodyOf = (type: RouteType) => ({
 })
 
 const type = { $ref: '#/components/schemas/CallType' }
-const id = { type: ['string', 'number', 'null'], description: 'A number is taken as its decimal text.' }
+const id = { type: ['string', 'number', 'null'], description: 'A number is stored as its decimal text.' }
 const object = { type: ['object', 'null'] }
-const time = { description: 'ISO 8601; anything else counts as absent.' }
-const writeKey = { type: 'string', description: 'When it is neither the user name nor in the query.' }
+const time = { description: 'ISO 8601. Anything else counts as absent.' }
+const writeKey = { type: 'string', description: 'If it is neither the user name nor in the query.' }
 
 const code = { type: 'string', enum: CODES }
 const message = { type: 'string' }
@@ -143,7 +144,7 @@ export const SCHEMAS = {
   CallType: { type: 'string', enum: CALL_TYPES },
   Call: {
     type: 'object',
-    description: 'Of userId and anonymousId one is needed.',
+    description: 'Needs userId or anonymousId.',
     properties: {
       userId: id,
       anonymousId: id,
@@ -158,9 +159,9 @@ export const SCHEMAS = {
       integrations: {
         ...object,
         description:
-          'With "Webhooks": false, or "All": false without "Webhooks", the call is stored and sent to nobody.',
+          'With "Webhooks": false, or "All": false without "Webhooks", the call is stored but not forwarded.',
       },
-      messageId: { description: 'Kept when it is a string of 1 to 100 characters, else made.' },
+      messageId: { description: 'A string of 1 to 100 characters. Otherwise Sluice makes one.' },
       timestamp: time,
       originalTimestamp: time,
       sentAt: time,
@@ -178,7 +179,10 @@ export const SCHEMAS = {
           allOf: [{ $ref: '#/components/schemas/Call' }, { required: ['type'], properties: { type } }],
         },
       },
-      context: { ...object, description: 'Under that of each call, as are the integrations.' },
+      context: {
+        ...object,
+        description: 'Merged into the context of each call, as are the integrations. The call wins.',
+      },
       integrations: object,
       sentAt: time,
       writeKey,
@@ -208,11 +212,9 @@ export const SCHEMAS = {
   Refusal: { type: 'object', required: ['code', 'message'], properties: { code, message } },
 } as const
 
-/** Of what is broken or too slow, wherever it was to go. */
 const BROKEN: readonly Code[] = ['bad_request', 'request_timeout', 'headers_too_large']
 const ANYWHERE: readonly Code[] = [...BROKEN, 'internal_error']
 
-/** No single call, and no single route, has these. */
 const NOT_SINGLE: readonly Code[] = [
   'not_found',
   'method_not_allowed',
@@ -223,7 +225,7 @@ const NOT_SINGLE: readonly Code[] = [
   'too_many_calls',
 ]
 
-/** Of a batch as a whole; its calls have theirs in the list of what was rejected. */
+/** Codes of a batch as a whole. Codes of its calls are in the list of rejected calls. */
 const BATCH: readonly Code[] = [
   ...ANYWHERE,
   'invalid_json',
@@ -246,9 +248,8 @@ const BATCH: readonly Code[] = [
 
 const SINGLE: readonly Code[] = CODES.filter((code) => !NOT_SINGLE.includes(code))
 
-/** The codes that a request to a route may be answered with. */
 export function codesAt(route: Route): readonly Code[] {
   if (route.serves === 'calls') return route.type === 'batch' ? BATCH : SINGLE
-  // a pixel comes whatever goes wrong, and a probe says so in its own way
+  // a pixel is sent whatever goes wrong, and a probe answers in text
   return route.serves === 'pixel' || route.serves === 'probe' ? BROKEN : ANYWHERE
 }

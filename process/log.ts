@@ -30,3 +30,15 @@ export function createLog(options: { role: string; level: string }): Logger {
     destination,
   )
 }
+
+/** Tells whether a line of this kind may be logged: once in `everyMs`, so that an outage does not flood the log. */
+export function createLogLimit(everyMs: number, maxKinds = 10_000): (kind: string) => boolean {
+  const loggedAt = new Map<string, number>()
+  return (kind) => {
+    const now = performance.now()
+    if (now - (loggedAt.get(kind) ?? Number.NEGATIVE_INFINITY) < everyMs) return false
+    if (loggedAt.size >= maxKinds) loggedAt.clear()
+    loggedAt.set(kind, now)
+    return true
+  }
+}

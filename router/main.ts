@@ -1,46 +1,36 @@
+import { type CommonParts, openCommon } from '../delivery/start.ts'
 import { CLOSE_MS } from '../kafka/client.ts'
 import { consume } from '../kafka/consume/consume.ts'
-import { countAck, watchConsumers, watchProducer } from '../kafka/metrics.ts'
+import { watchConsumers } from '../kafka/metrics.ts'
 import { createProducer } from '../kafka/produce/produce.ts'
 import { openReader } from '../kafka/tables/reader.ts'
-import { probeUntilClosed, run } from '../lifecycle.ts'
-import { serveOps } from '../process/metrics.ts'
-import { SCHEMA_WAIT_MS } from '../schemas/codec.ts'
-import { prepareKafka } from '../schemas/prepare-kafka.ts'
-import { openCodec, openRegistry } from '../schemas/registry.ts'
-import { DELIVERIES, EVENTS, SEEN } from '../schemas/topics.ts'
-import { followSettings, watchUnreadable } from '../settings/follow.ts'
-import { ofEvent } from '../trace/describe.ts'
-import { createDuplicates } from './duplicates/duplicates.ts'
+import { type Context, run } from '../lifecycle.ts'
+import { openCodec } from '../schemas/registry.ts'
+import { EVENTS, SEEN } from '../schemas/topics.ts'
+import { ofEvent } from '../trace/trace.ts'
+import { createDuplicates, type Duplicates } from './duplicates/duplicates.ts'
 import { duplicate, idsUnwritten, routed, watchDuplicates, watchSettings, windowLoaded } from './metrics.ts'
-import { router } from './run.ts'
+import { createRouter } from './run.ts'
 
 const MAX_SEEN_BYTES = 16 * 1024 * 1024
 
 await run('router', async (context) => {
-  const { config, log, connection, tracer, onFatal, onAway, closing } = context
+  const { log } = context
   let ready: () => string | undefined = () => 'the consumer group is not joined yet'
-  const probe = probeUntilClosed(context, () => ready())
-  const ops = closing.adopt(await serveOps({ host: config.host, port: config.port, probe }), (open) =>
-    open.close(),
-  )
-  log.info({ port: ops.port }, 'router starting')
+  const common = await openCommon(context, () => ready())
+  const duplicates = await openDuplicates(context)
+  const { settings } = common
+  // by missing settings events would be routed to no destination
+  await settings.loaded
+  watchSettings(settings)
+  const consumer = await startConsumer(context, common, duplicates)
+  await consumer.joined
+  ready = () => (settings.isFresh() ? undefined : 'the settings are behind their topic')
+  log.info('router ready')
+})
 
-  await prepareKafka(connection, config, onAway)
-  const registry = openRegistry(config.registry, { onAway, waitMs: SCHEMA_WAIT_MS })
-  const events = await openCodec(registry, 'event', `${connection.named(EVENTS)}-value`)
-  const deliveries = await openCodec(registry, 'delivery', `${connection.named(DELIVERIES)}-value`)
-  const settings = closing.adopt(
-    await followSettings({ connection, keys: config.configKeys, onFatal }),
-    (open) => open.close(),
-  )
-  watchUnreadable(settings, ['source', 'destination'])
+async function openDuplicates({ config, log, connection, onFatal, closing }: Context): Promise<Duplicates> {
   const producer = closing.adopt(
-    await createProducer(connection, { maxQueuedBytes: Number.POSITIVE_INFINITY, onAck: countAck }),
-    (open) => open.close(),
-  )
-  watchProducer(producer)
-  const seenProducer = closing.adopt(
     await createProducer(connection, { maxQueuedBytes: MAX_SEEN_BYTES }),
     (open) => open.close(CLOSE_MS),
   )
@@ -48,7 +38,7 @@ await run('router', async (context) => {
   const duplicates = closing.adopt(
     createDuplicates({
       reader,
-      producer: seenProducer,
+      producer,
       onUnwritten: idsUnwritten,
       windowMs: config.dedupWindowMs,
       onLoad: windowLoaded,
@@ -58,25 +48,28 @@ await run('router', async (context) => {
     (open) => open.forget(),
   )
   watchDuplicates(duplicates)
-  // what is routed without the settings would be routed to nobody
-  await settings.loaded
-  watchSettings(settings)
+  return duplicates
+}
 
-  const handle = router({
-    settings,
-    codec: deliveries,
-    producer,
-    duplicates,
-    onRouted: routed,
-    onDuplicate: duplicate,
-  })
+async function startConsumer(
+  { connection, tracer, onFatal, closing }: Context,
+  { registry, deliveries, settings, producer }: CommonParts,
+  duplicates: Duplicates,
+) {
   const consumer = closing.adopt(
     await consume({
       connection,
       group: 'router',
       topics: [EVENTS],
-      codec: events,
-      handle,
+      codec: await openCodec(registry, 'event', `${connection.named(EVENTS)}-value`),
+      handle: createRouter({
+        settings,
+        codec: deliveries,
+        producer,
+        duplicates,
+        onRouted: routed,
+        onDuplicate: duplicate,
+      }),
       producer,
       onFatal,
       watch: duplicates.watch,
@@ -86,7 +79,5 @@ await run('router', async (context) => {
     (open) => open.close(),
   )
   watchConsumers([consumer])
-  await consumer.joined
-  ready = () => (settings.isFresh() ? undefined : 'the settings are behind their topic')
-  log.info('router ready')
-})
+  return consumer
+}

@@ -6,7 +6,7 @@ import type { Duplicates } from './duplicates/duplicates.ts'
 
 const registers = [registry]
 
-/** Since they were asked for last: a counter with a label costs as much as a hash of an id, and each event would pay it. */
+/** Counts since the last scrape. A labelled counter would cost each event as much as hashing its id. */
 const routedOf = new Map<string, number>()
 let made = 0
 
@@ -22,7 +22,7 @@ new Counter({
 })
 new Counter({
   name: 'sluice_router_deliveries_total',
-  help: 'Deliveries made of them.',
+  help: 'Deliveries made from these events.',
   registers,
   collect() {
     this.inc(made)
@@ -32,23 +32,23 @@ new Counter({
 
 const duplicates = new Counter({
   name: 'sluice_router_duplicates_total',
-  help: 'Events dropped as duplicates: the same messageId from the same source and user within the window.',
+  help: 'Events dropped as duplicates: same messageId, source and user within the window.',
   registers,
 })
 const windows = new Counter({
   name: 'sluice_router_windows_total',
-  help: 'Partitions taken over: their remembered ids loaded before routing began, or late, when duplicates may have passed.',
+  help: 'Partitions taken over, by whether their routed ids were loaded before routing began, or late, when duplicates may have passed.',
   labelNames: ['outcome'],
   registers,
 })
 
 const unwritten = new Counter({
   name: 'sluice_router_ids_unwritten_total',
-  help: 'Ids of routed events that were not in topic router.seen in time: their duplicates may pass after a restart.',
+  help: 'Ids of routed events that were not written to topic router.seen in time: their duplicates may pass after a restart.',
   registers,
 })
 
-// a rate needs a beginning
+// a rate needs a first value
 for (const outcome of ['loaded', 'late']) windows.inc({ outcome }, 0)
 
 export const duplicate = () => duplicates.inc()
@@ -60,11 +60,10 @@ export function routed({ type }: Event, count: number): void {
   made += count
 }
 
-/** Shows an operator whether this process has followed a change. */
 export function watchSettings({ destinations }: Pick<Settings, 'destinations'>): void {
   new Gauge({
     name: 'sluice_router_destinations',
-    help: 'Destinations in the settings as the router knows them.',
+    help: 'Destinations in the settings that the router has read.',
     registers,
     collect() {
       this.set(destinations.size)
@@ -75,7 +74,7 @@ export function watchSettings({ destinations }: Pick<Settings, 'destinations'>):
 export function watchDuplicates({ size }: Pick<Duplicates, 'size'>): void {
   new Gauge({
     name: 'sluice_router_ids',
-    help: 'Ids remembered against duplicates, in all partitions of this process.',
+    help: 'Routed ids remembered in all partitions of this process, to detect duplicates.',
     registers,
     collect() {
       this.set(size().ids)
@@ -83,7 +82,7 @@ export function watchDuplicates({ size }: Pick<Duplicates, 'size'>): void {
   })
   new Gauge({
     name: 'sluice_router_ids_bytes',
-    help: 'Memory that they take.',
+    help: 'Bytes of memory that the remembered ids take.',
     registers,
     collect() {
       this.set(size().bytes)

@@ -8,9 +8,8 @@ import type { Event } from '../schemas/event.ts'
 import { DELIVERIES } from '../schemas/topics.ts'
 import type { Settings } from '../settings/follow.ts'
 import type { Outline } from '../settings/lookup.ts'
-import type { Trace } from '../trace/trace.ts'
 import type { Duplicates } from './duplicates/duplicates.ts'
-import type { Written } from './duplicates/seen.ts'
+import type { Written } from './duplicates/seen-topic.ts'
 import { type Entry, hashOf } from './duplicates/window.ts'
 
 export type RouterParts = {
@@ -18,50 +17,31 @@ export type RouterParts = {
   codec: Pick<VariantCodec<Delivery>, 'encode' | 'encodeVariants'>
   producer: Pick<Producer, 'produce' | 'produceList' | 'queuedBytes'>
   duplicates: Pick<Duplicates, 'of'>
-  /** Told of each routed event: how many deliveries it made. */
   onRouted: (event: Event, deliveries: number) => void
   onDuplicate: (event: Event) => void
 }
 
-/** Above this much waiting for Kafka, partitions hold: in place of a refusal, which would break the order. */
+/** Partitions hold while more than this waits for Kafka. Refusing records would break their order. */
 const MAX_QUEUED_BYTES = 16 * 1024 * 1024
 const HOLD_MS = 50
 
 /**
- * Each event becomes its deliveries; its offset may be committed when Kafka has acknowledged all of them. Before that the router waits for its
- * id to be in `router.seen`, for a bounded time: else a duplicate behind the commit would pass after a restart.
+ * Turns each event into its deliveries: duplicate check, match, write, settle. The offset may be committed once Kafka
+ * has all deliveries and, for a bounded time, the event's id in `router.seen`, without which a duplicate passes after a
+ * restart.
  */
-export function router(parts: RouterParts): Handler<Event> {
-  const { settings, codec, producer, duplicates, onRouted, onDuplicate } = parts
-
-  /**
-   * A delivery for each destination. Several have the body in common, which waits once: of 32 KB for 10,000 destinations it would
-   * take 320 MB. The event does not wait with it.
-   */
-  function write(
-    event: Event,
-    destinations: readonly Outline[],
-    trace: Trace | undefined,
-  ): Promise<Produced> {
-    const [first] = destinations
-    const options = { trace, flow: event.sourceId }
-    if (!first) return producer.produce([], options)
-    const delivery = deliveryOf(event, first.id, Date.now())
-    if (destinations.length > 1)
-      return producer.produceList(listOf(event, { destinations, delivery, codec }), options)
-    const record = { topic: DELIVERIES, key: deliveryKey(first.id, event), value: codec.encode(delivery) }
-    return producer.produce([record], options)
-  }
+export function createRouter(parts: RouterParts): Handler<Event> {
+  const { settings, producer, duplicates, onRouted, onDuplicate } = parts
 
   return (record, message) => {
-    const remembered = duplicates.of(record.partition)
-    // by old settings an event could be settled as nobody's whose destination is there already
-    if (!remembered || !settings.isFresh() || producer.queuedBytes() > MAX_QUEUED_BYTES)
+    const window = duplicates.of(record.partition)
+    // with outdated settings an event could be settled as if it had no destination
+    if (!window || !settings.isFresh() || producer.queuedBytes() > MAX_QUEUED_BYTES)
       return { holdUntil: Date.now() + HOLD_MS }
     const event = record.value
     const entry = settings.sources.get(event.sourceId)?.dedup === 'off' ? undefined : entryOf(record)
-    if (entry && !remembered.admit(entry)) {
-      // its first may still be in flight: the commit waits for that one
+    if (entry && !window.admit(entry)) {
+      // the first event may still be in flight; the commit waits for it
       record.trace?.note({ 'sluice.outcome': 'duplicate' })
       onDuplicate(event)
       record.settle()
@@ -71,8 +51,8 @@ export function router(parts: RouterParts): Handler<Event> {
     record.trace?.note({ 'sluice.outcome': 'routed', 'sluice.deliveries': destinations.length })
     onRouted(event, destinations.length)
     const { settle, release, park } = record
-    const making = write(event, destinations, record.trace)
-    void conclude({ settle, release, park }, message, making, entry ? remembered.write(entry) : unneeded)
+    const writing = writeDeliveries(record, destinations, parts)
+    void settleWhenWritten({ settle, release, park }, message, writing, entry ? window.write(entry) : notSeen)
     return
   }
 }
@@ -82,30 +62,32 @@ function entryOf({ value, offset, timestamp }: Pick<Taken<Event>, 'value' | 'off
   return { ...hashOf(value), offset, time: Math.min(timestamp, Date.now()) }
 }
 
-/** Of an event whose source keeps its duplicates. */
-const unneeded = async (): Promise<Written> => 'unwritten'
+/** For sources that keep their duplicates. */
+const notSeen = async (): Promise<Written> => 'unwritten'
 
 /**
- * `unknown` comes only at the end of the process: unsettled, the event is routed again by whoever reads it next. Without the event itself:
- * thousands wait at a time, and what waits is copied by the garbage collector.
+ * Writes a delivery for each destination. They share the encoded body while they wait: 32 KB for 10,000 destinations
+ * would take 320 MB.
  */
-async function conclude(
-  ends: Ends,
-  message: Message,
-  making: Promise<Produced>,
-  written: () => Promise<Written>,
-): Promise<void> {
-  const made = await making
-  const outcome = made === 'acked' ? await written() : made
-  if (outcome === 'acked' || outcome === 'unwritten') ends.settle()
-  else if (outcome === 'unknown') ends.release()
-  else ends.park(message, `its deliveries cannot be written: ${outcome}`)
+function writeDeliveries(
+  { value: event, trace }: Pick<Taken<Event>, 'value' | 'trace'>,
+  destinations: readonly Outline[],
+  { producer, codec }: RouterParts,
+): Promise<Produced> {
+  const [first] = destinations
+  const options = { trace, flow: event.sourceId }
+  if (!first) return producer.produce([], options)
+  const delivery = deliveryOf(event, first.id, Date.now())
+  if (destinations.length > 1)
+    return producer.produceList(listOf(event, { destinations, delivery, codec }), options)
+  const record = { topic: DELIVERIES, key: deliveryKey(first.id, event), value: codec.encode(delivery) }
+  return producer.produce([record], options)
 }
 
-type Alike = { destinations: readonly Outline[]; delivery: Delivery; codec: RouterParts['codec'] }
+type SharedBody = { destinations: readonly Outline[]; delivery: Delivery; codec: RouterParts['codec'] }
 
-/** @param delivery that for the first destination: the others differ from it in their ids alone. */
-function listOf(event: Event, { destinations, delivery, codec }: Alike): RecordList {
+/** @param delivery for the first destination. The others differ only in their ids. */
+function listOf(event: Event, { destinations, delivery, codec }: SharedBody): RecordList {
   const { userId, anonymousId, messageId, sourceId } = event
   const ids = { userId, anonymousId, messageId, sourceId }
   const { encoded, another } = codec.encodeVariants(delivery, 'type')
@@ -117,4 +99,21 @@ function listOf(event: Event, { destinations, delivery, codec }: Alike): RecordL
       return { topic: DELIVERIES, key: deliveryKey(id, ids), value }
     },
   }
+}
+
+/**
+ * `unknown` comes only at the end of the process: the next owner routes the event again. The event is not held here, as
+ * thousands wait and the garbage collector copies what waits.
+ */
+async function settleWhenWritten(
+  ends: Ends,
+  message: Message,
+  writing: Promise<Produced>,
+  seen: () => Promise<Written>,
+): Promise<void> {
+  const produced = await writing
+  const outcome = produced === 'acked' ? await seen() : produced
+  if (outcome === 'acked' || outcome === 'unwritten') ends.settle()
+  else if (outcome === 'unknown') ends.release()
+  else ends.park(message, `its deliveries cannot be written: ${outcome}`)
 }

@@ -8,13 +8,11 @@ import {
 import { parseTraceParent, W3CTraceContextPropagator } from '@opentelemetry/core'
 import type { RecordHeaders, TraceHeaders } from './trace.ts'
 
-/** How a trace gets from one process to the next. */
 export type Carrier = {
-  /** @returns the context that a record carries, or the one that is no trace's. */
   read(headers: RecordHeaders | undefined): Context
   write(context: Context): TraceHeaders
-  /** @returns whom a client names as the cause of its request; neither its state nor its wish to be sampled are kept. */
-  named(traceparent: unknown): SpanContext | undefined
+  /** @returns the span that a client names as the cause of its request. Its state and sampling decision are ignored. */
+  clientSpan(traceparent: unknown): SpanContext | undefined
 }
 
 const getter: TextMapGetter<RecordHeaders> = {
@@ -27,9 +25,9 @@ const setter: TextMapSetter<Record<string, string>> = {
   },
 }
 
-const NOTHING: Carrier = { read: () => ROOT_CONTEXT, write: () => ({}), named: () => undefined }
+const NOTHING: Carrier = { read: () => ROOT_CONTEXT, write: () => ({}), clientSpan: () => undefined }
 
-/** W3C Trace Context. @param carries false: each process has traces of its own. */
+/** W3C Trace Context. @param carries false: each process has its own traces. */
 export function createCarrier(carries: boolean): Carrier {
   if (!carries) return NOTHING
   const propagator = new W3CTraceContextPropagator()
@@ -41,7 +39,7 @@ export function createCarrier(carries: boolean): Carrier {
       propagator.inject(context, headers, setter)
       return headers
     },
-    named(traceparent) {
+    clientSpan(traceparent) {
       const parsed = typeof traceparent === 'string' ? parseTraceParent(traceparent) : null
       if (!parsed) return undefined
       return { ...parsed, isRemote: true }

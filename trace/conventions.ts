@@ -1,12 +1,12 @@
 import type { Attributes, Post, Processed } from './trace.ts'
 
 /**
- * Names of OpenTelemetry's semantic conventions (HTTP: stable; messaging and Kafka: development), and our own, which begin with
- * `sluice.`. Left out on purpose: `url.query`, `url.full`, `client.address`, `user_agent.original`, `messaging.kafka.message.key`:
- * they hold write keys, secrets of customers, or who a user is.
+ * Names of OpenTelemetry's semantic conventions (HTTP: stable; messaging and Kafka: development), and our own, which
+ * begin with `sluice.`. Left out because they contain write keys, customers' secrets or users: `url.query`, `url.full`,
+ * `client.address`, `user_agent.original`, `messaging.kafka.message.key`.
  */
 
-/** `route` is all of the path that is known to be harmless, and all that there is unless it has a `{...}` in it. */
+/** `route` is the whole path unless it has a `{...}`, whose value may be anything. */
 export const requestAttributes = ({ method, route }: { method: string; route: string }): Attributes => ({
   'http.request.method': method,
   'http.route': route,
@@ -36,7 +36,7 @@ export const processAttributes = ({ topic, group, partition, offset }: Place): A
 
 const PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
 
-/** Of the URL its origin alone: the rest may hold a secret. */
+/** Only the origin of the URL, as the rest may contain a secret. */
 export function postAttributes({ origin, urlIndex, destinationId, attempt }: Post): Attributes {
   const url = URL.parse(origin)
   return {
@@ -53,10 +53,10 @@ export function postAttributes({ origin, urlIndex, destinationId, attempt }: Pos
   }
 }
 
-type Posted = { outcome: string; status: number | null; code: string | null }
+type PostResult = { outcome: string; status: number | null; code: string | null }
 
-/** What the product calls delivered is no error, a 4xx neither; nor is what was ended from our side. */
-export function endPost({ outcome, status, code }: Posted): { attributes: Attributes; error?: string } {
+/** A delivered POST is no error, and neither is one that we aborted. */
+export function endPost({ outcome, status, code }: PostResult): { attributes: Attributes; error?: string } {
   const attributes: Attributes = {
     'sluice.outcome': outcome,
     ...(status !== null && { 'http.response.status_code': status }),

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type DiagLogFunction, DiagLogLevel, diag } from '@opentelemetry/api'
+import { setGlobalErrorHandler } from '@opentelemetry/core'
 import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto'
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources'
@@ -13,19 +15,17 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
-import type { Logger } from '../process/log.ts'
+import { createLogLimit, type Logger } from '../process/log.ts'
 import { createCarrier } from './carrier.ts'
-import { tellFaults } from './faults.ts'
 import type { TraceSettings } from './settings.ts'
 import { createSpans } from './spans.ts'
 import type { Tracer } from './trace.ts'
 
-/** The end of a process waits no longer for its last spans. */
 const FLUSH_MS = 2_000
 
 /**
- * The SDK, set up without its globals: no context manager, nothing is patched. Spans wait in a bounded queue and are exported
- * beside the work; what does not fit, or cannot be exported, is dropped and told of in the log.
+ * Sets up the SDK without its globals: no context manager, no patches. Spans wait in a bounded queue; those that do not
+ * fit or cannot be exported are dropped and logged.
  */
 export function createTracer(
   settings: TraceSettings,
@@ -33,7 +33,7 @@ export function createTracer(
   exporter: SpanExporter = exporterOf(settings),
 ): Tracer {
   const { batch, sampler } = settings
-  tellFaults(log)
+  logFaults(log)
   const provider = new TracerProvider({
     resource: resourceOf(settings),
     sampler: samplerOf(sampler),
@@ -42,8 +42,8 @@ export function createTracer(
         exporter,
         scheduledDelayMillis: batch.delayMs,
         exportTimeoutMillis: batch.timeoutMs,
-        maxQueueSize: batch.queued,
-        maxExportBatchSize: batch.together,
+        maxQueueSize: batch.maxQueued,
+        maxExportBatchSize: batch.maxBatch,
       }),
     ],
   })
@@ -55,14 +55,35 @@ export function createTracer(
   return {
     ...spans,
     async close() {
-      // what fails is told by the SDK
+      // the SDK reports failures
       const flushed = provider.shutdown().catch(() => undefined)
       await Promise.race([flushed, sleep(FLUSH_MS, undefined, { ref: false })])
     },
   }
 }
 
-/** Headers, certificates and compression it reads from the environment by itself. */
+const REPEAT_MS = 10_000
+
+/** Sends what the SDK reports to our log, each kind once in ten seconds, as an outage causes very many. */
+function logFaults(log: Pick<Logger, 'warn'>): void {
+  const mayLog = createLogLimit(REPEAT_MS)
+  setGlobalErrorHandler((error) => {
+    const err = error instanceof Error ? error : new Error(String(error))
+    if (mayLog('export')) log.warn({ err }, 'spans cannot be exported: they are lost, nothing else is')
+  })
+  // other arguments, errors and contents of answers, are no text
+  const warn: DiagLogFunction = (...parts: unknown[]) => {
+    const text = parts.filter((part) => typeof part === 'string').join(': ')
+    if (mayLog(text.replaceAll(/\d+/g, ''))) log.warn(`OpenTelemetry: ${text}`)
+  }
+  const ignore: DiagLogFunction = () => undefined
+  diag.setLogger(
+    { error: warn, warn, info: ignore, debug: ignore, verbose: ignore },
+    { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
+  )
+}
+
+/** The exporter reads headers, certificates and compression from the environment by itself. */
 function exporterOf({ exporter }: TraceSettings): SpanExporter {
   const { protocol, url, timeoutMs: timeoutMillis } = exporter
   const Exporter = protocol === 'http/json' ? JsonExporter : ProtobufExporter

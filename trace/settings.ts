@@ -1,15 +1,14 @@
 import { z } from 'zod'
 
-/** How spans are made and where they go, by OpenTelemetry's own variables; all times in milliseconds. */
+/** How spans are made and where they go, from OpenTelemetry's own variables. Times in milliseconds. */
 export type TraceSettings = {
   serviceName: string
-  /** Of the resource, besides the service's name. */
   attributes: Record<string, string>
   sampler: { name: Sampler; ratio: number }
   /** Whether W3C Trace Context is read from records and written to them. */
   carries: boolean
   exporter: { protocol: Protocol; url: string; timeoutMs: number }
-  batch: { delayMs: number; timeoutMs: number; queued: number; together: number }
+  batch: { delayMs: number; timeoutMs: number; maxQueued: number; maxBatch: number }
 }
 
 const SAMPLERS = [
@@ -25,7 +24,7 @@ export type Sampler = (typeof SAMPLERS)[number]
 const PROTOCOLS = ['http/protobuf', 'http/json'] as const
 export type Protocol = (typeof PROTOCOLS)[number]
 
-/** The specification takes words in any case. */
+/** The specification allows words in any case. */
 const word = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z
     .string()
@@ -35,11 +34,11 @@ const word = <const Words extends readonly [string, ...string[]]>(words: Words) 
 
 const endpoint = z.url({
   protocol: /^https?$/,
-  error: 'a URL beginning with http:// or https:// is needed',
+  error: 'must be a URL beginning with http:// or https://',
 })
-/** Read by the exporter itself, which takes no other words. */
+/** Read by the exporter itself, which accepts no other words. */
 const compression = z.enum(['gzip', 'none'], 'one of gzip, none')
-/** A timer takes no more. */
+/** The limit of a timer. */
 const MOST_MS = 2 ** 31 - 1
 const ms = (least: number) => z.coerce.number('a number of milliseconds').int().min(least).max(MOST_MS)
 const count = z.coerce.number('a whole number').int().min(1)
@@ -57,7 +56,7 @@ const attributes = z.string().transform((text, ctx) => {
     const [key, value, ...more] = pair.split('=').map(decoded)
     if (key && value !== undefined && more.length === 0) found[key] = value
     else
-      ctx.addIssue('key=value is needed, several with commas; a comma, = or % within them as %2C, %3D, %25')
+      ctx.addIssue('must be key=value pairs with commas; write a comma, = or % within them as %2C, %3D, %25')
   }
   return found
 })
@@ -80,7 +79,6 @@ const environment = z
     OTEL_SERVICE_NAME: z.string().optional(),
     OTEL_RESOURCE_ATTRIBUTES: attributes.default({}),
     OTEL_TRACES_SAMPLER: word(SAMPLERS).default('parentbased_always_on'),
-    /** Judged only where the sampler takes one. */
     OTEL_TRACES_SAMPLER_ARG: z.string().default('1'),
     OTEL_PROPAGATORS: propagators.default(['tracecontext']),
     OTEL_EXPORTER_OTLP_ENDPOINT: endpoint.default('http://localhost:4318'),
@@ -105,13 +103,11 @@ const environment = z
       fault('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', 'more than OTEL_BSP_MAX_QUEUE_SIZE')
   })
 
-/** What the SDK reads by itself. */
 const BY_SDK = ['HEADERS', 'CERTIFICATE', 'CLIENT_CERTIFICATE', 'CLIENT_KEY'].flatMap((name) => [
   `OTEL_EXPORTER_OTLP_${name}`,
   `OTEL_EXPORTER_OTLP_TRACES_${name}`,
 ])
 
-/** The names of all that traces go by. */
 export const TRACE_SETTINGS: readonly string[] = [
   ...Object.keys(switches.shape),
   ...Object.keys(environment.shape),
@@ -124,9 +120,9 @@ type Env = Readonly<Record<string, string | undefined>>
 export type ReadTraces = { settings?: TraceSettings; issues: readonly z.core.$ZodIssue[] }
 
 /**
- * Off, without settings, unless an endpoint or an exporter is named; also with OTEL_TRACES_EXPORTER=none and
- * OTEL_SDK_DISABLED=true. While it is off nothing else of OpenTelemetry's is judged: it may be there for others.
- * @param given without what is empty, which counts as not set.
+ * Traces are off unless an endpoint or an exporter is named, and with OTEL_TRACES_EXPORTER=none or
+ * OTEL_SDK_DISABLED=true. No other variable is checked then, as it may be meant for other programs.
+ * @param given without empty variables.
  */
 export function readTraces(given: Env, role: string): ReadTraces {
   const switched = switches.safeParse(given)
@@ -152,15 +148,15 @@ function settingsOf(env: z.infer<typeof environment>, role: string): TraceSettin
     carries: env.OTEL_PROPAGATORS.includes('tracecontext'),
     exporter: {
       protocol: env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? env.OTEL_EXPORTER_OTLP_PROTOCOL,
-      // the one for traces is taken as it is, the common one is a base (specification: OTLP exporter)
+      // the endpoint for traces is used as it is, the common one is a base (specification: OTLP exporter)
       url: env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? below(env.OTEL_EXPORTER_OTLP_ENDPOINT),
       timeoutMs: env.OTEL_EXPORTER_OTLP_TRACES_TIMEOUT ?? env.OTEL_EXPORTER_OTLP_TIMEOUT,
     },
     batch: {
       delayMs: env.OTEL_BSP_SCHEDULE_DELAY,
       timeoutMs: env.OTEL_BSP_EXPORT_TIMEOUT,
-      queued,
-      together: env.OTEL_BSP_MAX_EXPORT_BATCH_SIZE ?? Math.min(512, queued),
+      maxQueued: queued,
+      maxBatch: env.OTEL_BSP_MAX_EXPORT_BATCH_SIZE ?? Math.min(512, queued),
     },
   }
 }

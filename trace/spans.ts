@@ -21,13 +21,13 @@ import type { Processed, RequestTrace, Sending, Trace, TraceHeaders, Tracer } fr
 export type SpanParts = {
   tracer: ApiTracer
   carrier: Carrier
-  /** What somebody else has decided not to sample is not asked about again. */
+  /** A record whose parent is not sampled is not sampled either. */
   byParent: boolean
 }
 
 const nothing = () => undefined
 
-/** Our work as spans. What is not sampled costs its ids, and nothing where a parent has decided. */
+/** Records our work as spans. An unsampled one costs its ids, or nothing when the parent has decided. */
 export function createSpans(parts: SpanParts): Omit<Tracer, 'close'> {
   const { tracer, carrier, byParent } = parts
   const isOut = (parent: Context) => {
@@ -49,7 +49,7 @@ export function createSpans(parts: SpanParts): Omit<Tracer, 'close'> {
       const context = trace.setSpan(ROOT_CONTEXT, span)
       if (!span.isRecording()) return passingRequest(carrier.write(context))
       span.setAttributes(requestAttributes({ method, route }))
-      const client = carrier.named(traceparent)
+      const client = carrier.clientSpan(traceparent)
       if (client) span.addLink({ context: client })
       return recordingRequest(span, recording(span, context, parts))
     },
@@ -58,7 +58,7 @@ export function createSpans(parts: SpanParts): Omit<Tracer, 'close'> {
       if (isOut(parent)) return passing(carrier.write(parent))
       return started(tracer.startSpan(`process ${record.topic}`, { kind: SpanKind.CONSUMER }, parent), record)
     },
-    processAnew(record) {
+    processLinked(record) {
       const before = trace.getSpanContext(carrier.read(record.headers))
       const links = before ? [{ context: before }] : []
       const options = { kind: SpanKind.CONSUMER, links }
@@ -67,7 +67,7 @@ export function createSpans(parts: SpanParts): Omit<Tracer, 'close'> {
   }
 }
 
-/** Nobody looks at it; that it is not sampled has to go along. */
+/** A trace that is not recorded. Its headers still say that it is not sampled. */
 function passing(headers: TraceHeaders): Trace {
   const sending: Sending = { headers, end: nothing }
   return { headers, send: () => sending, post: () => nothing, note: nothing, end: nothing }
@@ -95,12 +95,12 @@ function recording(span: Span, context: Context, { tracer, carrier }: SpanParts)
       }
     },
     post(post) {
-      const posted = tracer.startSpan('POST', { kind: SpanKind.CLIENT }, context)
-      posted.setAttributes(postAttributes(post))
+      const client = tracer.startSpan('POST', { kind: SpanKind.CLIENT }, context)
+      client.setAttributes(postAttributes(post))
       return (result) => {
         const { attributes, error } = endPost(result)
-        posted.setAttributes(attributes)
-        end(posted, error)
+        client.setAttributes(attributes)
+        end(client, error)
       }
     },
     note: (attributes) => void span.setAttributes(attributes),

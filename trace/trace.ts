@@ -1,41 +1,39 @@
-/** W3C Trace Context as headers of a record: `traceparent`, and `tracestate` where there is one. Empty: nothing goes on. */
+import type { Delivery } from '../schemas/delivery.ts'
+import type { Event } from '../schemas/event.ts'
+
+/** W3C Trace Context as headers of a record: `traceparent`, and `tracestate` if there is one. Empty without a trace. */
 export type TraceHeaders = Readonly<Record<string, string>>
 
-/** Ids and outcomes; never what users or receivers said, nor URLs, whose path and query may hold a secret. */
+/** Ids and outcomes. Never contents of users or receivers, nor URLs, whose path and query may contain a secret. */
 export type Attributes = Readonly<Record<string, string | number>>
 
-/** A piece of work in a trace. What it sends to Kafka and posts belongs to it. */
+/** A piece of work in a trace, with all that it sends to Kafka and posts. */
 export type Trace = {
-  /** In a record they let the trace go on from here. */
   headers: TraceHeaders
-  /** Records are handed to Kafka; `topic`: the first one's, as named on the broker. */
+  /** Records are handed to Kafka. `topic`: of the first one, as named on the broker. */
   send(topic: string, records: number): Sending
-  /** A POST begins. @returns what is to be told how it ended. */
-  post(post: Post): (posted: { outcome: string; status: number | null; code: string | null }) => void
+  /** A POST begins. @returns a function that ends its span. */
+  post(post: Post): (result: { outcome: string; status: number | null; code: string | null }) => void
   note(attributes: Attributes): void
   /** Only the first call counts. `error`: why it failed, one of few codes. */
   end(error?: string): void
 }
 
 export type Sending = {
-  /** For each of the records. */
   headers: TraceHeaders
-  /** `acked`, or what Kafka did not do. */
   end(outcome: string): void
 }
 
 /** `origin`: scheme, host and port of its URL. `attempt`: from 1. */
 export type Post = { origin: string; urlIndex: number; destinationId: string; attempt: number }
 
-/** A request of a client. Left without an answer it has failed. */
+/** A request of a client. It counts as failed if it is disposed without an answer. */
 export type RequestTrace = Pick<Trace, 'send' | 'note'> &
   Disposable & {
     answered(answer: { code: string; status: number }): void
-    /** The client did not wait. */
     gone(): void
   }
 
-/** A record as the Kafka client hands it over. */
 export type Processed = {
   /** As named on the broker, as is `group`. */
   topic: string
@@ -43,33 +41,45 @@ export type Processed = {
   partition: number
   offset: number
   headers: RecordHeaders | undefined
-  /** Asked for only where somebody will see it. */
   describe?: (() => Attributes) | undefined
 }
 
 type Value = Buffer | string | undefined
 export type RecordHeaders = Readonly<Record<string, Value | Value[]>>
 
-/** Where traces are on, what a process tells of its work; where they are off there is none (see `openTracer`). */
+/** Records what a process does. There is none while traces are off (see `openTracer`). */
 export type Tracer = {
-  /** Begins a trace. `traceparent`: as the client sent it. */
   request(call: { method: string; route: string; traceparent: unknown }): RequestTrace
-  /** Goes on with the trace that the record carries, or begins one. */
+  /** Continues the trace that the record carries, or begins one. */
   process(record: Processed): Trace
-  /** Begins a trace, with a link to the one that the record carries. */
-  processAnew(record: Processed): Trace
-  /** Exports what has ended, for a bounded time. */
+  /** Begins a trace that is linked to the one that the record carries. */
+  processLinked(record: Processed): Trace
   close(): Promise<void>
 }
 
 const CARRIED = ['traceparent', 'tracestate'] as const
 
-/** What of a record's headers has to go along where the record is only moved. */
+/** The headers that keep a moved record in its trace. */
 export function carried(headers: RecordHeaders | undefined): Record<string, Buffer | string> {
-  const kept: Record<string, Buffer | string> = {}
+  const found: Record<string, Buffer | string> = {}
   for (const name of CARRIED) {
     const [value] = [headers?.[name]].flat()
-    if (value) kept[name] = value
+    if (value) found[name] = value
   }
-  return kept
+  return found
 }
+
+export const ofEvent = ({ sourceId, messageId, type }: Event): Attributes => ({
+  'sluice.source.id': sourceId,
+  'sluice.message.id': messageId,
+  'sluice.event.type': type,
+})
+
+export const ofDelivery = (delivery: Delivery): Attributes => ({
+  'sluice.source.id': delivery.sourceId,
+  'sluice.message.id': delivery.messageId,
+  'sluice.event.type': delivery.type,
+  'sluice.destination.id': delivery.destinationId,
+  'sluice.delivery.id': delivery.deliveryId,
+  'sluice.attempt': delivery.attempt + 1,
+})

@@ -1,4 +1,4 @@
-import { deliveryId, deliveryKey, UNTRIED } from '../../delivery/routing.ts'
+import { deliveryId, deliveryKey, UNATTEMPTED } from '../../delivery/routing.ts'
 import type { PreparedSystem } from '../../harness/prepare.ts'
 import { createProducer } from '../../kafka/produce/produce.ts'
 import type { Codec } from '../../schemas/codec.ts'
@@ -54,7 +54,7 @@ export function renderer(codec: Pick<Codec<Delivery>, 'encode'>, tried: Partial<
       type: 'track',
       body: bodies[number % bodies.length] ?? '',
       routedAt: Date.now(),
-      ...UNTRIED,
+      ...UNATTEMPTED,
       ...tried,
     })
     return { key: deliveryKey(destinationId, { userId, anonymousId: null }), value }

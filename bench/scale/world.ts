@@ -1,12 +1,12 @@
 import { createHistogram } from 'node:perf_hooks'
 import type { Config } from '../../config.ts'
-import { defer } from '../../deliverer/defer.ts'
+import { defer } from '../../deliverer/decide.ts'
 import { createLane, type Lane } from '../../deliverer/lane/lane.ts'
-import type { Turn } from '../../deliverer/lane/state.ts'
+import type { SlotLease } from '../../deliverer/lane/state.ts'
 import type { Ended } from '../../delivery/breaker.ts'
 import { IDLE_MS } from '../../delivery/connections.ts'
 import { type Next, next } from '../../delivery/ladder.ts'
-import { UNTRIED } from '../../delivery/routing.ts'
+import { UNATTEMPTED } from '../../delivery/routing.ts'
 import { createWebhooks } from '../../delivery/webhooks.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import { exponential, type Receiver } from './traffic.ts'
@@ -87,7 +87,7 @@ export function createWorld({
       partition.unsettled -= 1
       follow(item, decided)
     }
-    const passOver = ({ waitMs }: { waitMs: number }) => {
+    const refuse = ({ waitMs }: { waitMs: number }) => {
       spend(costs.defer)
       counts.deferred += 1
       if (item.delivery.deferrals === 0) webhooks.deferred([target], clock)
@@ -95,16 +95,16 @@ export function createWorld({
     }
     const refusal = lane.offer(target, {
       bytes: 1_000,
-      wanted: () => true,
-      passOver,
+      isNeeded: () => true,
+      defer: refuse,
       drop: () => {},
-      begin: (turn) => post(item, turn, settle),
+      begin: (lease) => post(item, lease, settle),
     })
-    if (refusal) passOver(refusal)
+    if (refusal) refuse(refusal)
     return true
   }
 
-  function post(item: Item, turn: Turn, settle: (decided: Next) => void): void {
+  function post(item: Item, lease: SlotLease, settle: (decided: Next) => void): void {
     const { receiver, delivery, cameAt } = item
     const isNew = clock - (usedAt.get(receiver.webhook) ?? Number.NEGATIVE_INFINITY) > IDLE_MS
     spend(costs.post + (isNew ? costs.connect : 0))
@@ -117,14 +117,14 @@ export function createWorld({
     const [ended, ms] = endingOf(receiver)
     later(ms, () => {
       if (ended === 'answered') usedAt.set(receiver.webhook, clock)
-      turn.heard(ended, true)
+      lease.ended(ended, true)
       const outcome =
         ended === 'answered'
           ? { outcome: 'delivered' as const, status: 200 }
           : { outcome: 'retry' as const, code: 'timeout' }
       const posted = { urlIndex: 0, url: '', startedAt, durationMs: ms, outcome, response: null }
       settle(next(delivery, [posted], clock, { ladder, windowMs }))
-      turn.done()
+      lease.release()
     })
   }
 
@@ -172,7 +172,7 @@ export function createWorld({
       clock += 1
       for (const act of coming.get(clock) ?? []) act()
       coming.delete(clock)
-      if (clock % LOOK_MS === 0) for (const { lane } of [first, retry]) lane.look()
+      if (clock % LOOK_MS === 0) for (const { lane } of [first, retry]) lane.tick()
       if (clock % 100 === 0) {
         isBusy = busyMs > BUSY * 100
         counts.busyMs += busyMs
@@ -201,6 +201,6 @@ const newCounts = () => ({
 })
 
 const NEW: Delivery = {
-  ...UNTRIED,
+  ...UNATTEMPTED,
   ...{ deliveryId: '', messageId: '', sourceId: '', destinationId: '', type: 'track', body: '', routedAt: 0 },
 }

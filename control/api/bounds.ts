@@ -9,6 +9,8 @@ export type Bounds = {
   /** Open ones; above them the network with the most gives one up. */
   connections: number
   headersMs: number
+  /** Requests that may wait for answers on one connection: each may hold a console file open. Browsers send one at a time. */
+  waiting: number
   /** For a whole request. */
   requestMs: number
   /** For one of an upload, whose sender is known. */
@@ -22,6 +24,7 @@ export type Bounds = {
 export const BOUNDS: Bounds = {
   // a browser has six: some hundred operators at once. With all that may wait on each, 16 KB of headers and 4 KB of a body, 40 MB
   connections: 1_000,
+  waiting: 4,
   headersMs: 15_000,
   // 1 MB at 35 KB a second
   requestMs: 30_000,
@@ -41,13 +44,16 @@ export const serverOptions = ({ headersMs, uploadMs, checkMs }: Bounds) => ({
 /** Bounds connections, and the time of each request that is no upload. To be called before any route is added. */
 export function bound(
   app: FastifyInstance,
-  { connections, requestMs, closingMs }: Bounds,
+  { connections, waiting: mostWaiting, requestMs, closingMs }: Bounds,
   trustProxy: readonly string[],
 ): void {
   const waiting = new WeakMap<IncomingMessage, NodeJS.Timeout>()
   const stop = (request: IncomingMessage) => clearTimeout(waiting.get(request))
-  shareConnections(app.server, { most: connections, trustProxy, onRefused: countRefusedConnection })
+  const onRefused = countRefusedConnection
+  shareConnections(app.server, { most: connections, mostWaiting, trustProxy, onRefused })
   app.addHook('onRequest', async ({ raw }, reply) => {
+    // Node still emits the requests that it has already read
+    if (raw.socket.destroyed) return reply.hijack()
     const timer = setTimeout(() => {
       if (raw.complete) return
       // its answer is on its way, and it goes on sending
@@ -55,6 +61,7 @@ export function bound(
       else app.server.emit('clientError', late(), raw.socket)
     }, requestMs).unref()
     waiting.set(raw, timer)
+    return undefined
   })
   // behind the guard: who gets here may upload
   app.addHook('preParsing', async ({ raw, routeOptions }) => {

@@ -66,11 +66,13 @@ export type EndedSessions = {
   has(id: string): boolean
   /** Takes in a record of the topic. @returns false when it is none of a session. */
   apply(key: string, value: Buffer | undefined): boolean
-  /** The ids of those that would be over by now. @param now ms since 1970. */
+  /** The ids of sessions that have expired in every process, if clocks differ by an hour at most. @param now ms since 1970. */
   surplus(now: number): string[]
 }
 
 const PREFIX = 'session/'
+/** A process whose clock is behind may still accept the session. */
+const SKEW_S = 60 * 60
 const endShape = z.object({ until: z.number() })
 
 export function createEndedSessions(): EndedSessions {
@@ -86,7 +88,7 @@ export function createEndedSessions(): EndedSessions {
       else ended.set(id, untilIn(value))
       return true
     },
-    surplus: (now) => [...ended].filter(([, until]) => until * 1000 < now).map(([id]) => id),
+    surplus: (now) => [...ended].filter(([, until]) => (until + SKEW_S) * 1000 < now).map(([id]) => id),
   }
 }
 

@@ -105,11 +105,11 @@ function post(poster: Pick<Poster, 'post'>, request: Request): Promise<Result> {
   return new Promise((resolve) => {
     let heard: Omit<Result, 'response'> | undefined
     poster.post(request, {
-      heard(of, durationMs) {
+      onOutcome(of, durationMs) {
         const { outcome, status, code } = recorded(of)
         heard = { url: request.url, outcome, status, durationMs, code }
       },
-      ended: (response) => heard && resolve({ ...heard, response }),
+      onEnd: (response) => heard && resolve({ ...heard, response }),
     })
   })
 }

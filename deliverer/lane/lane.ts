@@ -1,349 +1,282 @@
 import type { HostState, WebhookState, Webhooks, WebhookTarget } from '../../delivery/webhooks.ts'
+import { createRate, isQueueFull, refusal, restFor } from './backpressure.ts'
 import {
-  createHostRoom,
-  enter,
+  type EnteredAs,
+  endInShare,
+  enterShare,
   hasBlocked,
-  hearInRoom,
   hostAllows,
   hostAllowsProbe,
   hostLimits,
   isAnswering,
   isCrowded,
   isFailingWebhook,
-  leave,
-  turnRoom,
+  leaveShare,
   unblock,
-} from './host-room.ts'
+} from './host-share.ts'
+import { createBacklog, createScheduler } from './scheduler.ts'
+import { type Slot, Slots } from './slots.ts'
+import type { HostShare, Job, QueuedJob, Refusal, Standing, WebhookQueue } from './state.ts'
 import {
-  begun,
-  came,
-  createLine,
-  heard,
   isInTrouble,
-  LEAST_CAP,
-  satedFor,
+  MIN_CAP,
+  onBegun,
+  onEnded,
+  onQueued,
   standing,
-  turn,
   type WaitsFor,
+  WebhookQueues,
   waitsFor,
-} from './line.ts'
-import { createSlots } from './slots.ts'
-import type { HostRoom, Job, Line, PassedOver, Refusal, Waiting } from './state.ts'
-import { createTurns, createWaitingRoom } from './turns.ts'
+} from './webhook-queue.ts'
 
-/** First attempts and retries run in lanes of their own, so that a recovery with many retries cannot delay a fresh event. */
+/** First attempts and retries have a lane each, so that a recovery with many retries cannot delay a new event. */
 export type Lane = {
-  /** Accepts a POST, or says why not. POSTs to one webhook begin in the order in which they came. */
+  /** Queues a POST, or says why not. POSTs to one webhook begin in the order in which they came. */
   offer(target: WebhookTarget, job: Job): Refusal | undefined
   /** So much waits in all that nothing more should come for a moment. */
   isFull(): boolean
-  /** Undefined when not enough waits for this webhook yet. */
   pressure(target: WebhookTarget): Pressure | undefined
-  /** Lets go of what waits and is not wanted any more. */
   tidy(): void
-  /** To be called some times a second: late POSTs give their slots to what waits, and what has waited for long is passed over. */
-  look(): void
+  /** Call this several times a second: it frees the slots of late POSTs, and defers what has waited too long. */
+  tick(): void
   count(): { waiting: number; prompt: number; late: number }
-  /** How many webhooks have waiting POSTs, by what these wait for. */
   waits(): Record<WaitsFor, number>
 }
 
 /**
- * For `restMs` no more deliveries should come for a webhook; if `isFull`, not even the present one. They wait in Kafka
- * and are not deferred, because that would not be faster.
+ * For `restMs` no more deliveries should come for a webhook; if `isFull`, not even the present one. They wait in Kafka,
+ * because deferring them would not be faster.
  */
 export type Pressure = { restMs: number; isFull: boolean }
 
 export type LaneOptions = {
-  /** Budget of POSTs under way. */
   slots: number
   webhooks: Webhooks
-  /** Whether this process itself is what limits its speed. */
   isBusy: () => boolean
-  /** Milliseconds of a steady clock. */
+  /** Milliseconds, monotonic. */
   now: () => number
 }
 
-/** How many POSTs may wait in a lane. It can be up to twice as many, because each webhook may always have a few. */
-const ROOM = 4_096
-const ROOM_BYTES = 32 * 1024 * 1024
-/** What waits for longer is deferred, because the offset of its record holds back the commits of its partition. */
-const PATIENCE_MS = 5_000
-/** Between two looks no more than that counts as waiting: a process that was stopped has kept nobody waiting by itself. */
-const LONGEST_LOOK_MS = 500
-/** How many blocked lines of one host are checked at once. A line may have no room while a later one does. */
-const MOST_LOOKED_AT = 64
+/** What may wait in a lane. It can be up to twice as many POSTs, because each webhook may always have a few. */
+const ROOM = { posts: 4_096, bytes: 32 * 1024 * 1024 }
+/** What waits longer is deferred, because its record holds back the commits of its partition. */
+const MAX_WAIT_MS = 5_000
+/** No more of the time between two ticks counts as waiting: POSTs did not wait because the process was stopped. */
+const LONGEST_TICK_MS = 500
+/** How many blocked queues of one host are checked at once. One may have no room while a later one does. */
+const MAX_CHECKED = 64
 
-export function createLane({ slots: budget, webhooks, isBusy, now }: LaneOptions): Lane {
-  const lines = new WeakMap<WebhookState, Line>()
-  const rooms = new WeakMap<HostState, HostRoom>()
-  /** Host rooms with blocked lines. */
-  const withBlocked = new Set<HostRoom>()
-  const limits = hostLimits(budget, { posts: ROOM, bytes: ROOM_BYTES })
-  const room = createWaitingRoom()
-  const turns = createTurns()
-  const slots = createSlots(budget)
-  const answers = createRate()
-  const most = Math.floor(budget / 2)
-  let pumping = false
-  /** For how long this lane has been at work. */
-  let age = 0
-  let lookedAt = now()
+export const createLane = (options: LaneOptions): Lane => new SlotLane(options)
 
-  webhooks.onChange(({ host, webhook, breaker }) => {
-    if (!breaker.open) return
-    const own = webhook && lines.get(webhook)
-    const concerned = webhook ? (own ? [own] : []) : room.lines().filter((line) => line.webhook.host === host)
-    for (const line of concerned) {
-      line.cap = LEAST_CAP
-      while (line.queue.length() > 0) room.take(line)?.passOver(refusal(line, 'breaker_open', now()))
-    }
-  })
+class SlotLane implements Lane {
+  readonly #webhooks: Webhooks
+  readonly #isBusy: () => boolean
+  readonly #now: () => number
+  /** Half of the slots: the highest cap of a single webhook. */
+  readonly #most: number
+  readonly #slots: Slots
+  readonly #queues: WebhookQueues
+  readonly #backlog = createBacklog()
+  readonly #scheduler = createScheduler()
+  readonly #answers = createRate()
+  readonly #withBlocked = new Set<HostShare>()
+  #isPumping = false
+  #age = 0
+  #tickedAt: number
 
-  function lineOf(target: WebhookTarget, at: number): Line {
-    const webhook = webhooks.of(target, at)
-    let line = lines.get(webhook)
-    if (!line) {
-      line = createLine(webhook, roomOf(webhook.host, at), at)
-      lines.set(webhook, line)
-    }
-    turn(line, at)
-    turnRoom(line.room, at)
-    return line
-  }
-
-  function roomOf(host: HostState, at: number): HostRoom {
-    const known = rooms.get(host)
-    if (known) return known
-    const made = createHostRoom(limits, at, withBlocked)
-    rooms.set(host, made)
-    return made
-  }
-
-  /** Whether a POST may wait here, and as what. */
-  function admit(line: Line, at: number): 'queue' | 'probe' | Refusal {
-    const may = webhooks.permit(line.webhook, at)
-    if (may === 'probe' && slots.isFree('doubtful', at) && hostAllowsProbe(line, at)) return 'probe'
-    if (may === 'all' && isFailingWebhook(line, at) && !hostAllows(line, at)) {
-      openFor(line, at)
-      return refusal(line, 'queue_full', at)
-    }
-    if (may !== 'all') return refusal(line, 'breaker_open', at)
-    return isFullFor(line, at) ? refusal(line, 'queue_full', at) : 'queue'
-  }
-
-  function isFullFor(line: Line, at: number): boolean {
-    if (isCrowded(line, at)) return true
-    return isQueueFull({
-      queued: { posts: line.queue.length(), bytes: line.queuedBytes },
-      waiting: { posts: room.count(), bytes: room.bytes() },
-      room: { posts: ROOM, bytes: ROOM_BYTES },
-      perSecond: line.perSecond,
-      inTrouble: isInTrouble(line, at),
+  constructor({ slots, webhooks, isBusy, now }: LaneOptions) {
+    this.#webhooks = webhooks
+    this.#isBusy = isBusy
+    this.#now = now
+    this.#most = Math.floor(slots / 2)
+    const withBlocked = this.#withBlocked
+    this.#queues = new WebhookQueues({ webhooks, limits: hostLimits(slots, ROOM), withBlocked })
+    this.#slots = new Slots(slots)
+    this.#tickedAt = now()
+    webhooks.onChange(({ host, webhook, breaker }) => {
+      if (breaker.open) this.#empty(webhook ?? host)
     })
   }
 
-  function pump(): void {
-    if (pumping) return
-    pumping = true
+  offer(target: WebhookTarget, job: Job): Refusal | undefined {
+    const now = this.#now()
+    const queue = this.#queues.of(target, now)
+    const admitted = this.#admit(queue, now)
+    if (typeof admitted === 'object') return admitted
+    const isProbe = admitted === 'probe'
+    if (isProbe) this.#webhooks.probed(queue.webhook, now)
+    this.#backlog.put(queue, { job, since: this.#age, isProbe, isUnproven: !isAnswering(queue, now) })
+    onQueued(queue, this.#most, now)
+    this.#scheduler.add(queue, now)
+    this.#pump()
+    return undefined
+  }
+
+  #admit(queue: WebhookQueue, now: number): 'queue' | 'probe' | Refusal {
+    const may = this.#webhooks.permit(queue.webhook, now)
+    if (may === 'probe' && this.#slots.isFree('doubtful', now) && hostAllowsProbe(queue, now)) return 'probe'
+    if (may === 'all' && isFailingWebhook(queue, now) && !hostAllows(queue, now)) {
+      this.#openBreaker(queue, now)
+      return refusal(queue, 'queue_full', now)
+    }
+    if (may !== 'all') return refusal(queue, 'breaker_open', now)
+    return this.#isFullFor(queue, now) ? refusal(queue, 'queue_full', now) : 'queue'
+  }
+
+  #isFullFor(queue: WebhookQueue, now: number): boolean {
+    if (isCrowded(queue, now)) return true
+    return isQueueFull({
+      queued: { posts: queue.jobs.length(), bytes: queue.queuedBytes },
+      waiting: { posts: this.#backlog.count(), bytes: this.#backlog.bytes() },
+      room: ROOM,
+      perSecond: queue.perSecond,
+      inTrouble: isInTrouble(queue, now),
+    })
+  }
+
+  /** Begins POSTs as long as there are slots for what waits. A POST that ends at once calls this again. */
+  #pump(): void {
+    if (this.#isPumping) return
+    this.#isPumping = true
     try {
-      const at = now()
-      const next = () => turns.next((known) => slots.isFree(known, at), at)
-      for (let line = next(); line; line = next()) {
-        beginNext(line, at)
-        turns.add(line, at)
+      const now = this.#now()
+      const isFree = (expected: Standing) => this.#slots.isFree(expected, now)
+      const next = () => this.#scheduler.next(isFree, now)
+      for (let queue = next(); queue; queue = next()) {
+        this.#beginNext(queue, now)
+        this.#scheduler.add(queue, now)
       }
     } finally {
-      pumping = false
+      this.#isPumping = false
     }
   }
 
-  /** Lets lines that wait for room at their host take turns again, as long as there is room. */
-  function admitBlocked(hostRoom: HostRoom, at: number): void {
-    let left = MOST_LOOKED_AT
-    for (const line of hostRoom.blocked.known) {
-      if (left === 0) break
-      left -= 1
-      relist(line, at)
-    }
-    for (const line of hostRoom.blocked.untested) if (!relist(line, at)) break
-    if (!hasBlocked(hostRoom)) withBlocked.delete(hostRoom)
-  }
-
-  /** @returns whether it no longer waits for room; else it keeps its place. */
-  function relist(line: Line, at: number): boolean {
-    if (line.queue.length() > 0 && waitsFor(line, at) === 'host') {
-      if (!isFailingWebhook(line, at)) return false
-      openFor(line, at)
-    }
-    unblock(line.room, line)
-    turns.add(line, at)
-    return true
-  }
-
-  /** The host has no room for webhooks that fail. From now on this one is probed, as the others are. */
-  function openFor(line: Line, at: number): void {
-    while (line.queue.length() > 0) room.take(line)?.passOver(refusal(line, 'queue_full', at))
-    webhooks.open(line.webhook, at)
-  }
-
-  function beginNext(line: Line, at: number): void {
-    const known = standing(line)
-    const isProbe = line.queue.first()?.isProbe === true
-    const job = room.take(line)
-    if (!job?.wanted()) {
+  #beginNext(queue: WebhookQueue, now: number): void {
+    const expected = standing(queue)
+    const isProbe = queue.jobs.first()?.isProbe === true
+    const job = this.#backlog.take(queue)
+    if (!job?.isNeeded()) {
       job?.drop()
       return
     }
-    const slot = slots.take(known, line.room, at)
-    const as = enter(line, isProbe, at)
-    begun(line, at)
+    const slot = this.#slots.take(expected, queue.share, now)
+    const as = enterShare(queue, isProbe, now)
+    onBegun(queue, now)
     job.begin({
-      connected: () => webhooks.connected(line.webhook.host, now()),
-      heard(ended, sent) {
-        const endedAt = now()
-        if (ended === 'answered') answers.add(endedAt)
-        heard(line, { ended, begunAt: at, most }, endedAt)
-        hearInRoom(line, { ended, stillUnderWay: line.inFlight > 1 })
-        webhooks.heard(line.webhook, ended, { sent, now: endedAt })
+      connected: () => this.#webhooks.connected(queue.webhook.host, this.#now()),
+      ended: (ended, sent) => {
+        const endedAt = this.#now()
+        if (ended === 'answered') this.#answers.add(endedAt)
+        onEnded(queue, { ended, begunAt: now, most: this.#most }, endedAt)
+        endInShare(queue, { ended, hasOthers: queue.inFlight > 1 })
+        this.#webhooks.ended(queue.webhook, ended, { sent, now: endedAt })
       },
-      done() {
-        if (slot.free) return
-        const endedAt = now()
-        slots.release(slot)
-        line.inFlight -= 1
-        leave(line, { as, isIdle: line.inFlight === 0 })
-        if (hasBlocked(line.room)) admitBlocked(line.room, endedAt)
-        turns.add(line, endedAt)
-        pump()
-      },
+      release: () => this.#release(queue, slot, as),
     })
   }
 
-  /** Those that wait first have waited for longest. */
-  function putOff(at: number): void {
-    const isOver = (first: Waiting | undefined) => first !== undefined && age - first.since > PATIENCE_MS
-    for (const line of room.lines())
-      while (isOver(line.queue.first())) room.take(line)?.passOver(refusal(line, 'queue_full', at))
+  #release(queue: WebhookQueue, slot: Slot, as: EnteredAs): void {
+    if (slot.free) return
+    const now = this.#now()
+    this.#slots.release(slot)
+    queue.inFlight -= 1
+    leaveShare(queue, { as, isIdle: queue.inFlight === 0 })
+    if (hasBlocked(queue.share)) this.#admitBlocked(queue.share, now)
+    this.#scheduler.add(queue, now)
+    this.#pump()
   }
 
-  return {
-    offer(target, job) {
-      const at = now()
-      const line = lineOf(target, at)
-      const admitted = admit(line, at)
-      if (typeof admitted === 'object') return admitted
-      if (admitted === 'probe') webhooks.probed(line.webhook, at)
-      room.put(line, { job, since: age, isProbe: admitted === 'probe', isUnproven: !isAnswering(line, at) })
-      came(line, most, at)
-      turns.add(line, at)
-      pump()
-      return undefined
-    },
-    isFull: () => room.count() >= ROOM * 2 || room.bytes() >= ROOM_BYTES,
-    pressure(target) {
-      if (room.count() < most) return undefined
-      const at = now()
-      const line = lineOf(target, at)
-      const restMs = satedFor(line, { perSecond: answers.lately(at), isBusy: isBusy() }, at)
-      return restMs > 0 ? { restMs, isFull: isFullFor(line, at) } : undefined
-    },
-    tidy() {
-      for (const line of room.lines())
-        for (let left = line.queue.length(); left > 0; left--) {
-          const first = line.queue.first()
-          const job = room.take(line)
-          if (first && job?.wanted()) room.put(line, first)
-          else job?.drop()
-        }
-    },
-    look() {
-      const at = now()
-      age += Math.min(at - lookedAt, LONGEST_LOOK_MS)
-      lookedAt = at
-      for (const hostRoom of withBlocked) admitBlocked(hostRoom, at)
-      pump()
-      putOff(at)
-    },
-    count: () => ({ waiting: room.count(), ...slots.count() }),
-    waits() {
-      const waits = { answer: 0, cap: 0, host: 0, slot: 0 }
-      const at = now()
-      for (const line of room.lines()) waits[waitsFor(line, at)] += 1
-      return waits
-    },
-  }
-}
-
-function refusal({ webhook, perSecond, queue }: Line, code: PassedOver, now: number): Refusal {
-  const { breaker, host, behind } = webhook
-  if (code === 'breaker_open') {
-    const { failingSince = now } = host.breaker.open ? host.breaker : breaker
-    return { code, waitMs: (now - failingSince) / 2 }
-  }
-  return { code, waitMs: ((behind + queue.length()) * 1_000) / Math.max(1, perSecond) }
-}
-
-/** Each endpoint that is not in trouble may always have so many waiting. */
-const LEAST = 16
-
-export type QueueFacts = {
-  /** What waits for this endpoint. */
-  queued: { posts: number; bytes: number }
-  /** What waits in the lane, all endpoints together, and how much of it may. */
-  waiting: { posts: number; bytes: number }
-  room: { posts: number; bytes: number }
-  /** Answers of this endpoint of late. */
-  perSecond: number
-  /** Nothing of it has answered for a second. */
-  inTrouble: boolean
-}
-
-/** Whether as much waits for an endpoint as may, by their number or by their bytes, of which each has one POST's at least. */
-export function isQueueFull(facts: QueueFacts): boolean {
-  const { queued, waiting, room } = facts
-  return queued.posts >= queueLimit(facts) || (queued.bytes > 0 && queued.bytes >= room.bytes - waiting.bytes)
-}
-
-/**
- * How many POSTs may wait for one endpoint: as many as there is room left in the lane, so that a single one gets half of it,
- * two get a third each, and there is always some for others (dynamic thresholds, as switches share their buffers by); and at
- * any time what the endpoint has lately answered in a quarter of a second. For one in trouble a single one waits.
- */
-function queueLimit({ room, waiting, perSecond, inTrouble }: QueueFacts): number {
-  if (inTrouble) return waiting.posts < room.posts ? 1 : 0
-  return Math.max(LEAST, room.posts - waiting.posts, perSecond / 4)
-}
-
-export type Rate = {
-  add(now: number): void
-  /** A second, of late. */
-  lately(now: number): number
-}
-
-const WHILE_MS = 1_000
-
-/** How often something happens: the last whole second, or what there has been of this one if that is more. */
-export function createRate(): Rate {
-  let from = 0
-  let count = 0
-  let before = 0
-
-  function turn(now: number): void {
-    if (now - from < WHILE_MS) return
-    before = (count * 1_000) / (now - from)
-    count = 0
-    from = now
+  /** Lets queues that wait for their host be scheduled again, as long as it has room. */
+  #admitBlocked(share: HostShare, now: number): void {
+    let left = MAX_CHECKED
+    for (const queue of share.blocked.known) {
+      if (left === 0) break
+      left -= 1
+      this.#unblock(queue, now)
+    }
+    for (const queue of share.blocked.untested) if (!this.#unblock(queue, now)) break
+    if (!hasBlocked(share)) this.#withBlocked.delete(share)
   }
 
-  return {
-    add(now) {
-      turn(now)
-      count += 1
-    },
-    lately(now) {
-      turn(now)
-      return Math.max(before, (count * 1_000) / Math.max(now - from, WHILE_MS / 4))
-    },
+  /** @returns false if it still waits for its host; it then keeps its place. */
+  #unblock(queue: WebhookQueue, now: number): boolean {
+    if (queue.jobs.length() > 0 && waitsFor(queue, now) === 'host') {
+      if (!isFailingWebhook(queue, now)) return false
+      this.#openBreaker(queue, now)
+    }
+    unblock(queue.share, queue)
+    this.#scheduler.add(queue, now)
+    return true
+  }
+
+  /** The host has no room for failing webhooks: this one is only probed from now on, as the others are. */
+  #openBreaker(queue: WebhookQueue, now: number): void {
+    while (queue.jobs.length() > 0) this.#backlog.take(queue)?.defer(refusal(queue, 'queue_full', now))
+    this.#webhooks.open(queue.webhook, now)
+  }
+
+  /** A breaker has opened: defers all that waits for the webhook, or for all webhooks of the host. */
+  #empty(of: WebhookState | HostState): void {
+    const concerned = 'key' in of ? [this.#queues.known(of)] : this.#queuesOf(of)
+    for (const queue of concerned) {
+      if (!queue) continue
+      queue.cap = MIN_CAP
+      while (queue.jobs.length() > 0)
+        this.#backlog.take(queue)?.defer(refusal(queue, 'breaker_open', this.#now()))
+    }
+  }
+
+  #queuesOf(host: HostState): WebhookQueue[] {
+    return this.#backlog.queues().filter(({ webhook }) => webhook.host === host)
+  }
+
+  isFull(): boolean {
+    return this.#backlog.count() >= ROOM.posts * 2 || this.#backlog.bytes() >= ROOM.bytes
+  }
+
+  pressure(target: WebhookTarget): Pressure | undefined {
+    if (this.#backlog.count() < this.#most) return undefined
+    const now = this.#now()
+    const queue = this.#queues.of(target, now)
+    const speed = { perSecond: this.#answers.perSecond(now), isBusy: this.#isBusy() }
+    const restMs = restFor(queue, speed, now)
+    return restMs > 0 ? { restMs, isFull: this.#isFullFor(queue, now) } : undefined
+  }
+
+  tidy(): void {
+    for (const queue of this.#backlog.queues())
+      for (let left = queue.jobs.length(); left > 0; left--) {
+        const first = queue.jobs.first()
+        const job = this.#backlog.take(queue)
+        if (first && job?.isNeeded()) this.#backlog.put(queue, first)
+        else job?.drop()
+      }
+  }
+
+  tick(): void {
+    const now = this.#now()
+    this.#age += Math.min(now - this.#tickedAt, LONGEST_TICK_MS)
+    this.#tickedAt = now
+    for (const share of this.#withBlocked) this.#admitBlocked(share, now)
+    this.#pump()
+    this.#deferLate(now)
+  }
+
+  #deferLate(now: number): void {
+    const isLate = (first: QueuedJob | undefined) =>
+      first !== undefined && this.#age - first.since > MAX_WAIT_MS
+    for (const queue of this.#backlog.queues())
+      while (isLate(queue.jobs.first())) this.#backlog.take(queue)?.defer(refusal(queue, 'queue_full', now))
+  }
+
+  count(): { waiting: number; prompt: number; late: number } {
+    return { waiting: this.#backlog.count(), ...this.#slots.count() }
+  }
+
+  waits(): Record<WaitsFor, number> {
+    const waits = { answer: 0, cap: 0, host: 0, slot: 0 }
+    const now = this.#now()
+    for (const queue of this.#backlog.queues()) waits[waitsFor(queue, now)] += 1
+    return waits
   }
 }

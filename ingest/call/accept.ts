@@ -5,10 +5,8 @@ import { type AddressRule, withAddress } from './address.ts'
 import { boundOf, isObject, type JsonObject, jsonBytes } from './json.ts'
 import { eventTimes, parseTime } from './time.ts'
 
-/** What the calls of a batch have in common; null where there is nothing. */
 export type Shared = OfBatch & {
   sentAt: number | null
-  /** Bytes that each call of the batch gets of it. */
   bytes: number
 }
 
@@ -17,27 +15,23 @@ export const NOTHING_SHARED: Shared = { context: null, integrations: null, sentA
 export const CALL_TYPES = ['identify', 'track', 'page', 'screen', 'group', 'alias'] as const
 export type CallType = (typeof CALL_TYPES)[number]
 
-/** What is known of a call besides its body. */
 export type Facts = {
   sourceId: string
   /** Milliseconds since 1970. */
   receivedAt: number
-  /** Address that the request came from. */
   ip: string
   addressRule?: AddressRule | undefined
-  /** Makes a messageId for a call that has none. */
   newId: () => string
-  /** What the calls of one batch have in common. */
   shared?: Shared
 }
 
-export type Verdict = { ok: true; event: Event } | { ok: false; code: Code }
+export type Accepted = { ok: true; event: Event } | { ok: false; code: Code }
 
 /**
- * Decides whether one call is taken, and as which event. Never throws.
- * @param type that of the route; the calls of a batch carry their own.
+ * Decides whether one call is accepted, and as which event. Never throws.
+ * @param type of the route. The calls of a batch have their own.
  */
-export function accept(call: unknown, facts: Facts, type?: CallType): Verdict {
+export function accept(call: unknown, facts: Facts, type?: CallType): Accepted {
   if (!isObject(call)) return { ok: false, code: 'call_not_object' }
   const oversize = measure(call, type ? Number.POSITIVE_INFINITY : CALL_BYTES)
   if (oversize) return { ok: false, code: oversize }
@@ -46,8 +40,8 @@ export function accept(call: unknown, facts: Facts, type?: CallType): Verdict {
 }
 
 /**
- * Only what may be too large is printed to be measured. A single call has been, as the body that it came in: printed, that is
- * at most 4.4 times as large (`1e20,`), and stored with its integrations twice 288 KB, far from the 1 MB of a record.
+ * Prints a call to measure it only if it may be too large. The body of a single call was measured: printed, it is at
+ * most 4.4 times as large (`1e20,`), and with its integrations stored twice 288 KB, far below a record's 1 MB.
  */
 function measure(call: JsonObject, most: number): Code | undefined {
   const bound = boundOf(call, CALL_LEVELS)
@@ -59,7 +53,7 @@ const types: ReadonlySet<unknown> = new Set(CALL_TYPES)
 
 export const isCallType = (value: unknown): value is CallType => types.has(value)
 
-function acceptOf(type: CallType, call: JsonObject, facts: Facts): Verdict {
+function acceptOf(type: CallType, call: JsonObject, facts: Facts): Accepted {
   const ids = readIds(call)
   if (!ids) return { ok: false, code: 'id_not_string' }
   const missing = needs[type](ids, call)
@@ -71,16 +65,15 @@ function acceptOf(type: CallType, call: JsonObject, facts: Facts): Verdict {
 
 type Need = (ids: Ids, call: JsonObject) => Code | undefined
 
-const someUser: Need = ({ userId, anonymousId }) =>
+const needsUser: Need = ({ userId, anonymousId }) =>
   userId === null && anonymousId === null ? 'no_user_or_anonymous_id' : undefined
 
-/** What a call of each type must have. */
 const needs: Readonly<Record<CallType, Need>> = {
-  identify: someUser,
-  page: someUser,
-  screen: someUser,
-  track: (ids, call) => someUser(ids, call) ?? eventName(call.event),
-  group: (ids, call) => someUser(ids, call) ?? (ids.groupId === null ? 'group_id_required' : undefined),
+  identify: needsUser,
+  page: needsUser,
+  screen: needsUser,
+  track: (ids, call) => needsUser(ids, call) ?? eventName(call.event),
+  group: (ids, call) => needsUser(ids, call) ?? (ids.groupId === null ? 'group_id_required' : undefined),
   alias: ({ userId, previousId }) =>
     userId === null ? 'user_id_required' : previousId === null ? 'previous_id_required' : undefined,
 }
@@ -114,12 +107,12 @@ function toEvent({ call, type, ids, columns, facts }: Valid): Event {
   }
 }
 
-/** The Go library has a page's properties in `traits`. */
+/** The Go library sends a page's properties as `traits`. */
 function ofPage({ properties, traits }: Columns): Pick<Columns, 'properties' | 'traits'> {
   return properties === null ? { properties: traits, traits: null } : { properties, traits }
 }
 
-/** Names are strings; what else a client gives for one is kept as its JSON. */
+/** Names are strings. Any other value is stored as its JSON. */
 function textOf(value: unknown): string | null {
   if (value === undefined || value === null) return null
   return typeof value === 'string' ? value : JSON.stringify(value)
@@ -127,7 +120,6 @@ function textOf(value: unknown): string | null {
 
 const print = (value: JsonObject | null): string | null => (value === null ? null : JSON.stringify(value))
 
-/** The parts of a call that are objects, null where there is none. */
 export type Columns = {
   properties: JsonObject | null
   traits: JsonObject | null
@@ -135,33 +127,35 @@ export type Columns = {
   integrations: JsonObject | null
 }
 
-/** A batch's own, which each of its calls gets; null where there is nothing. */
 export type OfBatch = { context: unknown; integrations: unknown }
 
 /**
- * Integrations are those at the top level, else those in the context; a batch's own are the same two, under the call's.
- * @returns a code when one of the four is not what it must be.
+ * Integrations are read from the top level, or else from the context. The call's win over the batch's.
+ * @returns a code when one of the four has the wrong type.
  */
 export function readColumns(call: JsonObject, shared: OfBatch): Columns | Code {
   const { properties = null, traits = null } = call
-  const context = under(shared.context, call.context ?? null)
+  const context = merge(shared.context, call.context ?? null)
   if (properties !== null && !isObject(properties)) return 'properties_not_object'
   if (traits !== null && !isObject(traits)) return 'traits_not_object'
   if (context !== null && !isObject(context)) return 'context_not_object'
-  const integrations = under(shared.integrations, withAll(call.integrations ?? ownIntegrations(call.context)))
+  const integrations = merge(
+    shared.integrations,
+    withAll(call.integrations ?? contextIntegrations(call.context)),
+  )
   if (integrations !== null && !isObject(integrations)) return 'integrations_not_object'
   if (integrations && !allIsBoolean(integrations)) return 'integrations_all_not_boolean'
   return { properties, traits, context, integrations }
 }
 
-export const ownIntegrations = (context: unknown): unknown =>
+export const contextIntegrations = (context: unknown): unknown =>
   isObject(context) ? (context.integrations ?? null) : null
 
-/** Key by key at the first level, the call's own win. What is not an object is left for the caller to refuse. */
-function under(shared: unknown, own: unknown): unknown {
-  if (shared === null) return own
-  if (own === null) return shared
-  return isObject(shared) && isObject(own) ? { ...shared, ...own } : own
+/** Merges the first level; the call's keys win. The caller refuses what is not an object. */
+function merge(shared: unknown, value: unknown): unknown {
+  if (shared === null) return value
+  if (value === null) return shared
+  return isObject(shared) && isObject(value) ? { ...shared, ...value } : value
 }
 
 function allIsBoolean({ All, all }: JsonObject): boolean {
@@ -169,11 +163,11 @@ function allIsBoolean({ All, all }: JsonObject): boolean {
   return typeof value === 'boolean'
 }
 
-/** One version of the Go library writes `all`; renamed before it is merged, it is the same key there. */
+/** One version of the Go library writes `all`. It is renamed before merging, so that both count as the same key. */
 export function withAll(integrations: unknown): unknown {
   if (!isObject(integrations) || typeof integrations.all !== 'boolean') return integrations
-  const { all, All, ...others } = integrations
-  return All === undefined || All === null ? { All: all, ...others } : integrations
+  const { all, All, ...rest } = integrations
+  return All === undefined || All === null ? { All: all, ...rest } : integrations
 }
 
 export type Ids = {
@@ -183,7 +177,6 @@ export type Ids = {
   previousId: string | null
 }
 
-/** @returns the ids of a call, null where there is none, or undefined when one of them is no id. */
 export function readIds(call: JsonObject): Ids | undefined {
   const userId = readId(call.userId)
   const anonymousId = readId(call.anonymousId)
@@ -194,7 +187,10 @@ export function readIds(call: JsonObject): Ids | undefined {
   return { userId, anonymousId, groupId, previousId }
 }
 
-/** @returns null where there is none, undefined for what is no id. Whole numbers above 2^53 - 1 have lost digits when they were parsed: taken, they would make one user of two. */
+/**
+ * @returns null for a missing id, undefined for an invalid one. Numbers above 2^53 - 1 are invalid: parsing has lost
+ * digits, so two users could get the same id.
+ */
 export function readId(value: unknown): string | null | undefined {
   if (value === undefined || value === null || value === '') return null
   if (typeof value === 'string') return value
@@ -205,7 +201,6 @@ export function readId(value: unknown): string | null | undefined {
 
 const MESSAGE_ID_CHARS = 100
 
-/** The client's own id of the call, when it is one that can be kept. */
 export function readMessageId(value: unknown): string | undefined {
   return typeof value === 'string' && value.length > 0 && value.length <= MESSAGE_ID_CHARS ? value : undefined
 }

@@ -2,10 +2,10 @@ import ipaddr from 'ipaddr.js'
 import type { Source } from '../../settings/settings.ts'
 import type { JsonObject } from './json.ts'
 
-/** What is done with `context.ip`. `fill`: where a call has none, it gets the address that its request came from. */
+/** What to do with `context.ip`. `fill`: a call without one gets the client's address. */
 export type AddressRule = { fill: boolean; as: NonNullable<Source['ip']> }
 
-/** @returns undefined where `context.ip` stays as it was sent. */
+/** @returns undefined when `context.ip` stays as it was sent. */
 export function addressRule(
   { kind, ip: as = 'full' }: Pick<Source, 'kind' | 'ip'>,
   isPixel: boolean,
@@ -15,8 +15,8 @@ export function addressRule(
 }
 
 /**
- * A client that sends straight to us (`direct`) leaves it to us to see its address, whatever its source.
- * @param ip of the client, also IPv4 that is mapped into IPv6.
+ * A client that sends directly (`context.direct`) gets its address filled in, whatever its source.
+ * @param ip of the client. May be IPv4 mapped into IPv6.
  */
 export function withAddress(
   context: JsonObject | null,
@@ -25,10 +25,10 @@ export function withAddress(
 ): JsonObject | null {
   const direct = context?.direct === true
   if (!direct && rule === undefined) return context
-  const own = direct ? undefined : context?.ip
-  const isAbsent = own === undefined || own === null || own === ''
+  const sent = direct ? undefined : context?.ip
+  const isAbsent = sent === undefined || sent === null || sent === ''
   const fills = direct || (rule?.fill && isAbsent)
-  const address = fills ? ip.replace(/^::ffff:/i, '') : own
+  const address = fills ? ip.replace(/^::ffff:/i, '') : sent
   switch (rule?.as ?? 'full') {
     case 'full':
       return fills ? { ...context, ip: address } : context
@@ -42,11 +42,11 @@ export function withAddress(
   }
 }
 
-/** Without the last 8 of 32 bits, or the last 80 of 128; null for what is no address. */
+/** Clears the last 8 of 32 bits, or the last 80 of 128. Null for an invalid address. */
 function truncated(address: unknown): string | null {
   if (typeof address !== 'string' || !ipaddr.isValid(address)) return null
   const parsed = ipaddr.process(address)
-  const kept = parsed.kind() === 'ipv4' ? 3 : 6
-  const bytes = parsed.toByteArray().map((byte, index) => (index < kept ? byte : 0))
+  const keptBytes = parsed.kind() === 'ipv4' ? 3 : 6
+  const bytes = parsed.toByteArray().map((byte, index) => (index < keptBytes ? byte : 0))
   return ipaddr.fromByteArray(bytes).toString()
 }

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 
 export type JsonObject = { readonly [key: string]: unknown }
 
-/** `text` is what came, for people to look at when it is not JSON. `bytes`: how many it has, as UTF-8. */
+/** `text`: the body, to store when it is not JSON. `bytes`: its length in UTF-8. */
 export type Parsed = { text: string; bytes: number } & (
   | { ok: true; value: unknown }
   | { ok: false; code: 'invalid_encoding' | 'invalid_json' }
@@ -23,19 +23,19 @@ export function parseBody(body: Buffer): Parsed {
   }
 }
 
-/** Keys such as `__proto__` are plain data in what JSON.parse returns, and stay so when it is spread or printed. */
+/** In objects of JSON.parse, keys such as `__proto__` are plain data, also when spread or printed. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Most that one character can take: an escape such as \u001f. */
+/** The most bytes of one character: an escape such as \u001f. */
 const CHARACTER = 6
-/** Above what any number, true, false and null take, with a comma. */
+/** More than any number, true, false or null takes, with a comma. */
 const SCALAR = 26
 
 /**
- * A bound for the bytes of `value` as compact JSON, at a fraction of the cost of printing it, or Infinity when it is nested
- * deeper than `levels`. It recurses no deeper than that, so that no body can exhaust the stack.
+ * An upper bound of the bytes of `value` as compact JSON, far cheaper than printing it; Infinity when nested deeper
+ * than `levels`, so that no body can exhaust the stack.
  */
 export function boundOf(value: unknown, levels: number): number {
   if (typeof value === 'string') return value.length * CHARACTER + 3
@@ -46,10 +46,9 @@ export function boundOf(value: unknown, levels: number): number {
     for (const item of value) sum += boundOf(item, levels - 1)
     return sum
   }
-  // an object of JSON.parse, so indexed by any of its keys; it inherits nothing that for..in could show
+  // an object of JSON.parse inherits nothing that for..in could show
   for (const key in value) sum += key.length * CHARACTER + 3 + boundOf((value as JsonObject)[key], levels - 1)
   return sum
 }
 
-/** Bytes of `value` as compact JSON. */
 export const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))

@@ -11,16 +11,16 @@ const CLOCK = String.raw`(\d\d):?(\d\d)(?::?(\d\d)(?:[.,](\d+))?)?`
 const OFFSET = String.raw`(?:[Zz]|([+-])(\d\d):?(\d\d)?)`
 const ISO = new RegExp(`^${DATE}(?:[Tt ]${CLOCK} ?${OFFSET}?)?$`)
 
-/** What clients mostly send; days up to 28 are in every month. */
 const USUAL = /^\d{4}-\d\d-(?:[01]\d|2[0-8])T\d\d:\d\d:\d\d\.\d{3}Z$/
 
-/** Years 1 to 9999: what prints as ISO 8601 with four digits, and what every language's dates reach. */
+/** Years 1 to 9999, which print as ISO 8601 with four digits and which all languages support. */
 const EARLIEST = -62_135_596_800_000
 const LATEST = 253_402_300_799_999
 
 /**
- * ISO 8601: a date, or date and time, in extended or basic form, any offset form, any number of decimals (cut to
- * milliseconds). Without an offset it is taken for UTC. @returns null for anything else, numbers among it.
+ * Parses ISO 8601: a date, or date and time, extended or basic, any offset form (UTC without one), any number of
+ * decimals (cut to ms).
+ * @returns null for anything else, including numbers.
  */
 export function parseTime(value: unknown): number | null {
   if (typeof value !== 'string') return null
@@ -46,7 +46,7 @@ function parseAny(value: string): number | null {
   const local = Date.parse(
     `${year}-${month}-${day}T${hour}:${minute}:${second}.${decimals.slice(0, 3).padEnd(3, '0')}Z`,
   )
-  // Date.parse takes 30 February for 2 March; the hour 24 is on the next day
+  // Date.parse reads 30 February as 2 March; the hour 24 is on the next day
   if (Number(day) > 28 && new Date(`${year}-${month}-${day}`).getUTCDate() !== Number(day)) return null
   if (Number(offsetHour) > 23 || Number(offsetMinute) > 59) return null
   const offset = (Number(offsetHour) * 60 + Number(offsetMinute)) * 60_000
@@ -56,8 +56,8 @@ function parseAny(value: string): number | null {
 const inRange = (time: number): number | null => (time >= EARLIEST && time <= LATEST ? time : null)
 
 /**
- * The times of an event. `timestamp` is corrected by how far the client's clock is off, seen when it sent; without
- * `sentAt` it is the client's own, so that a historical import keeps its time; without either it is the receive time.
+ * The times of an event. `timestamp` is corrected by the client's clock error, which `sentAt` shows. Without `sentAt`
+ * it is the client's, for historical imports; without either, the receive time.
  */
 export function eventTimes({
   receivedAt,

@@ -1,22 +1,29 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gunzipSync } from 'node:zlib'
+import { networkOf } from '../../http/rate-limit.ts'
 import type { Code } from '../answer.ts'
-import { FIELD_BYTES, GZIP_EXTRA, GZIP_FREE, GZIP_TIMES, REQUEST_BYTES } from '../limits.ts'
+import {
+  FIELD_BYTES,
+  GZIP_EXTRA,
+  GZIP_FREE,
+  GZIP_TIMES,
+  HELD_RESERVED,
+  REQUEST_BYTES,
+  SMALL_HOLDER,
+} from '../limits.ts'
 
-/** Why a body is not there to be judged; `gone` when nobody is left to answer. */
+/** Why a body could not be read. `gone`: the client has closed its connection. */
 export type Unread = { ok: false; code: Code | 'gone' }
 export type Body = { ok: true; bytes: Buffer } | Unread
 
-/** `code` is that of a body with more than `bytes`. */
 export type BodyLimit = { bytes: number; code: 'call_too_large' | 'batch_too_large' }
 
-/** Emitted on a request whose body ends before it is whole, with the code of the answer to it. */
+/** Event of a request whose body ends too early, with the code to answer. */
 export const CUT = 'cut'
 
-/** A request, and where its answer goes. */
 export type Exchange = { request: IncomingMessage; response: ServerResponse }
 
-/** Reads a body as it comes; what it holds is on the lease until its owner disposes of that. */
+/** Reads a body as it was sent. Its memory counts on the lease. */
 export function readBody(exchange: Exchange, limit: BodyLimit, lease: Lease): Promise<Body> {
   switch (encodingOf(exchange.request.headers['content-encoding'])) {
     case 'none':
@@ -28,7 +35,6 @@ export function readBody(exchange: Exchange, limit: BodyLimit, lease: Lease): Pr
   }
 }
 
-/** What was read, inflated. */
 export function unpack(
   wire: Buffer,
   { encoding, limit, lease }: { encoding: string | undefined; limit: BodyLimit; lease: Lease },
@@ -42,55 +48,79 @@ export function unpack(
 }
 
 /**
- * Reads a body that nobody wants, so that the connection can be used again. One with more than `most` bytes is left, and so is one whose client
- * asks first whether to send it.
+ * Reads and discards a body, so that the connection can be reused. Stops at `most` bytes, and does not begin when the
+ * client asks first whether to send it.
  */
 export function drain(exchange: Exchange, most: number): Promise<'gone' | 'over'> {
   const { expect, 'content-length': length } = exchange.request.headers
   if (expect !== undefined || Number(length) > most) return Promise.resolve('over')
   let size = 0
-  function take(chunk: Buffer): Code | undefined {
+  function count(chunk: Buffer): Code | undefined {
     size += chunk.length
     return size > most ? 'batch_too_large' : undefined
   }
-  return new Promise((resolve) => consume(exchange, take, (end) => resolve(end === 'gone' ? 'gone' : 'over')))
+  return new Promise((resolve) =>
+    readChunks(exchange, count, (end) => resolve(end === 'gone' ? 'gone' : 'over')),
+  )
 }
 
 function collect(exchange: Exchange, limit: BodyLimit, lease: Lease): Promise<Body> {
   if (Number(exchange.request.headers['content-length']) > limit.bytes)
     return Promise.resolve({ ok: false, code: limit.code })
-  const chunks: Buffer[] = []
-  let size = 0
-  function take(chunk: Buffer): Code | undefined {
-    size += chunk.length
-    if (size > limit.bytes) return limit.code
+  const chunks = createChunks()
+  function collectChunk(chunk: Buffer): Code | undefined {
+    if (chunks.size() + chunk.length > limit.bytes) return limit.code
     if (!lease.add(chunk.length)) return 'unavailable'
-    chunks.push(chunk)
+    chunks.add(chunk)
     return undefined
   }
   return new Promise((resolve) =>
-    consume(exchange, take, (end) => {
-      resolve(end === 'end' ? { ok: true, bytes: joined(chunks, size) } : { ok: false, code: end })
-      chunks.length = 0 // or the pieces would stay until the answer
+    readChunks(exchange, collectChunk, (end) => {
+      const bytes = chunks.join() // or the chunks would stay in memory until the answer
+      resolve(end === 'end' ? { ok: true, bytes } : { ok: false, code: end })
     }),
   )
 }
 
-/** One piece is taken as it is, unless it is a view of a larger buffer, which it would hold. */
-function joined(chunks: readonly Buffer[], size: number): Buffer {
-  const [first, ...more] = chunks
-  return more.length === 0 && first?.buffer.byteLength === size ? first : Buffer.concat(chunks, size)
+/** Joins chunks as they arrive: kept separately, each takes a kilobyte, even for a single byte (measured). */
+function createChunks() {
+  let bytes: Buffer = Buffer.alloc(0)
+  let size = 0
+  return {
+    size: () => size,
+    add(chunk: Buffer): void {
+      // a first chunk is used as it is, unless it is a view of a larger buffer, which it would keep in memory
+      if (size === 0 && chunk.buffer.byteLength === chunk.length) bytes = chunk
+      else {
+        if (size + chunk.length > bytes.length) {
+          const larger = Buffer.allocUnsafeSlow(Math.max(size + chunk.length, Math.ceil(size * GROWTH)))
+          bytes.copy(larger, 0, 0, size)
+          bytes = larger
+        }
+        chunk.copy(bytes, size)
+      }
+      size += chunk.length
+    },
+    join(): Buffer {
+      const whole = bytes.length === size ? bytes : bytes.subarray(0, size)
+      bytes = Buffer.alloc(0)
+      return whole
+    },
+  }
 }
+
+/** Each larger buffer has this many times the bytes so far, so that few copies are made. */
+const GROWTH = 1.5
 
 export type End = Code | 'gone' | 'end'
 
-/** Reads a body to its end, or until `take` has had enough of it: what comes after that is left. `ended` is told once. */
-export function consume(
+/** Reads a body to its end, or until `take` returns a code and ignores the rest. `ended` is called once. */
+export function readChunks(
   { request, response }: Exchange,
   take: (chunk: Buffer) => Code | undefined,
   ended: (end: End) => void,
 ): void {
-  // a client that asks first whether to send its body, is told so now
+  // the client asks first whether to send its body
   if (request.headers.expect !== undefined && request.httpVersion === '1.1') response.writeContinue()
   let isOver = false
   function stop(end: End): void {
@@ -107,12 +137,10 @@ export function consume(
   request.on('close', () => stop('gone'))
 }
 
-/** What `consume` does with a body that nobody wants. */
-export const dropped = (): undefined => undefined
+export const discard = (): undefined => undefined
 
 export type Encoding = 'none' | 'gzip'
 
-/** @returns undefined for a Content-Encoding that is not inflated. */
 export function encodingOf(header: string | undefined): Encoding | undefined {
   switch (header?.trim().toLowerCase()) {
     case undefined:
@@ -127,13 +155,12 @@ export function encodingOf(header: string | undefined): Encoding | undefined {
   }
 }
 
-/** How many bytes so many in gzip may become. */
 export const inflatedBytes = (wire: number, limit: number): number =>
   Math.min(limit, Math.max(GZIP_FREE, wire * GZIP_TIMES))
 
 /**
- * zlib inflates 16 KB at a time and stops past `limit`: a zip bomb costs no more than a body that is within it. All in one
- * go, as a call does not take long enough (30 us for 18 KB, 0.4 ms for 450 KB) for the hand-over to another thread to pay.
+ * zlib stops at most 16 KB beyond `limit`, so a zip bomb costs no more than a valid body. Synchronous: a call is too
+ * short (30 us for 18 KB, 0.4 ms for 450 KB) for another thread.
  */
 export function inflate(bytes: Buffer, limit: number): Buffer | 'too_large' | 'broken' {
   try {
@@ -144,40 +171,50 @@ export function inflate(bytes: Buffer, limit: number): Buffer | 'too_large' | 'b
   }
 }
 
-/** What one request holds of the sum, until it is disposed of. */
 export type Lease = Disposable & {
-  /** @returns false, and takes nothing, when the sum would go over its bound. */
+  /** @returns false, and adds nothing, when the sum would exceed the limit. */
   add(bytes: number): boolean
 }
 
-export type Hold = { open(): Lease; bytes(): number }
+/** `open` starts a lease for a request from this address. */
+export type MemoryLimit = { open(ip: string): Lease; bytes(): number }
 
-/** Bounds the sum of bytes that all requests hold at once: many large bodies that come slowly must not fill the memory. */
-export function createHold(bound: number): Hold {
+/**
+ * Limits the bytes that all requests hold at once, as many large and slow bodies could fill the memory. The last quarter
+ * is reserved for networks that hold little, so that one network cannot get the others refused.
+ */
+export function createMemoryLimit(bound: number): MemoryLimit {
   let held = 0
+  const heldByNetwork = new Map<string, number>()
   return {
     bytes: () => held,
-    open() {
-      let own = 0
+    open(ip) {
+      const network = networkOf(ip)
+      let leased = 0
       return {
         add(bytes) {
-          if (held + bytes > bound) return false
+          const before = heldByNetwork.get(network) ?? 0
+          const most = before > bound * SMALL_HOLDER ? bound * (1 - HELD_RESERVED) : bound
+          if (held + bytes > most) return false
           held += bytes
-          own += bytes
+          leased += bytes
+          heldByNetwork.set(network, before + bytes)
           return true
         },
         [Symbol.dispose]() {
-          held -= own
-          own = 0
+          held -= leased
+          const left = (heldByNetwork.get(network) ?? 0) - leased
+          if (left > 0) heldByNetwork.set(network, left)
+          else heldByNetwork.delete(network)
+          leased = 0
         },
       }
     },
   }
 }
 
-/** What a request takes until its answer, besides its body. */
 export function requestBytes({ url = '', rawHeaders }: Pick<IncomingMessage, 'url' | 'rawHeaders'>): number {
   let bytes = REQUEST_BYTES + url.length
-  for (const text of rawHeaders) bytes += text.length + FIELD_BYTES // names and values in turn
+  for (const text of rawHeaders) bytes += text.length + FIELD_BYTES
   return bytes
 }

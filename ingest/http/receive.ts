@@ -2,21 +2,21 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { RequestTrace } from '../../trace/trace.ts'
 import { type Answer, CORS, type Code, errorAnswer, SUCCESS } from '../answer.ts'
 import { type CallType, isCallType } from '../call/accept.ts'
+import { keyOutside, type RouteType } from '../call/authenticate.ts'
 import { isObject } from '../call/json.ts'
-import { keyOutside, type RouteType } from '../call/sender.ts'
 import { BATCH_BYTES, CALL_BYTES } from '../limits.ts'
 import type { Meter } from '../metrics.ts'
-import type { Forestall, Take } from '../take.ts'
-import type { Strangers } from '../throttle.ts'
+import type { Ingest, Precheck } from '../pipeline.ts'
+import type { AnonymousLimit } from '../rate-limits.ts'
 import {
   type BodyLimit,
-  consume,
+  discard,
   drain,
-  dropped,
   type End,
-  type Hold,
   inflatedBytes,
+  type MemoryLimit,
   readBody,
+  readChunks,
   requestBytes,
   unpack,
 } from './body.ts'
@@ -25,23 +25,50 @@ import { closeAtEnd, forgetHeaders, type Respond } from './reply.ts'
 export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
 
 export type ReceiveOptions = {
-  take: Take
-  forestall: Forestall
-  strangers: Pick<Strangers, 'refused'>
-  hold: Hold
+  ingest: Ingest
+  precheck: Precheck
+  anonymousLimit: Pick<AnonymousLimit, 'count'>
+  memory: MemoryLimit
   respond: Respond
   meter: Pick<Meter, 'refused'>
-  /** Begins what a trace tells of a request; undefined while traces are off. */
   traced: ((request: FastifyRequest) => RequestTrace) | undefined
 }
 
 const CALL: BodyLimit = { bytes: CALL_BYTES, code: 'call_too_large' }
 const BATCH: BodyLimit = { bytes: BATCH_BYTES, code: 'batch_too_large' }
 
-/** What a route for calls does: reads a request, hands its bytes to `take`, and sends what that answers. */
+/** Handles a route for calls: checks the request early, reads it, passes its bytes to the pipeline, and answers. */
 export function receive(type: RouteType, options: ReceiveOptions): Handler {
-  const { take, forestall, strangers, hold, respond, meter, traced } = options
+  const { ingest, precheck, anonymousLimit, memory, respond, meter, traced } = options
   const limit = type === 'batch' ? BATCH : CALL
+
+  type Pending = { answer: Promise<Answer> }
+
+  /** Holds the body only until its calls are decided on. What they became waits in the producer, which has its own bound. */
+  async function begin(
+    request: FastifyRequest,
+    { raw: response }: FastifyReply,
+    trace: RequestTrace | undefined,
+  ): Promise<Pending | Code | 'gone'> {
+    const { raw, headers, query, ip } = request
+    const exchange = { request: raw, response }
+    const target = { type, writeKey: keyOutside(headers.authorization, query) }
+    const isAnonymous = target.writeKey === undefined
+    const early = isAnonymous ? undefined : precheck(target, ip)
+    if (early)
+      return (await drain(exchange, limit.bytes)) === 'gone' ? 'gone' : { answer: Promise.resolve(early) }
+    using lease = memory.open(ip)
+    const wire = await readBody(exchange, limit, lease)
+    if (!wire.ok) return wire.code
+    const late = isAnonymous ? precheck(target, ip) : undefined
+    if (late) return { answer: Promise.resolve(late) }
+    const body = unpack(wire.bytes, { encoding: headers['content-encoding'], limit, lease })
+    if (!body.ok) {
+      if (isAnonymous) anonymousLimit.count(ip, inflatedBytes(wire.bytes.length, limit.bytes))
+      return body.code
+    }
+    return { answer: ingest({ ...target, body: body.bytes, wireBytes: wire.bytes.length }, ip, trace) }
+  }
 
   function answer(reply: FastifyReply, given: Answer, trace: RequestTrace | undefined): void {
     trace?.answered(given)
@@ -53,81 +80,51 @@ export function receive(type: RouteType, options: ReceiveOptions): Handler {
     answer(reply, errorAnswer(code), trace)
   }
 
-  /** Its answer is on the way. */
-  type Taken = { taken: Promise<Answer> }
-
-  async function begin(
-    request: FastifyRequest,
-    { raw: response }: FastifyReply,
-    trace: RequestTrace | undefined,
-  ): Promise<Taken | Code | 'gone'> {
-    const { raw, headers, query, ip } = request
-    const exchange = { request: raw, response }
-    const named = { type, writeKey: keyOutside(headers.authorization, query) }
-    const isStranger = named.writeKey === undefined
-    const early = isStranger ? undefined : forestall(named, ip)
-    if (early)
-      return (await drain(exchange, limit.bytes)) === 'gone' ? 'gone' : { taken: Promise.resolve(early) }
-    using lease = hold.open()
-    const wire = await readBody(exchange, limit, lease)
-    if (!wire.ok) return wire.code
-    const late = isStranger ? forestall(named, ip) : undefined
-    if (late) return { taken: Promise.resolve(late) }
-    const body = unpack(wire.bytes, { encoding: headers['content-encoding'], limit, lease })
-    if (!body.ok) {
-      if (isStranger) strangers.refused(ip, inflatedBytes(wire.bytes.length, limit.bytes))
-      return body.code
-    }
-    return { taken: take({ ...named, body: body.bytes }, ip, trace) }
-  }
-
   return async (request, reply) => {
     using trace = traced?.(request)
-    using lease = hold.open()
+    using lease = memory.open(request.ip)
     if (!lease.add(requestBytes(request.raw))) return refuse('unavailable', reply, trace)
-    // judged, a request no longer needs its body: what it comes to waits for Kafka in the queue, which has a bound of its own
     const begun = await begin(request, reply, trace)
-    if (typeof begun === 'object') answer(reply, await begun.taken, trace)
+    if (typeof begun === 'object') answer(reply, await begun.answer, trace)
     else if (begun === 'gone') trace?.gone()
     else refuse(begun, reply, trace)
   }
 }
 
-/** Client libraries report on themselves here, which nobody reads: it is taken, and dropped as it comes. */
+/** Client libraries send their own metrics here. They are read and discarded. */
 export function receiveMetrics(respond: Respond): Handler {
   return async ({ raw: request }, reply) => {
     const exchange = { request, response: reply.raw }
-    const end = await new Promise<End>((resolve) => consume(exchange, dropped, resolve))
+    const end = await new Promise<End>((resolve) => readChunks(exchange, discard, resolve))
     if (end !== 'gone') respond(reply, end === 'end' ? SUCCESS : errorAnswer(end))
   }
 }
 
-/** One transparent pixel. */
 const GIF = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
 
 const HEADERS = { ...CORS, 'content-type': 'image/gif', 'cache-control': 'no-store, max-age=0' }
 
-/** Whatever comes of its call, the page that shows the image gets one. */
+/** The page gets its image, whatever becomes of the call. */
 export function sendPixel(reply: FastifyReply): void {
   closeAtEnd(reply)
   forgetHeaders(reply.request.raw)
   reply.code(200).headers(HEADERS).send(GIF)
 }
 
-/** Takes the call that a pixel's URL carries, as any other. @returns the code that another route would answer. */
-export async function takePixel(
+/** Ingests the call in a pixel's URL. @returns the code that another route would answer. */
+export async function ingestPixel(
   { params, query, headers, ip, raw }: Pick<FastifyRequest, 'params' | 'query' | 'headers' | 'ip' | 'raw'>,
-  { take, forestall, hold, meter }: Pick<ReceiveOptions, 'take' | 'forestall' | 'hold' | 'meter'>,
+  { ingest, precheck, memory, meter }: Pick<ReceiveOptions, 'ingest' | 'precheck' | 'memory' | 'meter'>,
   trace?: RequestTrace,
 ): Promise<Answer['code']> {
   const type = field(params, 'type')
   if (!isCallType(type)) return refused('unknown', 'unknown_type')
   const body = decodeData(field(query, 'data'))
   if (body.length > CALL_BYTES) return refused(type, 'call_too_large')
-  using lease = hold.open()
+  using lease = memory.open(ip)
   if (!lease.add(requestBytes(raw) + body.length)) return refused(type, 'unavailable')
-  const named = { type, writeKey: keyOutside(headers.authorization, query) }
-  return (forestall(named, ip) ?? (await take({ ...named, body, isPixel: true }, ip, trace))).code
+  const target = { type, writeKey: keyOutside(headers.authorization, query) }
+  return (precheck(target, ip) ?? (await ingest({ ...target, body, isPixel: true }, ip, trace))).code
 
   function refused(of: CallType | 'unknown', code: Code): Code {
     meter.refused(of, code)
@@ -135,7 +132,7 @@ export async function takePixel(
   }
 }
 
-/** Base64 or base64url, whose padding may be missing; queries have a space for a plus sign. */
+/** Base64 or base64url, with or without padding. A plus sign in a query arrives as a space. */
 function decodeData(data: unknown): Buffer {
   return typeof data === 'string' ? Buffer.from(data.replaceAll(' ', '+'), 'base64') : Buffer.alloc(0)
 }

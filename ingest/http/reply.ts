@@ -6,13 +6,10 @@ import { CUT } from './body.ts'
 export type Respond = (reply: FastifyReply, answer: Answer) => void
 
 type RespondOptions = {
-  /** Told of each answer. */
   answered: (code: Answer['code']) => void
-  /** How long a client may go on writing what is not wanted, in milliseconds. */
   lingerMs: number
 }
 
-/** The one way in which a request is answered in JSON. */
 export function createRespond({ answered, lingerMs }: RespondOptions): Respond {
   return (reply, answer) => {
     answered(answer.code)
@@ -24,7 +21,7 @@ export function createRespond({ answered, lingerMs }: RespondOptions): Respond {
   }
 }
 
-/** An answer may have to wait for those to earlier requests of its connection: many that do must not keep what came with each. */
+/** Frees the headers, because an answer may have to wait for those to earlier requests of its connection. */
 export function forgetHeaders(request: IncomingMessage): void {
   request.rawHeaders = []
   request.headers = {}
@@ -38,20 +35,19 @@ function send(reply: FastifyReply, { status, body, headers }: Answer): void {
   reply.send(body)
 }
 
-/** A connection kept after its answer would hold up the end of the process. */
+/** While the process ends, a connection kept open after its answer would delay it. */
 export function closeAtEnd(reply: FastifyReply): void {
   if (!reply.server.server.listening) reply.header('connection', 'close')
 }
 
-/** More of its body may come. */
 export function isUnread({ readableEnded, headers }: IncomingMessage): boolean {
   if (readableEnded) return false
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 /**
- * Answers a request whose body is not read to its end, then closes the connection: but only when the client has written
- * all of it, or has had its time. Closed earlier, the system would reset the connection and the answer be lost.
+ * Answers a request whose body is not read to its end. The connection closes when the client has sent all of it, or
+ * after `lingerMs`: earlier, it would be reset and the answer lost.
  */
 function sendAndLinger(reply: FastifyReply, { status, body, headers }: Answer, lingerMs: number): void {
   reply.hijack()

@@ -1,13 +1,12 @@
 import { CALL_TYPES } from '../call/accept.ts'
-import type { RouteType } from '../call/sender.ts'
+import type { RouteType } from '../call/authenticate.ts'
 
-/** What is at a path, and for calls which type comes there. */
 export type Route = { path: string } & (
   | { serves: 'calls'; type: RouteType }
   | { serves: 'metrics' | 'pixel' | 'probe' | 'description' }
 )
 
-/** Some libraries send to the first letter alone. */
+/** Some libraries use only the first letter. */
 const single = CALL_TYPES.flatMap((type) =>
   [type, type.charAt(0)].map((name) => ({ path: `/v1/${name}`, serves: 'calls', type }) as const),
 )
@@ -18,7 +17,7 @@ const many = ['batch', 'import', 'b'].map(
 
 export const PIXEL_PATH = '/v1/pixel/{type}'
 
-/** Every route, each also with a slash at its end (a Java default). A path's `{type}` is any one segment. */
+/** Every route, each also with a trailing slash (a Java default). `{type}` stands for one segment. */
 export const ROUTES: readonly Route[] = [
   ...single,
   ...many,
@@ -36,7 +35,6 @@ const PIXEL = /^\/v1\/pixel\/[^/]+\/?$/
 
 export const isPixel = (path: string): boolean => PIXEL.test(path)
 
-/** @returns the methods that a path takes, or undefined when nothing is there. */
 export function allowed(path: string): string | undefined {
   const plain = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
   const route = ROUTES.find((it) => (it.serves === 'pixel' ? isPixel(path) : it.path === plain))

@@ -1,37 +1,37 @@
 import { type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { parse } from 'node:querystring'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { endInTime, shareConnections } from '../../http/connections.ts'
 import { type Answer, CORS, type Code, errorAnswer, JSON_TYPE } from '../answer.ts'
-import { CONNECTIONS, HEADER_BYTES, type Patience } from '../limits.ts'
+import { CONNECTIONS, HEADER_BYTES, QUERY_FIELDS, type Timeouts } from '../limits.ts'
 import type { Meter } from '../metrics.ts'
 import { CUT } from './body.ts'
 
 export type ServerOptions = {
-  patience: Patience
+  timeouts: Timeouts
   meter: Pick<Meter, 'answered' | 'refusedConnection' | 'watchConnections'>
-  /** Open ones at most. */
   connections?: number | undefined
   trustProxy?: readonly string[] | undefined
   notFound: (request: FastifyRequest, reply: FastifyReply) => void
 }
 
-/** An HTTP server without routes, guarded against clients that are slow, too many, or speak no HTTP. */
-export function createServer({ patience, meter, ...options }: ServerOptions): FastifyInstance {
+/** An HTTP server without routes, guarded against slow clients, too many clients, and clients that speak no HTTP. */
+export function createServer({ timeouts, meter, ...options }: ServerOptions): FastifyInstance {
   const trustProxy = options.trustProxy ?? []
   const app = fastify({
-    ...fastifyOptions(patience),
+    ...fastifyOptions(timeouts),
     trustProxy: trustProxy.length > 0 ? [...trustProxy] : false,
     clientErrorHandler: (error, socket) => answerBroken({ error, socket }),
     frameworkErrors: (_error, request, reply) => options.notFound(request, reply),
   })
-  // routes read bodies themselves: see body.ts
+  // routes read bodies themselves (body.ts)
   for (const method of app.supportedMethods) app.addHttpMethod(method, { overrideExisting: true })
   const { server } = app
   server.on('connection', (socket: Socket) => {
-    // at a CONNECT Node takes its own listener off: without another a client's reset would end the process
+    // after a CONNECT Node removes its own listener; without another one a client's reset would end the process
     socket.on('error', () => {})
-    // nothing more comes of a body that is not whole
+    // an incomplete body will not be completed
     socket.once('end', () => lastResponse(socket)?.req.emit(CUT, 'bad_request'))
   })
   const { open, lastResponse } = shareConnections(server, {
@@ -42,56 +42,57 @@ export function createServer({ patience, meter, ...options }: ServerOptions): Fa
   const answerBroken = createAnswerBroken({
     lastResponse,
     answered: meter.answered,
-    lingerMs: patience.lingerMs,
+    lingerMs: timeouts.lingerMs,
   })
   meter.watchConnections(server)
-  takeAll(server)
-  endUnread(server, open, patience.idleMs)
-  endInTime(app, patience.closingMs)
+  handleAll(server)
+  endUnread(server, open, timeouts.idleMs)
+  endInTime(app, timeouts.closingMs)
   app.addHook('preClose', async () => {
-    // Node lets go only of those between two requests
+    // Node closes only connections between two requests
     for (const socket of open) if (lastResponse(socket)?.writableFinished ?? true) socket.destroy()
   })
   return app
 }
 
-const fastifyOptions = (patience: Patience) => ({
+const fastifyOptions = (timeouts: Timeouts) => ({
   http: {
     maxHeaderSize: HEADER_BYTES,
-    headersTimeout: patience.headersMs,
-    connectionsCheckingInterval: patience.checkMs,
+    headersTimeout: timeouts.headersMs,
+    connectionsCheckingInterval: timeouts.checkMs,
     // Node's own answer to a request without Host has no body
     requireHostHeader: false,
   },
-  requestTimeout: patience.requestMs,
-  keepAliveTimeout: patience.keepAliveMs,
-  routerOptions: { ignoreTrailingSlash: true },
-  // what comes on an open connection while this process ends is still taken
+  requestTimeout: timeouts.requestMs,
+  keepAliveTimeout: timeouts.keepAliveMs,
+  routerOptions: {
+    ignoreTrailingSlash: true,
+    querystringParser: (text: string) => parse(text, '&', '=', { maxKeys: QUERY_FIELDS }),
+  },
+  // requests on open connections are still accepted while the process ends
   return503OnClosing: false,
 })
 
-/** What Node would else answer by itself, or lose. */
-function takeAll(server: Server): void {
-  // routes say when they want the body; other expectations are ignored, which HTTP allows
+/** Handles what Node would otherwise answer by itself, or lose. */
+function handleAll(server: Server): void {
+  // routes send 100 Continue when they read the body; other expectations are ignored, as HTTP allows
   for (const event of ['checkContinue', 'checkExpectation'])
     server.on(event, (request, response) => server.emit('request', request, response))
-  // CONNECT: this is no proxy
+  // this is no proxy
   server.on('connect', (_request, socket) => server.emit('clientError', new Error('CONNECT'), socket))
-  // a client that writes its request, then closes its side, waits for an answer: Node's own switch, not in its manual
+  // a client may close its side after the request and wait for the answer: an undocumented switch of Node
   Object.assign(server, { httpAllowHalfOpen: true })
 }
 
 type BrokenOptions = {
-  /** The response to the request that came last on a connection. */
   lastResponse(socket: Socket): ServerResponse | undefined
   answered: (code: Answer['code']) => void
-  /** How long a client may go on writing after the answer, in milliseconds. */
   lingerMs: number
 }
 
 type Broken = { error: NodeJS.ErrnoException; socket: Socket }
 
-/** Answers what Node's parser has given up: no HTTP, too large a head, or too slow. In order: after what came before it. */
+/** Answers requests that Node's parser has rejected (no HTTP, too large a head, too slow), after those before them. */
 export function createAnswerBroken({ lastResponse, answered, lingerMs }: BrokenOptions) {
   function byHand(socket: Socket, code: Code): void {
     if (!socket.writable) return
@@ -107,7 +108,7 @@ export function createAnswerBroken({ lastResponse, answered, lingerMs }: BrokenO
     const last = lastResponse(socket)
     if (!last || (last.req.complete && last.writableFinished)) byHand(socket, code)
     else if (last.req.complete) last.once('close', () => byHand(socket, code))
-    // its answer is out, and it is the rest of its body that does not come; one that lingers has a time of its own
+    // it was answered before the rest of its body came; `sendAndLinger` closes it
     else if (last.headersSent && !last.writableFinished) return
     else if (!last.req.emit(CUT, code)) socket.destroy()
   }
@@ -118,7 +119,7 @@ function codeOf({ code }: NodeJS.ErrnoException): Code {
   return code === 'HPE_HEADER_OVERFLOW' ? 'headers_too_large' : 'bad_request'
 }
 
-/** As HTTP/1.1; no response of Node's is there to do it. */
+/** Prints the answer as HTTP/1.1, as there is no response object. */
 function printed({ status, body }: Answer): string {
   const headers = {
     'content-type': JSON_TYPE,
@@ -131,8 +132,8 @@ function printed({ status, body }: Answer): string {
 }
 
 /**
- * Ends connections whose client does not read its answers: of what waits to be written nothing has gone in `idleMs`. Node's
- * own time-out of sockets would do it too, but its timer is moved at each read and write, which costs a call 2 us.
+ * Closes connections whose client has read nothing of waiting answers for `idleMs`. Node's socket timeout moves its
+ * timer with each read and write, which costs a call 2 us.
  */
 export function endUnread(server: Server, open: ReadonlySet<Socket>, idleMs: number): void {
   let before = new Map<Socket, number>()
@@ -144,5 +145,4 @@ export function endUnread(server: Server, open: ReadonlySet<Socket>, idleMs: num
   server.once('close', () => clearInterval(timer))
 }
 
-/** Bytes that the client's side has taken. */
 const gone = ({ bytesWritten, writableLength }: Socket): number => bytesWritten - writableLength

@@ -1,19 +1,19 @@
 import { getRandomValues, hash } from 'node:crypto'
 import type { Event } from '../../schemas/event.ts'
 
-/** An event that was routed: its id, its place in its partition of `events`, its record's time in milliseconds, none to come. */
+/** A routed event: the hash of its id, its offset in `events`, and its record's time in ms, never in the future. */
 export type Entry = Hash & { offset: number; time: number }
 
-/** The ids of one partition that were routed lately (docs/understand/guarantees.md, "Duplicates"). */
+/** The recently routed ids of one partition (docs/understand/guarantees.md, "Duplicates"). */
 export type Window = {
   /**
-   * @returns false for a duplicate: the id is known from a lower offset. Else it is known from now on. An event that is
-   * routed again after a crash has its own offset, so it is never a duplicate of itself, whatever was remembered of it.
+   * Remembers the id.
+   * @returns false for a duplicate: it is known from a lower offset. An event that is routed again after a crash has
+   * the same offset, so it never is.
    */
   admit(entry: Entry): boolean
-  /** Takes what was routed before this process had the partition; later is fine too. */
+  /** Adds what was routed before this process owned the partition, at any time. */
   recall(entry: Entry): void
-  /** How many more can be recalled. */
   room(): number
   size(): number
   bytes(): number
@@ -23,17 +23,17 @@ type Dated = Generation & { since: number }
 const dated = (since: number): Dated => ({ ...createGeneration(), since })
 
 /**
- * Two generations: one fills, the other is only looked at. They turn when the one is full, or when `windowMs` has passed
- * since its first id. So an id is known for at least `windowMs` or `maxIds` further ids, and at most for twice that.
+ * Two generations: one fills, the other is only read. They rotate when the first is full or `windowMs` old, so an id is
+ * known for at least `windowMs` or `maxIds` further ids, and at most twice that.
  */
 export function createWindow({ windowMs, maxIds = MAX_IDS }: { windowMs: number; maxIds?: number }): Window {
   let current: Dated | undefined
   const recalled = dated(Number.POSITIVE_INFINITY)
   let previous = recalled
-  /** The highest time of a record: one whose clock was behind turns nothing. */
+  /** The highest time of a record, so that slow clocks do not rotate anything. */
   let now = Number.NEGATIVE_INFINITY
 
-  function turned(): Dated {
+  function rotated(): Dated {
     if (current && (current.isFull() || current.size() >= maxIds || now > current.since + windowMs)) {
       previous = current
       current = undefined
@@ -46,7 +46,7 @@ export function createWindow({ windowMs, maxIds = MAX_IDS }: { windowMs: number;
   return {
     admit(entry) {
       now = Math.max(now, entry.time)
-      const into = turned()
+      const into = rotated()
       const { offset } = entry
       if (isBefore(into.find(entry), offset) || isBefore(previous.find(entry), offset)) return false
       into.put(entry, offset)
@@ -63,36 +63,34 @@ export function createWindow({ windowMs, maxIds = MAX_IDS }: { windowMs: number;
   }
 }
 
-/** Hashes with the low 32 bits of an offset each, in flat tables: 12 bytes a slot and no object per id. */
+/** Hashes, each with the low 32 bits of an offset, in flat tables: 12 bytes a slot and no object per id. */
 export type Generation = {
   size(): number
-  /** No more fit. */
   isFull(): boolean
   bytes(): number
-  /** @returns the offset's low 32 bits. */
   find(hash: Hash): number | undefined
-  /** Of two offsets of one hash the lower is kept. @returns false when it did not fit. */
+  /** Keeps the lower of two offsets of one hash. @returns false when it did not fit. */
   put(hash: Hash, offset: number): boolean
 }
 
 export const MAX_IDS = 1_000_000
 
-/** Each grows by itself, so that growing takes neither long nor much memory at once. */
+/** Each segment grows by itself, so that growing takes neither long nor much memory at once. */
 const SEGMENTS = 64
 const FIRST_SLOTS = 8
 const LOAD = 0.72
-/** With a million ids the segments have these slots: 16.7 MB, 33.5 MB for two generations and what one segment's growth takes. */
+/** Slots of a segment with a million ids in all: 16.7 MB, or 33.5 MB for two generations, plus one segment's growth. */
 const MAX_SLOTS = Math.ceil(MAX_IDS / SEGMENTS / LOAD)
-/** Of a segment in its last size, which neither chance comes near nor who picks ids. */
+/** How full a segment of the last size may be. Neither chance nor an attacker who picks ids comes near it. */
 const STUFFED = 0.9 * MAX_SLOTS
 
 /** A slot: both halves of the hash, the offset. */
 const WORDS = 3
 
 /**
- * Where a hash lies is nobody's to know: who could pick ids for one segment would fill it with a few, and the window would forget those of others
- * early; or have all of them share one slot. Multiply-shift with secret odd factors spreads any set of hashes that is picked without them (Dietzfelbinger
- * et al., 1997). What is stored stays the hash itself, which all routers agree on.
+ * The place of a hash is secret: an attacker could otherwise pick ids that fill one segment, so that the window forgets
+ * others, or that share one slot. Multiply-shift with secret odd factors spreads any set picked without them
+ * (Dietzfelbinger et al., 1997). The stored hash is the same in all routers.
  */
 const FACTORS = getRandomValues(new Uint32Array(4)).map((factor) => factor | 1)
 const [A = 1, B = 1, C = 1, D = 1] = FACTORS
@@ -103,7 +101,7 @@ const slotIndex = ({ high, low }: Hash, slots: number) =>
 
 type Segment = { words: Uint32Array; used: number }
 
-/** Starts with nothing and grows to at most `MAX_IDS`. Open addressing, linear probing. */
+/** Grows from nothing to at most `MAX_IDS`. Open addressing, linear probing. */
 export function createGeneration(): Generation {
   const segments = Array.from({ length: SEGMENTS }, (): Segment => ({ words: new Uint32Array(0), used: 0 }))
   let size = 0
@@ -143,10 +141,7 @@ export function createGeneration(): Generation {
   }
 }
 
-/**
- * Whether an offset lies before another, of both of which only the low 32 bits may be known: they are at most 2^31
- * apart. `undefined` lies behind all.
- */
+/** Whether an offset precedes another, by their low 32 bits: they are at most 2^31 apart. `undefined` comes last. */
 export function isBefore(one: number | undefined, other: number | undefined): boolean {
   if (one === undefined) return false
   return other === undefined || ((one - other) | 0) < 0
@@ -154,7 +149,7 @@ export function isBefore(one: number | undefined, other: number | undefined): bo
 
 const isFree = (words: Uint32Array, at: number) => words[at] === 0 && words[at + 1] === 0
 
-/** @returns the index of the slot that holds the hash, or of the free one where it belongs. */
+/** @returns the index of the hash's slot, or of the free slot where it belongs. */
 function slotFor(words: Uint32Array, hash: Hash): number {
   const { high, low } = hash
   let at = slotIndex(hash, words.length / WORDS) * WORDS
@@ -181,14 +176,13 @@ function grow(segment: Segment): void {
   segment.words = grown
 }
 
-/** 64 bits that stand for an id, as two unsigned halves; never both 0, which marks a free slot. */
+/** 64 bits of an id's hash, as two unsigned halves. Never both 0, which marks a free slot. */
 export type Hash = { high: number; low: number }
 
 /**
- * The first 64 bits of SHA-256: whoever knows another source's ids must not find an id of his own with the same hash, as
- * the other's event would then be taken for a duplicate. No seed, so all routers agree on what they have written.
- * The user is part of it: of two users who happen to share a partition one must not hide the other's events. As JSON, since
- * ids may hold any character, and what is no string is no userId.
+ * The first 64 bits of SHA-256, so that nobody can find an id whose hash makes another source's event a duplicate.
+ * Unseeded, as all routers must agree. Includes the user, so that users of one partition cannot hide each other's
+ * events. As JSON, as ids may contain any character.
  */
 export function hashOf({
   sourceId,
@@ -196,7 +190,7 @@ export function hashOf({
   anonymousId,
   messageId,
 }: Pick<Event, 'sourceId' | 'userId' | 'anonymousId' | 'messageId'>): Hash {
-  // hex: the cheapest form that node:crypto gives, half of a buffer's price
+  // hex is the cheapest output of node:crypto, at half the cost of a buffer
   const digest = hash('sha256', JSON.stringify([sourceId, userId ?? [anonymousId], messageId]), 'hex')
   const high = Number.parseInt(digest.slice(0, 8), 16)
   const low = Number.parseInt(digest.slice(8, 16), 16)

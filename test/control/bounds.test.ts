@@ -117,3 +117,11 @@ test.each([
   const open = await listening({})
   expect(await text(open(sent))).toMatch(/^HTTP\/1.1 400 [\s\S]*"bad_request"/)
 })
+
+test('a connection with too many unanswered requests is closed, and the rest of them are dropped', async () => {
+  const { app, lines } = api()
+  const open = await listen(app)
+  const asking = head('GET /api/session HTTP/1.1', { Authorization: 'Bearer of-nobody-at-all' })
+  await text(open(asking.repeat(200))).catch(() => '')
+  expect(lines.filter((line) => line.includes('a wrong token'))).toHaveLength(4)
+})

@@ -22,13 +22,13 @@ function aNetwork({ atOnce }: { atOnce: boolean }) {
     const aborts: (() => void)[] = []
     opened.push(state)
     return {
-      post(request, { heard, ended }) {
+      post(request, listener) {
         let over = false
         function end(outcome: Outcome, response: string | null): void {
           if (over) return
           over = true
-          heard(outcome, 7, true)
-          ended(response)
+          listener.onOutcome(outcome, 7, true)
+          listener.onEnd(response)
         }
         requests.push(request)
         aborts.push(() => end({ outcome: 'retry', code: 'aborted' }, null))

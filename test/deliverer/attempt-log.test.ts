@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { cancelled, createAttemptLog } from '../../deliverer/attempt-log.ts'
-import type { Posted } from '../../delivery/ladder.ts'
+import type { AttemptResult } from '../../delivery/ladder.ts'
 import type { Outcome } from '../../delivery/outcome.ts'
 import type { Produced } from '../../kafka/produce/pending.ts'
 import type { OutRecord } from '../../kafka/produce/produce.ts'
@@ -13,7 +13,7 @@ const MAX_QUEUED_BYTES = 16 * 1024 * 1024
 beforeEach(() => void vi.useFakeTimers({ now }))
 afterEach(() => void vi.useRealTimers())
 
-const aPosted = (outcome: Outcome, response: string | null = null): Posted => ({
+const aPosted = (outcome: Outcome, response: string | null = null): AttemptResult => ({
   urlIndex: 1,
   url: 'https://one.example/',
   startedAt: 1_700_000_000_500,
@@ -43,7 +43,7 @@ function aLog(outcome: Produced = 'acked') {
   return {
     ...log,
     post: (count = 1) => {
-      for (let each = 0; each < count; each++) log.posted(aDelivery(), delivered)
+      for (let each = 0; each < count; each++) log.add(aDelivery(), delivered)
     },
     queue: (bytes: number) => {
       queuedBytes = bytes
@@ -92,8 +92,8 @@ describe('what goes to the log', () => {
 
   test('is in topic attempts under its destination, in the order in which it came', () => {
     const log = aLog()
-    log.posted(aDelivery({ destinationId: 'crm' }), delivered)
-    log.posted(aDelivery({ destinationId: 'shop-mail' }), delivered)
+    log.add(aDelivery({ destinationId: 'crm' }), delivered)
+    log.add(aDelivery({ destinationId: 'shop-mail' }), delivered)
     log.flush()
     expect(log.records()).toMatchObject([
       { topic: 'attempts', key: 'crm' },
@@ -113,7 +113,7 @@ describe('a record', () => {
 
   test('of a POST says to which URL, in which attempt, when, and what came of it', () => {
     const log = aLog()
-    log.posted(aDelivery({ attempt: 2 }), aPosted({ outcome: 'delivered', status: 201 }, 'thanks'))
+    log.add(aDelivery({ attempt: 2 }), aPosted({ outcome: 'delivered', status: 201 }, 'thanks'))
     log.flush()
     const outcome = { outcome: 'delivered', status: 201, code: null, response: 'thanks' }
     expect(log.attempts()).toEqual([{ ...ids, attempt: 3, urlIndex: 1, ...times, ...outcome }])
@@ -142,7 +142,7 @@ describe('a record', () => {
     ],
   ])('of a POST %s', (_, outcome, fields) => {
     const log = aLog()
-    log.posted(aDelivery(), aPosted(outcome))
+    log.add(aDelivery(), aPosted(outcome))
     log.flush()
     expect(log.attempts()).toEqual([{ ...ids, attempt: 1, urlIndex: 1, ...times, ...fields, response: null }])
   })

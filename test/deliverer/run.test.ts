@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import type { Settlement } from '../../deliverer/decide.ts'
 import type { Lane, Pressure } from '../../deliverer/lane/lane.ts'
 import type { Job, Refusal } from '../../deliverer/lane/state.ts'
-import { deliverer } from '../../deliverer/run.ts'
-import type { Result } from '../../deliverer/settle.ts'
+import { createDeliverer } from '../../deliverer/run.ts'
 import type { Ended } from '../../delivery/breaker.ts'
 import type { Listener } from '../../delivery/exchange.ts'
 import type { Outcome } from '../../delivery/outcome.ts'
@@ -36,7 +36,7 @@ function aWorld(first = both) {
   const written: OutRecord[] = []
   const logged: string[] = []
   const fates: string[] = []
-  const results: Result[] = []
+  const results: Settlement[] = []
   const faults: string[] = []
   let lookUps = 0
   const lane: Lane = {
@@ -48,11 +48,11 @@ function aWorld(first = both) {
     isFull: () => full,
     pressure: () => pressure,
     tidy: () => undefined,
-    look: () => undefined,
+    tick: () => undefined,
     count: () => ({ waiting: 0, prompt: 0, late: 0 }),
     waits: () => ({ answer: 0, cap: 0, host: 0, slot: 0 }),
   }
-  const handle = deliverer({
+  const handle = createDeliverer({
     settings: {
       destination: async () => {
         lookUps += 1
@@ -88,7 +88,7 @@ function aWorld(first = both) {
     attempts: { encode: (attempt) => Buffer.from(JSON.stringify(attempt)) },
     ladder: { ladder: [{ name: '5s', delayMs: 5_000 }], windowMs: 60_000 },
     log: { error: () => undefined } as never,
-    onPosted: (_, { outcome }) => void logged.push('code' in outcome ? outcome.code : outcome.outcome),
+    onAttempt: (_, { outcome }) => void logged.push('code' in outcome ? outcome.code : outcome.outcome),
     onSettled: (result) => void results.push(result),
     onFatal: (error) => void faults.push(error.message),
   })(lane)
@@ -105,10 +105,10 @@ function aWorld(first = both) {
     park: () => void fates.push('parked'),
   }
   const heard: Ended[] = []
-  const turn = {
+  const lease = {
     connected: () => undefined,
-    heard: (ended: Ended) => void heard.push(ended),
-    done: () => undefined,
+    ended: (ended: Ended) => void heard.push(ended),
+    release: () => undefined,
   }
   return {
     take: (value: Partial<Delivery> = {}) => handle({ ...record, value: aDelivery(value) }, {} as never),
@@ -121,16 +121,16 @@ function aWorld(first = both) {
     /** Gives so many their turn. */
     begin(count = kept.length) {
       for (const job of kept.splice(0, count))
-        if (job.wanted()) job.begin(turn)
+        if (job.isNeeded()) job.begin(lease)
         else job.drop()
     },
-    passOver() {
-      for (const job of kept.splice(0)) job.passOver(open)
+    defer() {
+      for (const job of kept.splice(0)) job.defer(open)
     },
     refuse: (origin: string, by = open) => void refusals.set(origin, by),
     answer(origin: string, outcome: Outcome) {
-      posts.get(origin)?.heard(outcome, 1, true)
-      posts.get(origin)?.ended(null)
+      posts.get(origin)?.onOutcome(outcome, 1, true)
+      posts.get(origin)?.onEnd(null)
     },
     change: (to: Destination | undefined) => {
       destination = to
@@ -203,7 +203,7 @@ describe('of a destination whose record cannot be read', () => {
   })
 })
 
-describe('a round', () => {
+describe('an attempt', () => {
   test('posts to all URLs at once, and one success settles it while another is still under way', async () => {
     const world = aWorld()
     world.take()
@@ -276,7 +276,7 @@ describe('a round', () => {
     }
   })
 
-  test('writes a record for a URL that still waits when another has succeeded and the partition is given up', async () => {
+  test('writes a record for a webhook that still waits when another has succeeded and the partition is revoked', async () => {
     const world = aWorld()
     world.take()
     world.begin(1)
@@ -379,7 +379,7 @@ describe('a round', () => {
     expect([await world.fate(), world.logged]).toEqual(['settled', ['breaker_open', 'delivered']])
   })
 
-  test('with one URL refused for good and the other passed over is tried again, not dead', async () => {
+  test('with one webhook refused and the other deferred is deferred, not dead', async () => {
     const world = aWorld()
     world.refuse(one)
     world.take()
@@ -403,7 +403,7 @@ describe('a round', () => {
   test('is deferred too when breakers open while it waits', async () => {
     const world = aWorld()
     world.take()
-    world.passOver()
+    world.defer()
     expect(await world.fates(1)).toBe('settled')
     expect(world.written()).toMatchObject([['deliveries.retry.5s', { attempt: 0, deferrals: 1 }]])
   })
@@ -558,7 +558,7 @@ test.each<[Outcome, Ended[]]>([
   expect(world.heard).toEqual(ended)
 })
 
-test('deliveries of one destination keep their order when its settings have to be read anew', async () => {
+test('deliveries of one destination keep their order while its settings are read', async () => {
   const world = aWorld(aDestination({ enabled: false }))
   world.take({ messageId: 'first' })
   world.change(both)

@@ -60,7 +60,7 @@ test.each([
   expect(again.held).toEqual({ holdUntil: NOW + 5 * MINUTE })
 })
 
-test('clocks that differ by a little make nothing wait anew', async () => {
+test('clocks that differ by a little do not restart a wait', async () => {
   expect((await met('5s', at(NOW + SECOND, 5 * SECOND))).held).toEqual({ holdUntil: NOW + 6 * SECOND })
 })
 

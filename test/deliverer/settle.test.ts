@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Result, settler } from '../../deliverer/settle.ts'
+import type { Settlement } from '../../deliverer/decide.ts'
+import { Settler } from '../../deliverer/settle.ts'
 import type { Taken } from '../../kafka/consume/record.ts'
 import type { Produced } from '../../kafka/produce/pending.ts'
 import type { OutRecord, Producer } from '../../kafka/produce/produce.ts'
@@ -12,9 +13,9 @@ afterEach(() => void vi.useRealTimers())
 const before = aDelivery()
 const after = aDelivery({ attempt: 1 })
 const rung = { name: '5s', delayMs: 5_000 }
-const retry: Result = { kind: 'retry', rung, dueAt: 5_000, delivery: after }
-const deferral: Result = { kind: 'defer', rung, dueAt: 5_000, delivery: aDelivery({ deferrals: 1 }) }
-const dead: Result = { kind: 'dead', reason: 'refused', delivery: after }
+const retry: Settlement = { kind: 'retry', rung, dueAt: 5_000, delivery: after }
+const deferral: Settlement = { kind: 'defer', rung, dueAt: 5_000, delivery: aDelivery({ deferrals: 1 }) }
+const dead: Settlement = { kind: 'dead', reason: 'refused', delivery: after }
 
 /** A settler whose writes end as told, one after the other; what is not told is `acked`. */
 function aWorld(...outcomes: (Produced | Promise<Produced>)[]) {
@@ -28,7 +29,7 @@ function aWorld(...outcomes: (Produced | Promise<Produced>)[]) {
     written.push(...records.map((record) => ({ ...record, at: Date.now() })))
     return outcomes.shift() ?? 'acked'
   }
-  const { settle, putAside } = settler({
+  const settler = new Settler({
     producer: { produce },
     attemptProducer: { produce, stalledMs: () => stalledMs },
     ladder: { ladder: [rung, { name: '1h', delayMs: 3_600_000 }] },
@@ -57,8 +58,8 @@ function aWorld(...outcomes: (Produced | Promise<Produced>)[]) {
     park: () => void fates.push('parked'),
   }
   return {
-    settle: (result: Result, value = before) => settle({ ...record, value }, result),
-    putAside: (reason: string) => putAside(record, reason),
+    settle: (result: Settlement, value = before) => settler.settle({ ...record, value }, result),
+    park: (reason: string) => settler.park(record, reason),
     stall: (ms: number) => {
       stalledMs = ms
     },
@@ -107,7 +108,7 @@ describe('what is over', () => {
 })
 
 describe('what is cancelled, while topic attempts takes no writes,', () => {
-  const cancelled: Result = { kind: 'cancelled', code: 'destination_disabled' }
+  const cancelled: Settlement = { kind: 'cancelled', code: 'destination_disabled' }
 
   test.each<Produced>(['unknown', 'full'])(
     'waits on a rung, and is not settled before: %s',
@@ -134,7 +135,7 @@ describe('what is cancelled, while topic attempts takes no writes,', () => {
     ])
   })
 
-  test('is never given up, however long that lasts', async () => {
+  test('never becomes a dead letter, however long that lasts', async () => {
     const world = aWorld()
     world.stall(5_001)
     world.settle(cancelled, aDelivery({ deferrals: 40, firstAttemptAt: -86_400_000 }))
@@ -178,7 +179,7 @@ describe('what goes on', () => {
     expect([world.fates, world.told]).toEqual([['settled'], [['retry', before]]])
   })
 
-  test('is left to whoever reads it next when nobody knows whether it was written', async () => {
+  test('is released when it is unknown whether it was written', async () => {
     const world = aWorld('unknown')
     world.settle(retry)
     await rested()
@@ -199,7 +200,7 @@ describe('what cannot go on', () => {
     },
   )
 
-  test('as its next record cannot be encoded is kept too', async () => {
+  test('whose next record cannot be encoded is parked too', async () => {
     const world = aWorld()
     world.spoil(after)
     world.settle(retry)
@@ -208,7 +209,7 @@ describe('what cannot go on', () => {
     expect([world.fates, world.told, world.faults]).toEqual([['settled'], [], []])
   })
 
-  test('is not settled before it is kept', async () => {
+  test('is not settled before it is parked', async () => {
     const { promise, resolve } = Promise.withResolvers<Produced>()
     const world = aWorld('refused', promise)
     world.settle(retry)
@@ -219,7 +220,7 @@ describe('what cannot go on', () => {
     expect(world.fates).toEqual(['settled'])
   })
 
-  test('and is too large for topic parked is kept there without its value', async () => {
+  test('that is too large for topic parked is parked without its value', async () => {
     const world = aWorld('too_large', 'too_large')
     world.settle(retry)
     await rested()
@@ -230,14 +231,14 @@ describe('what cannot go on', () => {
     expect([world.fates, world.faults]).toEqual([['settled'], []])
   })
 
-  test('for a reason that is very long is kept with the beginning of it', async () => {
+  test('with a very long reason is parked with the beginning of it', async () => {
     const world = aWorld()
-    await world.putAside('x'.repeat(2_000))
+    await world.park('x'.repeat(2_000))
     expect(world.written()).toEqual([asParked('x'.repeat(1_024))])
   })
 })
 
-describe('what can neither go on nor be kept', () => {
+describe('a delivery that can be neither written nor parked', () => {
   test.each<Produced>(['too_large', 'refused', 'full'])(
     'as topic parked says %s is released, and the process is to end',
     async (outcome) => {
@@ -311,7 +312,7 @@ describe('deferrals', () => {
     ])
   })
 
-  test('each have a fate of their own: one that cannot be encoded is kept, one that is not written is released', async () => {
+  test('end separately: one that cannot be encoded is parked, one that is not written is released', async () => {
     const world = aWorld('unknown')
     const spoilt = aDelivery({ deferrals: 2 })
     world.spoil(spoilt)

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
-import { startRound } from '../../deliverer/attempt-batch.ts'
-import { type Result, settler } from '../../deliverer/settle.ts'
+import { attempt } from '../../deliverer/attempt.ts'
+import type { Settlement } from '../../deliverer/decide.ts'
+import { Settler } from '../../deliverer/settle.ts'
 import { inTrace } from '../../kafka/consume/spans.ts'
-import { ofDelivery } from '../../trace/describe.ts'
+import { ofDelivery } from '../../trace/trace.ts'
 import { aDelivery, aDestination } from '../helpers/events.ts'
 import { aTracer, SAMPLED } from '../trace/collected.ts'
 
@@ -28,7 +29,7 @@ function taken({ tracer }: Pick<ReturnType<typeof aTracer>, 'tracer'>, value = a
 
 function aSettler() {
   const written: unknown[] = []
-  const { settle, putAside } = settler({
+  const settler = new Settler({
     producer: {
       produce: async (records, options) => {
         written.push(
@@ -45,20 +46,20 @@ function aSettler() {
     onSettled: () => undefined,
     onFatal: () => undefined,
   })
-  return { settle, putAside, written }
+  return { settler, written }
 }
 
 const rung = { name: '5s', delayMs: 5_000 }
 const delivery = aDelivery({ attempt: 1 })
 
-test.each<[Result, string | undefined]>([
+test.each<[Settlement, string | undefined]>([
   [{ kind: 'done' }, undefined],
   [{ kind: 'retry', rung, dueAt: 0, delivery }, undefined],
   [{ kind: 'dead', reason: 'window_expired', delivery }, 'window_expired'],
 ])('an attempt says what came next: %j', async (result, error) => {
   const traces = aTracer()
-  const { settle } = aSettler()
-  settle(taken(traces), result)
+  const { settler } = aSettler()
+  settler.settle(taken(traces), result)
   await new Promise(setImmediate)
   const spans = await traces.ended()
   const process = spans.find(({ name }) => name === 'process deliveries')
@@ -69,37 +70,37 @@ test.each<[Result, string | undefined]>([
   expect(process?.attributes['error.type']).toBe(error)
 })
 
-test('what is put aside keeps its trace', async () => {
+test('a parked delivery keeps its trace', async () => {
   const traces = aTracer()
-  const { putAside, written } = aSettler()
-  await putAside(taken(traces), 'a fault')
+  const { settler, written } = aSettler()
+  await settler.park(taken(traces), 'a fault')
   const [span] = await traces.ended()
   expect(span?.attributes['error.type']).toBe('parked')
   expect(written).toMatchObject([{ traceparent: `00-${span?.traceId}-${span?.spanId}-01` }])
 })
 
-test('a POST is told of with its host, its attempt and its outcome', async () => {
+test('the span of a POST has its host, attempt and outcome', async () => {
   const traces = aTracer()
   const destination = aDestination({ webhooks: [{ url, headers: { 'X-Key': 'secret' } }] })
   const value = aDelivery({ destinationId: destination.id, attempt: 2 })
   const sent: Record<string, string>[] = []
-  startRound(
+  attempt(
     taken(traces, value),
     [{ urlIndex: 0, url, webhook: 'crm 0', origin: new URL(url).origin }],
     {
       lane: {
         offer: (_, job) =>
-          void job.begin({ connected: () => undefined, heard: () => undefined, done: () => undefined }),
+          void job.begin({ connected: () => undefined, ended: () => undefined, release: () => undefined }),
       },
       poster: {
         post({ headers }, listener) {
           sent.push(headers)
-          listener.heard({ outcome: 'retry', code: 'timeout' }, 5_000, true)
-          listener.ended(null)
+          listener.onOutcome({ outcome: 'retry', code: 'timeout' }, 5_000, true)
+          listener.onEnd(null)
         },
       },
       destination: () => destination,
-      onPosted: () => undefined,
+      onAttempt: () => undefined,
     },
     () => undefined,
   )

@@ -32,7 +32,7 @@ describe('a CIDR is taken in its usual form alone', () => {
     'private',
     '',
   ])('%j is none', (text) => {
-    expect(faultOfCidr(text)).toContain('is no CIDR like 10.0.0.0/8')
+    expect(faultOfCidr(text)).toContain('is not a CIDR like 10.0.0.0/8')
   })
 
   test.each([
@@ -43,7 +43,7 @@ describe('a CIDR is taken in its usual form alone', () => {
     expect(faultOfCidr(text)).toContain(`write ${canonical}`)
   })
 
-  test('what it is told to write instead is taken, whatever the address', () => {
+  test('the canonical form that a message suggests is valid, whatever the address', () => {
     const octet = fc.integer({ min: 0, max: 255 })
     fc.assert(
       fc.property(fc.tuple(octet, octet, octet, octet), fc.integer({ min: 0, max: 32 }), (octets, bits) => {

@@ -53,7 +53,7 @@ describe('a look-up', () => {
     await expect(egress({ servers }).lookup('crm.example')).rejects.toMatchObject({
       code: 'address_forbidden',
       message:
-        'crm.example is at an address that webhooks may not reach: use a public address. Operators find it in the log',
+        'crm.example resolves to an address that webhooks may not reach: use a public address. Operators find it in the log',
     })
   })
 
@@ -145,7 +145,7 @@ describe('for saving, a URL', () => {
 
   test('is faulty by one address of its name', async () => {
     expect(await saving(onlyA('8.8.8.8', '169.254.169.254'), 'https://crm.example/hook')).toBe(
-      'crm.example is at an address that webhooks may not reach: use a public address. Operators find it in the log',
+      'crm.example resolves to an address that webhooks may not reach: use a public address. Operators find it in the log',
     )
     expect(await saving(onlyA(), 'http://localhost:9000/')).toContain('127.0.0.1')
   })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { rootCertificates } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
-import { trustedRoots } from '../../egress/roots.ts'
+import { trustedRoots } from '../../egress/egress.ts'
 import { ConfigError } from '../../process/pem.ts'
 
 const [root = '', other = ''] = rootCertificates

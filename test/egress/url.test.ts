@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createEgress } from '../../egress/egress.ts'
-import { ForbiddenAddress, literalOf } from '../../egress/guard.ts'
+import { ForbiddenAddress, literalOf } from '../../egress/vet.ts'
 
 const egress = createEgress({ allow: [], servers: ['127.0.0.1:1'], hosts: '' })
 
@@ -107,13 +107,13 @@ describe('EGRESS_PORTS', () => {
   )
 })
 
-test('where a name leads inside of the network is logged, once in a minute, and not told', async () => {
+test('where a name leads in the network is logged once a minute and not shown to the customer', async () => {
   const lines: unknown[] = []
   const log = { warn: (...line: unknown[]) => void lines.push(line) }
   const inside = createEgress({ allow: [], hosts: '10.0.0.5 crm.internal', log })
   const told = await inside.faultOf(new URL('http://crm.internal/'))
   expect(told).toBe(
-    'crm.internal is at an address that webhooks may not reach: use a public address. Operators find it in the log',
+    'crm.internal resolves to an address that webhooks may not reach: use a public address. Operators find it in the log',
   )
   await inside.faultOf(new URL('http://crm.internal/hook'))
   expect(lines).toEqual([

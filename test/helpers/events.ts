@@ -1,4 +1,4 @@
-import { UNTRIED } from '../../delivery/routing.ts'
+import { UNATTEMPTED } from '../../delivery/routing.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Event } from '../../schemas/event.ts'
 import { EMPTY_EVENT } from '../../schemas/event-record.ts'
@@ -35,6 +35,6 @@ export const aDelivery = (fields: Partial<Delivery> = {}): Delivery => ({
   type: 'track',
   body: '{"version":1,"type":"track"}',
   routedAt: 1_699_900_000_000,
-  ...UNTRIED,
+  ...UNATTEMPTED,
   ...fields,
 })

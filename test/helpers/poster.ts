@@ -30,12 +30,12 @@ export function aPoster({
       let isNew = false
       return new Promise((resolve) =>
         poster.post(request, {
-          connected: () => {
+          onConnected: () => {
             isNew = true
           },
-          heard: (outcome, durationMs, sent) =>
+          onOutcome: (outcome, durationMs, sent) =>
             resolve({ outcome, durationMs, sent, isNew, response: response.promise }),
-          ended: response.resolve,
+          onEnd: response.resolve,
         }),
       )
     },
@@ -48,8 +48,8 @@ export function aPoster({
       return new Promise((resolve) => {
         const next = () =>
           poster.post(request, {
-            heard: (outcome) => void outcomes.push(outcome),
-            ended() {
+            onOutcome: (outcome) => void outcomes.push(outcome),
+            onEnd() {
               if (outcomes.length === times) return resolve(outcomes)
               between?.()
               next()

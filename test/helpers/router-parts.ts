@@ -5,7 +5,7 @@ import type { Handler } from '../../kafka/consume/record.ts'
 import { createProducer, type OutRecord, type Producer } from '../../kafka/produce/produce.ts'
 import { openReader } from '../../kafka/tables/reader.ts'
 import { createDuplicates } from '../../router/duplicates/duplicates.ts'
-import { router } from '../../router/run.ts'
+import { createRouter } from '../../router/run.ts'
 import type { Codec, VariantCodec } from '../../schemas/codec.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import type { Event } from '../../schemas/event.ts'
@@ -113,7 +113,7 @@ async function aRouter(
     failures: kafka.failures,
   })
   onTestFinished(duplicates.forget)
-  const handle = router({
+  const handle = createRouter({
     settings: { isFresh: () => true, destinationsOf: () => [aDestination()], sources: new Map() },
     codec: deliveries,
     producer,

@@ -7,15 +7,24 @@ import { until } from '../helpers/until.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 
-/** A server that answers `/` at once and `/late` when it is told to. */
-async function shared(most: number, trustProxy: readonly string[] = []) {
+/** A server that answers `/` at once, `/late` on demand, and `/big` with more than fits into socket buffers. */
+async function shared(most: number, trustProxy: readonly string[] = [], mostWaiting?: number) {
   let refused = 0
+  let big = 0
   const late: ServerResponse[] = []
   const server = createServer((request, response) => {
     if (request.url === '/late') late.push(response)
-    else response.end('ok')
+    else if (request.url === '/big') {
+      big += 1
+      response.end(Buffer.alloc(20_000_000))
+    } else response.end('ok')
   })
-  const { open } = shareConnections(server, { most, trustProxy, onRefused: () => void refused++ })
+  const { open } = shareConnections(server, {
+    most,
+    ...(mostWaiting && { mostWaiting }),
+    trustProxy,
+    onRefused: () => void refused++,
+  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -33,7 +42,7 @@ async function shared(most: number, trustProxy: readonly string[] = []) {
     return socket
   }
 
-  return { dial, open, late, refused: () => refused }
+  return { dial, open, late, refused: () => refused, big: () => big }
 }
 
 async function isClosed(socket: Socket): Promise<boolean> {
@@ -96,4 +105,26 @@ test('what has been closed makes room', async () => {
   first.destroy()
   await until(() => open.size === 0)
   expect(await answers(await dial('127.0.0.2'))).toBe(true)
+})
+
+test('a connection whose client does not read its answer makes room for another', async () => {
+  const { dial, big, open } = await shared(2)
+  const unread = [await dial('127.0.0.2'), await dial('127.0.0.2')]
+  for (const socket of unread) socket.pause().write(GET.replace('/', '/big'))
+  await until(() => big() === 2)
+  expect(await answers(await dial('127.0.0.3'))).toBe(true)
+  await until(() => open.size === 2)
+})
+
+test('a connection with too many waiting requests is closed', async () => {
+  const { dial, late } = await shared(9, [], 2)
+  const LATE = GET.replace('/', '/late')
+  const socket = await dial('127.0.0.2', LATE + LATE)
+  await until(() => late.length === 2)
+  for (const response of late) response.end('late')
+  await until(() => late.every(({ writableFinished }) => writableFinished))
+  socket.resume().write(LATE + LATE)
+  await until(() => late.length === 4)
+  socket.write(LATE)
+  expect(await isClosed(socket)).toBe(true)
 })

@@ -78,7 +78,7 @@ test('an item above 32 KB is rejected in its place', async () => {
   expect(answer.json()).toMatchObject({ success: true, rejected: [{ index: 1, code: 'call_too_large' }] })
 })
 
-describe('rejected calls are kept', () => {
+describe('rejected calls are stored', () => {
   test('a single one as it came', async () => {
     const ingest = fakeIngest()
     const raw = '{ "userId": "u",  "event": 5 }'
@@ -114,7 +114,7 @@ describe('rejected calls are kept', () => {
     expect(answer.json()).toEqual({
       success: true,
       rejected: [
-        { index: 1, code: 'no_user_or_anonymous_id', message: 'userId or anonymousId is needed.' },
+        { index: 1, code: 'no_user_or_anonymous_id', message: 'A call needs userId or anonymousId.' },
         { index: 2, code: 'call_not_object', message: 'A call must be a JSON object.' },
       ],
     })
@@ -146,7 +146,7 @@ describe('rejected calls are kept', () => {
     ])
   })
 
-  test('what belongs to no source is not kept', async () => {
+  test('a call without a source is not stored', async () => {
     const ingest = fakeIngest()
     await post(ingest, '/v1/track', {}, { authorization: basic('nobody') })
     expect(ingest.produced).toEqual([])

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
-import type { Sender } from '../../ingest/call/sender.ts'
+import type { Sender } from '../../ingest/call/authenticate.ts'
 import { type AppOptions, createApp } from '../../ingest/http/app.ts'
 import { createMeter } from '../../ingest/metrics.ts'
-import { createRejectionLog } from '../../ingest/rejections.ts'
-import { createTake } from '../../ingest/take.ts'
-import { createStrangers } from '../../ingest/throttle.ts'
+import { createPipeline } from '../../ingest/pipeline.ts'
+import { createAnonymousLimit } from '../../ingest/rate-limits.ts'
+import { createRejectionLog } from '../../ingest/rejection-log.ts'
 import type { Decoded } from '../../kafka/consume/record.ts'
 import type { Produced } from '../../kafka/produce/pending.ts'
 import type { OutRecord } from '../../kafka/produce/produce.ts'
@@ -37,7 +37,7 @@ type FakeOptions = {
   clock?: () => number
   suppressedUsers?: (sourceId: string) => Users | undefined
   /** The door's times and bounds. */
-  door?: Pick<AppOptions, 'patience' | 'heldBytes' | 'connections' | 'trustProxy' | 'tracer'>
+  door?: Pick<AppOptions, 'timeouts' | 'heldBytes' | 'connections' | 'trustProxy' | 'tracer'>
 }
 
 export type FakeIngest = {
@@ -74,15 +74,15 @@ export function fakeIngest({
   const errors: unknown[] = []
   const unlogged: number[] = []
   let ids = 0
-  const strangers = createStrangers(clock)
-  const taking = createTake({
+  const anonymousLimit = createAnonymousLimit(clock)
+  const taking = createPipeline({
     sourceByWriteKey: (key) =>
       known.find(({ writeKey }) => writeKey === key) ?? (unreadableSource ? 'unreadable' : undefined),
     suppressedUsers,
     now: () => RECEIVED_AT,
     clock,
     newId: () => `made-${++ids}`,
-    turnsAway: () => (state.storageFull ? 'storage_full' : state.isFull ? 'unavailable' : undefined),
+    unavailable: () => (state.storageFull ? 'storage_full' : state.isFull ? 'unavailable' : undefined),
     produce: async (records, options) => {
       produced.push(records)
       deadlines.push(options?.deadlineMs)
@@ -100,13 +100,13 @@ export function fakeIngest({
       losses: { lost: (calls) => void unlogged.push(calls), written: () => undefined },
     }),
     encoders: { event: codecs.event.encode, rejected: codecs.rejected.encode },
-    strangers,
+    anonymousLimit,
     meter,
     log: { error: () => {} },
   })
   const probe = { notReady: () => state.notReady }
   const log = { error: (...error: unknown[]) => void errors.push(error) }
-  const app = createApp({ ...door, ...taking, strangers, meter, probe, log })
+  const app = createApp({ ...door, ...taking, anonymousLimit, meter, probe, log })
   const values = (topic: string) =>
     produced
       .flat()

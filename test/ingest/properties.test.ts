@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { statusOf } from '../../ingest/answer.ts'
 import { accept, CALL_TYPES, type Facts } from '../../ingest/call/accept.ts'
+import { authenticate } from '../../ingest/call/authenticate.ts'
 import { acceptBatch } from '../../ingest/call/batch.ts'
+import { decide, refuse } from '../../ingest/call/decide.ts'
 import { boundOf, jsonBytes, parseBody } from '../../ingest/call/json.ts'
-import { judge, refuse } from '../../ingest/call/judge.ts'
-import { readSender } from '../../ingest/call/sender.ts'
 import type { Event } from '../../schemas/event.ts'
 import { codecs } from './fake.ts'
 
@@ -68,9 +68,9 @@ function expectKept(event: Event): void {
 test('any JSON value is accepted or has a code, on every route', () => {
   fc.assert(
     fc.property(fc.oneof(anyJson, anyCall), fc.constantFrom(...CALL_TYPES), (call, type) => {
-      const verdict = accept(call, facts, type)
-      if (verdict.ok) expectKept(verdict.event)
-      else expect(statusOf(verdict.code)).toBeGreaterThanOrEqual(400)
+      const accepted = accept(call, facts, type)
+      if (accepted.ok) expectKept(accepted.event)
+      else expect(statusOf(accepted.code)).toBeGreaterThanOrEqual(400)
     }),
     { numRuns: 500 },
   )
@@ -88,10 +88,10 @@ test('of any batch each call is either accepted or rejected', () => {
   )
   fc.assert(
     fc.property(anyBatch, (body) => {
-      const verdict = acceptBatch({ value: body, bytes: 512_000 }, facts)
-      if (!verdict.ok) throw new Error(verdict.code)
-      expect(verdict.events.length + verdict.rejected.length).toBe(body.batch.length)
-      verdict.events.forEach(expectKept)
+      const accepted = acceptBatch({ value: body, bytes: 512_000 }, facts)
+      if (!accepted.ok) throw new Error(accepted.code)
+      expect(accepted.events.length + accepted.rejected.length).toBe(body.batch.length)
+      accepted.events.forEach(expectKept)
     }),
     { numRuns: 300 },
   )
@@ -109,8 +109,8 @@ test('any bytes at all come to a coded answer', () => {
       fc.constantFrom('key', undefined),
       (body, type, writeKey) => {
         const received = { type, writeKey, body: Buffer.from(body) }
-        const sent = readSender(received, () => ({ id: 'shop', enabled: true }))
-        const { answer } = 'refused' in sent ? refuse(sent.refused, sent.sourceId) : judge(sent, known)
+        const sent = authenticate(received, () => ({ id: 'shop', enabled: true }))
+        const { answer } = 'refused' in sent ? refuse(sent.refused, sent.sourceId) : decide(sent, known)
         expect(JSON.parse(answer.body)).toHaveProperty(answer.status === 200 ? 'success' : 'code')
       },
     ),

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { deliveryId } from '../../delivery/routing.ts'
 import type { Taken } from '../../kafka/consume/record.ts'
 import type { RecordList } from '../../kafka/produce/produce.ts'
-import type { Written } from '../../router/duplicates/seen.ts'
+import type { Written } from '../../router/duplicates/seen-topic.ts'
 import type { Entry } from '../../router/duplicates/window.ts'
-import { type RouterParts, router } from '../../router/run.ts'
+import { createRouter, type RouterParts } from '../../router/run.ts'
 import { codec } from '../../schemas/codec.ts'
 import type { Event } from '../../schemas/event.ts'
 import { aDestination, anEvent } from '../helpers/events.ts'
@@ -47,7 +47,7 @@ const accepting: RouterParts['producer'] = {
 /** A router, and what it remembers. */
 function aRouter(parts: Partial<RouterParts> = {}) {
   const entries: Entry[] = []
-  const handle = router({
+  const handle = createRouter({
     settings: { isFresh: () => true, destinationsOf: () => [], sources: new Map() },
     codec: deliveries,
     producer: accepting,
@@ -92,7 +92,7 @@ test('a time to come counts as now: it would make all others too old', () => {
   expect(entry?.time).toBeLessThanOrEqual(Date.now())
 })
 
-test('an event of a source whose duplicates are kept is routed without being looked up or remembered', async () => {
+test('an event of a source that keeps duplicates is routed without a look at the window', async () => {
   const source = {
     id: 'shop',
     name: 'Shop',

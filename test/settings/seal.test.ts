@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DERIVED_ROLES, derivedKeys, keysFor, parseConfigKey } from '../../settings/config-key.ts'
@@ -133,6 +134,29 @@ describe('keys derived for one role', () => {
     expect(opened('deliverer')).not.toContain('shop-write-key')
   })
 
+  test('can sign records, but cannot open a secret that was moved elsewhere', () => {
+    const { mac: _, ...record } = sealedCrm()
+    const elsewhere = 'https://mallory.example/hook'
+    const header = record.webhooks[0]?.headers['X-Team']
+    const moved: [string, object][] = [
+      [OWNER, withUrl(record, elsewhere)],
+      [
+        OWNER,
+        { ...record, webhooks: [...record.webhooks, { url: elsewhere, headers: { 'X-Team': header } }] },
+      ],
+      [OWNER, { ...record, webhooks: record.webhooks.toReversed() }],
+      [OWNER, swapHeaders(record)],
+      [OWNER, { ...record, sharedSecret: header }],
+      [OWNER, { ...record, previousSecret: record.sharedSecret }],
+      ['destination/mine', { ...record, id: 'mine' }],
+    ]
+    for (const [owner, each] of moved)
+      expect(read(owner, signed(owner, each), ofRole('deliverer'))).toMatchObject({
+        reason: 'no key of CONFIG_KEY opens its secrets',
+      })
+    expect(read(OWNER, signed(OWNER, record), ofRole('deliverer'))).toHaveProperty('kind')
+  })
+
   test('hold none of the keys of the others, nor CONFIG_KEY', () => {
     const holds = (role: (typeof DERIVED_ROLES)[number], key: Buffer) =>
       derivedKeys(role, configKey).includes(key.toString('base64url'))
@@ -162,6 +186,13 @@ describe('keys derived for one role', () => {
     expect(parseConfigKey(text)).toBeUndefined()
   })
 })
+
+/** Signs a record as any process could: all have the key that verifies. */
+function signed(owner: string, record: object): string {
+  const text = JSON.stringify(record).slice(0, -1)
+  const mac = createHmac('sha256', deriveKey(configKey, 'records')).update(`${owner}\n${text}`)
+  return `${text},"mac":"${mac.digest('base64url')}"}`
+}
 
 const withUrl = (record: object & Pick<Sealed, 'webhooks'>, url: string) => ({
   ...record,

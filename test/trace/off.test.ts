@@ -34,9 +34,9 @@ test('one file alone brings the SDK in, and is loaded only where traces are on',
     sources.set(file, await readFile(`${root}${file}`, 'utf8'))
   const importing = (what: RegExp) =>
     [...sources].flatMap(([file, text]) => (what.test(text) ? [file] : [])).toSorted()
-  const reached = ['carrier', 'faults', 'otel', 'spans'].map((name) => `trace/${name}.ts`)
+  const reached = ['carrier', 'otel', 'spans'].map((name) => `trace/${name}.ts`)
   expect(importing(/from '@opentelemetry\//)).toEqual(reached)
-  const inner = /from '.*trace\/(carrier|conventions|faults|otel|spans)\.ts'/
+  const inner = /from '.*trace\/(carrier|conventions|otel|spans)\.ts'/
   expect(importing(inner)).toEqual([])
   expect(importing(/\/otel\.ts'/)).toEqual(['trace/open.ts'])
   expect(sources.get('trace/open.ts')).toContain("await import('./otel.ts')")

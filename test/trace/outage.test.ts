@@ -45,7 +45,7 @@ function work(tracer: Tracer, times: number): number {
   return performance.now() - start
 }
 
-test('a collector that never answers holds up nobody, and the end of the process for two seconds at most', async () => {
+test('a collector that never answers delays nothing but the end of the process, by two seconds at most', async () => {
   let asked = 0
   const collect = () => {
     asked += 1
@@ -77,14 +77,14 @@ test('what does not fit into the queue while the collector is slow is dropped', 
   expect(taken).toBeLessThan(50)
 })
 
-test('a collector that is not there is told of', async () => {
+test('a missing collector is logged', async () => {
   const { tracer, told } = await aTracerTo('nobody', { OTEL_EXPORTER_OTLP_TIMEOUT: '200' })
   work(tracer, 1)
   await until(() => told().length === 1)
   await tracer.close()
 })
 
-test('what a collector refuses is lost and told of once, and what it takes afterwards is not', async () => {
+test('spans that a collector refuses are lost and logged once, later ones are not', async () => {
   let refused = 0
   let taken = 0
   const { tracer, told } = await aTracerTo((_, response) => {

@@ -48,7 +48,7 @@ test('an endpoint turns them on, with the defaults of the specification and a na
       url: 'http://collector:4318/v1/traces',
       timeoutMs: 10_000,
     },
-    batch: { delayMs: 5_000, timeoutMs: 30_000, queued: 2_048, together: 512 },
+    batch: { delayMs: 5_000, timeoutMs: 30_000, maxQueued: 2_048, maxBatch: 512 },
   }
   expect(traces({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318/' }, 'router')).toEqual(settings)
 })
@@ -57,7 +57,7 @@ test('an exporter turns them on too, to a collector on this machine', () => {
   expect(traces({ OTEL_TRACES_EXPORTER: 'otlp' })?.exporter.url).toBe('http://localhost:4318/v1/traces')
 })
 
-test('what is said of traces goes before what is said of all signals, and its endpoint is taken as it is', () => {
+test('settings of traces win over those of all signals, and their endpoint is used as it is', () => {
   const settings = on({
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://traces.example/in?tenant=1',
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
@@ -94,7 +94,7 @@ test('sampler, propagators and batches are as said', () => {
   ).toMatchObject({
     sampler: { name: 'parentbased_traceidratio', ratio: 0.01 },
     carries: false,
-    batch: { queued: 100, together: 100, delayMs: 200 },
+    batch: { maxQueued: 100, maxBatch: 100, delayMs: 200 },
   })
   expect(on({ OTEL_PROPAGATORS: 'tracecontext,baggage' })?.carries).toBe(true)
   expect(on({ OTEL_TRACES_SAMPLER_ARG: 'endpoint=http://elsewhere' })?.sampler.name).toBe(
@@ -102,7 +102,7 @@ test('sampler, propagators and batches are as said', () => {
   )
 })
 
-test('what is wrong is told by name, all of it, beside what is wrong otherwise', () => {
+test('all wrong settings are named, beside other faults', () => {
   const wrong = {
     LOG_LEVEL: 'loud',
     OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317',

@@ -110,7 +110,7 @@ test('a request that is not sampled says so to those behind it', async () => {
   expect(await ended()).toEqual([])
 })
 
-test('a sampler that does not go by the parent decides anew', async () => {
+test('a sampler that ignores the parent decides again', async () => {
   const { tracer, ended } = aTracer({ OTEL_TRACES_SAMPLER: 'always_on' })
   tracer.process(aRecord(UNSAMPLED)).end()
   expect(await ended()).toMatchObject([{ traceId: 'a'.repeat(32), parent: 'b'.repeat(16) }])
@@ -147,15 +147,15 @@ test('a record without a trace begins one', async () => {
 
 test('a replay is a trace of its own with a link to the one before', async () => {
   const { tracer, ended } = aTracer()
-  tracer.processAnew(aRecord(UNSAMPLED)).end()
-  tracer.processAnew(aRecord()).end()
+  tracer.processLinked(aRecord(UNSAMPLED)).end()
+  tracer.processLinked(aRecord()).end()
   const [linked, alone] = await ended()
   expect(linked).toMatchObject({ parent: undefined, links: [`${'a'.repeat(32)}-${'b'.repeat(16)}`] })
   expect(linked?.traceId).not.toBe('a'.repeat(32))
   expect(alone?.links).toEqual([])
 })
 
-test('of a webhook its host and port are told, nothing else of its URL', async () => {
+test("a span has only the host and port of a webhook's URL", async () => {
   const { tracer, ended } = aTracer()
   const work = tracer.process(aRecord())
   const to = (origin: string, attempt = 1) => ({ origin, urlIndex: 1, destinationId: 'crm', attempt })
@@ -196,7 +196,7 @@ test('only the first end counts', async () => {
   expect(warnings).toEqual([])
 })
 
-test('where no propagator is wanted nothing is read and nothing written', async () => {
+test('without a propagator nothing is read and nothing is written', async () => {
   const { tracer, ended } = aTracer({ OTEL_PROPAGATORS: 'none' })
   const work = tracer.process(aRecord(SAMPLED))
   expect([work.headers, work.send('deliveries', 1).headers]).toEqual([{}, {}])

@@ -1,5 +1,5 @@
 import { type Ladder, next } from '../../../delivery/ladder.ts'
-import { deliveryId, UNTRIED, type Unmatched, unmatched } from '../../../delivery/routing.ts'
+import { deliveryId, UNATTEMPTED, type Unmatched, unmatched } from '../../../delivery/routing.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import type { Event } from '../../../schemas/event.ts'
@@ -122,7 +122,7 @@ function roundOf(attempts: readonly Attempt[], last: Attempt): Attempt[] {
 
 /** Of a delivery all that the ladder goes by is in its attempts. */
 const BARE: Delivery = {
-  ...UNTRIED,
+  ...UNATTEMPTED,
   deliveryId: '',
   messageId: '',
   sourceId: '',

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createPace } from '../../../deliverer/lane/pace.ts'
+import { createTokenBucket } from '../../../delivery/token-bucket.ts'
 import type { Connection } from '../../../kafka/client.ts'
 import { type Consumer, consume } from '../../../kafka/consume/consume.ts'
 import type { Producer } from '../../../kafka/produce/produce.ts'
@@ -10,8 +10,7 @@ import type { Delivery } from '../../../schemas/delivery.ts'
 import type { Event } from '../../../schemas/event.ts'
 import { type Cause, type Replay, taskKey } from '../../../schemas/task.ts'
 import type { Settings } from '../../../settings/follow.ts'
-import { ofDelivery } from '../../../trace/describe.ts'
-import type { Tracer } from '../../../trace/trace.ts'
+import { ofDelivery, type Tracer } from '../../../trace/trace.ts'
 import type { Tasks } from '../follow.ts'
 import { taskRecord } from '../record.ts'
 import { type Owned, TaskFailed } from '../run.ts'
@@ -25,7 +24,7 @@ export type ReplayParts = {
   event: Codec<Event>
   known: Pick<Tasks, 'undone'>
   tasks: Pick<FencedWriter, 'write'>
-  tracer: Pick<Tracer, 'processAnew'> | undefined
+  tracer: Pick<Tracer, 'processLinked'> | undefined
   onFatal: (error: Error) => void
 }
 
@@ -79,8 +78,7 @@ const GONE = 'The topic does not hold the records that are to be replayed: it wa
 function startReading(replay: Replay, counts: Counts, parts: ReplayParts): Promise<Consumer> {
   const { connection, producer, delivery, event, onFatal } = parts
   const { id, ranges, perSecond } = replay
-  const perMs = perSecond / 1_000
-  const pace = createPace({ perMs, atOnce: Math.max(1, perMs * AT_ONCE_MS) })
+  const pace = createTokenBucket({ perSecond, burst: Math.max(1, (perSecond / 1_000) * AT_ONCE_MS) })
   const replaying = {
     ranges,
     pace,
@@ -113,7 +111,7 @@ function tracedIn(replay: Replay, { connection, tracer }: ReplayParts): Replayin
   if (!tracer) return undefined
   const topic = connection.named(topicOf(replay))
   const group = connection.named(`replay.${replay.id}`)
-  return (of, delivery) => tracer.processAnew({ ...of, topic, group, describe: () => ofDelivery(delivery) })
+  return (of, delivery) => tracer.processLinked({ ...of, topic, group, describe: () => ofDelivery(delivery) })
 }
 
 type Reading = { replay: Replay; group: Pick<RangeGroup, 'isThrough'>; counts: Counts; owned: Owned }

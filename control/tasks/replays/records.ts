@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { Pace } from '../../../deliverer/lane/pace.ts'
-import { deliveryKey, deliveryOf, UNTRIED, unmatched } from '../../../delivery/routing.ts'
+import { deliveryKey, deliveryOf, UNATTEMPTED, unmatched } from '../../../delivery/routing.ts'
+import type { TokenBucket } from '../../../delivery/token-bucket.ts'
 import type { Handler, Message, Taken } from '../../../kafka/consume/record.ts'
 import type { Produced } from '../../../kafka/produce/pending.ts'
 import type { Producer } from '../../../kafka/produce/produce.ts'
@@ -22,7 +22,7 @@ export type Replaying<T> = {
   ranges: readonly Range[]
   /** What is made of a record; undefined: nothing. */
   make: (record: Pick<Taken<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'offset'>) => Made | undefined
-  pace: Pace
+  pace: TokenBucket
   counts: Counts
   producer: Pick<Producer, 'produce'>
   encode: Codec<Delivery>['encode']
@@ -48,7 +48,7 @@ export function replayer<T>(replaying: Replaying<T>): Handler<T> {
       through(record, replaying)
       return undefined
     }
-    pace.begun()
+    pace.take(now)
     const value = encode(made.delivery)
     const trace = traced?.({ partition, offset, headers: message.headers }, made.delivery)
     void producer.produce([{ topic: DUE, key: made.key, value }], { trace }).then((outcome) => {
@@ -105,7 +105,7 @@ export function makeOfDead(replay: Replay, { settings }: Facts) {
     // the key of deliveries is destinationId/userKey
     if (isHidden({ ...dead, userId: key.slice(dead.destinationId.length + 1) }, settings)) return undefined
     if (!isFirst(record)) return undefined
-    return { delivery: { ...dead, ...UNTRIED, routedAt: Date.now(), replay: true }, key }
+    return { delivery: { ...dead, ...UNATTEMPTED, routedAt: Date.now(), replay: true }, key }
   }
 }
 

@@ -1,53 +1,58 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { capAfterTimeout, capAfterWhile, capUsedUp, LEAST_CAP } from '../../../deliverer/lane/line.ts'
+import {
+  capAfterTimeout,
+  capAfterUse,
+  capAfterWindow,
+  MIN_CAP,
+} from '../../../deliverer/lane/webhook-queue.ts'
 
 const most = 256
 
 test('doubles in the time of one exchange while it is used up', () => {
-  let cap = LEAST_CAP
+  let cap = MIN_CAP
   for (let exchange = 0; exchange < 6; exchange++)
     for (let inFlight = Math.floor(cap), left = inFlight; left > 0; left--)
-      cap = capUsedUp(cap, { inFlight: Math.floor(cap), most })
+      cap = capAfterUse(cap, { inFlight: Math.floor(cap), most })
   expect(cap).toBe(most)
 })
 
 test('does not grow while there is room below it', () => {
-  expect(capUsedUp(8, { inFlight: 7, most })).toBe(8)
+  expect(capAfterUse(8, { inFlight: 7, most })).toBe(8)
 })
 
 test('a hundred time-outs at once leave the least', () => {
   let cap = most
   for (let each = 0; each < 100; each++) cap = capAfterTimeout(cap)
-  expect(cap).toBe(LEAST_CAP)
+  expect(cap).toBe(MIN_CAP)
 })
 
 test('settles where growth and shrinking are even: near 72 when a tenth times out', () => {
-  let cap = LEAST_CAP
+  let cap = MIN_CAP
   for (let each = 0; each < 20_000; each++)
-    cap = each % 10 === 0 ? capAfterTimeout(cap) : capUsedUp(cap, { inFlight: Math.floor(cap), most })
+    cap = each % 10 === 0 ? capAfterTimeout(cap) : capAfterUse(cap, { inFlight: Math.floor(cap), most })
   expect(cap).toBeGreaterThan(60)
   expect(cap).toBeLessThan(85)
 })
 
 test('what is not used is let go of', () => {
-  expect(capAfterWhile(200, 10)).toBe(20)
-  expect(capAfterWhile(200, 0)).toBe(LEAST_CAP)
-  expect(capAfterWhile(12, 10)).toBe(12)
+  expect(capAfterWindow(200, 10)).toBe(20)
+  expect(capAfterWindow(200, 0)).toBe(MIN_CAP)
+  expect(capAfterWindow(12, 10)).toBe(12)
 })
 
 test('stays between the least and half of the budget, whatever happens', () => {
   const step = fc.oneof(
     fc.constant(capAfterTimeout),
-    fc.nat(512).map((inFlight) => (cap: number) => capUsedUp(cap, { inFlight, most })),
-    fc.nat(512).map((peak) => (cap: number) => capAfterWhile(cap, peak)),
+    fc.nat(512).map((inFlight) => (cap: number) => capAfterUse(cap, { inFlight, most })),
+    fc.nat(512).map((peak) => (cap: number) => capAfterWindow(cap, peak)),
   )
   fc.assert(
     fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
-      let cap = LEAST_CAP
+      let cap = MIN_CAP
       for (const each of steps) {
         cap = each(cap)
-        expect(cap).toBeGreaterThanOrEqual(LEAST_CAP)
+        expect(cap).toBeGreaterThanOrEqual(MIN_CAP)
         expect(cap).toBeLessThanOrEqual(most)
       }
     }),

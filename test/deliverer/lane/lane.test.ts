@@ -67,12 +67,12 @@ describe('a lane', () => {
     expect(world.send('http://other', { bytes: 32 * 1_024 }).end).toBeUndefined()
   })
 
-  test('drops what nobody wants any more, when its turn comes or when it is tidied', () => {
+  test('drops what is not needed any more, when it would begin or when the lane is tidied', () => {
     const world = simulate({ slots: 1 })
-    let wanted = true
+    let isNeeded = true
     world.become('http://a', { answersAfter: 10 })
-    for (let each = 0; each < 3; each++) world.send('http://a', { wanted: () => wanted })
-    wanted = false
+    for (let each = 0; each < 3; each++) world.send('http://a', { isNeeded: () => isNeeded })
+    isNeeded = false
     const kept = world.send('http://a')
     world.lane.tidy()
     expect(world.sent.map(({ end }) => end)).toEqual([undefined, 'dropped', 'dropped', undefined])
@@ -80,7 +80,7 @@ describe('a lane', () => {
     expect(kept.end).toBe('answered')
   })
 
-  test('lets what a fast origin cannot take at once wait in Kafka, and puts off what is for others', () => {
+  test('lets what a fast webhook cannot take at once wait in Kafka, and defers what is for others', () => {
     const world = simulate()
     sendFor(world, { ms: 3_000, perSecond: 5_000, origins: ['http://fast'] })
     sendFor(world, { ms: 3_000, perSecond: 300, origins: ['http://other'] })
@@ -167,7 +167,7 @@ describe('a lane', () => {
   })
 })
 
-describe('when endpoints never answer', () => {
+describe('when webhooks never answer', () => {
   test('four of twenty do not delay the others, from the first second on, and few first attempts are burnt on them', () => {
     const world = simulate()
     const origins = originsOf(20)
@@ -215,7 +215,7 @@ describe('when endpoints never answer', () => {
     expect(Math.max(...waits(last.filter(({ end }) => end === 'answered')))).toBeLessThanOrEqual(50)
   })
 
-  test('one in doubt has its turn though others want every slot', () => {
+  test('a doubtful webhook gets a slot although others use every one', () => {
     const world = simulate({ slots: 16 })
     const busy = originsOf(8)
     for (const origin of busy) world.become(origin, { answersAfter: 20 })
@@ -239,7 +239,7 @@ describe('when endpoints never answer', () => {
     expect(world.webhooks.count().webhooks.closed).toBeGreaterThanOrEqual(20)
   })
 
-  test('what waits for one is passed over when its breaker opens, in all lanes', () => {
+  test('what waits for a webhook is deferred when its breaker opens, in all lanes', () => {
     const world = simulate()
     const retries = world.anotherLane()
     world.become('http://a', 'hangs')
@@ -266,7 +266,7 @@ describe('when endpoints never answer', () => {
   })
 })
 
-describe('an endpoint', () => {
+describe('a webhook', () => {
   test.each<[string, Behaviour]>([
     ['never answered', 'hangs'],
     ['refused', { failsAfter: 1 }],
@@ -292,7 +292,7 @@ describe('an endpoint', () => {
     expect(share(sent, 'answered') + share(sent, 'queue_full')).toBe(1)
   })
 
-  test('that is slow does not take the slots of others with what has gathered for it', () => {
+  test('that is slow does not take the slots of others with its backlog', () => {
     const world = simulate({ slots: 128 })
     const origins = originsOf(20)
     const slow = origins.slice(0, 4)
@@ -305,7 +305,7 @@ describe('an endpoint', () => {
     expect(Math.max(...waits(others))).toBeLessThanOrEqual(50)
   })
 
-  test('that becomes slow gets what comes for it as it comes, not in bursts, and little is put off', () => {
+  test('that becomes slow gets POSTs as they come, not in bursts, and few are deferred', () => {
     const world = simulate()
     sendFor(world, { ms: 2_000, perSecond: 50, origins: ['http://slow'] })
     world.become('http://slow', { answersAfter: 2_000 })
@@ -344,7 +344,7 @@ describe('an endpoint', () => {
   })
 })
 
-test('whatever endpoints do, each POST has one end, no bound is passed, and all flows once they answer', () => {
+test('whatever webhooks do, each POST ends once, no bound is exceeded, and all flows once they answer', () => {
   const behaviour = fc.oneof(
     fc.constant<Behaviour>('hangs'),
     fc.nat(7_000).map((ms): Behaviour => ({ answersAfter: ms })),

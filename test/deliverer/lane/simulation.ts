@@ -1,5 +1,5 @@
 import { createLane, type Lane } from '../../../deliverer/lane/lane.ts'
-import type { Job, PassedOver } from '../../../deliverer/lane/state.ts'
+import type { DeferCode, Job } from '../../../deliverer/lane/state.ts'
 import { createWebhooks } from '../../../delivery/webhooks.ts'
 
 /** What a receiver does with a POST that comes to it now. */
@@ -10,11 +10,11 @@ export type Sent = {
   at: number
   begunAt?: number
   /** What became of it: how its POST ended, or why there was none. */
-  end?: 'answered' | 'failed' | 'timed_out' | 'dropped' | PassedOver
+  end?: 'answered' | 'failed' | 'timed_out' | 'dropped' | DeferCode
 }
 
 const LIMIT_MS = 5_000
-const LOOK_MS = 50
+const TICK_MS = 50
 
 /** A lane on a clock that the test moves, and receivers that do as they are told. */
 export function simulate({ slots = 512, isBusy = (): boolean => false } = {}) {
@@ -47,7 +47,7 @@ export function simulate({ slots = 512, isBusy = (): boolean => false } = {}) {
       clock += 1
       for (const act of coming.get(clock) ?? []) act()
       coming.delete(clock)
-      if (clock % LOOK_MS === 0) for (const lane of lanes) lane.look()
+      if (clock % TICK_MS === 0) for (const lane of lanes) lane.tick()
     }
   }
 
@@ -57,22 +57,22 @@ export function simulate({ slots = 512, isBusy = (): boolean => false } = {}) {
     inFlight.set(origin, (inFlight.get(origin) ?? 0) + change)
   }
 
-  function jobOf(one: Sent, { wanted, bytes }: Pick<Job, 'wanted' | 'bytes'>): Job {
+  function jobOf(one: Sent, { isNeeded, bytes }: Pick<Job, 'isNeeded' | 'bytes'>): Job {
     const { origin } = one
     return {
-      wanted,
+      isNeeded,
       bytes,
       drop: () => end(one, 'dropped'),
-      passOver: ({ code }) => end(one, code),
-      begin(turn) {
+      defer: ({ code }) => end(one, code),
+      begin(lease) {
         one.begunAt = now()
         count(origin, 1)
         const [ended, after] = endingOf(behaviours.get(origin) ?? { answersAfter: 5 })
         later(after, () => {
           count(origin, -1)
           end(one, ended)
-          turn.heard(ended, behaviours.get(origin) !== 'refuses')
-          turn.done()
+          lease.ended(ended, behaviours.get(origin) !== 'refuses')
+          lease.release()
         })
       },
     }
@@ -88,10 +88,10 @@ export function simulate({ slots = 512, isBusy = (): boolean => false } = {}) {
     become(origin: string, behaviour: Behaviour): void {
       behaviours.set(origin, behaviour)
     },
-    send(origin: string, { to = first, wanted = (): boolean => true, bytes = 1_000 } = {}): Sent {
+    send(origin: string, { to = first, isNeeded = (): boolean => true, bytes = 1_000 } = {}): Sent {
       const one: Sent = { origin, at: now() }
       sent.push(one)
-      const refusal = to.offer(targetOf(origin), jobOf(one, { wanted, bytes }))
+      const refusal = to.offer(targetOf(origin), jobOf(one, { isNeeded, bytes }))
       if (refusal) end(one, refusal.code)
       return one
     },

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createSlots, type Slot } from '../../../deliverer/lane/slots.ts'
+import { type Slot, Slots } from '../../../deliverer/lane/slots.ts'
 
 test('a budget of two lets two go, and a third when one is back', () => {
-  const slots = createSlots(2)
+  const slots = new Slots(2)
   const first = slots.take('prompt', { prompt: 0 }, 0)
   slots.take('prompt', { prompt: 0 }, 0)
   expect(slots.isFree('prompt', 0)).toBe(false)
@@ -12,7 +12,7 @@ test('a budget of two lets two go, and a third when one is back', () => {
 })
 
 test('what has been under way for a second gives its slot back and goes on, twice the budget at most', () => {
-  const slots = createSlots(2)
+  const slots = new Slots(2)
   const taken = [slots.take('prompt', { prompt: 0 }, 0), slots.take('prompt', { prompt: 0 }, 0)]
   expect(slots.isFree('prompt', 1_000)).toBe(false)
   expect(slots.isFree('prompt', 1_001)).toBe(true)
@@ -23,7 +23,7 @@ test('what has been under way for a second gives its slot back and goes on, twic
 })
 
 test('what is slow from the beginning has slots of its own', () => {
-  const slots = createSlots(1)
+  const slots = new Slots(1)
   const slow = slots.take('slow', { prompt: 0 }, 0)
   expect([slots.isFree('slow', 0), slots.isFree('prompt', 0)]).toEqual([false, true])
   slots.release(slow)
@@ -31,7 +31,7 @@ test('what is slow from the beginning has slots of its own', () => {
 })
 
 test('what is slow does not begin all at once: a 64th of the budget, and then an eighth in 50 ms', () => {
-  const slots = createSlots(640)
+  const slots = new Slots(640)
   const begins: number[] = []
   for (let now = 100; now <= 200; now += 5)
     for (; slots.isFree('slow', now); begins.push(now)) slots.take('slow', { prompt: 0 }, now)
@@ -47,13 +47,14 @@ test('counts what is under way, and never lets more than twice the budget be', (
   )
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 8 }), fc.array(fc.tuple(step, fc.nat(700))), (budget, steps) => {
-      const slots = createSlots(budget)
+      const slots = new Slots(budget)
       const out: Slot[] = []
       let now = 0
       for (const [each, later] of steps) {
         now += later
-        if (!each.take) out.splice(each.index % (out.length + 1), 1).forEach(slots.release)
-        else if (slots.isFree('prompt', now)) out.push(slots.take('prompt', { prompt: 0 }, now))
+        if (!each.take) {
+          for (const slot of out.splice(each.index % (out.length + 1), 1)) slots.release(slot)
+        } else if (slots.isFree('prompt', now)) out.push(slots.take('prompt', { prompt: 0 }, now))
         const { prompt, late } = slots.count()
         expect(prompt + late).toBe(out.length)
         expect(prompt).toBeLessThanOrEqual(budget)

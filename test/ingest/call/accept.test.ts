@@ -7,14 +7,14 @@ const NOW = Date.parse('2026-01-02T03:04:05.678Z')
 const facts: Facts = { sourceId: 'shop', receivedAt: NOW, ip: '::ffff:203.0.113.9', newId: () => 'made' }
 
 function event(type: CallType, call: unknown): Event {
-  const verdict = accept(call, facts, type)
-  if (!verdict.ok) throw new Error(`not accepted: ${verdict.code}`)
-  return verdict.event
+  const accepted = accept(call, facts, type)
+  if (!accepted.ok) throw new Error(`not accepted: ${accepted.code}`)
+  return accepted.event
 }
 
 function code(type: CallType | undefined, call: unknown): Code | 'accepted' {
-  const verdict = accept(call, facts, type)
-  return verdict.ok ? 'accepted' : verdict.code
+  const accepted = accept(call, facts, type)
+  return accepted.ok ? 'accepted' : accepted.code
 }
 
 const complete = {

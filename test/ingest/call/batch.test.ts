@@ -10,14 +10,14 @@ const call = (fields: object = {}) => ({ type: 'identify', userId: 'u', ...field
 const parsed = (value: unknown) => ({ value, bytes: jsonBytes(value) })
 
 function taken(body: unknown) {
-  const verdict = acceptBatch(parsed(body), facts)
-  if (!verdict.ok) throw new Error(`refused: ${verdict.code}`)
-  return verdict
+  const accepted = acceptBatch(parsed(body), facts)
+  if (!accepted.ok) throw new Error(`refused: ${accepted.code}`)
+  return accepted
 }
 
 function refused(body: unknown) {
-  const verdict = acceptBatch(parsed(body), facts)
-  return verdict.ok ? 'taken' : verdict.code
+  const accepted = acceptBatch(parsed(body), facts)
+  return accepted.ok ? 'taken' : accepted.code
 }
 
 const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) })
@@ -134,6 +134,14 @@ describe("a batch's own fields", () => {
   test('may have 32 KB', () => {
     expect(refused({ context: ofBytes(32_768), batch: [call()] })).toBe('taken')
     expect(refused({ context: ofBytes(32_769), batch: [call()] })).toBe('batch_too_large')
+  })
+
+  test('count integrations inside the context twice, as each call gets them twice', () => {
+    const calls = Array(2_500).fill(call())
+    const copies = (bytes: number) => ({ integrations: ofBytes(bytes) })
+    const bytes = Math.floor((262_144 + 8 * jsonBytes({ batch: calls })) / 2_500) - 30
+    expect(refused({ context: copies(Math.floor(bytes / 2)), batch: calls })).toBe('taken')
+    expect(refused({ context: copies(bytes), batch: calls })).toBe('batch_too_large')
   })
 
   test.each([

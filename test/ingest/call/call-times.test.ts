@@ -13,11 +13,11 @@ const facts: Facts = {
 
 /** @returns the times of the event that comes of a call in a batch, as they leave us. */
 function times(call: object, batch: object = {}) {
-  const verdict = acceptBatch(
+  const accepted = acceptBatch(
     { value: { ...batch, batch: [{ type: 'identify', userId: 'u', ...call }] }, bytes: 1_000 },
     facts,
   )
-  const event = verdict.ok ? verdict.events[0] : undefined
+  const event = accepted.ok ? accepted.events[0] : undefined
   if (!event) throw new Error('not accepted')
   const iso = (time: number | null) => (time === null ? null : new Date(time).toISOString())
   const { timestamp, receivedAt, sentAt, originalTimestamp } = event

@@ -6,13 +6,13 @@ const facts: Facts = { sourceId: 'shop', receivedAt: 0, ip: '203.0.113.9', newId
 
 /** @returns the integrations of the event that comes of a call in a batch, or the code of its rejection. */
 function integrations(call: object, batch: object = {}): unknown {
-  const verdict = acceptBatch(
+  const accepted = acceptBatch(
     { value: { ...batch, batch: [{ type: 'identify', userId: 'u', ...call }] }, bytes: 1_000 },
     facts,
   )
-  if (!verdict.ok) return verdict.code
-  const [event] = verdict.events
-  if (!event) return verdict.rejected[0]?.code
+  if (!accepted.ok) return accepted.code
+  const [event] = accepted.events
+  if (!event) return accepted.rejected[0]?.code
   return event.integrations === null ? null : JSON.parse(event.integrations)
 }
 

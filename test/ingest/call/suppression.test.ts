@@ -48,7 +48,7 @@ describe('a call of a suppressed user', () => {
     expect(ingest.produced).toEqual([])
   })
 
-  test('is not kept in a batch that is refused as a whole either', async () => {
+  test('is not stored with a batch that is refused as a whole either', async () => {
     const { ingest } = ingestOf(jane)
     const batch = Array(2_501).fill({ type: 'identify', userId: 'jane' })
     expect((await post(ingest, '/v1/batch', { batch })).statusCode).toBe(413)

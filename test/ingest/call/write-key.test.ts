@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { keyInside, keyOutside } from '../../../ingest/call/sender.ts'
+import { keyInside, keyOutside } from '../../../ingest/call/authenticate.ts'
 
 const encode = (text: string) => Buffer.from(text).toString('base64')
 const key = (places: { authorization?: string; body?: unknown; query?: unknown }) =>

@@ -1,16 +1,19 @@
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
-import { expect, test } from 'vitest'
-import { createHold, readBody } from '../../../ingest/http/body.ts'
+import { describe, expect, test } from 'vitest'
+import { createMemoryLimit, readBody } from '../../../ingest/http/body.ts'
+
+const readFrom = (request: IncomingMessage) =>
+  readBody(
+    { request, response: new ServerResponse(request) },
+    { bytes: 100_000, code: 'call_too_large' },
+    createMemoryLimit(1_000_000).open('127.0.0.1'),
+  )
 
 /** Reads a body that Node hands over in these pieces. */
 function read(...pieces: Buffer[]) {
   const request = new IncomingMessage(new Socket())
-  const reading = readBody(
-    { request, response: new ServerResponse(request) },
-    { bytes: 100, code: 'call_too_large' },
-    createHold(1_000).open(),
-  )
+  const reading = readFrom(request)
   for (const piece of [...pieces, null]) request.push(piece)
   return reading
 }
@@ -31,4 +34,43 @@ test('a piece that is a view of a larger buffer is copied, so that it does not h
 
 test('of several pieces none is lost, even when the first is a view of a buffer as large as all of them', async () => {
   expect(await read(whole.subarray(0, 40), whole.subarray(40))).toEqual({ ok: true, bytes: whole })
+})
+
+test('each piece is copied when it arrives: kept separately, 500,000 of one byte took 600 MB', async () => {
+  const request = new IncomingMessage(new Socket())
+  const reading = readFrom(request)
+  request.emit('data', Buffer.from(Uint8Array.of(0).buffer))
+  const piece = Buffer.from(Uint8Array.of(0).buffer)
+  for (let index = 1; index < 50_000; index++) {
+    piece[0] = index % 251
+    request.emit('data', piece)
+  }
+  request.emit('end')
+  const body = await reading
+  expect(
+    body.ok && body.bytes.equals(Buffer.from(Array.from({ length: 50_000 }, (_, index) => index % 251))),
+  ).toBe(true)
+})
+
+describe('the last quarter of the memory for requests', () => {
+  test('is reserved for networks that hold at most an eighth', () => {
+    const memory = createMemoryLimit(1_000)
+    const large = ['203.0.113.9', '203.0.113.9'].map((ip) => memory.open(ip))
+    expect(large.map((lease) => lease.add(375))).toEqual([true, true])
+    expect(large[0]?.add(1)).toBe(false)
+    const other = memory.open('198.51.100.1')
+    expect([other.add(125), other.add(10), other.add(1)]).toEqual([true, true, false])
+    expect(memory.open('198.51.100.2').add(115)).toBe(true)
+    expect(memory.open('198.51.100.3').add(1)).toBe(false)
+    for (const lease of large) lease[Symbol.dispose]()
+    expect(memory.bytes()).toBe(250)
+    expect(memory.open('203.0.113.9').add(500)).toBe(true)
+  })
+
+  test('treats an IPv6 /64 as one network', () => {
+    const memory = createMemoryLimit(1_000)
+    expect(memory.open('2001:db8::1').add(700)).toBe(true)
+    expect(memory.open('2001:db8::2').add(100)).toBe(false)
+    expect(memory.open('2001:db8:0:1::2').add(100)).toBe(true)
+  })
 })

@@ -9,7 +9,7 @@ import { metricLines } from '../metric-lines.ts'
 import { answerOf, head, open, parseAnswers, readAll, type WireAnswer } from './wire.ts'
 
 const body = '{"userId":"u","event":"x"}'
-const door = { patience: { lingerMs: 20 } }
+const door = { timeouts: { lingerMs: 20 } }
 const authorization = `Authorization: ${basic('shop-key')}`
 
 function expectCoded(answer: WireAnswer, status: number, code: string): void {

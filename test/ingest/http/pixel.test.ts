@@ -100,7 +100,7 @@ describe('a pixel comes whatever is wrong', () => {
   })
 })
 
-test('a rejected call of a pixel is kept and counted as any other', async () => {
+test('a rejected call of a pixel is stored and counted like any other', async () => {
   const ingest = fakeIngest()
   const { event: _, ...rest } = call
   await ingest.app.inject(pixel(base64url(rest)))

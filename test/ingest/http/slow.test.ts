@@ -5,12 +5,12 @@ import { type FakeIngest, fakeIngest } from '../fake.ts'
 import { metricLines } from '../metric-lines.ts'
 import { answerOf, head, open, parseAnswers, readAll } from './wire.ts'
 
-const patience = { headersMs: 60, requestMs: 120, lingerMs: 60, checkMs: 20, idleMs: 60 }
-const slow = (more = {}) => fakeIngest({ door: { patience: { ...patience, ...more } } })
+const timeouts = { headersMs: 60, requestMs: 120, lingerMs: 60, checkMs: 20, idleMs: 60 }
+const slow = (more = {}) => fakeIngest({ door: { timeouts: { ...timeouts, ...more } } })
 const value = async (ingest: FakeIngest, name: string) =>
   Number((await metricLines(ingest, name))[0]?.split(' ')[1])
 
-describe('a client that takes too long is told so, and holds nothing any more', () => {
+describe('a client that takes too long gets an answer, and holds no memory any more', () => {
   test.each([
     ['to say anything', ''],
     ['with its headers', 'POST /v1/track HTTP/1.1\r\nHost: x\r\n'],
@@ -64,7 +64,7 @@ test('one that does not read its answers is cut off', async () => {
   await until(() => connections(ingest) === 0, { message: 'the connection is closed' })
 })
 
-test('a connection is kept between requests for longer than load balancers keep theirs', () => {
+test('a connection stays open between requests longer than those of load balancers', () => {
   expect(fakeIngest().app.server.keepAliveTimeout).toBeGreaterThan(60_000)
 })
 
@@ -101,7 +101,7 @@ describe('what requests hold is bounded', () => {
   test('also those that wait for Kafka', async () => {
     const ingest = fakeIngest({
       outcome: new Promise(() => {}),
-      door: { heldBytes: 9_000, patience: { closingMs: 20 } },
+      door: { heldBytes: 12_000, timeouts: { closingMs: 20 } },
     })
     const [first, second] = [await open(ingest), await open(ingest)]
     const body = '{"userId":"u","event":"x"}'
@@ -139,7 +139,7 @@ describe('nothing is accepted of a body that is cut off', () => {
 })
 
 test('a slow client does not hold up the end of the process', async () => {
-  const ingest = fakeIngest({ door: { patience: { closingMs: 30 } } })
+  const ingest = fakeIngest({ door: { timeouts: { closingMs: 30 } } })
   const socket = await open(ingest)
   socket.on('error', () => {})
   socket.write(`${head('Content-Length: 100')}{`)
@@ -153,7 +153,7 @@ test.each([
   ['in the middle of its headers', 'POST /v1/track HTTP/1.1\r\nHo'],
   ['between two requests', 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n'],
 ])('at the end of the process a connection %s is closed at once', async (_what, text) => {
-  const ingest = fakeIngest({ door: { patience: { closingMs: 60_000 } } })
+  const ingest = fakeIngest({ door: { timeouts: { closingMs: 60_000 } } })
   const socket = await open(ingest)
   socket.on('error', () => {})
   socket.write(text)

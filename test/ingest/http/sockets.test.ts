@@ -86,7 +86,7 @@ describe('requests of one connection', () => {
     const bound = 1_000_000
     const ingest = fakeIngest({
       outcome: new Promise(() => {}),
-      door: { heldBytes: bound, patience: { closingMs: 50 } },
+      door: { heldBytes: bound, timeouts: { closingMs: 50 } },
     })
     const socket = await open(ingest)
     socket.pause()
@@ -94,8 +94,9 @@ describe('requests of one connection', () => {
     for (let sent = 0; sent < 1_000 && socket.write(many); sent++) await new Promise(setImmediate)
     await until(() => socket.writableLength > 0, { message: 'ingest reads no more' })
     const held = await ingest.metrics.getSingleMetric('sluice_ingest_held_bytes')?.get()
-    expect(held?.values[0]?.value).toBeGreaterThan(bound - 150_000)
-    expect(held?.values[0]?.value).toBeLessThanOrEqual(bound)
+    // the last quarter is reserved for other networks
+    expect(held?.values[0]?.value).toBeGreaterThan(bound * 0.75 - 150_000)
+    expect(held?.values[0]?.value).toBeLessThanOrEqual(bound * 0.75)
     expect(ingest.produced.length).toBeLessThan(bound / least)
   })
 })

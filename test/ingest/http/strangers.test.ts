@@ -43,6 +43,21 @@ describe('a write key outside the body is judged before the body', () => {
     expect(ingest.rejected()).toEqual([])
   })
 
+  test('one of a source over its limit: an invalid gzip body is not inflated', async () => {
+    const rateLimit = { perSecond: 1, burst: 1 }
+    const ingest = fakeIngest({ sources: [{ id: 'shop', writeKey: 'shop-key', enabled: true, rateLimit }] })
+    expect(await send(ingest, { key: 'shop-key' })).toMatchObject({ status: 200 })
+    const answer = await send(ingest, { key: 'shop-key', body: 'no gzip', headers: gzip })
+    expect(answer).toMatchObject({
+      status: 429,
+      headers: { 'retry-after': '1' },
+      body: { code: 'rate_limited' },
+    })
+    expect(await metricLines(ingest, 'sluice_ingest_calls_rejected')).toContain(
+      'sluice_ingest_calls_rejected_total{source="shop",type="track",code="rate_limited"} 1',
+    )
+  })
+
   test('which is read off, so that the connection serves the next request', async () => {
     const ingest = fakeIngest()
     const socket = await open(ingest)
@@ -112,6 +127,13 @@ describe('bodies in which no source is found', () => {
     expect(statuses.at(-1)).toBe(429)
   })
 
+  test('that inflate to nothing count with their bytes in gzip: 500 KB of empty blocks take 34 ms', async () => {
+    // 18,000 empty gzip files in a row
+    const empty = Buffer.concat(Array(18_000).fill(gzipSync('')))
+    const statuses = await ask(fakeIngest(), 5, { url: '/v1/batch', body: empty, headers: gzip })
+    expect(statuses).toEqual([400, 400, 400, 429, 429])
+  })
+
   test('that are small count for a kilobyte', async () => {
     const statuses = await ask(fakeIngest(), 1_030, { body: '{}' })
     expect(statuses.indexOf(429)).toBe(1_024)
@@ -160,6 +182,13 @@ describe('the depth of JSON is seen without parsing it', () => {
     expect(await ask(64)).toMatchObject({ status: 200, body: { success: true } })
     expect(await ask(65)).toMatchObject({ status: 400, body: { code: 'too_deep' } })
   })
+})
+
+test('only the first 100 fields of a query are read', async () => {
+  const fields = (count: number) => Array.from({ length: count }, (_, index) => `f${index}=1`).join('&')
+  const ask = (count: number) => send(fakeIngest(), { url: `/v1/track?${fields(count)}&writeKey=shop-key` })
+  expect(await ask(99)).toMatchObject({ status: 200 })
+  expect(await ask(100)).toMatchObject({ status: 401 })
 })
 
 describe('what comes of a small body is bounded', () => {

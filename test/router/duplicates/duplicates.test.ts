@@ -1,12 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createLog } from '../../../process/log.ts'
 import { createDuplicates, type DuplicatesOptions } from '../../../router/duplicates/duplicates.ts'
-import { pack } from '../../../router/duplicates/seen.ts'
+import { pack } from '../../../router/duplicates/seen-topic.ts'
 
-// fake timers do not reach this module by themselves
-vi.mock('node:timers/promises', () => ({
-  setTimeout: (ms: number) => new Promise((resolve) => void setTimeout(resolve, ms)),
-}))
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
@@ -69,7 +65,7 @@ test('a partition whose ids cannot be read goes on after 2 s, and is counted as 
   expect(loads).toEqual(['late'])
 })
 
-test('one that is lost meanwhile is not; when it comes back it waits anew', async () => {
+test('a partition that is lost meanwhile is not routed; when it comes back it waits again', async () => {
   const { loads, watch, mayRoute } = remembering({ read: never })
   watch.gained([partition])
   await vi.advanceTimersByTimeAsync(1_000)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { load } from '../../../router/duplicates/duplicates.ts'
-import { pack, unpack } from '../../../router/duplicates/seen.ts'
+import { pack, unpack } from '../../../router/duplicates/seen-topic.ts'
 import { createWindow, type Entry, type Window } from '../../../router/duplicates/window.ts'
 
 const windowMs = 1_000
@@ -31,7 +31,7 @@ async function loaded(
       reads.push([from, to])
       for (let offset = from; offset < to; offset++) onValue(records[offset] ?? null, offset)
     },
-    isWanted: () => reads.length < steps,
+    isOwned: () => reads.length < steps,
     window,
     windowMs,
     now,
@@ -97,7 +97,7 @@ test('a clock that is behind all of them recalls them all', async () => {
   expect(window.size()).toBe(300)
 })
 
-test('records that are gone or cannot be read are passed over', async () => {
+test('records that are gone or unreadable are skipped', async () => {
   const records: (Buffer | null)[] = topic(300, 10)
   records[29] = Buffer.from('no such thing')
   records[15] = null

@@ -1,6 +1,6 @@
 import { array, assert, integer, nat, property, record, uint8Array } from 'fast-check'
 import { expect, test } from 'vitest'
-import { MAX_ENTRIES, pack, unpack } from '../../../router/duplicates/seen.ts'
+import { MAX_ENTRIES, pack, unpack } from '../../../router/duplicates/seen-topic.ts'
 
 const half = nat(2 ** 32 - 1)
 const entries = array(

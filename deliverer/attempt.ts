@@ -1,0 +1,248 @@
+import { endedOf } from '../delivery/breaker.ts'
+import type { Listener } from '../delivery/exchange.ts'
+import type { AttemptResult } from '../delivery/ladder.ts'
+import { type Outcome, recorded } from '../delivery/outcome.ts'
+import type { Poster } from '../delivery/post.ts'
+import { withoutSecrets } from '../delivery/redact-response.ts'
+import { request } from '../delivery/request.ts'
+import type { Target } from '../delivery/targets.ts'
+import type { Taken } from '../kafka/consume/record.ts'
+import type { Delivery } from '../schemas/delivery.ts'
+import type { Destination } from '../settings/settings.ts'
+import type { Trace } from '../trace/trace.ts'
+import type { Lane } from './lane/lane.ts'
+import type { Job, Refusal, SlotLease } from './lane/state.ts'
+
+/** A delivery whose attempt is over. A POST that is still in flight then no longer counts. */
+export type Attempted = {
+  results: readonly AttemptResult[]
+  /** Some targets were skipped: the settings have changed, or the partition was revoked. */
+  hasSkipped: boolean
+  dropped: readonly Target[]
+  waitMs: number
+  fault?: unknown
+}
+
+export type AttemptParts = {
+  lane: Pick<Lane, 'offer'>
+  poster: Pick<Poster, 'post'>
+  /** Settings are read when the POST begins, not when it is queued. */
+  destination: (id: string) => Destination | undefined
+  /** Called once for each POST and each deferred webhook, possibly after the attempt is over. */
+  onAttempt: (delivery: Delivery, result: AttemptResult) => void
+}
+
+/**
+ * POSTs a delivery to each target, all at once as far as the lane allows. `done` is called once: when no POST is left,
+ * or one has delivered and none waits to begin.
+ */
+export function attempt(
+  record: Taken<Delivery>,
+  targets: readonly Target[],
+  parts: AttemptParts,
+  done: (attempted: Attempted) => void,
+): void {
+  const delivery = new DeliveryAttempt(record, targets.length, parts, done)
+  for (const target of targets) {
+    const one = new WebhookAttempt(delivery, target)
+    const refusal = parts.lane.offer(target, one)
+    if (refusal) one.defer(refusal)
+  }
+}
+
+/** Collects the results of all webhooks. A class, as are its parts: closures for each POST would cost more. */
+class DeliveryAttempt {
+  readonly record: Taken<Delivery>
+  readonly parts: AttemptParts
+  readonly #done: (attempted: Attempted) => void
+  readonly #results: AttemptResult[] = []
+  readonly #dropped: Target[] = []
+  #waitMs = Number.POSITIVE_INFINITY
+  /** Targets whose POST has not ended, and those whose POST has not begun. */
+  #unfinished: number
+  #waiting: number
+  #hasSkipped = false
+  #isDelivered = false
+  #isOver = false
+
+  constructor(
+    record: Taken<Delivery>,
+    targets: number,
+    parts: AttemptParts,
+    done: (attempted: Attempted) => void,
+  ) {
+    this.record = record
+    this.parts = parts
+    this.#done = done
+    this.#unfinished = targets
+    this.#waiting = targets
+  }
+
+  isOver(): boolean {
+    return this.#isOver
+  }
+
+  began(): void {
+    this.#waiting -= 1
+  }
+
+  deferred(result: AttemptResult, waitMs: number): void {
+    this.#waitMs = Math.min(this.#waitMs, waitMs)
+    this.#waiting -= 1
+    this.ended(result)
+  }
+
+  dropped(target: Target): void {
+    this.#waiting -= 1
+    this.#dropped.push(target)
+    this.skipped()
+  }
+
+  skipped(): void {
+    this.#hasSkipped = true
+    this.#finishOne()
+  }
+
+  ended(result: AttemptResult): void {
+    if (!this.#isOver) this.#results.push(result)
+    if (result.outcome.outcome === 'delivered') this.#isDelivered = true
+    this.#finishOne()
+  }
+
+  #finishOne(): void {
+    this.#unfinished -= 1
+    this.endWhenDone()
+  }
+
+  /** Every webhook gets every event: one that still waits for a slot gets its POST even when another has succeeded. */
+  endWhenDone(): void {
+    if (this.#unfinished === 0 || (this.#isDelivered && this.#waiting === 0)) this.#end()
+  }
+
+  fail(fault: unknown): void {
+    this.#end(fault)
+  }
+
+  #end(fault?: unknown): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#done({
+      results: this.#results,
+      hasSkipped: this.#hasSkipped,
+      dropped: this.#dropped,
+      waitMs: this.#waitMs,
+      fault,
+    })
+  }
+}
+
+/** One POST to one webhook: it waits in the lane, then begins or is deferred; its outcome comes first, its body last. */
+class WebhookAttempt implements Job, Listener {
+  readonly bytes: number
+  readonly #delivery: DeliveryAttempt
+  readonly #target: Target
+  #lease: SlotLease | undefined
+  #destination: Destination | undefined
+  #urlIndex = -1
+  #startedAt = 0
+  #endSpan: ReturnType<Trace['post']> | undefined
+  #result: AttemptResult | undefined
+
+  constructor(delivery: DeliveryAttempt, target: Target) {
+    this.bytes = delivery.record.value.body.length
+    this.#delivery = delivery
+    this.#target = target
+  }
+
+  isNeeded(): boolean {
+    return !this.#delivery.isOver() && this.#delivery.record.owned()
+  }
+
+  drop(): void {
+    this.#delivery.dropped(this.#target)
+  }
+
+  defer({ code, waitMs }: Refusal): void {
+    const { urlIndex, url } = this.#target
+    const { record, parts } = this.#delivery
+    const outcome: Outcome = { outcome: 'deferred', code }
+    const result = { urlIndex, url, startedAt: Date.now(), durationMs: 0, outcome, response: null }
+    parts.onAttempt(record.value, result)
+    this.#delivery.deferred(result, waitMs)
+  }
+
+  begin(lease: SlotLease): void {
+    this.#lease = lease
+    this.#delivery.began()
+    try {
+      this.#post(lease)
+    } catch (error) {
+      lease.release()
+      this.#delivery.fail(error)
+    }
+    this.#delivery.endWhenDone()
+  }
+
+  #post(lease: SlotLease): void {
+    const { record, parts } = this.#delivery
+    const { destinationId, attempt: before } = record.value
+    const destination = parts.destination(destinationId)
+    const urlIndex = destination?.enabled ? currentIndex(this.#target, destination) : -1
+    if (!destination || urlIndex < 0) {
+      this.#delivery.skipped()
+      lease.release()
+      return
+    }
+    const { origin } = this.#target
+    const attempt = before + 1
+    this.#destination = destination
+    this.#urlIndex = urlIndex
+    this.#startedAt = Date.now()
+    const post = request(record.value, { destination, urlIndex, attempt, now: this.#startedAt })
+    this.#endSpan = record.trace?.post({ origin, urlIndex, destinationId, attempt })
+    parts.poster.post(post, this)
+  }
+
+  onConnected(): void {
+    this.#lease?.connected()
+  }
+
+  onOutcome(outcome: Outcome, durationMs: number, sent: boolean): void {
+    this.#endSpan?.(recorded(outcome))
+    const { url } = this.#target
+    const result = {
+      urlIndex: this.#urlIndex,
+      url,
+      startedAt: this.#startedAt,
+      durationMs,
+      outcome,
+      response: null,
+    }
+    this.#result = result
+    const ended = endedOf(outcome)
+    if (ended) this.#lease?.ended(ended, sent || isCertificateRefusal(outcome))
+    this.#delivery.ended(result)
+  }
+
+  onEnd(response: string | null): void {
+    const { record, parts } = this.#delivery
+    try {
+      if (this.#result && this.#destination)
+        parts.onAttempt(record.value, {
+          ...this.#result,
+          response: withoutSecrets(response, this.#destination),
+        })
+    } finally {
+      this.#lease?.release()
+    }
+  }
+}
+
+/** The host was reached, although no request was sent. */
+const isCertificateRefusal = (outcome: Outcome) =>
+  outcome.outcome === 'refused' && outcome.code.startsWith('tls_')
+
+/** Two webhooks may have the same URL with different headers, so the position decides as long as its URL is the same. */
+function currentIndex({ url, urlIndex }: Target, { webhooks }: Destination): number {
+  return webhooks[urlIndex]?.url === url ? urlIndex : webhooks.findIndex((webhook) => webhook.url === url)
+}

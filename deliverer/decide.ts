@@ -1,0 +1,146 @@
+import { LOCAL_CODES } from '../delivery/breaker.ts'
+import {
+  type AttemptResult,
+  isFinal,
+  isRetry,
+  type Ladder,
+  type Next,
+  next,
+  windowStart,
+  withoutFinal,
+} from '../delivery/ladder.ts'
+import { type Prepared, settledWith, type Target } from '../delivery/targets.ts'
+import type { Delivery } from '../schemas/delivery.ts'
+import type { Rung } from '../schemas/topics.ts'
+import type { Attempted } from './attempt.ts'
+
+/** How a delivery is settled. `deferred`: targets that got no attempt and wait for one. */
+export type Settlement = (Next | { kind: 'cancelled'; code: string }) & { deferred?: readonly Target[] }
+
+/** What to do with a delivery. `again`: prepare it again, or release it to the next owner of its partition. */
+export type Decision = Settlement | { kind: 'again' } | { kind: 'park'; reason: string }
+
+/** A destination whose settings cannot be read is looked at again within this time, and so soon after it is repaired. */
+const UNREADABLE_MS = 60_000
+
+export function decideUnsent(
+  delivery: Delivery,
+  prepared: Exclude<Prepared, { kind: 'post' }>,
+  now: number,
+  ladder: Ladder,
+): Settlement {
+  switch (prepared.kind) {
+    case 'unreadable': {
+      const deferral = defer(delivery, UNREADABLE_MS, now, ladder)
+      return deferral.kind === 'dead' && delivery.delivered ? { kind: 'done' } : deferral
+    }
+    case 'cancelled':
+      return delivery.delivered ? { kind: 'done' } : prepared
+    case 'refused':
+      return delivery.delivered ? { kind: 'done' } : next(delivery, [], now, ladder)
+  }
+}
+
+type Facts = { targets: readonly Target[]; attempted: Attempted; isOwned: boolean; now: number }
+
+/** Decides on a delivery after an attempt. `isOwned`: this process still owns its partition. */
+export function decide(
+  delivery: Delivery,
+  { targets, attempted, isOwned, now }: Facts,
+  ladder: Ladder,
+): Decision {
+  const { results, waitMs, dropped, fault } = attempted
+  if (fault) return { kind: 'park', reason: String(fault) }
+  if (isUndecided(attempted) || (!isOwned && isAborted(results))) return { kind: 'again' }
+  if (delivery.delivered || results.some(isDelivered)) {
+    const rest = withoutAttempt(delivery, { targets, results, dropped })
+    return deferRest(delivery, { targets, rest, waitMs, now }, ladder)
+  }
+  if (results.some(isRetry) || results.every(isFinal)) return next(delivery, results, now, ladder)
+  const deferred = targets.filter((target) => isDeferred(target, results))
+  return { ...defer(withoutFinal(delivery, results), waitMs, now, ladder), deferred }
+}
+
+const isDelivered = ({ outcome }: AttemptResult) => outcome.outcome === 'delivered'
+
+const isDeferred = ({ urlIndex }: Target, results: readonly AttemptResult[]) =>
+  results.some((result) => result.urlIndex === urlIndex && result.outcome.outcome === 'deferred')
+
+/** This process is ending and has aborted the POST: the next owner makes the same attempt again. */
+const isAborted = (results: readonly AttemptResult[]) =>
+  results.some(({ outcome }) => outcome.outcome === 'retry' && outcome.code === 'aborted') &&
+  !results.some(isDelivered)
+
+/** A skipped webhook might have delivered. It does not matter when another one has, or when the delivery is retried anyway. */
+const isUndecided = ({ hasSkipped, results }: Attempted) =>
+  hasSkipped && !results.some((result) => isDelivered(result) || isRetry(result))
+
+/**
+ * Puts a delivery on a rung without an attempt. Each deferral in a row may use the next longer rung, so a dead
+ * webhook's backlog costs little, but none longer than `waitMs`, so it comes back soon after a recovery. The retry
+ * window includes deferrals (docs/decisions/009).
+ * @param waitMs see `Refusal`.
+ */
+export function defer(delivery: Delivery, waitMs: number, now: number, { ladder, windowMs }: Ladder): Next {
+  const firstAttemptAt = delivery.firstAttemptAt ?? now
+  const deferred = { ...delivery, firstAttemptAt, deferrals: delivery.deferrals + 1 }
+  const lengths = [...ladder].sort((one, other) => one.delayMs - other.delayMs)
+  const withinReach = lengths.slice(0, delivery.deferrals + 1)
+  const inTime = ({ delayMs }: Rung) => now + delayMs <= windowStart(deferred, now) + windowMs
+  const rung = withinReach.findLast((each) => each.delayMs <= waitMs && inTime(each)) ?? lengths.find(inTime)
+  if (!rung)
+    return {
+      kind: 'dead',
+      reason: 'window_expired',
+      delivery: { ...deferred, deadReason: 'window_expired', deadAt: now },
+    }
+  return { kind: 'defer', rung, dueAt: now + rung.delayMs, delivery: deferred }
+}
+
+/** Not the receiver's fault: there was no room, we aborted the POST, or this machine ran out of something. */
+const isLocalCode = (code: string | null) =>
+  code !== null && (code === 'queue_full' || code === 'aborted' || LOCAL_CODES.has(code))
+const isLocal = ({ outcome }: AttemptResult) => 'code' in outcome && isLocalCode(outcome.code)
+
+const NONE: readonly Target[] = []
+
+type Missing = {
+  targets: readonly Target[]
+  results: readonly AttemptResult[]
+  dropped: readonly Target[]
+}
+
+/** Targets that have never had an attempt, for a reason of ours. One that failed in an earlier attempt has had its own. */
+export function withoutAttempt(
+  { history }: Delivery,
+  { targets, results, dropped }: Missing,
+): readonly Target[] {
+  if (dropped.length === 0 && !results.some(isLocal)) return NONE
+  const isMissing = (target: Target) =>
+    dropped.includes(target) ||
+    results.some((result) => result.urlIndex === target.urlIndex && isLocal(result))
+  const wasAttempted = ({ urlIndex }: Target) =>
+    history.some((past) => past.urlIndex === urlIndex && past.outcome === 'retry' && !isLocalCode(past.code))
+  return targets.filter((target) => isMissing(target) && !wasAttempted(target))
+}
+
+type Rest = { targets: readonly Target[]; rest: readonly Target[]; waitMs: number; now: number }
+
+/**
+ * One webhook has the event, so failed ones are not retried. The targets in `rest` got no attempt for a reason of ours
+ * and still get one, except those whose breaker is open.
+ */
+export function deferRest(
+  delivery: Delivery,
+  { targets, rest, waitMs, now }: Rest,
+  ladder: Ladder,
+): Settlement {
+  if (rest.length === 0) return { kind: 'done' }
+  const settled = targets.filter((target) => !rest.includes(target))
+  const left = { ...delivery, ...settledWith(delivery, settled), delivered: true }
+  const deferral = defer(left, waitMs, now, ladder)
+  // no dead letter, as one webhook has the event
+  return deferral.kind === 'dead'
+    ? { kind: 'done', missed: rest, deferred: rest }
+    : { ...deferral, deferred: rest }
+}

@@ -1,0 +1,97 @@
+import type { DeferCode, Refusal, WebhookQueue } from './state.ts'
+import { isSilent, standing, WINDOW_MS } from './webhook-queue.ts'
+
+/** Each webhook that is not in trouble may always have this many POSTs waiting. */
+const MIN_WAITING = 16
+
+export type QueueFacts = {
+  queued: { posts: number; bytes: number }
+  waiting: { posts: number; bytes: number }
+  room: { posts: number; bytes: number }
+  perSecond: number
+  inTrouble: boolean
+}
+
+/** Whether a webhook's queue is full, by POSTs or by bytes. A single POST may have any size. */
+export function isQueueFull(facts: QueueFacts): boolean {
+  const { queued, waiting, room } = facts
+  return queued.posts >= queueLimit(facts) || (queued.bytes > 0 && queued.bytes >= room.bytes - waiting.bytes)
+}
+
+/**
+ * As much as the lane has room left, so one webhook gets half, two get a third each, and some is always left (dynamic
+ * thresholds, as in switches with a shared buffer); at least what the webhook lately answered in a quarter of a second.
+ * A webhook in trouble gets one.
+ */
+function queueLimit({ room, waiting, perSecond, inTrouble }: QueueFacts): number {
+  if (inTrouble) return waiting.posts < room.posts ? 1 : 0
+  return Math.max(MIN_WAITING, room.posts - waiting.posts, perSecond / 4)
+}
+
+export function refusal({ webhook, perSecond, jobs }: WebhookQueue, code: DeferCode, now: number): Refusal {
+  const { breaker, host, behind } = webhook
+  if (code === 'breaker_open') {
+    const { failingSince = now } = host.breaker.open ? host.breaker : breaker
+    return { code, waitMs: (now - failingSince) / 2 }
+  }
+  return { code, waitMs: ((behind + jobs.length()) * 1_000) / Math.max(1, perSecond) }
+}
+
+/** All answers of the lane a second, and whether the process has no idle time. */
+export type LaneSpeed = { perSecond: number; isBusy: boolean }
+
+/** Answers a second. A process can write about three times as many deferrals. */
+const FAST = 4_000
+const MOST = 3 / 4
+const LONGEST_REST_MS = 100
+
+/**
+ * Enough waits for a webhook when there are twice its cap plus what it answers in 50 ms. More should stay in Kafka when
+ * deferring would not be faster: the webhook is fast (as a new one is taken to be), or nearly all that a busy process
+ * works for, or a busy process cannot fill its cap.
+ * @returns ms until half of enough waits; 0 to defer the rest.
+ */
+export function restFor(queue: WebhookQueue, lane: LaneSpeed, now: number): number {
+  const { jobs, cap, createdAt } = queue
+  const rate = answersPerSecond(queue, now)
+  const enough = Math.max(cap * 2, rate / 20)
+  if (jobs.length() < enough || isSilent(queue, now) || standing(queue) === 'doubtful') return 0
+  const isMost = rate >= lane.perSecond * MOST
+  const isHeldUp = standing(queue) === 'prompt' && queue.inFlight < Math.floor(cap)
+  if (rate < FAST && !(lane.isBusy && (isMost || isHeldUp)) && now - createdAt >= WINDOW_MS) return 0
+  return Math.min(LONGEST_REST_MS, ((jobs.length() - enough / 2) * 1_000) / Math.max(rate, 1))
+}
+
+function answersPerSecond({ perSecond, answers, windowFrom }: WebhookQueue, now: number): number {
+  return Math.max(perSecond, (answers * 1_000) / Math.max(now - windowFrom, WINDOW_MS / 4))
+}
+
+export type Rate = {
+  add(now: number): void
+  /** The last whole second, or this one so far if that is more. */
+  perSecond(now: number): number
+}
+
+export function createRate(): Rate {
+  let from = 0
+  let count = 0
+  let before = 0
+
+  function roll(now: number): void {
+    if (now - from < WINDOW_MS) return
+    before = (count * 1_000) / (now - from)
+    count = 0
+    from = now
+  }
+
+  return {
+    add(now) {
+      roll(now)
+      count += 1
+    },
+    perSecond(now) {
+      roll(now)
+      return Math.max(before, (count * 1_000) / Math.max(now - from, WINDOW_MS / 4))
+    },
+  }
+}

@@ -1,0 +1,39 @@
+import type { LookupAddress } from 'node:dns'
+import { isIP } from 'node:net'
+
+/** Addresses by name, in the file's order. Names are spelled as `canonical` gives them. */
+export type Hosts = ReadonlyMap<string, readonly LookupAddress[]>
+
+export const canonical = (host: string) => host.toLowerCase().replace(/\.$/, '')
+
+/**
+ * @param text lines of an address and its names, `#` before a comment. Skips invalid addresses and those with a zone
+ * (`fe80::1%lo0`), which lead to an interface of this machine.
+ */
+export function parseHosts(text: string): Hosts {
+  const hosts = new Map<string, LookupAddress[]>()
+  for (const line of text.split('\n')) {
+    const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/)
+    const family = isIP(address)
+    if (family === 0 || address.includes('%')) continue
+    for (const name of names.map(canonical)) {
+      const known = hosts.get(name)
+      if (known) known.push({ address, family })
+      else hosts.set(name, [{ address, family }])
+    }
+  }
+  return hosts
+}
+
+const LOOPBACK: readonly LookupAddress[] = [
+  { address: '127.0.0.1', family: 4 },
+  { address: '::1', family: 6 },
+]
+
+/**
+ * Addresses that need no name server: loopback for localhost and all names below it (RFC 6761, 6.3), or what the hosts
+ * file lists, and then nothing else.
+ */
+export function localAddresses(name: string, hosts: Hosts): readonly LookupAddress[] | undefined {
+  return /^(.+\.)?localhost$/.test(name) ? LOOPBACK : hosts.get(name)
+}

@@ -1,0 +1,148 @@
+import type { LookupAddress, RecordWithTtl } from 'node:dns'
+import { Resolver } from 'node:dns/promises'
+import { LRUCache, type Perf } from 'lru-cache'
+import { canonical, type Hosts, localAddresses } from './hosts-file.ts'
+
+/** A name without an address. `code`: ENOTFOUND, ETIMEOUT, ESERVFAIL or another code of c-ares. */
+export class NameNotResolved extends Error {
+  override name = 'NameNotResolved'
+  readonly code: string
+  constructor(host: string, code: string) {
+    super(`${host} has no address: ${code}`)
+    this.code = code
+  }
+}
+
+export type CachedResolver = {
+  /** Never an empty list. @throws NameNotResolved within the limit. */
+  addressesOf(host: string): Promise<readonly LookupAddress[]>
+  close(): void
+}
+
+export type ResolverOptions = {
+  hosts: Hosts
+  /** `address:port` each. By default the servers of /etc/resolv.conf. */
+  servers?: readonly string[] | undefined
+  limits?: Limits
+  maxNames?: number
+  clock?: Perf
+}
+
+/** `graceMs`: how long the second family may take once the first has answered. */
+export type Limits = { limitMs: number; graceMs: number }
+
+/** A delivery has 5 s for its lookup, connection and answer. */
+const LIMITS: Limits = { limitMs: 3_000, graceMs: 500 }
+/** c-ares drops answers to a try that has ended, so there are few long tries. The limit cuts off the last one. */
+const TRIES = { timeout: 1_000, tries: 4, maxTimeout: 2_000 }
+const MAX_NAMES = 10_000
+
+/** Resolves names with one query at a time for each, and caches the answers for as long as their records say. */
+export function createResolver(options: ResolverOptions): CachedResolver {
+  const { hosts, servers, limits = LIMITS, maxNames = MAX_NAMES, clock = performance } = options
+  // c-ares: getaddrinfo would hold one of libuv's four threads for as long as a name server is silent
+  const resolver = new Resolver(TRIES)
+  if (servers) resolver.setServers(servers)
+  const cache = new LRUCache<string, Resolved>({
+    max: maxNames,
+    // replaced by each answer's own
+    ttl: 1,
+    ttlResolution: 0,
+    perf: clock,
+    // a lookup in progress still answers when newer names have evicted its entry
+    ignoreFetchAbort: true,
+    async fetchMethod(name, _stale, { options: entry }) {
+      const resolved = await queryBoth(name, resolver, limits)
+      entry.ttl = resolved.ttlMs
+      return resolved
+    },
+  })
+
+  async function addressesOf(host: string): Promise<readonly LookupAddress[]> {
+    const name = canonical(host)
+    const local = localAddresses(name, hosts)
+    if (local) return local
+    const resolved = await cache.forceFetch(name)
+    if ('code' in resolved) throw new NameNotResolved(host, resolved.code)
+    return resolved.addresses
+  }
+
+  return { addressesOf, close: () => resolver.cancel() }
+}
+
+type Query = (name: string, options: { ttl: true }) => Promise<RecordWithTtl[]>
+type Queries = { resolve4: Query; resolve6: Query }
+
+/** Queries both families at once. Never rejects; takes at most `limitMs`, whatever name servers do. */
+function queryBoth(name: string, queries: Queries, { limitMs, graceMs }: Limits): Promise<Resolved> {
+  const replies: Replies = { a: { code: 'ETIMEOUT' }, aaaa: { code: 'ETIMEOUT' } }
+  const { promise, resolve } = Promise.withResolvers<Resolved>()
+  let open = 2
+  const end = () => {
+    clearTimeout(limit)
+    clearTimeout(grace)
+    resolve(resolvedFrom(replies))
+  }
+  // c-ares has limits for each try and server, but they are late by up to a second
+  const limit = setTimeout(end, limitMs)
+  let grace: NodeJS.Timeout | undefined
+
+  async function take(family: keyof Replies, records: ReturnType<typeof reply>): Promise<void> {
+    replies[family] = await records
+    open -= 1
+    if (open === 0) end()
+    else if ('records' in replies[family]) grace = setTimeout(end, graceMs)
+  }
+  void take('a', reply(queries.resolve4(name, { ttl: true })))
+  void take('aaaa', reply(queries.resolve6(name, { ttl: true })))
+  return promise
+}
+
+const reply = (query: ReturnType<Query>): Promise<Reply> =>
+  query.then(
+    (records) => ({ records }),
+    (error: NodeJS.ErrnoException) => ({ code: error.code ?? 'ESERVFAIL' }),
+  )
+
+type Reply = { records: readonly RecordWithTtl[] } | { code: string }
+
+export type Replies = { a: Reply; aaaa: Reply }
+
+export type Resolved =
+  | { addresses: readonly LookupAddress[]; ttlMs: number }
+  | { code: string; ttlMs: number }
+
+/** Bounds of a record's TTL: many connections at once share a query, and new ones follow a moved name within a minute. */
+const TTL_MS = { min: 1_000, max: 60_000 }
+/** The minimum of RFC 9520, 3.2. */
+const FAILURE_MS = 1_000
+/** Of each family. A name server may send thousands. */
+const MAX_ADDRESSES = 16
+
+/** The servers say that the name, or a record of this type, does not exist. */
+const NOTHING = new Set(['ENOTFOUND', 'ENODATA'])
+
+/** One family is enough: some name servers fail AAAA queries, or never answer them, beside a good A. */
+export function resolvedFrom({ a, aaaa }: Replies): Resolved {
+  const records = [...recordsOf(a), ...recordsOf(aaaa)]
+  if (records.length === 0) return { code: failure([a, aaaa]), ttlMs: FAILURE_MS }
+  const ttlMs = Math.min(...records.map(({ ttl }) => ttl * 1_000))
+  return {
+    addresses: [...toAddresses(a, 4), ...toAddresses(aaaa, 6)],
+    ttlMs: Math.min(Math.max(ttlMs, TTL_MS.min), TTL_MS.max),
+  }
+}
+
+const recordsOf = (reply: Reply) => ('records' in reply ? reply.records.slice(0, MAX_ADDRESSES) : [])
+
+const toAddresses = (reply: Reply, family: 4 | 6) =>
+  recordsOf(reply).map(({ address }): LookupAddress => ({ address, family }))
+
+/** ENOTFOUND only when both queries say so. Otherwise the name may have an address that could not be read. */
+function failure(replies: readonly Reply[]): string {
+  const codes = replies.map((reply) => ('code' in reply ? reply.code : 'ENODATA'))
+  const trouble = codes.find((code) => !NOTHING.has(code))
+  // the name servers refused; in an attempt's record it would look like the receiver
+  if (trouble === 'ECONNREFUSED') return 'ESERVFAIL'
+  return trouble ?? 'ENOTFOUND'
+}

@@ -1,0 +1,126 @@
+import type { LookupAddress } from 'node:dns'
+import { isIP, isIPv4 } from 'node:net'
+import ipaddr from 'ipaddr.js'
+import { type Address, type Block, isIn } from './blocks.ts'
+
+/** `allow`: blocks that webhooks may reach although they are not public. `deny`: public blocks that they may not reach. */
+export type AddressRules = { allow: readonly Block[]; deny: readonly Block[] }
+
+/**
+ * The range that forbids webhooks an address; undefined when they may reach it. Only global unicast and EGRESS_ALLOW
+ * pass, without EGRESS_DENY (docs/decisions/008). A metadata service needs its exact address in EGRESS_ALLOW. An
+ * allowed IPv4 address is also allowed as IPv4-mapped, which is dialled as IPv4, but in no other IPv6 form.
+ * @param address as the socket gets it. Other spellings (octal, one number) are `no_address`.
+ */
+export function forbidden(address: string, { allow, deny }: AddressRules): string | undefined {
+  if (!isIP(address)) return 'no_address'
+  // a zone names an interface of this machine
+  if (address.includes('%')) return 'zone'
+  const parsed = parse(address)
+  if (deny.some((block) => isIn(parsed, block))) return 'denied'
+  const least = METADATA.has(parsed.toNormalizedString()) ? parsed.toByteArray().length * 8 : 0
+  if (allow.some((block) => block[1] >= least && isIn(parsed, block))) return undefined
+  return parsed instanceof ipaddr.IPv6 ? forbiddenV6(parsed) : forbiddenV4(parsed)
+}
+
+/**
+ * Turns an IPv4-mapped address into IPv4. IPv6 is spelled by URL first, as the library takes c-ares's `::127.0.0.1`
+ * (IPv4-compatible) for IPv4-mapped.
+ */
+const parse = (address: string): Address =>
+  ipaddr.process(isIPv4(address) ? address : new URL(`http://[${address}]`).hostname.slice(1, -1))
+
+/** Azure's host agent, although the address is public. */
+const AZURE = '168.63.129.16'
+
+/** These hand out credentials of cloud instances, containers and pods. */
+const METADATA: ReadonlySet<string> = new Set(
+  [
+    '169.254.169.254',
+    '169.254.170.2',
+    '169.254.170.23',
+    '100.100.100.200',
+    AZURE,
+    'fd00:ec2::254',
+    'fd00:ec2::23',
+  ].map((address) => ipaddr.parse(address).toNormalizedString()),
+)
+
+function forbiddenV4(address: ipaddr.IPv4): string | undefined {
+  const range = address.range()
+  if (range !== 'unicast') return range
+  return address.toString() === AZURE ? 'metadata' : undefined
+}
+
+/** IPv6-only networks reach IPv4 by this prefix: its gateways dial the IPv4 address at its end (RFC 6052, 2.1). */
+const NAT64 = ipaddr.parseCIDR('64:ff9b::/96')
+
+/** Only 2000::/3 is allocated. 6to4, Teredo and IPv4-compatible addresses are always refused. */
+function forbiddenV6(address: ipaddr.IPv6): string | undefined {
+  if (address.match(NAT64)) return forbiddenV4(new ipaddr.IPv4(address.toByteArray().slice(12)))
+  const range = address.range()
+  if (range !== 'unicast') return range
+  const [first = 0, , , , scope = 0, isatap = 0] = address.parts
+  if (first >> 13 !== 1) return 'reserved'
+  // ISATAP interface ids contain an IPv4 address (RFC 5214, 6.1), with either value of the universal bit
+  return (scope & 0xfdff) === 0 && isatap === 0x5efe ? 'isatap' : undefined
+}
+
+/** The CIDR of this single address; undefined if none could allow it. */
+export function singleBlock(address: string): string | undefined {
+  if (!isIP(address) || address.includes('%')) return undefined
+  const parsed = parse(address)
+  return `${parsed.toString()}/${parsed.kind() === 'ipv4' ? 32 : 128}`
+}
+
+export class ForbiddenAddress extends Error {
+  override name = 'ForbiddenAddress'
+  readonly code = 'address_forbidden'
+}
+
+/** The IP literal in a URL, without brackets and as `new URL` normalizes it; undefined when the host is a name. */
+export function literalOf({ hostname }: URL): string | undefined {
+  const host = hostname.replace(/^\[|\]$/g, '')
+  return isIP(host) ? host : undefined
+}
+
+/** `message` is for the customer who chose the URL; `logged` has what only operators may know. */
+export type Refusal = { message: string; logged?: { host: string; address: string; reason: string } }
+
+/**
+ * Why none of these addresses of a name may be dialled, if one is forbidden, and what to do. The message hides the
+ * address, as customers could otherwise map the internal network.
+ */
+export function faultOfAddresses(
+  host: string,
+  addresses: readonly Pick<LookupAddress, 'address'>[],
+  rules: AddressRules,
+): Refusal | undefined {
+  for (const { address } of addresses) {
+    const reason = forbidden(address, rules)
+    if (reason === undefined) continue
+    // the address of localhost is no secret
+    if (host !== address && !/(^|\.)localhost$/.test(host))
+      return {
+        message: `${host} resolves to an address that webhooks may not reach: use a public address. Operators find it in the log`,
+        logged: { host, address, reason },
+      }
+    if (reason === 'denied') return { message: `webhooks may not reach ${host}: EGRESS_DENY lists it` }
+    const where = host === address ? address : `${host} resolves to ${address}, which`
+    const block = singleBlock(address)
+    const orAllow = block === undefined ? '' : `, or list ${block} in EGRESS_ALLOW`
+    return { message: `${where} is not public (${reason}): use a public address${orAllow}` }
+  }
+  return undefined
+}
+
+/** The first and last port of each range. */
+export type Ports = readonly (readonly [number, number])[]
+
+/** Why webhooks may not use this port. @param ports that they may use; undefined for all. */
+export function faultOfPort({ port, protocol }: URL, ports: Ports | undefined): string | undefined {
+  const actual = port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
+  if (!ports || ports.some(([first, last]) => first <= actual && actual <= last)) return undefined
+  const all = ports.map(([first, last]) => (first === last ? first : `${first}-${last}`)).join(', ')
+  return `webhooks may not use port ${actual}: use one of ${all} (EGRESS_PORTS)`
+}

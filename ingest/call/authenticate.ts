@@ -1,0 +1,87 @@
+import { isDeeper } from '../../http/requests.ts'
+import type { Source } from '../../settings/settings.ts'
+import type { Code } from '../answer.ts'
+import { BATCH_CALLS, CALL_LEVELS } from '../limits.ts'
+import type { CallType } from './accept.ts'
+import { isObject, type Parsed, parseBody } from './json.ts'
+
+export type RouteType = CallType | 'batch'
+
+export type Received = {
+  type: RouteType
+  writeKey: string | undefined
+  body: Buffer
+  /** As sent, before gzip is inflated. Default: the length of `body`. */
+  wireBytes?: number
+  isPixel?: boolean
+}
+
+export type Sender = Pick<Source, 'id' | 'enabled' | 'rateLimit' | 'kind' | 'ip'>
+/** `unreadable`: no readable source has it, but an unreadable one may. */
+export type SourceByWriteKey = (writeKey: string) => Sender | 'unreadable' | undefined
+
+/** A request from an enabled source, parsed. Its calls are not decided on yet. */
+export type Authenticated = Pick<Received, 'type' | 'isPixel'> & { source: Sender; parsed: Parsed }
+
+export type Unauthenticated = { refused: Code; sourceId: string | undefined }
+
+const BATCH_LEVELS = 2
+
+/** Finds the source of a request and parses the body. Never throws. */
+export function authenticate(
+  { writeKey, body, ...request }: Received,
+  sourceByWriteKey: SourceByWriteKey,
+): Authenticated | Unauthenticated {
+  if (writeKey !== undefined) {
+    const source = sourceOf(writeKey, sourceByWriteKey)
+    return 'refused' in source ? source : { ...request, source, parsed: parseBody(body) }
+  }
+  // anyone can send this, and deep nesting costs the most to parse
+  if (isDeeper(body, CALL_LEVELS + BATCH_LEVELS)) return { refused: 'too_deep', sourceId: undefined }
+  const parsed = parseBody(body)
+  // the write key may be in the part that cannot be parsed
+  if (!parsed.ok) return { refused: parsed.code, sourceId: undefined }
+  const source = sourceOf(keyInside(parsed.value), sourceByWriteKey)
+  return 'refused' in source ? source : { ...request, source, parsed }
+}
+
+export function sourceOf(
+  writeKey: string | undefined,
+  sourceByWriteKey: SourceByWriteKey,
+): Sender | Unauthenticated {
+  const source = writeKey === undefined ? undefined : sourceByWriteKey(writeKey)
+  if (!source) return { refused: 'unknown_source', sourceId: undefined }
+  if (source === 'unreadable') return { refused: 'source_unreadable', sourceId: undefined }
+  return source.enabled ? source : { refused: 'source_disabled', sourceId: source.id }
+}
+
+/** How many calls a request counts as. A batch that is too large counts as the largest. */
+export function countCalls({ type, parsed }: Authenticated): number {
+  if (type !== 'batch' || !parsed.ok || !isObject(parsed.value)) return 1
+  const { batch } = parsed.value
+  return Array.isArray(batch) ? Math.min(Math.max(batch.length, 1), BATCH_CALLS) : 1
+}
+
+/**
+ * The write key outside the body: the user name of basic auth, or `writeKey` in the query, if not empty. `Bearer` is
+ * ignored, as OAuth clients send a token beside the write key.
+ */
+export function keyOutside(authorization: string | undefined, query: unknown): string | undefined {
+  return basicUser(authorization) ?? keyInside(query)
+}
+
+export function keyInside(place: unknown): string | undefined {
+  if (!isObject(place) || typeof place.writeKey !== 'string') return undefined
+  return place.writeKey || undefined
+}
+
+const BASIC = /^basic +([^ ]+) *$/i
+
+/** Some clients omit the colon before the empty password. */
+function basicUser(header: string | undefined): string | undefined {
+  const encoded = header && BASIC.exec(header)?.[1]
+  if (!encoded) return undefined
+  const pair = Buffer.from(encoded, 'base64').toString('utf8')
+  const colon = pair.indexOf(':')
+  return (colon === -1 ? pair : pair.slice(0, colon)) || undefined
+}

@@ -1,0 +1,100 @@
+import type { Event } from '../../schemas/event.ts'
+import type { Rejected } from '../../schemas/rejected.ts'
+import type { Users } from '../../settings/suppressed.ts'
+import { type Answer, batchAnswer, type Code, errorAnswer, refusal, SUCCESS } from '../answer.ts'
+import { REJECTED_BYTES, REJECTED_LISTED, REJECTED_LISTED_EACH } from '../limits.ts'
+import { accept, type CallType, type Facts } from './accept.ts'
+import { addressRule } from './address.ts'
+import type { Authenticated } from './authenticate.ts'
+import { acceptBatch, isSuppressed, type StatedType } from './batch.ts'
+import type { Parsed } from './json.ts'
+
+export type Known = Omit<Facts, 'sourceId' | 'shared' | 'addressRule'> & {
+  suppressed: Users | undefined
+}
+
+export type Rejection = { type: StatedType; code: Code; record: Rejected }
+
+/** What is done with a request. The answer is sent once Kafka has `events` and `rejected`. */
+export type Decision = {
+  answer: Answer
+  /** Undefined when no source has its write key. */
+  sourceId: string | undefined
+  events: readonly Event[]
+  rejected: readonly Rejection[]
+  suppressed: readonly StatedType[]
+}
+
+export function decide({ type, source, parsed, isPixel = false }: Authenticated, known: Known): Decision {
+  const { receivedAt, ip, newId } = known
+  const facts = { sourceId: source.id, receivedAt, ip, newId, addressRule: addressRule(source, isPixel) }
+  if (type === 'batch') return decideBatch(parsed, facts, known.suppressed)
+  if (known.suppressed && parsed.ok && isSuppressed(parsed.value, known.suppressed, type))
+    return { ...nothing(source.id), suppressed: [type] }
+  return decideCall(parsed, type, facts)
+}
+
+function decideCall(parsed: Parsed, type: CallType, facts: Facts): Decision {
+  const accepted = parsed.ok ? accept(parsed.value, facts, type) : parsed
+  if ('event' in accepted) return { ...nothing(facts.sourceId), events: [accepted.event] }
+  return {
+    ...refuse(accepted.code, facts.sourceId),
+    rejected: [{ type, code: accepted.code, record: toRecord(accepted.code, parsed.text, facts) }],
+  }
+}
+
+function decideBatch(parsed: Parsed, facts: Facts, suppressed: Users | undefined): Decision {
+  const accepted = parsed.ok ? acceptBatch(parsed, facts, suppressed) : parsed
+  if (!accepted.ok) return refuseBatch(accepted.code, { parsed, facts, suppressed })
+  const listed = accepted.rejected.slice(0, Math.max(REJECTED_LISTED, parsed.bytes / REJECTED_LISTED_EACH))
+  return {
+    answer: batchAnswer(
+      listed.map(({ index, code }) => ({ index, ...refusal(code) })),
+      accepted.rejected.length - listed.length,
+    ),
+    sourceId: facts.sourceId,
+    events: accepted.events,
+    rejected: accepted.rejected.map(({ code, type, call }) => ({
+      type,
+      code,
+      record: toRecord(code, printed(call), facts),
+    })),
+    suppressed: accepted.suppressed,
+  }
+}
+
+/** Stores the whole batch, unless it may contain suppressed users, of whom nothing may be stored. */
+function refuseBatch(
+  code: Code,
+  { parsed, facts, suppressed }: { parsed: Parsed; facts: Facts; suppressed: Users | undefined },
+): Decision {
+  const whole = { type: 'unknown', code, record: toRecord(code, parsed.text, facts) } as const
+  return { ...refuse(code, facts.sourceId), rejected: suppressed ? [] : [whole] }
+}
+
+function nothing(sourceId: string): Decision {
+  return { answer: SUCCESS, sourceId, events: [], rejected: [], suppressed: [] }
+}
+
+export function refuse(
+  code: Code,
+  sourceId: string | undefined,
+  answer: Answer = errorAnswer(code),
+): Decision {
+  return { answer, sourceId, events: [], rejected: [], suppressed: [] }
+}
+
+function toRecord(code: Code, raw: string, { sourceId, receivedAt }: Facts): Rejected {
+  const truncated = Buffer.byteLength(raw) > REJECTED_BYTES
+  // UTF-8 takes at most three bytes for each UTF-16 unit
+  const head = truncated ? raw.slice(0, REJECTED_BYTES / 3) : raw
+  return { sourceId, ...refusal(code), raw: head, receivedAt, truncated }
+}
+
+function printed(call: unknown): string {
+  try {
+    return JSON.stringify(call)
+  } catch {
+    return ''
+  }
+}

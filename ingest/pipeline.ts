@@ -1,0 +1,210 @@
+import type { Produced } from '../kafka/produce/pending.ts'
+import type { OutRecord, Producer } from '../kafka/produce/produce.ts'
+import type { Logger } from '../process/log.ts'
+import type { Codec } from '../schemas/codec.ts'
+import type { Event } from '../schemas/event.ts'
+import { eventRecord } from '../schemas/event-record.ts'
+import { openCodec, type Registry } from '../schemas/registry.ts'
+import type { Rejected } from '../schemas/rejected.ts'
+import { EVENTS, REJECTED } from '../schemas/topics.ts'
+import type { Trace } from '../trace/trace.ts'
+import { type Answer, errorAnswer, retryAfter } from './answer.ts'
+import {
+  authenticate,
+  countCalls,
+  type Received,
+  type RouteType,
+  type SourceByWriteKey,
+  sourceOf,
+} from './call/authenticate.ts'
+import { type Decision, decide, type Known, refuse } from './call/decide.ts'
+import type { Meter, Summary } from './metrics.ts'
+import {
+  type AnonymousLimit,
+  createSourceLimits,
+  rateLimited,
+  type SourceLimit,
+  type SourceLimits,
+} from './rate-limits.ts'
+import type { RejectionLog } from './rejection-log.ts'
+
+/** After this Kafka's answer counts as unknown and the client should send again. The router drops duplicates. */
+const DEADLINE_MS = 10_000
+
+export type PipelineOptions = {
+  sourceByWriteKey: SourceByWriteKey
+  suppressedUsers: (sourceId: string) => Known['suppressed']
+  newId: Known['newId']
+  /** Milliseconds since 1970. */
+  now: () => number
+  /** Milliseconds, monotonic. */
+  clock: () => number
+  produce: Producer['produce']
+  unavailable: () => 'unavailable' | 'storage_full' | undefined
+  anonymousLimit: AnonymousLimit
+  logRejected: RejectionLog
+  encoders: Encoders
+  meter: Pick<Meter, 'count'>
+  log: Pick<Logger, 'error'>
+}
+
+export type Ingest = (received: Received, ip: string, trace?: IngestTrace) => Promise<Answer>
+type IngestTrace = Pick<Trace, 'send' | 'note'> | undefined
+
+/**
+ * Refuses, and counts, a request before work is spent on its body: before it is read if the write key is outside,
+ * otherwise after.
+ * @returns undefined when it passes.
+ */
+export type Precheck = (request: Omit<Received, 'body'>, ip: string) => Answer | undefined
+
+/**
+ * Authenticates a request, decides on its calls, writes its events to Kafka as one group, and answers when all are
+ * acknowledged.
+ */
+export function createPipeline(options: PipelineOptions): { ingest: Ingest; precheck: Precheck } {
+  const { produce, unavailable, logRejected, encoders, meter } = options
+  const sourceLimits = createSourceLimits(options.clock)
+  const parts = { ...options, sourceLimits }
+
+  function refused(type: RouteType, decision: Decision): Answer {
+    meter.count(type, summaryOf(decision), decision.answer.code)
+    return decision.answer
+  }
+
+  return {
+    precheck(request, ip) {
+      const refusal = precheck(request, ip, parts)
+      return refusal && refused(request.type, refusal)
+    },
+    // not async: while it waits for Kafka a request holds only its records, not what they were made of
+    ingest(received, ip, trace) {
+      const why = unavailable()
+      if (why) return Promise.resolve(refused(received.type, refuse(why, undefined)))
+      const { decision, limit } = decideRequest(received, ip, parts)
+      if (decision.sourceId) trace?.note({ 'sluice.source.id': decision.sourceId })
+      const { events, rejected } = recordsOf(decision, encoders)
+      if (limit?.bytesPerSecond !== undefined) sourceLimits.spend(limit, bytesOf(events) + bytesOf(rejected))
+      const producing = write(events, produce, trace)
+      const logging = logRejected(rejected, trace)
+      const writing = { type: received.type, summary: summaryOf(decision), producing, logging }
+      return answerWhenWritten(writing, options)
+    },
+  }
+}
+
+type Parts = PipelineOptions & { sourceLimits: SourceLimits }
+
+function precheck(
+  { writeKey }: Omit<Received, 'body'>,
+  ip: string,
+  { unavailable, sourceByWriteKey, anonymousLimit, sourceLimits }: Parts,
+): Decision | undefined {
+  const why = unavailable()
+  if (why) return refuse(why, undefined)
+  if (writeKey !== undefined) {
+    const source = sourceOf(writeKey, sourceByWriteKey)
+    if ('refused' in source) return refuse(source.refused, source.sourceId)
+    const { id, rateLimit: limit } = source
+    const seconds = limit && sourceLimits.wait(limit)
+    return seconds ? refuse('rate_limited', id, rateLimited(limit, seconds)) : undefined
+  }
+  const wait = anonymousLimit.wait(ip)
+  if (wait === undefined) return undefined
+  return refuse('too_many_attempts', undefined, errorAnswer('too_many_attempts', retryAfter(wait)))
+}
+
+type Decided = { decision: Decision; limit: SourceLimit | undefined }
+
+function decideRequest(received: Received, ip: string, options: Parts): Decided {
+  const { sourceByWriteKey, anonymousLimit, sourceLimits, newId, now, suppressedUsers } = options
+  const request = authenticate(received, sourceByWriteKey)
+  if ('refused' in request) {
+    const { writeKey, body, wireBytes = 0 } = received
+    // gzip that inflates to nothing can still take long
+    if (writeKey === undefined) anonymousLimit.count(ip, Math.max(body.length, wireBytes))
+    return { decision: refuse(request.refused, request.sourceId), limit: undefined }
+  }
+  const { id, rateLimit: limit } = request.source
+  const wait = limit && sourceLimits.draw(limit, countCalls(request))
+  if (wait) return { decision: refuse('rate_limited', id, rateLimited(limit, wait)), limit: undefined }
+  const known = { receivedAt: now(), ip, newId, suppressed: suppressedUsers(id) }
+  return { decision: decide(request, known), limit }
+}
+
+function recordsOf(
+  { events, rejected }: Decision,
+  encoders: Encoders,
+): Record<'events' | 'rejected', OutRecord[]> {
+  return {
+    events: events.map((event) => eventRecord(event, encoders.event)),
+    rejected: rejected.map(({ record }) => rejectedRecord(record, encoders.rejected)),
+  }
+}
+
+const bytesOf = (records: readonly OutRecord[]) =>
+  records.reduce((sum, { value }) => sum + (value === null ? 0 : Buffer.byteLength(value)), 0)
+
+async function write(
+  records: readonly OutRecord[],
+  produce: Producer['produce'],
+  trace: IngestTrace,
+): Promise<Produced> {
+  return records.length === 0 ? 'acked' : produce(records, { deadlineMs: DEADLINE_MS, trace })
+}
+
+type Writing = { type: RouteType; summary: Summary; producing: Promise<Produced>; logging: Promise<void> }
+
+async function answerWhenWritten(
+  { type, summary, producing, logging }: Writing,
+  { meter, log }: PipelineOptions,
+): Promise<Answer> {
+  const produced = await producing
+  await logging
+  const answer = answerTo(produced, summary.answer, type)
+  meter.count(type, summary, answer.code)
+  if (produced === 'too_large' || produced === 'refused')
+    log.error(
+      { sourceId: summary.sourceId, code: produced },
+      'Kafka refuses records of this size: check whether max.message.bytes is below 1 MB',
+    )
+  return answer
+}
+
+function answerTo(produced: Produced, answer: Answer, type: RouteType): Answer {
+  switch (produced) {
+    case 'acked':
+      return answer
+    case 'full':
+    case 'unknown':
+      return errorAnswer('unavailable')
+    case 'too_large':
+    case 'refused':
+      // sending it again would not help
+      return errorAnswer(type === 'batch' ? 'batch_too_large' : 'call_too_large')
+  }
+}
+
+function summaryOf({ answer, sourceId, events, rejected, suppressed }: Decision): Summary {
+  return {
+    answer,
+    sourceId,
+    accepted: events.flatMap(({ type }) => (type === 'delete' ? [] : [type])),
+    rejected: rejected.map(({ type, code }) => ({ type, code })),
+    suppressed,
+  }
+}
+
+export type Encoders = { event: Codec<Event>['encode']; rejected: Codec<Rejected>['encode'] }
+
+export async function openEncoders(registry: Registry, named: (topic: string) => string): Promise<Encoders> {
+  const event = await openCodec(registry, 'event', `${named(EVENTS)}-value`)
+  const rejected = await openCodec(registry, 'rejected', `${named(REJECTED)}-value`)
+  return { event: event.encode, rejected: rejected.encode }
+}
+
+const rejectedRecord = (rejected: Rejected, encode: Encoders['rejected']): OutRecord => ({
+  topic: REJECTED,
+  key: rejected.sourceId,
+  value: encode(rejected),
+})

@@ -1,0 +1,39 @@
+import type { Storage } from '../kafka/admin/storage.ts'
+import type { Producer } from '../kafka/produce/produce.ts'
+import type { Logger } from '../process/log.ts'
+import type { Probe } from '../process/metrics.ts'
+import type { Settings } from '../settings/follow.ts'
+
+/** Kafka counts as unreachable when a send has waited longer than this for its acknowledgement. */
+const STALLED_MS = 5_000
+
+const SHORTAGES = {
+  disk: "Kafka's disk is almost full",
+  limit: "Sluice's topics have almost reached STORAGE_LIMIT",
+}
+
+export function notReady(
+  settings: Pick<Settings, 'isLoaded'>,
+  producer: Pick<Producer, 'stalledMs'>,
+  storage: Pick<Storage, 'shortage'>,
+): ReturnType<Probe['notReady']> {
+  if (!settings.isLoaded()) return 'the settings are not loaded yet'
+  const shortage = storage.shortage()
+  if (shortage) return SHORTAGES[shortage.of]
+  return producer.stalledMs() > STALLED_MS ? 'Kafka has not acknowledged for 5 s' : undefined
+}
+
+/** Whether an unknown write key may belong to a source whose record cannot be read. */
+export const isSourceUnreadable = ({ unreadable }: Pick<Settings, 'unreadable'>): boolean =>
+  [...unreadable.values()].some(({ kind }) => kind === 'source')
+
+export function logShortage(log: Pick<Logger, 'warn' | 'info'>) {
+  return (shortage: ReturnType<Storage['shortage']>): void => {
+    if (!shortage) {
+      log.info('storage has room again: calls are accepted')
+      return
+    }
+    const { of, free, reserve } = shortage
+    log.warn({ free, reserve }, `${SHORTAGES[of]}: calls are refused (503 storage_full) until it has room`)
+  }
+}

@@ -1,0 +1,82 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { defer } from '../../deliverer/decide.ts'
+import { aDelivery } from '../helpers/events.ts'
+
+const SECOND = 1_000
+const HOUR = 3_600 * SECOND
+const rungs = [5, 30, 120, 300, 900, 1_800, 3_600, 3_600, 3_600].map((seconds) => ({
+  name: `${seconds}s`,
+  delayMs: seconds * SECOND,
+}))
+const ladder = { ladder: rungs, windowMs: 4 * HOUR }
+const now = 1_700_000_000_000
+
+describe('a deferral', () => {
+  test('is no attempt, and begins the window', () => {
+    expect(defer(aDelivery(), 0, now, ladder)).toMatchObject({
+      kind: 'defer',
+      rung: rungs[0],
+      dueAt: now + 5 * SECOND,
+      delivery: { attempt: 0, deferrals: 1, firstAttemptAt: now, history: [] },
+    })
+  })
+
+  test('picks the next longer rung each time in a row, when it may wait as long', () => {
+    const names = [0, 1, 2, 3, 4, 5, 6].map((deferrals) => {
+      const next = defer(aDelivery({ deferrals }), 10 * HOUR, now, ladder)
+      return next.kind === 'defer' && next.rung.name
+    })
+    expect(names).toEqual(['5s', '30s', '120s', '300s', '900s', '1800s', '3600s'])
+  })
+
+  test('never waits longer than advised, except for the shortest rung', () => {
+    expect(defer(aDelivery({ deferrals: 6 }), 100 * SECOND, now, ladder)).toMatchObject({ rung: rungs[1] })
+    expect(defer(aDelivery({ deferrals: 6 }), 1, now, ladder)).toMatchObject({ rung: rungs[0] })
+  })
+
+  test('takes a shorter rung rather than leave the window', () => {
+    const firstAttemptAt = now - 4 * HOUR + 40 * SECOND
+    expect(defer(aDelivery({ deferrals: 6, firstAttemptAt }), HOUR, now, ladder)).toMatchObject({
+      rung: rungs[1],
+    })
+  })
+
+  test('is the end when no rung ends within the window, attempts or none', () => {
+    const firstAttemptAt = now - 4 * HOUR + SECOND
+    expect(defer(aDelivery({ firstAttemptAt }), HOUR, now, ladder)).toMatchObject({
+      kind: 'dead',
+      reason: 'window_expired',
+      delivery: { deadReason: 'window_expired', deadAt: now },
+    })
+  })
+
+  test('of a delivery that a clock behind has tried before it was made is within its window', () => {
+    const tooEarly = { firstAttemptAt: now - 96 * HOUR, routedAt: now - HOUR }
+    expect(defer(aDelivery(tooEarly), HOUR, now, ladder)).toMatchObject({ kind: 'defer', rung: rungs[0] })
+    const over = { ...tooEarly, routedAt: now - 4 * HOUR }
+    expect(defer(aDelivery(over), HOUR, now, ladder)).toMatchObject({ reason: 'window_expired' })
+  })
+
+  test('only the window ends deferrals: with any advice a delivery is dead within it, and due again until then', () => {
+    const waits = fc.array(fc.nat(8 * HOUR), { minLength: 1, maxLength: 20 })
+    fc.assert(
+      fc.property(waits, (advice) => {
+        let delivery = aDelivery()
+        let at = now
+        for (let turn = 0; ; turn++) {
+          const next = defer(delivery, advice[turn % advice.length] ?? 0, at, ladder)
+          if (next.kind !== 'defer') {
+            expect(next.kind).toBe('dead')
+            expect(at + 5 * SECOND).toBeGreaterThan(now + ladder.windowMs)
+            return
+          }
+          expect(next.dueAt).toBeLessThanOrEqual(now + ladder.windowMs)
+          expect(next.dueAt).toBeGreaterThan(at)
+          delivery = next.delivery
+          at = next.dueAt
+        }
+      }),
+    )
+  })
+})

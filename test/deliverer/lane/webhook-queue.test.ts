@@ -1,0 +1,141 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createHostShare, hostLimits } from '../../../deliverer/lane/host-share.ts'
+import type { Job } from '../../../deliverer/lane/state.ts'
+import {
+  createWebhookQueue,
+  isSilent,
+  MIN_CAP,
+  mayBegin,
+  onBegun,
+  onEnded,
+  onQueued,
+  rollWindow,
+  standing,
+  waitsFor,
+} from '../../../deliverer/lane/webhook-queue.ts'
+import { createWebhooks } from '../../../delivery/webhooks.ts'
+import { targetOf } from './simulation.ts'
+
+const job = {} as Job // what waits is not looked at
+const aQueue = () =>
+  createWebhookQueue(
+    createWebhooks().of(targetOf('http://a'), 0),
+    createHostShare(hostLimits(512, { posts: 4_096, bytes: 2 ** 25 }), 0),
+    0,
+  )
+
+test('never has more under way than its cap when it begins one', () => {
+  const ended = fc.constantFrom('answered', 'failed', 'timed_out')
+  const step = fc.oneof(
+    fc.constant('begin' as const),
+    fc.record({ ended, tookMs: fc.nat(6_000) }),
+    fc.record({ laterMs: fc.nat(3_000) }),
+  )
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
+      const queue = aQueue()
+      let now = 0
+      for (const each of steps) {
+        if (each === 'begin') {
+          queue.jobs.push({ job, since: now, isProbe: false, isUnproven: true })
+          onQueued(queue, 64, now)
+          if (!mayBegin(queue, now)) continue
+          queue.jobs.take()
+          onBegun(queue, now)
+          expect(queue.inFlight).toBeLessThanOrEqual(Math.floor(queue.cap))
+        } else if ('laterMs' in each) {
+          now += each.laterMs
+          rollWindow(queue, now)
+        } else if (queue.inFlight > 0) {
+          onEnded(queue, { ended: each.ended, begunAt: now - each.tookMs, most: 64 }, now)
+          queue.inFlight -= 1
+        }
+      }
+    }),
+  )
+})
+
+describe('the cap of a webhook', () => {
+  const used = () => {
+    const queue = aQueue()
+    for (let each = 0; each < MIN_CAP; each++) onBegun(queue, 0)
+    return queue
+  }
+
+  test('grows with its answers', () => {
+    const queue = used()
+    onQueued(queue, 64, 10)
+    expect(queue.cap).toBe(MIN_CAP)
+    onEnded(queue, { ended: 'answered', begunAt: 0, most: 64 }, 10)
+    expect(queue.cap).toBe(MIN_CAP + 1)
+  })
+
+  test('grows with what comes for it when it is slow, for as long as it is heard of', () => {
+    const queue = used()
+    for (let each = 0; each < 3; each++) onEnded(queue, { ended: 'answered', begunAt: 0, most: 64 }, 2_000)
+    const { cap, webhook } = queue
+    for (let more = queue.inFlight; more < cap; more++) onBegun(queue, 2_000)
+    onEnded(queue, { ended: 'answered', begunAt: 0, most: 64 }, 2_000)
+    expect(queue.cap).toBe(cap)
+    onQueued(queue, 64, 2_001)
+    expect(queue.cap).toBe(cap + 1)
+    onBegun(queue, 2_001)
+    onQueued(queue, 64, 3_001 + Math.ceil(webhook.answerMs))
+    expect([queue.cap, webhook.answerMs > 500]).toEqual([cap + 1, true])
+  })
+})
+
+describe('the standing of a webhook', () => {
+  test('is doubtful from a failure to the next answer', () => {
+    const webhooks = createWebhooks()
+    const queue = createWebhookQueue(
+      webhooks.of(targetOf('http://a'), 0),
+      createHostShare(hostLimits(512, { posts: 4_096, bytes: 2 ** 25 }), 0),
+      0,
+    )
+    const end = (ended: 'answered' | 'failed') => webhooks.ended(queue.webhook, ended, { sent: true, now: 1 })
+    end('failed')
+    expect(standing(queue)).toBe('doubtful')
+    end('answered')
+    expect(standing(queue)).toBe('prompt')
+  })
+
+  test('is slow when its answers take long, and prompt again when they do not', () => {
+    const queue = aQueue()
+    const answer = (times: number, ms: number) => {
+      for (let each = 0; each < times; each++) onEnded(queue, { ended: 'answered', begunAt: 0, most: 64 }, ms)
+    }
+    answer(3, 2_000)
+    expect(standing(queue)).toBe('slow')
+    answer(20, 10)
+    expect(standing(queue)).toBe('prompt')
+  })
+
+  test('is silent when nothing is heard of what is under way for more than a second', () => {
+    const queue = aQueue()
+    expect(isSilent(queue, 5_000)).toBe(false)
+    onBegun(queue, 5_000)
+    expect([isSilent(queue, 6_000), isSilent(queue, 6_001)]).toEqual([false, true])
+    onEnded(queue, { ended: 'failed', begunAt: 5_000, most: 64 }, 6_500)
+    expect(isSilent(queue, 6_501)).toBe(false)
+  })
+})
+
+describe('a queued POST waits', () => {
+  test('for a slot, when more may be in flight', () => {
+    expect(waitsFor(aQueue(), 0)).toBe('slot')
+  })
+
+  test('for a POST in flight to end, when the cap is used up', () => {
+    const queue = aQueue()
+    for (let under = 0; under < MIN_CAP; under++) onBegun(queue, 0)
+    expect(waitsFor(queue, 500)).toBe('cap')
+  })
+
+  test('for an answer, when nothing was heard for a second', () => {
+    const queue = aQueue()
+    onBegun(queue, 0)
+    expect(waitsFor(queue, 1_001)).toBe('answer')
+  })
+})

@@ -1,0 +1,232 @@
+import { describe, expect, test } from 'vitest'
+import { createConnections, type Pooled } from '../../delivery/connections.ts'
+
+const MAX_IDLE = 2_048
+const [here, there] = ['https://here.example', 'https://there.example']
+
+const laterTurn = () => new Promise(setImmediate)
+
+/** Connections of which a test sees the order in which they were opened (`here#0`) and closed. */
+function aWorld() {
+  let now = 0
+  let opened = 0
+  const closed: string[] = []
+  const names = new Map<Pooled, string>()
+  const connections = createConnections<Pooled>(
+    (origin) => {
+      const name = `${new URL(origin).hostname.split('.')[0]}#${opened++}`
+      const client = { idleSince: 0, destroy: async () => void closed.push(name) }
+      names.set(client, name)
+      return client
+    },
+    () => now,
+  )
+  const take = (origin: string, count = 1) =>
+    Array.from({ length: count }, () => connections.take(origin, origin))
+  return {
+    ...connections,
+    /** Takes so many, whose names are of interest. */
+    names: (origin: string, count = 1) => take(origin, count).map((client) => names.get(client)),
+    /** Takes so many, to be released or dropped. */
+    many: take,
+    keep(origin: string, clients: readonly Pooled[]) {
+      for (const client of clients) connections.release(origin, client)
+    },
+    wait(ms: number) {
+      now += ms
+    },
+    /** Resolves when the old ones are closed. */
+    async tidy() {
+      connections.tidy(now)
+      await laterTurn()
+    },
+    closed,
+  }
+}
+
+describe('a connection', () => {
+  test('that is in use is not taken by another', () => {
+    const world = aWorld()
+    expect(world.names(here, 2)).toEqual(['here#0', 'here#1'])
+  })
+
+  test('that was released last is taken first, and each only once', () => {
+    const world = aWorld()
+    world.keep(here, world.many(here, 3).reverse())
+    expect(world.names(here, 4)).toEqual(['here#0', 'here#1', 'here#2', 'here#3'])
+    expect(world.closed).toEqual([])
+  })
+
+  test('is taken for its own origin alone', () => {
+    const world = aWorld()
+    world.keep(here, world.many(here))
+    world.keep(there, world.many(there))
+    expect(world.names(here, 2)).toEqual(['here#0', 'here#2'])
+    expect(world.names(there, 2)).toEqual(['there#1', 'there#3'])
+  })
+
+  test('is taken only for its own webhook, even if another one has the same origin', () => {
+    const world = aWorld()
+    const client = world.take(`a ${here}`, here)
+    world.release(`a ${here}`, client)
+    expect(world.take(`b ${here}`, here)).not.toBe(client)
+    expect(world.take(`a ${here}`, here)).toBe(client)
+  })
+
+  test('that is dropped is closed, though not in the turn in which its request ends', async () => {
+    const world = aWorld()
+    for (const client of world.many(here)) world.drop(client)
+    await Promise.resolve()
+    expect(world.closed).toEqual([])
+    await laterTurn()
+    expect(world.closed).toEqual(['here#0'])
+  })
+})
+
+describe('2,048 idle connections of all origins stay open', () => {
+  const third = 'https://third.example'
+
+  /** As many idle ones as there may be, half of them of each origin; the second half is released a second later. */
+  function aFullWorld() {
+    const world = aWorld()
+    const [ours, theirs] = [here, there].map((origin) => world.many(origin, MAX_IDLE / 2))
+    world.keep(here, ours ?? [])
+    world.wait(1_000)
+    world.keep(there, theirs ?? [])
+    return world
+  }
+
+  test('and no more: one that is released beyond them is closed, though not in the same turn', async () => {
+    const world = aFullWorld()
+    await laterTurn()
+    expect(world.closed).toEqual([])
+    world.keep(third, world.many(third))
+    await Promise.resolve()
+    expect(world.closed).toEqual([])
+    await laterTurn()
+    expect(world.closed).toEqual([`third#${MAX_IDLE}`])
+  })
+
+  test('and those unused for two seconds give way to one that is released', async () => {
+    const world = aFullWorld()
+    world.wait(1_001)
+    world.keep(third, world.many(third))
+    await laterTurn()
+    const ours = Array.from({ length: MAX_IDLE / 2 }, (_, index) => `here#${index}`)
+    expect(world.closed).toEqual(ours)
+    expect(world.names(third)).toEqual([`third#${MAX_IDLE}`])
+  })
+
+  test('and what is taken of them makes room', async () => {
+    const world = aFullWorld()
+    world.keep(here, world.many(here, 5))
+    await laterTurn()
+    expect(world.closed).toEqual([])
+  })
+
+  test('and what has been idle for long and is closed makes room', async () => {
+    const world = aFullWorld()
+    world.wait(10_001)
+    await world.tidy()
+    expect(world.closed).toHaveLength(MAX_IDLE)
+    world.keep(here, world.many(here, MAX_IDLE))
+    await laterTurn()
+    expect(world.closed).toHaveLength(MAX_IDLE)
+  })
+})
+
+test('connections idle for over 10 s are closed, the others stay open', async () => {
+  const world = aWorld()
+  const [first, second, used] = [world.many(here), world.many(here), world.many(there)]
+  world.keep(here, first)
+  world.wait(1)
+  world.keep(here, second)
+  world.wait(10_000)
+  await world.tidy()
+  expect(world.closed).toEqual(['here#0'])
+  world.wait(1)
+  world.keep(there, used)
+  await world.tidy()
+  expect(world.closed).toEqual(['here#0', 'here#1'])
+  expect(world.names(there)).toEqual(['there#2'])
+})
+
+test('a connection used now and then stays open: its time counts from its last use', async () => {
+  const world = aWorld()
+  for (let use = 0; use < 3; use++) {
+    world.keep(here, world.many(here))
+    world.wait(9_000)
+    await world.tidy()
+  }
+  expect([world.names(here), world.closed]).toEqual([['here#0'], []])
+})
+
+describe('what is closed is never taken again', () => {
+  test('when it was dropped', async () => {
+    const world = aWorld()
+    const [kept, dropped] = [world.many(here), world.many(here)]
+    world.keep(here, kept)
+    for (const client of dropped) world.drop(client)
+    expect(world.names(here, 2)).toEqual(['here#0', 'here#2'])
+  })
+
+  test('when it was one too many, not even in the turn before it is closed', async () => {
+    const world = aWorld()
+    world.keep(here, world.many(here, MAX_IDLE + 1))
+    const taken = world.names(here, MAX_IDLE + 1)
+    await laterTurn()
+    expect(world.closed).toEqual([`here#${MAX_IDLE}`])
+    expect(taken).not.toContain(`here#${MAX_IDLE}`)
+  })
+
+  test('when it was idle for long, whether or not others of its origin are left', async () => {
+    const world = aWorld()
+    const [first, second, other] = [world.many(here), world.many(here), world.many(there)]
+    world.keep(here, first)
+    world.keep(there, other)
+    world.wait(6_000)
+    world.keep(here, second)
+    world.wait(6_000)
+    await world.tidy()
+    expect(world.closed).toEqual(['here#0', 'there#2'])
+    expect(world.names(here, 2)).toEqual(['here#1', 'here#3'])
+    expect(world.names(there)).toEqual(['there#4'])
+  })
+
+  test('when all were closed', async () => {
+    const world = aWorld()
+    world.keep(here, world.many(here, 2))
+    await world.close()
+    expect(world.names(here)).toEqual(['here#2'])
+  })
+})
+
+describe('at the end', () => {
+  test('all are closed, in use or idle, but none twice', async () => {
+    const world = aWorld()
+    for (const client of world.many(here)) world.drop(client)
+    await laterTurn()
+    world.keep(here, world.many(here))
+    world.many(there)
+    await world.close()
+    expect(world.closed).toEqual(['here#0', 'here#1', 'there#2'])
+  })
+
+  test('it is over when the last of them is closed', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const slow = { idleSince: 0, destroy: () => promise }
+    const connections = createConnections(
+      () => slow,
+      () => 0,
+    )
+    connections.take(here, here)
+    let over = false
+    const closing = connections.close().then(() => {
+      over = true
+    })
+    await laterTurn()
+    expect(over).toBe(false)
+    resolve()
+    await closing
+  })
+})

@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest'
+import { Exchange } from '../../delivery/exchange.ts'
+
+/** What is kept of a body that comes in these pieces; without `whole` its connection ends before it does. */
+async function keptOf(chunks: readonly Buffer[], { whole = true } = {}): Promise<string | null | undefined> {
+  let kept: string | null | undefined
+  const exchange = new Exchange({
+    limitMs: 60_000,
+    classify: ({ status }) => ({ outcome: 'delivered', status }),
+    listener: {
+      onOutcome: () => undefined,
+      onEnd: (response) => {
+        kept = response
+      },
+    },
+    release: () => undefined,
+  })
+  exchange.onResponseStart(undefined, 200, {})
+  for (const chunk of chunks) exchange.onResponseData(undefined, chunk)
+  if (whole) exchange.onResponseEnd()
+  else exchange.onResponseError(undefined, new Error('reset'))
+  await new Promise(setImmediate)
+  return kept
+}
+
+const text = (...texts: string[]) => texts.map((each) => Buffer.from(each))
+
+describe('what is stored of a body:', () => {
+  test('nothing when there is none', async () => {
+    expect(await keptOf([])).toBeNull()
+  })
+
+  test('all of one that is as long as may be, in however many pieces', async () => {
+    const whole = `${'x'.repeat(1_021)}€`
+    expect(await keptOf(text(whole))).toBe(whole)
+    expect(await keptOf([...Buffer.from(whole)].map((byte) => Buffer.of(byte)))).toBe(whole)
+  })
+
+  test.each([
+    ['é', 1],
+    ['€', 1],
+    ['€', 2],
+    ['😀', 3],
+  ])(
+    'no part of a character that the end of the first 1,024 bytes cuts: %s after %i',
+    async (character, inside) => {
+      const before = 'x'.repeat(1_024 - inside)
+      expect(await keptOf(text(`${before}${character} and more`))).toBe(before)
+    },
+  )
+
+  test('a character that ends where they end', async () => {
+    const before = 'x'.repeat(1_020)
+    expect(await keptOf(text(`${before}😀 and more`))).toBe(`${before}😀`)
+  })
+
+  test('no part of a character in which the body breaks off', async () => {
+    expect(await keptOf([Buffer.from('abc€').subarray(0, -1)], { whole: false })).toBe('abc')
+  })
+
+  test('what is no UTF-8 as far as it is text', async () => {
+    expect(await keptOf([Buffer.from([0x61, 0xff, 0x62])])).toBe('a\ufffdb')
+    expect(await keptOf([Buffer.from('café', 'latin1')])).toBe('caf\ufffd')
+  })
+})

@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'vitest'
+import { request, signature } from '../../delivery/request.ts'
+import { prepare } from '../../delivery/targets.ts'
+import type { Delivery } from '../../schemas/delivery.ts'
+import type { Destination } from '../../settings/settings.ts'
+import { aDelivery, aDestination } from '../helpers/events.ts'
+
+const now = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
+const webhook = { url: 'https://r.example/hook?a=1', headers: { 'X-Team': 'crm' } }
+const signed = aDestination({ sharedSecret: 'sécret', webhooks: [webhook] })
+
+const post = (destination: Destination, delivery: Partial<Delivery> = {}, attempt = 1) =>
+  request(aDelivery(delivery), { destination, urlIndex: 0, attempt, now })
+const configured = (headers: Record<string, string>, more: Partial<Destination> = {}) =>
+  aDestination({ webhooks: [{ url: webhook.url, headers }], ...more })
+
+describe('a POST', () => {
+  test('carries the body untouched, our headers, and the configured ones', () => {
+    const { url, headers, body, retryOn } = post(signed, {}, 3)
+    expect({ url, body, retryOn }).toEqual({
+      url: webhook.url,
+      body: '{"version":1,"type":"track"}',
+      retryOn: [],
+    })
+    expect(headers).toEqual({
+      'User-Agent': 'Sluice/1.0',
+      'Content-Type': 'application/json',
+      'X-Signature': signature(aDelivery().body, 'sécret'),
+      'X-Delivery-Id': '0123456789abcdef0123456789abcdef',
+      'X-Message-Id': 'm1',
+      'X-Attempt': '3',
+      'X-Team': 'crm',
+    })
+  })
+
+  test('has no signature without a secret, whatever else is set', () => {
+    const previous = { previousSecret: 'old', previousSecretExpiresAt: '2099-01-01T00:00:00Z' }
+    const { headers } = post(aDestination({ standardWebhooks: true, ...previous }))
+    expect(Object.keys(headers).filter((name) => /signature|webhook/i.test(name))).toEqual([])
+  })
+
+  test('says which statuses the destination wants retried', () => {
+    expect(post(aDestination({ retryOn: [408, 429] })).retryOn).toEqual([408, 429])
+  })
+
+  test('of a replay says so', () => {
+    expect(post(signed).headers).not.toHaveProperty('X-Replay')
+    expect(post(signed, { replay: true }).headers).toMatchObject({ 'X-Replay': 'true', 'X-Team': 'crm' })
+  })
+
+  test('goes to the webhook that is asked for, and to no other', () => {
+    const two = aDestination({
+      webhooks: [webhook, { url: 'https://b.example/', headers: { 'X-Team': 'b' } }],
+    })
+    const of = (urlIndex: number) => request(aDelivery(), { destination: two, urlIndex, attempt: 1, now })
+    expect(of(1)).toMatchObject({ urlIndex: 1, url: 'https://b.example/', headers: { 'X-Team': 'b' } })
+    expect(() => of(2)).toThrow(RangeError)
+  })
+
+  test('goes by the settings of its own destination, and leaves them as they are', () => {
+    const before = structuredClone(signed)
+    post(signed).headers['X-Team'] = 'changed'
+    expect(post(signed).headers['X-Team']).toBe('crm')
+    expect(post({ ...signed, sharedSecret: 'other' }).headers['X-Signature']).toBe(
+      signature(aDelivery().body, 'other'),
+    )
+    expect(signed).toEqual(before)
+  })
+
+  test.each([
+    ['plain', 'plain'],
+    ['line\r\nbreak', 'line%0D%0Abreak'],
+    ['naïve', 'na%C3%AFve'],
+    ['\ud800', '%EF%BF%BD'],
+    [' padded', '%20padded'],
+  ])('names message %j as %s, which a header can hold', (messageId, sent) => {
+    expect(post(signed, { messageId }).headers['X-Message-Id']).toBe(sent)
+  })
+})
+
+describe('a configured header', () => {
+  const all = {
+    sharedSecret: 's',
+    standardWebhooks: true,
+    previousSecret: 'p',
+    previousSecretExpiresAt: '2099-01-01T00:00:00Z',
+  }
+
+  test('gives way to ours of the same name, in any capitals', () => {
+    const names = Object.keys(post(aDestination(all), { replay: true }).headers)
+    for (const name of names)
+      for (const written of [name.toLowerCase(), name.toUpperCase(), name]) {
+        const { headers } = post(configured({ [written]: 'forged', 'X-Team': 'crm' }, all), { replay: true })
+        expect(Object.keys(headers).sort()).toEqual([...names, 'X-Team'].sort())
+        expect(Object.values(headers)).not.toContain('forged')
+      }
+    expect(names).toHaveLength(11)
+  })
+
+  test('goes out where we send none of that name', () => {
+    const free = { 'webhook-id': 'mine', 'X-Replay': 'mine', 'x-signature-previous': 'mine' }
+    expect(post(configured(free, { sharedSecret: 's' })).headers).toMatchObject(free)
+  })
+
+  test('named like the signature of a rotation goes out before and after it', () => {
+    const mine = { 'x-signature-previous': 'mine' }
+    const until = (previousSecretExpiresAt: string) =>
+      post(configured(mine, { ...all, previousSecretExpiresAt })).headers
+    expect(until(new Date(now).toISOString())).toMatchObject(mine)
+    expect(until(new Date(now).toISOString())).not.toHaveProperty('X-Signature-Previous')
+    expect(until(new Date(now + 1).toISOString())).not.toHaveProperty('x-signature-previous')
+    expect(
+      post(configured(mine, { previousSecret: 'p', previousSecretExpiresAt: '2099-01-01T00:00:00Z' }))
+        .headers,
+    ).toMatchObject(mine)
+  })
+})
+
+describe('the prepare of an attempt', () => {
+  const two = aDestination({
+    webhooks: [
+      { url: 'http://a.example/', headers: {} },
+      { url: 'http://b.example/', headers: {} },
+    ],
+  })
+
+  test('posts to every URL that has not refused for good', () => {
+    const planned = prepare(aDelivery({ refusedUrls: ['http://a.example/'], attempt: 1 }), two)
+    expect(planned).toMatchObject({
+      kind: 'post',
+      targets: [{ urlIndex: 1, url: 'http://b.example/' }],
+    })
+  })
+
+  test('is refused when all have', () => {
+    expect(prepare(aDelivery({ refusedUrls: ['http://a.example/', 'http://b.example/'] }), two)).toEqual({
+      kind: 'refused',
+    })
+  })
+
+  test('is cancelled when the destination is deleted or switched off', () => {
+    expect(prepare(aDelivery(), undefined)).toEqual({ kind: 'cancelled', code: 'destination_deleted' })
+    expect(prepare(aDelivery(), aDestination({ enabled: false }))).toEqual({
+      kind: 'cancelled',
+      code: 'destination_disabled',
+    })
+  })
+})

@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'vitest'
+import { allowsWebhooks, deliveryId, matching } from '../../delivery/routing.ts'
+import { aDestination, anEvent } from '../helpers/events.ts'
+
+describe('the Integrations object', () => {
+  test.each([
+    [null, true],
+    ['{}', true],
+    ['{"All":true}', true],
+    ['{"All":false}', false],
+    ['{"all":false}', false],
+    ['{"All":false,"Webhooks":true}', true],
+    ['{"All":false,"Webhooks":{"option":1}}', true],
+    ['{"All":false,"webhooks":true}', false],
+    ['{"Webhooks":false}', false],
+    ['{"Webhooks":{}}', true],
+    ['{"All":false,"Other":true}', false],
+    ['{"__proto__":{"Webhooks":false}}', true],
+  ])('%s leaves Webhooks on: %s', (integrations, on) => {
+    expect(allowsWebhooks(integrations)).toBe(on)
+  })
+})
+
+describe('destinations of an event', () => {
+  test('are those that are on and accept its type', () => {
+    const all = aDestination({ id: 'all' })
+    const off = aDestination({ id: 'off', enabled: false })
+    const pages = aDestination({ id: 'pages', eventTypes: ['page'] })
+    const tracks = aDestination({ id: 'tracks', eventTypes: ['page', 'track'] })
+    expect(matching(anEvent({ type: 'track' }), [all, off, pages, tracks]).map(({ id }) => id)).toEqual([
+      'all',
+      'tracks',
+    ])
+  })
+})
+
+test('the delivery id is the first 128 bits of SHA-256 over destination, source and message', () => {
+  // printf 'crm\0shop\0m1' | sha256sum
+  expect(deliveryId('crm', { sourceId: 'shop', messageId: 'm1' })).toBe('c3bb0c0a8e062cb1f420df0a04399c53')
+})

@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'vitest'
+import { hasIPv6, reachable } from '../../egress/egress.ts'
+
+const four = { address: '8.8.8.8', family: 4 }
+const six = { address: '2606:4700::1', family: 6 }
+const loopback = { address: '::1', family: 6 }
+
+describe('of the vetted addresses', () => {
+  test('all are tried where there is IPv6', () => {
+    expect(reachable([four, six], { family: undefined, hasIPv6: true })).toEqual([four, six])
+    expect(reachable([four, six], { family: 0, hasIPv6: true })).toEqual([four, six])
+  })
+
+  test('those of IPv6 are left out where there is none, but for loopback', () => {
+    expect(reachable([four, six, loopback], { family: 0, hasIPv6: false })).toEqual([four, loopback])
+  })
+
+  test('those of IPv6 are tried all the same when there are no others', () => {
+    expect(reachable([six], { family: 0, hasIPv6: false })).toEqual([six])
+  })
+
+  test.each([
+    [4, [four]],
+    ['IPv4', [four]],
+    [6, [six]],
+    ['IPv6', [six]],
+  ] as const)('only family %s is tried when the socket asks for it', (family, expected) => {
+    expect(reachable([four, six], { family, hasIPv6: true })).toEqual(expected)
+  })
+
+  test('none is left when the name has none of that family', () => {
+    expect(reachable([four], { family: 6, hasIPv6: true })).toEqual([])
+  })
+})
+
+test.each([
+  [[{ address: '::1', family: 'IPv6', internal: true }], false],
+  [[{ address: 'fe80::1', family: 'IPv6', internal: false }], false],
+  [[{ address: '10.0.0.1', family: 'IPv4', internal: false }], false],
+  [[{ address: 'fd12::5', family: 'IPv6', internal: false }], true],
+  [[{ address: '2606:4700::1', family: 'IPv6', internal: false }], true],
+] as const)('a machine with %j has IPv6: %s', (addresses, expected) => {
+  expect(hasIPv6({ eth0: [...addresses] })).toBe(expected)
+})

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { isSourceUnreadable, logShortage, notReady } from '../../ingest/readiness.ts'
+import type { Room } from '../../kafka/admin/storage.ts'
+import type { Unreadable } from '../../settings/follow.ts'
+
+const disk: Room = { of: 'disk', free: 1, reserve: 2 }
+const state = ({ isLoaded = true, stalledMs = 0, shortage = undefined as Room | undefined }) =>
+  notReady({ isLoaded: () => isLoaded }, { stalledMs: () => stalledMs }, { shortage: () => shortage })
+
+test('ingest gets no calls before it knows its sources, while Kafka has no room, and while Kafka does not answer', () => {
+  expect(state({})).toBeUndefined()
+  expect(state({ isLoaded: false })).toBe('the settings are not loaded yet')
+  expect(state({ shortage: disk })).toBe("Kafka's disk is almost full")
+  expect(state({ shortage: { ...disk, of: 'limit' } })).toBe(
+    "Sluice's topics have almost reached STORAGE_LIMIT",
+  )
+  expect(state({ stalledMs: 5_001 })).toBe('Kafka has not acknowledged for 5 s')
+})
+
+test('a shortage is one warning with what is left, and its end one line', () => {
+  const said: unknown[][] = []
+  const say = logShortage({
+    warn: (...of: unknown[]) => said.push(of),
+    info: (...of: unknown[]) => said.push(of),
+  })
+  say(disk)
+  say(undefined)
+  expect(said).toEqual([
+    [
+      { free: 1, reserve: 2 },
+      "Kafka's disk is almost full: calls are refused (503 storage_full) until it has room",
+    ],
+    ['storage has room again: calls are accepted'],
+  ])
+})
+
+test('only a source that cannot be read leaves a write key open, also one whose last good settings are known', () => {
+  const of = (kind: Unreadable['kind'], isKept: boolean) =>
+    isSourceUnreadable({ unreadable: new Map([['key', { kind, id: 'x', reason: '', since: 0, isKept }]]) })
+  expect([of('source', false), of('source', true), of('suppression', false)]).toEqual([true, true, false])
+  expect(isSourceUnreadable({ unreadable: new Map() })).toBe(false)
+})

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { createRejectionLog } from '../../ingest/rejection-log.ts'
+import type { Produced } from '../../kafka/produce/pending.ts'
+import { until } from '../helpers/until.ts'
+
+const WAIT_MS = 100
+
+const records = [{ topic: 'events.rejected', key: 'shop', value: 'x' }]
+
+function aLog(outcome: Produced | Promise<Produced>, stalledMs = 0) {
+  const told: (number | string)[] = []
+  const log = createRejectionLog({
+    producer: { produce: async () => outcome, stalledMs: () => stalledMs },
+    losses: { lost: (count) => void told.push(count), written: () => void told.push('written') },
+    waitMs: WAIT_MS,
+  })
+  let over = false
+  void log(records).then(() => {
+    over = true
+  })
+  return { told, isOver: () => over }
+}
+
+const rested = () => new Promise(setImmediate)
+const never = new Promise<never>(() => undefined)
+
+test('what is written is waited for, but not for ever', async () => {
+  const began = performance.now()
+  const { isOver } = aLog(never)
+  await until(isOver)
+  // a timer may fire a little early
+  expect(performance.now() - began).toBeGreaterThan(WAIT_MS - 5)
+})
+
+test('it is not waited for once the topic has taken nothing for so long', async () => {
+  const { isOver } = aLog(never, WAIT_MS)
+  await rested()
+  expect(isOver()).toBe(true)
+})
+
+test.each<[Produced, number | string]>([
+  ['acked', 'written'],
+  ['full', 1],
+  ['unknown', 1],
+  ['refused', 1],
+])('what is %s is told as %s', async (outcome, told) => {
+  const log = aLog(outcome)
+  await rested()
+  expect(log.told).toEqual([told])
+})

@@ -1,0 +1,56 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createBatcher } from '../../kafka/produce/batcher.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+function aBatcher() {
+  const handedOver: (readonly number[])[] = []
+  return {
+    handedOver,
+    ...createBatcher<number>({ maxItems: 3, lingerMs: 50 }, (items) => handedOver.push(items)),
+  }
+}
+
+test('what comes is handed over together, when the first of it has waited for long enough', () => {
+  const { add, handedOver } = aBatcher()
+  add(1)
+  vi.advanceTimersByTime(49)
+  add(2)
+  expect(handedOver).toEqual([])
+  vi.advanceTimersByTime(1)
+  expect(handedOver).toEqual([[1, 2]])
+})
+
+test('when enough is there nothing waits, and what comes then waits anew', () => {
+  const { add, handedOver } = aBatcher()
+  add(1)
+  vi.advanceTimersByTime(30)
+  for (const item of [2, 3, 4]) add(item)
+  expect(handedOver).toEqual([[1, 2, 3]])
+  vi.advanceTimersByTime(20)
+  expect(handedOver).toEqual([[1, 2, 3]])
+  vi.advanceTimersByTime(30)
+  expect(handedOver).toEqual([[1, 2, 3], [4]])
+})
+
+test('what is flushed is handed over once, and nothing is not handed over', () => {
+  const { add, flush, handedOver } = aBatcher()
+  flush()
+  add(1)
+  flush()
+  vi.advanceTimersByTime(100)
+  expect(handedOver).toEqual([[1]])
+})
+
+test('what comes while something is handed over is not lost', () => {
+  const handedOver: (readonly number[])[] = []
+  const batcher = createBatcher<number>({ maxItems: 2, lingerMs: 50 }, (items) => {
+    handedOver.push(items)
+    if (items.includes(1)) batcher.add(3)
+  })
+  batcher.add(1)
+  batcher.add(2)
+  vi.advanceTimersByTime(50)
+  expect(handedOver).toEqual([[1, 2], [3]])
+})
