@@ -94,7 +94,12 @@ function Explanation({
       {dead && state === 'dead' && (
         <Text size="sm" mt={4}>
           {deadReasonLabel(dead.reason).explanation}{' '}
-          <Anchor component={Link} to={`/dead?messageId=${encodeURIComponent(messageId ?? '')}`} size="sm">
+          <Anchor
+            component={Link}
+            to={`/dead?messageId=${encodeURIComponent(messageId ?? '')}`}
+            size="sm"
+            underline="always"
+          >
             Replay it from the dead letters
           </Anchor>
         </Text>
