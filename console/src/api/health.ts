@@ -22,7 +22,6 @@ export const useOverview = () => useLatest<{ health: Overview; ingest: Intake }>
 export type Warning = Schemas['Warning']
 type Kind = NonNullable<Warning['kind']>
 
-/** Problems that need an operator. */
 export const useWarnings = () =>
   useQuery({
     queryKey: ['warnings'],

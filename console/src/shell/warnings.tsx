@@ -5,7 +5,6 @@ import { ForAdmin } from '../ui/for-admin.tsx'
 import { Confirm } from '../ui/form/confirm.tsx'
 import { Timestamp } from '../ui/values/time.tsx'
 
-/** Problems that need an operator, above every view. */
 export function Warnings() {
   const items = useWarnings().data?.items ?? []
   if (items.length === 0) return null

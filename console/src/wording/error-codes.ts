@@ -1,8 +1,6 @@
 /** What an attempt's error code means to the people who run the receiver: docs/receivers.md lists the codes. */
 type ErrorText = {
-  /** What happened, in one sentence. */
   meaning: string
-  /** What to do about it. */
   advice: string
 }
 

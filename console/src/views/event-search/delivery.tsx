@@ -15,7 +15,6 @@ const urlsOf = ({ webhooks, updatedAt }: Destination) => ({
   since: updatedAt,
 })
 
-/** The delivery of an event to one destination, with its attempts. */
 export function DeliveryCard({ delivery, messageId }: { delivery: EventDelivery; messageId: string | null }) {
   const { destinationId, deliveryId, state, attempts, nextAttemptAt } = delivery
   const destination = useDestinations().data?.find(({ id }) => id === destinationId)
@@ -120,7 +119,6 @@ const NOT_ROUTED: Record<NonNullable<EventDelivery['reason']>, string> = {
 
 const MAX_SHOWN = 3
 
-/** The latest attempts without deferrals, and all of them on request. */
 function Attempts({ attempts, urls }: { attempts: EventDelivery['attempts']; urls: Urls | undefined }) {
   const [showsAll, { toggle }] = useDisclosure()
   if (attempts.length === 0) return null

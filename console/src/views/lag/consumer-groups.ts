@@ -3,7 +3,6 @@ import type { components } from '../../api/schema.ts'
 export type LagItem = components['schemas']['Lag']
 type Status = LagItem['status']
 
-/** One topic that a group reads, with the sum of its partitions. */
 export type TopicLag = {
   topic: string
   records: number

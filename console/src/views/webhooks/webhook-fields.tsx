@@ -104,7 +104,6 @@ function RemoveButton({ label, onClick }: { label: string; onClick: () => void }
 
 type HeaderProps = {
   header: HeaderDraft
-  /** The typed URL of its webhook. */
   url: string
   /** Zero-based. */
   position: { webhook: number; at: number }
