@@ -85,7 +85,7 @@ const GROUPS: Record<string, string> = {
   router: 'Accepted calls that are not routed yet',
   deliverer: 'First attempts in progress',
   'deliverer.due': 'Retries and replayed deliveries in progress',
-  'deliverer.rungs': 'Deliveries that wait for their next attempt. The lag counts only overdue ones',
+  'deliverer.rungs': 'Deliveries that wait for their next attempt. Only overdue ones count as behind',
   'control.tasks': 'Deletions, uploads and replays in progress',
 }
 
