@@ -42,7 +42,7 @@ const REDIRECT: ErrorText = {
 
 const TEXTS: Record<string, ErrorText> = {
   http_5xx: {
-    meaning: 'The receiver reported an error (status 5xx).',
+    meaning: 'The receiver reported a server error.',
     advice: 'Check the receiver’s log for that time.',
   },
   http_408: SLOW_DOWN,

@@ -129,7 +129,8 @@ function HeaderFields({ header, url, position: { webhook, at }, onChange, error 
         flex={3}
         miw={0}
         aria-label={`Value of ${which}`}
-        placeholder={isKept(header, url) ? 'Stored (leave empty to keep)' : 'Value'}
+        placeholder={isKept(header, url) ? 'Stored value' : 'Value'}
+        title={isKept(header, url) ? 'Leave empty to keep the stored value' : undefined}
         value={header.value}
         onChange={(event) => onChange({ ...header, value: event.currentTarget.value })}
         error={lostValueError(header, url)}
