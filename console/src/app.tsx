@@ -38,7 +38,6 @@ export function App() {
 
 type BoundaryProps = { path: string; children: ReactNode }
 
-/** Keeps the rest of the page working when a view fails. Another path is tried again. */
 class Boundary extends Component<BoundaryProps, { error: unknown }> {
   override state: { error: unknown } = { error: undefined }
 

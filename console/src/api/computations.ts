@@ -3,7 +3,6 @@ import { api, CSRF_HEADERS, fetchAll, resultOf, resultOfChange, type Schemas } f
 import { toApiError, unanswered } from './errors.ts'
 import { listRefetchInterval, queryClient } from './query-client.ts'
 
-/** An audience or a computed trait. The API has one shape for both. */
 export type Computation = Schemas['Audience']
 export type Kind = 'audiences' | 'traits'
 export type Sync = Schemas['Sync']

@@ -5,7 +5,6 @@ import { api, resultOf, type Schemas } from './client.ts'
 export type DeadLetter = Schemas['DeadLetter']
 export type DeadCount = { destinationId: string; reason: string; count: number }
 export type Reason = 'window_expired' | 'attempts_exhausted' | 'rejected' | 'refused'
-/** `hours`: only dead letters of the last hours. */
 export type DeadFilter = { destinationId?: string; reason?: Reason; hours?: number; messageId?: string }
 
 const hasOnePage = ({ state }: { state: { data?: { pages: readonly unknown[] } | undefined } }) =>

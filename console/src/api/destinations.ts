@@ -63,7 +63,6 @@ export const useDeleteDestination = (id: string) =>
     onSuccess: () => queryClient.invalidateQueries({ queryKey: ['destinations'], exact: true }),
   })
 
-/** Sends a sample to each webhook. */
 export const useTestSend = (id: string) =>
   useMutation({
     mutationFn: (type: EventType) =>

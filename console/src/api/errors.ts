@@ -3,7 +3,6 @@ import type { components } from './schema.ts'
 export type Problem = components['schemas']['Problem']
 export type Fault = components['schemas']['Fault']
 
-/** An error answer of the API, or the lack of an answer. */
 export class ApiError extends Error {
   override name = 'ApiError'
   readonly code: string

@@ -27,14 +27,12 @@ const within = (at: number, { before, after }: { before: number; after: number }
   until: new Date(at + after).toISOString(),
 })
 
-/** The search that the page's address describes. */
 export function searchFromParams(params: URLSearchParams): Search | undefined {
   const by = SEARCH_FIELDS.find((name) => params.get(name))
   const [sourceId, around] = [params.get('sourceId'), params.get('around')]
   return by && { by, value: params.get(by) ?? '', ...(sourceId && { sourceId }), ...(around && { around }) }
 }
 
-/** Whether another attempt may come. */
 export const isPending = ({ destinations }: FoundEvent): boolean =>
   destinations.some(({ state }) => state === 'waiting' || state === 'retrying')
 
@@ -50,7 +48,6 @@ export const locationOf = ({ sourceId, messageId, receivedAt }: FoundEvent) =>
     ? undefined
     : { sourceId, messageId, ...within(Date.parse(receivedAt), CLOCK_TOLERANCE) }
 
-/** Replaces events by their newer versions. */
 export function withUpdates(found: readonly FoundEvent[], updates: readonly FoundEvent[]): FoundEvent[] {
   const byKey = new Map(updates.map((event) => [eventKey(event), event]))
   return found.map((event) => (event.rejected ? event : (byKey.get(eventKey(event)) ?? event)))
@@ -96,7 +93,6 @@ async function fetchUpdates(events: readonly FoundEvent[]): Promise<FoundEvent[]
   return found
 }
 
-/** Keeps the first ten pending events up to date. */
 export function useUpdated(found: readonly FoundEvent[]): readonly FoundEvent[] {
   const keys = found.filter(isPending).slice(0, MAX_UPDATED).map(eventKey)
   const { data } = useQuery({

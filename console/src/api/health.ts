@@ -1,6 +1,5 @@
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { api, resultOf, resultOfChange, type Schemas } from './client.ts'
-import { queryClient } from './query-client.ts'
+import { useQuery } from '@tanstack/react-query'
+import { api, resultOf, type Schemas } from './client.ts'
 import type { paths } from './schema.ts'
 import { useLatest } from './stream/use-stream.ts'
 
@@ -18,29 +17,3 @@ export const useHealth = (id: string) =>
 
 /** Live figures of all destinations and of ingest, in the shapes of GET /api/health and GET /api/ingest. */
 export const useOverview = () => useLatest<{ health: Overview; ingest: Intake }>('/api/health/stream')
-
-export type Warning = Schemas['Warning']
-type Kind = NonNullable<Warning['kind']>
-
-/** Problems that need an operator. */
-export const useWarnings = () =>
-  useQuery({
-    queryKey: ['warnings'],
-    queryFn: () => resultOf(api.GET('/api/warnings')),
-    refetchInterval: 10_000,
-  })
-
-const PATHS = {
-  source: '/api/sources/{id}',
-  destination: '/api/destinations/{id}',
-  suppression: '/api/suppressions/{id}',
-  audience: '/api/audiences/{id}',
-  trait: '/api/traits/{id}',
-} as const
-
-/** Deletes a setting whose record cannot be read, without a version: it has none. */
-export const useDeleteUnreadableSetting = (kind: Kind, id: string) =>
-  useMutation({
-    mutationFn: () => resultOfChange(api.DELETE(PATHS[kind], { params: { path: { id } } })),
-    onSuccess: () => queryClient.invalidateQueries(),
-  })

@@ -7,7 +7,6 @@ export type Replay = Schemas['Replay']
 export type NewReplay = Schemas['NewReplay']
 /** With a client-side id the request can be repeated safely after a lost answer. */
 export type ReplayRequest = NewReplay & { id: string }
-/** `error` is set if the replay was not started. */
 export type ReplayResult = { request: ReplayRequest; error?: unknown }
 
 const changed = () => queryClient.invalidateQueries({ queryKey: ['replays'] })

@@ -10,7 +10,6 @@ import { Navigation } from './navigation.tsx'
 import { SchemeToggle } from './scheme-toggle.tsx'
 import { Warnings } from './warnings.tsx'
 
-/** The header, menu and warnings around every view. */
 export function Shell({ session, children }: { session: Session; children: ReactNode }) {
   const [opened, { toggle, close }] = useDisclosure()
   const main = useFocusOnNavigation(close)

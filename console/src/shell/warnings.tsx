@@ -1,11 +1,37 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { useDeleteUnreadableSetting, useWarnings, type Warning } from '../api/health.ts'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { api, resultOf, resultOfChange, type Schemas } from '../api/client.ts'
+import { queryClient } from '../api/query-client.ts'
 import { ForAdmin } from '../ui/for-admin.tsx'
 import { Confirm } from '../ui/form/confirm.tsx'
 import { Timestamp } from '../ui/values/time.tsx'
 
-/** Problems that need an operator, above every view. */
+type Warning = Schemas['Warning']
+type Kind = NonNullable<Warning['kind']>
+
+const useWarnings = () =>
+  useQuery({
+    queryKey: ['warnings'],
+    queryFn: () => resultOf(api.GET('/api/warnings')),
+    refetchInterval: 10_000,
+  })
+
+const PATHS = {
+  source: '/api/sources/{id}',
+  destination: '/api/destinations/{id}',
+  suppression: '/api/suppressions/{id}',
+  audience: '/api/audiences/{id}',
+  trait: '/api/traits/{id}',
+} as const
+
+/** Deletes a setting whose record cannot be read, without a version: it has none. */
+const useDeleteUnreadableSetting = (kind: Kind, id: string) =>
+  useMutation({
+    mutationFn: () => resultOfChange(api.DELETE(PATHS[kind], { params: { path: { id } } })),
+    onSuccess: () => queryClient.invalidateQueries(),
+  })
+
 export function Warnings() {
   const items = useWarnings().data?.items ?? []
   if (items.length === 0) return null

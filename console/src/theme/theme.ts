@@ -1,6 +1,5 @@
 import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core'
 
-/** The brand color, from light to dark. */
 const water: MantineColorsTuple = [
   '#e6f8fa',
   '#d3edf0',

@@ -26,7 +26,6 @@ const STATES = {
 
 const OUTDATED = { color: 'red', label: 'Outdated' } as const
 
-/** Whether a view updates live. */
 export function StreamBadge({
   freshness: { state, isUnavailable },
 }: {

@@ -16,7 +16,6 @@ const Dead = lazy(() => import('./dead-letters/dead-letters.tsx'))
 const Lag = lazy(() => import('./lag/lag.tsx'))
 const Computations = lazy(() => import('./computations/computations.tsx'))
 
-/** Which view each path shows. */
 export function Routes() {
   return (
     <Suspense

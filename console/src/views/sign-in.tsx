@@ -8,7 +8,7 @@ import { Logo } from '../ui/layout/icon.tsx'
 
 export function SignIn() {
   useDocumentTitle('Sign in - Sluice')
-  // the form that had the focus is gone
+  // the form that had the focus is gone after signing in
   useEffect(() => () => document.getElementById('main')?.focus({ preventScroll: true }), [])
   return (
     <Box component="main">

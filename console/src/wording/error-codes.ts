@@ -1,8 +1,6 @@
 /** What an attempt's error code means to the people who run the receiver: docs/guides/receivers.md lists the codes. */
 type ErrorText = {
-  /** What happened, in one sentence. */
   meaning: string
-  /** What to do about it. */
   advice: string
 }
 
@@ -44,7 +42,7 @@ const REDIRECT: ErrorText = {
 
 const TEXTS: Record<string, ErrorText> = {
   http_5xx: {
-    meaning: 'The receiver reported an error (status 5xx).',
+    meaning: 'The receiver reported a server error.',
     advice: 'Check the receiver’s log for that time.',
   },
   http_408: SLOW_DOWN,

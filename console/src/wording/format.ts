@@ -3,7 +3,6 @@ const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'short' })
 const AGO = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto', style: 'short' })
 
-/** In the local zone. */
 export const localTime = (iso: string): string => LOCAL.format(new Date(iso))
 
 /** Without the date if it is today. */
@@ -50,7 +49,6 @@ const RATE = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 })
 
 export const formatInteger = (count: number): string => WHOLE.format(count)
 
-/** With at most one decimal. */
 export const formatRate = (value: number): string => RATE.format(value)
 
 /** "1 URL", "2 URLs". */

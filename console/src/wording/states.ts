@@ -3,7 +3,6 @@ import type { MantineColor } from '@mantine/core'
 /** How a state is shown everywhere in the console. */
 export type Label = { label: string; color: MantineColor; explanation: string }
 
-/** States of a call at ingest. */
 export const CALL_STATES = {
   accepted: { label: 'Accepted', color: 'blue' },
   rejected: { label: 'Rejected', color: 'red' },

@@ -35,7 +35,7 @@ export function monitor(on: () => Stage): void {
     await page.getByText('Delivered', { exact: true }).first().waitFor()
     await page.getByText('Retrying', { exact: true }).waitFor()
     await page.getByText(/next attempt in \d+ min/).waitFor()
-    await page.getByText('The receiver reported an error').first().waitFor()
+    await page.getByText('The receiver reported a server error').first().waitFor()
     await page.getByText('The destination does not accept events of this type').waitFor()
     await page.getByText('The destination is off.').waitFor()
     await shoot(page, 'where-is-my-event')

@@ -45,7 +45,6 @@ export async function follow({ onState, ...options }: FollowOptions): Promise<vo
   }
 }
 
-/** @returns why the stream ended. */
 async function listen(
   { url, signal, onEvent, silenceMs = SILENCE_MS }: Omit<FollowOptions, 'onState'>,
   onOpen: () => void,

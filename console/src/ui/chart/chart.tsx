@@ -5,7 +5,6 @@ import uPlot from 'uplot'
 import { localTime } from '../../wording/format.ts'
 import { type ChartProps, dataOf, type Line, optionsOf } from './plot.ts'
 
-/** Lines over time, or the same values as a table. */
 export function Chart(props: ChartProps) {
   const [isTable, { toggle }] = useDisclosure()
   return (
@@ -75,7 +74,6 @@ const summary = (lines: readonly Line[], format: (value: number) => string): str
     })
     .join('; ')
 
-/** Newest first. */
 function ChartTable({ label, times, lines, format }: ChartProps) {
   return (
     <Table.ScrollContainer minWidth={320} mah={320} scrollAreaProps={{ 'aria-label': label }}>

@@ -16,7 +16,6 @@ type ConfirmProps = {
   error: unknown
 }
 
-/** A dialog that asks before an irreversible action. */
 export function Confirm(props: ConfirmProps) {
   const { opened, onClose, title, children, action, danger = false, onConfirm, loading, error } = props
   const { disabled = false } = props

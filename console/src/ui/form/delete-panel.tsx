@@ -17,7 +17,6 @@ type DeleteProps = {
   }
 }
 
-/** Deletes the resource of a page, then goes back to the list. */
 export function DeletePanel({ what, name, lead, warning, mutation }: DeleteProps) {
   const [opened, { open, close }] = useDisclosure()
   const [, go] = useLocation()

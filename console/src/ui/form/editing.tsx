@@ -3,18 +3,15 @@ import { useUnsaved } from './unsaved.ts'
 
 type Versioned = { version: number }
 
-/** The state of an edit, for the form. */
 export type FormState = {
   edit: Pick<EditBase<Versioned>, 'base' | 'latest' | 'keepMine'>
   isSaved: boolean
   /** The user clicked or typed something. */
   onTouch: () => void
   onChange: () => void
-  /** Discards the edit and shows the current record. */
   onShow: () => void
 }
 
-/** Props of a form: it starts with `base`, and saving replaces that version. */
 export type Edited<T> = { base: T; onSaved: (saved: T) => void; form: FormState }
 
 type EditingProps<T> = { latest: T; children: (edited: Edited<T>, key: number) => ReactNode }
@@ -50,7 +47,6 @@ export function Editing<T extends Versioned>({ latest, children }: EditingProps<
   return <>{children({ base: edit.base, onSaved: (saved) => show(saved, true), form }, edit.key)}</>
 }
 
-/** The record that an edit is based on. */
 export type EditBase<T> = {
   /** The version that saving replaces. */
   base: T
@@ -58,7 +54,6 @@ export type EditBase<T> = {
   /** React key of the form: a new key starts the form over. */
   key: number
   touch(): void
-  /** Discards the edit and shows a record. */
   show(record: T): void
   /** Bases the edit on the latest version. */
   keepMine(): void

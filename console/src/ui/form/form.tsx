@@ -18,7 +18,6 @@ type FormProps = FormState & {
   children: ReactNode
 }
 
-/** The fields of a record, errors and conflicts, and the save button. */
 export function Form(props: FormProps) {
   const { edit, onTouch, onChange, onShow, isSaved, onSubmit, saving, shown, children } = props
   const { action: label = 'Save', done = 'Saved', disabled = false } = props

@@ -17,7 +17,6 @@ export function useUnsaved(isUnsaved: boolean): void {
   }, [isUnsaved])
 }
 
-/** Asks before it leaves a view with unsaved changes. */
 export const confirmLeave: NonNullable<RouterProps['aroundNav']> = (go, to, options) => {
   if (unsaved === 0 || window.confirm('You have unsaved changes. Leave without saving?')) go(to, options)
 }

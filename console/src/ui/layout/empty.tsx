@@ -6,7 +6,6 @@ import { Icon, type IconName } from './icon.tsx'
 type EmptyProps = {
   icon: IconName
   title: string
-  /** Says what to do next. */
   children: ReactNode
   action?: { label: string; to: string }
 }

@@ -5,9 +5,7 @@ import { filterByWords, MIN_FOR_FILTER, PAGE_SIZE } from './list-filter.ts'
 
 type FilteredListProps<T> = {
   all: readonly T[]
-  /** The text that the filter searches. */
   textOf: (item: T) => string
-  /** Plural name of the items, such as "sources". */
   what: string
   children: (shown: readonly T[]) => ReactNode
 }

@@ -1,4 +1,3 @@
-/** Shorter lists need no filter. */
 export const MIN_FOR_FILTER = 20
 export const PAGE_SIZE = 100
 

@@ -13,7 +13,6 @@ type Query<T> = {
   refetch: () => unknown
 }
 
-/** Shows data once it is loaded, a placeholder before, and errors. */
 export function Loaded<T>({ query, children }: { query: Query<T>; children: (data: T) => ReactNode }) {
   const { data, error } = query
   if (data !== undefined && !isDeleted(error))

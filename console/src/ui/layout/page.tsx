@@ -5,9 +5,7 @@ import { Link } from 'wouter'
 
 type PageProps = {
   title: string
-  /** One sentence on the purpose of the view. */
   lead?: ReactNode
-  /** Breadcrumb above the title. */
   parent?: { title: string; to: string }
   beside?: ReactNode
   actions?: ReactNode
@@ -49,7 +47,6 @@ export function Page({ title, lead, parent, beside, actions, children }: PagePro
   )
 }
 
-/** A section of a view with a heading. */
 export function Panel({
   title,
   lead,

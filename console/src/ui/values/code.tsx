@@ -26,7 +26,6 @@ function indented(text: string): string {
   }
 }
 
-/** Code with a copy button. */
 export function Snippet({ code, what }: { code: string; what: string }) {
   return (
     <Box>

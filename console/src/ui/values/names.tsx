@@ -18,7 +18,6 @@ const lookup =
   (id) =>
     names?.get(id) ?? id
 
-/** The name, with the id as a tooltip. */
 export function DestinationName({ id }: { id: string }) {
   const nameOf = useDestinationNames()
   return <span title={id}>{nameOf(id)}</span>

@@ -37,7 +37,6 @@ export function StateBadge({
   )
 }
 
-/** Whether a source or destination is enabled. */
 export function OnOffBadge({ enabled }: { enabled: boolean }) {
   return enabled ? <StateBadge label="On" color="green" /> : <StateBadge label="Off" color="gray" />
 }

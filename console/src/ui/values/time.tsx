@@ -11,7 +11,6 @@ export function Timestamp({ at, short = false }: { at: string | null; short?: bo
   )
 }
 
-/** "3 min. ago" or "in 5 sec.", updated every second. */
 export function RelativeTime({ at }: { at: string }) {
   const now = useNow()
   return (

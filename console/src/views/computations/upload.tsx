@@ -20,7 +20,6 @@ import { LABELS } from './labels.ts'
 
 type UploadProps = { kind: Kind; computation: Computation }
 
-/** Uploads typed text, or a file of any size. */
 export function Upload({ kind, computation }: UploadProps) {
   const [opened, { open, close }] = useDisclosure()
   const title = `${LABELS[kind].upload} to ${computation.name}`
@@ -146,7 +145,6 @@ function ChooseFile({ file, onChange }: FileProps) {
   )
 }
 
-/** The result of an upload. */
 function SyncResult({
   sync: { state, lines, changed, removed, unchanged, suppressed, cause },
 }: {

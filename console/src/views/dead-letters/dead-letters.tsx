@@ -12,7 +12,6 @@ import { isFiltered, REASONS, useFilter } from './filter.ts'
 import { FilterForm } from './filter-form.tsx'
 import { LetterTable } from './letter-table.tsx'
 
-/** Deliveries that ended without success, and their replays. */
 export default function DeadLetters() {
   const [filter, setFilter] = useFilter()
   const query = useDeadLetters(filter)
@@ -62,7 +61,6 @@ type CountsProps = {
 
 const MAX_COUNTS = 12
 
-/** Counts by destination and reason, the highest first. Choosing one filters by it. */
 function Counts({ counts, isPartial, filter, onFilter }: CountsProps) {
   const nameOf = useDestinationNames()
   const [showsAll, { toggle }] = useDisclosure()

@@ -136,7 +136,6 @@ function EventTypes({ draft: { eventTypes }, change, error }: FieldsProps) {
   )
 }
 
-/** Statuses below 500 that can be retried. */
 const RETRYABLE = [408, 425, 429] as const
 type RetryableStatus = (typeof RETRYABLE)[number]
 

@@ -15,7 +15,6 @@ const urlsOf = ({ webhooks, updatedAt }: Destination) => ({
   since: updatedAt,
 })
 
-/** The delivery of an event to one destination, with its attempts. */
 export function DeliveryCard({ delivery, messageId }: { delivery: EventDelivery; messageId: string | null }) {
   const { destinationId, deliveryId, state, attempts, nextAttemptAt } = delivery
   const destination = useDestinations().data?.find(({ id }) => id === destinationId)
@@ -94,7 +93,12 @@ function Explanation({
       {dead && state === 'dead' && (
         <Text size="sm" mt={4}>
           {deadReasonLabel(dead.reason).explanation}{' '}
-          <Anchor component={Link} to={`/dead?messageId=${encodeURIComponent(messageId ?? '')}`} size="sm">
+          <Anchor
+            component={Link}
+            to={`/dead?messageId=${encodeURIComponent(messageId ?? '')}`}
+            size="sm"
+            underline="always"
+          >
             Replay it from the dead letters
           </Anchor>
         </Text>
@@ -115,7 +119,6 @@ const NOT_ROUTED: Record<NonNullable<EventDelivery['reason']>, string> = {
 
 const MAX_SHOWN = 3
 
-/** The latest attempts without deferrals, and all of them on request. */
 function Attempts({ attempts, urls }: { attempts: EventDelivery['attempts']; urls: Urls | undefined }) {
   const [showsAll, { toggle }] = useDisclosure()
   if (attempts.length === 0) return null

@@ -95,7 +95,6 @@ function SearchedSince({ at }: { at: string | null }) {
   )
 }
 
-/** One call, with its delivery to each destination. */
 function EventCard({ event }: { event: FoundEvent }) {
   const [opened, { toggle }] = useDisclosure()
   const { rejected, destinations } = event

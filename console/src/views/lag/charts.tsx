@@ -6,7 +6,6 @@ import { Panel } from '../../ui/layout/page.tsx'
 import { formatDuration, formatInteger } from '../../wording/format.ts'
 import { type LagMoment, series, type Unit } from './history.ts'
 
-/** The lag of each group over time. */
 export function LagChart({ history }: { history: readonly LagMoment[] }) {
   const [unit, setUnit] = useState<Unit>('seconds')
   const { times, lines } = useMemo(() => series(history, unit), [history, unit])

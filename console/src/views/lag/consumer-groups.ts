@@ -3,7 +3,6 @@ import type { components } from '../../api/schema.ts'
 export type LagItem = components['schemas']['Lag']
 type Status = LagItem['status']
 
-/** One topic that a group reads, with the sum of its partitions. */
 export type TopicLag = {
   topic: string
   records: number
@@ -86,7 +85,7 @@ const GROUPS: Record<string, string> = {
   router: 'Accepted calls that are not routed yet',
   deliverer: 'First attempts in progress',
   'deliverer.due': 'Retries and replayed deliveries in progress',
-  'deliverer.rungs': 'Deliveries that wait for their next attempt. The lag counts only overdue ones',
+  'deliverer.rungs': 'Deliveries that wait for their next attempt. Only overdue ones count as behind',
   'control.tasks': 'Deletions, uploads and replays in progress',
 }
 

@@ -3,7 +3,6 @@ import { StateBadge } from '../../ui/values/state-badge.tsx'
 import { formatDuration, formatInteger, pluralize } from '../../wording/format.ts'
 import { type GroupLag, groupDescription, statusLabel } from './consumer-groups.ts'
 
-/** Consumer groups that expand to their topics and partitions. */
 export function GroupList({ groups }: { groups: readonly GroupLag[] }) {
   return (
     <Accordion variant="separated" multiple order={2}>

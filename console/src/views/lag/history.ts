@@ -12,7 +12,6 @@ export type LagSnapshot = {
 
 export type Unit = 'seconds' | 'records'
 type Sums = Record<Unit, number | null>
-/** The lag of each group at one time, without partitions. */
 export type LagMoment = { at: string; groups: ReadonlyMap<string, Sums> }
 
 /** 20 minutes of snapshots, one every 2 s. */
@@ -46,7 +45,6 @@ export function historyOf(hour: readonly Moment[], live: readonly LagMoment[]): 
 
 const COLORS = ['water', 'blue', 'orange', 'grape', 'gray', 'red'] as const
 
-/** One line per group that currently exists. */
 export function series(history: readonly LagMoment[], unit: Unit): { times: string[]; lines: Line[] } {
   const names = [...(history.at(-1)?.groups.keys() ?? [])]
   return {

@@ -22,7 +22,6 @@ import { GroupList } from './group-list.tsx'
 import { historyOf, type LagMoment, type LagSnapshot, withSnapshot } from './history.ts'
 import { LogFaults } from './log-faults.tsx'
 
-/** For operators on call: how far behind each consumer group is. */
 export default function Lag() {
   const {
     values: { lag: last, ingest },

@@ -96,7 +96,6 @@ function withAttempts(rows: readonly Row[], attempts: readonly Attempt[]): reado
   })
 }
 
-/** Without duplicates. */
 const merged = (known: readonly Attempt[], more: readonly Attempt[]): Attempt[] => [
   ...new Map([...known, ...more].map((attempt) => [keyOf(attempt), attempt])).values(),
 ]

@@ -9,7 +9,6 @@ import { useLiveCalls } from './use-live-calls.ts'
 
 type Filter = 'all' | 'call' | 'rejected'
 
-/** The live debugger: the latest calls of a source, with their errors and attempts. */
 export function LiveCalls({ sourceId }: { sourceId: string }) {
   const { rows, opened, isReady, skipped, waiting, state, pause, toggle } = useLiveCalls(sourceId)
   const [filter, setFilter] = useState<Filter>('all')

@@ -4,7 +4,6 @@ import type { StreamState } from '../../api/stream/follow.ts'
 import { useStream } from '../../api/stream/use-stream.ts'
 import { EMPTY_FEED, type Feed, type FeedEvent, reduceFeed } from './feed.ts'
 
-/** The latest calls of a source, updated live. */
 export function useLiveCalls(sourceId: string): Feed & {
   state: StreamState
   pause: () => void

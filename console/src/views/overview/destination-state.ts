@@ -35,7 +35,6 @@ function recentTrouble({ dead, retry, rejected, refused }: DestinationNow) {
 
 export type HealthRow = { destination: Destination; now: DestinationNow | undefined; state: DestinationState }
 
-/** Sorted by weight: destinations in trouble first. */
 export function healthRows(
   destinations: readonly Destination[],
   health: readonly DestinationNow[],

@@ -11,7 +11,6 @@ type StepsProps = {
   unfinished: Destination | undefined
 }
 
-/** What to do first in an empty system. */
 export function FirstSteps({ hasSource, unfinished }: StepsProps) {
   return (
     <Paper withBorder p="xl" maw={720}>

@@ -16,7 +16,6 @@ import { LatestLogFaults } from '../lag/log-faults.tsx'
 import { type HealthRow, healthRows } from './destination-state.ts'
 import { FirstSteps } from './first-steps.tsx'
 
-/** The state of everything, at a glance. */
 export default function Overview() {
   const destinations = useDestinations()
   const sources = useSources()

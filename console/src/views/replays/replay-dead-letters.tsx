@@ -14,13 +14,11 @@ type ButtonProps = {
   name?: string
   /** Called on click, so that "Last hour" ends at that moment. */
   requests: () => readonly NewReplay[]
-  /** Describes the dead letters in the dialog. */
   what: string
   disabled?: boolean
   onStarted?: () => void
 }
 
-/** Asks for confirmation, then starts one replay per destination. */
 export function ReplayButton({ label, name, requests, what, disabled = false, onStarted }: ButtonProps) {
   const destinations = useDestinations().data
   const [dialog, setDialog] = useState<{ requests: ReplayRequest[]; skipped: Skipped[] }>()

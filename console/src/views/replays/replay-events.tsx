@@ -11,7 +11,6 @@ import { RateField } from './rate-field.tsx'
 import { ReplayList } from './replay-list.tsx'
 import { newReplayId, parseRate, periodOf } from './requests.ts'
 
-/** Sends past events to one destination, for example to fill a new one. */
 export function ReplayEvents({ destination: { id, name } }: { destination: Destination }) {
   const [choice, setChoice] = useState('1')
   const [typed, setTyped] = useState({ from: '', to: '' })

@@ -55,7 +55,6 @@ function destinationIdsFor(
 /** A destination that cannot be replayed to: it is off or deleted. */
 export type Skipped = { destinationId: string; why: 'off' | 'deleted' }
 
-/** Splits requests into those that can be started and destinations to skip. */
 export function startable(
   requests: readonly NewReplay[],
   destinations: Totals['destinations'],

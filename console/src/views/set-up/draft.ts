@@ -38,6 +38,5 @@ export const toDestination = (draft: Draft) =>
     ...((draft.secret !== '' || draft.hasSecret) && { sharedSecret: draft.secret || MASK }),
   }) satisfies NewDestination
 
-/** Whether two drafts would be saved alike. */
 export const isEqual = (one: Draft, other: Draft): boolean =>
   JSON.stringify(toDestination(one)) === JSON.stringify(toDestination(other))

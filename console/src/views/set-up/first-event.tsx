@@ -11,7 +11,6 @@ import { useLiveCalls } from '../live/use-live-calls.ts'
 import { Connect } from '../sources/connect.tsx'
 import { firstCallOf } from './first-call.ts'
 
-/** Snippets to send the first event, and its arrival. */
 export function FirstEvent({ source, destination }: { source: Source; destination: Destination }) {
   // when the destination was turned on, by the clock of Sluice
   const [turnedOnAt] = useState(destination.updatedAt)

@@ -116,7 +116,6 @@ function Step({ title, hasMoved, children }: StepProps) {
 
 const MAX_SHOWN = 3
 
-/** Links to unfinished destinations, the newest first. */
 function Unfinished() {
   const all = (useDestinations().data ?? [])
     .filter(isSetUpUnfinished)

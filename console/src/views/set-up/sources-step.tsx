@@ -51,7 +51,6 @@ export function SourcesStep({ setUp: { draft, change, goTo, error } }: { setUp: 
   )
 }
 
-/** Creates a source without leaving the set-up. */
 function QuickSource({ onCreated, isFirst }: { onCreated: (id: string) => void; isFirst: boolean }) {
   const [name, setName] = useState('')
   const [kind, setKind] = useState<Kind>('server')

@@ -2,7 +2,6 @@ import { Checkbox, Stack, Text } from '@mantine/core'
 import type { Source } from '../../api/sources.ts'
 import { FilteredList } from '../../ui/layout/filtered-list.tsx'
 
-/** Selects the sources whose events a destination receives. */
 export function ChooseSources({
   sources,
   chosen,

@@ -59,7 +59,6 @@ export function Connect({
   )
 }
 
-/** Sends a track call from this page. */
 function TestCall({ writeKey }: { writeKey: string }) {
   const sending = useMutation({ mutationFn: () => sendSampleCall(writeKey) })
   return (

@@ -11,7 +11,6 @@ const KINDS = [
 
 type KindProps = { value: Kind; onChange: (kind: Kind) => void; hidesDescription?: boolean }
 
-/** What sends the calls of a source. */
 export function KindField({ value, onChange, hidesDescription = false }: KindProps) {
   return (
     <NativeSelect

@@ -42,7 +42,6 @@ const toDraft = ({ name, enabled, kind = 'server', ip = 'full', dedup, rateLimit
   bytesPerSecond: String(rateLimit?.bytesPerSecond ?? ''),
 })
 
-/** Leaves out settings that have their default. */
 function toReplacement(base: Source, draft: Draft) {
   const { writeKey: _, rateLimit: __, kind: ___, ip: ____, dedup: _____, ...rest } = base
   const { name, enabled, kind, ip, dropsDuplicates, perSecond, burst, bytesPerSecond } = draft

@@ -82,7 +82,6 @@ const urlFaults = (drafts: readonly WebhookDraft[]): Fault[] =>
 
 const INVALID_URL = 'Enter a full URL that starts with http:// or https://.'
 
-/** Everything that prevents saving. */
 export const draftFaults = (drafts: readonly WebhookDraft[]): Fault[] => [
   ...urlFaults(drafts),
   ...headerFaults(drafts),
@@ -94,7 +93,6 @@ const LOST = 'Enter the value again. The stored one belongs to another URL or na
 const isLost = (header: HeaderDraft, url: string): boolean =>
   header.stored !== undefined && header.value === '' && !isKept(header, url)
 
-/** The message at a value while the user changes its URL or name. */
 export const lostValueError = (header: HeaderDraft, url: string): string | undefined =>
   isLost(header, url) ? LOST : undefined
 

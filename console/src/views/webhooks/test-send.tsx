@@ -11,7 +11,6 @@ import { Outcome } from '../../ui/attempts/attempt-table.tsx'
 import { ErrorAlert } from '../../ui/error-alert.tsx'
 import { formatDuration } from '../../wording/format.ts'
 
-/** Sends a sample to each URL and shows the results. */
 export function TestSend({ destination: { id, webhooks } }: { destination: Destination }) {
   const [type, setType] = useState<EventType>('track')
   const test = useTestSend(id)

@@ -104,7 +104,6 @@ function RemoveButton({ label, onClick }: { label: string; onClick: () => void }
 
 type HeaderProps = {
   header: HeaderDraft
-  /** The typed URL of its webhook. */
   url: string
   /** Zero-based. */
   position: { webhook: number; at: number }
@@ -130,7 +129,8 @@ function HeaderFields({ header, url, position: { webhook, at }, onChange, error 
         flex={3}
         miw={0}
         aria-label={`Value of ${which}`}
-        placeholder={isKept(header, url) ? 'Stored (leave empty to keep)' : 'Value'}
+        placeholder={isKept(header, url) ? 'Stored value' : 'Value'}
+        title={isKept(header, url) ? 'Leave empty to keep the stored value' : undefined}
         value={header.value}
         onChange={(event) => onChange({ ...header, value: event.currentTarget.value })}
         error={lostValueError(header, url)}

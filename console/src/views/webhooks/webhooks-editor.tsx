@@ -8,11 +8,9 @@ import { WebhookFields } from './webhook-fields.tsx'
 type EditorProps = {
   webhooks: readonly WebhookDraft[]
   onChange: (webhooks: readonly WebhookDraft[]) => void
-  /** Its faults are shown at their fields. */
   error: unknown
 }
 
-/** One to five URLs, each with up to five headers. */
 export function WebhooksEditor({ webhooks, onChange, error }: EditorProps) {
   const [isTooMany, setTooMany] = useState(false)
   const adding = useRef<HTMLButtonElement>(null)

@@ -10,7 +10,6 @@ import { formatDuration, formatInteger } from '../../../wording/format.ts'
 import { NoTraffic } from './no-traffic.tsx'
 import { WebhookList } from './webhook-list.tsx'
 
-/** The health of a destination, now and in the last hour. */
 export function DestinationHealth({ destination }: { destination: Destination }) {
   const query = useHealth(destination.id)
   return (
@@ -46,7 +45,6 @@ export function DestinationHealth({ destination }: { destination: Destination })
 
 const ms = (value: number | null) => (value === null ? '–' : formatDuration(value))
 
-/** The last hour, by minute. */
 function Graphs({ minutes }: { minutes: Health['minutes'] }) {
   const { times, outcomes, responseTimes } = useMemo(() => series(minutes), [minutes])
   return (

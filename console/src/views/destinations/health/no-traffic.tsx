@@ -6,7 +6,6 @@ import { ForAdmin } from '../../../ui/for-admin.tsx'
 import { SourceName } from '../../../ui/values/names.tsx'
 import { setUpLinkLabel, setUpPath } from '../set-up-progress.ts'
 
-/** Explains why a destination may receive nothing, and what to check. */
 export function NoTraffic({
   destination,
   minutes,
