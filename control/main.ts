@@ -9,12 +9,12 @@ import { serveOps } from '../process/metrics.ts'
 import { prepare } from '../schemas/prepare.ts'
 import { followSettings, watchUnreadable } from '../settings/follow.ts'
 import { KINDS } from '../settings/settings.ts'
+import { openActivity } from './activity/activity.ts'
 import { openLag, watchRetention } from './activity/lag/metrics.ts'
-import { openActivity } from './activity/open.ts'
-import { createApp } from './api/app.ts'
-import { openBackground } from './background.ts'
-import { createGuesses } from './session/tokens.ts'
+import { createGuesses } from './api/auth/tokens.ts'
+import { createApp } from './app.ts'
 import { resealSettings } from './settings/reseal.ts'
+import { openBackground } from './tasks/background.ts'
 
 await run('control', async (context) => {
   const { config, log, connection, onFatal, onAway, closing } = context

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { FaultCode } from './codes.ts'
+import type { FaultCode } from './error-codes.ts'
 
 /** One thing wrong with a request. `pointer`: RFC 6901, into the body or the query; `''` is the whole. */
 export type Fault = { pointer: string; code: FaultCode; message: string }

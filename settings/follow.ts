@@ -16,7 +16,7 @@ import {
   type Source,
   type Suppression,
 } from './settings.ts'
-import type { Users } from './suppressed.ts'
+import type { Users } from './suppression-list.ts'
 
 /**
  * A setting whose record cannot be read. `reason`: why, without secrets and users. `since`: when this process saw it first, in ms since

@@ -1,5 +1,5 @@
 import type { Computation, Destination, Kind, Source, Suppression } from './settings.ts'
-import { createSuppressed } from './suppressed.ts'
+import { createSuppressed } from './suppression-list.ts'
 
 export type Setting =
   | { kind: 'source'; value: Source }

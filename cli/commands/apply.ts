@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { MASK } from '../../settings/masked.ts'
+import { MASK } from '../../settings/mask.ts'
 import { apply, faulty } from '../settings/apply.ts'
 import { type Declaration, declare } from '../settings/declare.ts'
 import { readFiles } from '../settings/files.ts'

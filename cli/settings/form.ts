@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { isObject } from '../../settings/faults.ts'
-import { MASK } from '../../settings/masked.ts'
+import { MASK } from '../../settings/mask.ts'
 import { mapSecrets } from '../../settings/seal.ts'
 import { computationShape, destinationShape, idShape, sourceShape } from '../../settings/settings.ts'
 

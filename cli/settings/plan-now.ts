@@ -1,5 +1,5 @@
 import { isObject, type Members, pointer } from '../../settings/faults.ts'
-import { MASK, maskUrl } from '../../settings/masked.ts'
+import { MASK, maskUrl } from '../../settings/mask.ts'
 import type { Ask } from '../api/ask.ts'
 import { CliFault } from '../world.ts'
 import type { Declaration, Declared } from './declare.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Facts } from '../../settings/resource.ts'
+import type { Facts } from '../../settings/resources/resource.ts'
 import {
   type Computation,
   type Destination,

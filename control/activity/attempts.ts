@@ -7,8 +7,8 @@ import type { Attempt, AttemptOutcome } from '../../schemas/attempt.ts'
 import type { Codec } from '../../schemas/codec.ts'
 import { ATTEMPTS } from '../../schemas/topics.ts'
 import { idShape } from '../../settings/settings.ts'
-import { pageOf } from '../api/answer.ts'
 import { isoTime, operation, timeShape } from '../api/operation.ts'
+import { pageOf } from '../api/response.ts'
 import { path } from '../api/serve.ts'
 import {
   createNewest,
@@ -23,7 +23,7 @@ import {
   type Place,
   rangeFields,
   type Unreadable,
-} from './newest.ts'
+} from './recent-records.ts'
 
 export type AttemptRouteParts = { attempts: Omit<Attempts, 'onAttempt' | 'close'> }
 

@@ -3,7 +3,7 @@ import { type AttemptRouteParts, attemptRoutes } from './attempts.ts'
 import { type DeadRouteParts, deadRoutes } from './dead/routes.ts'
 import { type EventRouteParts, eventRoutes } from './events/routes.ts'
 import { type HealthRouteParts, healthRoutes } from './health/routes.ts'
-import { type IngestRouteParts, ingestRoutes } from './intake.ts'
+import { type IngestRouteParts, ingestRoutes } from './ingest-rate.ts'
 import { type LagRouteParts, lagRoutes } from './lag/routes.ts'
 import { type LiveRouteParts, liveRoutes } from './live/routes.ts'
 

@@ -1,7 +1,7 @@
 import type { Logger } from '../../process/log.ts'
 import type { Kind } from '../../settings/settings.ts'
-import type { Caller } from '../session/tokens.ts'
 import type { Changes } from '../settings/changes.ts'
+import type { Caller } from './auth/tokens.ts'
 
 /** What somebody has done, or may have done: a change, or a search for a user. Counts of users, never their ids. */
 export type Audited = {

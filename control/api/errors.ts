@@ -3,9 +3,9 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isDeeper } from '../../http/requests.ts'
 import type { Logger } from '../../process/log.ts'
-import type { Code } from '../../settings/codes.ts'
+import type { Code } from '../../settings/error-codes.ts'
 import { isObject, pointer } from '../../settings/faults.ts'
-import { type Answer, invalid, problem } from './answer.ts'
+import { type Answer, invalid, problem } from './response.ts'
 import { send } from './serve.ts'
 
 export const notFound = problem({

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { Code } from '../../settings/codes.ts'
+import type { Code } from '../../settings/error-codes.ts'
 import { faultsOf } from '../../settings/faults.ts'
-import { type Answer, invalid } from './answer.ts'
+import { type Answer, invalid } from './response.ts'
 
 /** Who may ask for it: anyone at all, whoever has a token or a session, or only who may write. */
 export type Access = 'anyone' | 'view' | 'admin'

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { type Answer, problem } from './answer.ts'
 import type { Operation } from './operation.ts'
+import { type Answer, problem } from './response.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, pointer } from '../../settings/faults.ts'
-import { maskUrl } from '../../settings/masked.ts'
+import { maskUrl } from '../../settings/mask.ts'
 import { mapSecrets } from '../../settings/seal.ts'
 
 /** By JSON pointer, what a field was and is; `changed`: that is not to be told. */

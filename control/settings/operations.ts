@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { create, type Decided, missing, remove, replace } from '../../settings/decide.ts'
+import { create, type Decided, missing, remove, replace } from '../../settings/resources/decide.ts'
 import {
   type Facts,
   isReplaceable,
@@ -7,7 +7,8 @@ import {
   type Replaceable,
   type Stamp,
   type Unreachable,
-} from '../../settings/resource.ts'
+} from '../../settings/resources/resource.ts'
+import { type Asked, json, type Operation, operation } from '../api/operation.ts'
 import {
   type Answer,
   answerTo,
@@ -18,10 +19,9 @@ import {
   pageShape,
   versionAsked,
   versionNeeded,
-} from '../api/answer.ts'
-import { type Asked, json, type Operation, operation } from '../api/operation.ts'
-import { shown } from './outcome.ts'
+} from '../api/response.ts'
 import type { Moment } from './write.ts'
+import { shown } from './write-response.ts'
 
 /** What a decision goes by beside the settings. */
 export type Known = Moment & { unreachable: Unreachable }

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import type { Egress } from '../../egress/egress.ts'
-import type { Decided } from '../../settings/decide.ts'
-import type { Facts, Noun, Stamp, Unreachable } from '../../settings/resource.ts'
-import type { Answer } from '../api/answer.ts'
+import type { Decided } from '../../settings/resources/decide.ts'
+import type { Facts, Noun, Stamp, Unreachable } from '../../settings/resources/resource.ts'
+import type { Answer } from '../api/response.ts'
 import { path } from '../api/serve.ts'
 import { draftOf, type Known, operationsOnAll, operationsOnOne, type Writing } from './operations.ts'
-import { answerToDryRun, answerToWrite, logWrite } from './outcome.ts'
 import { type Moment, tryOut, type WriteParts, write } from './write.ts'
+import { answerToDryRun, answerToWrite, logWrite } from './write-response.ts'
 
 export type RouteParts = WriteParts & { egress: Pick<Egress, 'faultOf'> }
 

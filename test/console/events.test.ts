@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type FoundEvent, isOpen, queryOf, refreshed, searchIn } from '../../console/src/api/search.ts'
-import { eventsShape } from '../../control/activity/events/wanted.ts'
+import { eventsShape } from '../../control/activity/events/matches.ts'
 
 const event = (
   messageId: string,

@@ -1,7 +1,7 @@
+import type { DeadLetter } from '../../control/activity/dead/dead-letter.ts'
 import type { Lows } from '../../control/activity/dead/follow.ts'
-import type { DeadLetter } from '../../control/activity/dead/query.ts'
 import type { DeadRouteParts } from '../../control/activity/dead/routes.ts'
-import { createNewest } from '../../control/activity/newest.ts'
+import { createNewest } from '../../control/activity/recent-records.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import { aDelivery } from '../helpers/events.ts'
 

@@ -1,7 +1,7 @@
 import type { WriteParts } from '../../control/settings/write.ts'
-import type { Decided } from '../../settings/decide.ts'
 import type { Unreadable } from '../../settings/follow.ts'
-import type { Facts } from '../../settings/resource.ts'
+import type { Decided } from '../../settings/resources/decide.ts'
+import type { Facts } from '../../settings/resources/resource.ts'
 import { openRecord, verify } from '../../settings/seal.ts'
 import {
   type Computation,

@@ -1,4 +1,4 @@
-import type { End, LagItem, Reading, Seen } from '../../control/activity/lag/look.ts'
+import type { End, LagItem, Reading, Seen } from '../../control/activity/lag/observe.ts'
 import type { LagRouteParts } from '../../control/activity/lag/routes.ts'
 
 export const aReading = (fields: Partial<Reading> = {}): Reading => ({

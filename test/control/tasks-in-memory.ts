@@ -1,5 +1,5 @@
-import { createEndedSessions } from '../../control/session/sessions.ts'
-import { createKnown, type Tasks } from '../../control/tasks/follow.ts'
+import { createEndedSessions } from '../../control/api/auth/sessions.ts'
+import { createKnown, type Tasks } from '../../control/tasks/task-table.ts'
 import type { FencedWriter } from '../../kafka/produce/transactions.ts'
 import { type Deletion, type Replay, type Sync, type Task, taskCodec } from '../../schemas/task.ts'
 

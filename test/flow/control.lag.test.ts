@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readConfig } from '../../config.ts'
 import { followLag } from '../../control/activity/lag/follow.ts'
-import { type LagItem, readings } from '../../control/activity/lag/look.ts'
+import { type LagItem, readings } from '../../control/activity/lag/observe.ts'
 import { type Offsets, openOffsets } from '../../kafka/admin/offsets.ts'
 import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'

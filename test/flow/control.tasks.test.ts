@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { MOST } from '../../control/tasks/perform.ts'
 import { taskRecord } from '../../control/tasks/record.ts'
+import { MOST } from '../../control/tasks/worker.ts'
 import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
 import { taskCodec } from '../../schemas/task.ts'
 import { TASKS } from '../../schemas/topics.ts'

@@ -14,8 +14,8 @@ import {
   type Newest,
   type Place,
   type Unreadable,
-} from '../newest.ts'
-import type { DeadLetter } from './query.ts'
+} from '../recent-records.ts'
+import type { DeadLetter } from './dead-letter.ts'
 
 /** The dead letters of late: what each of them is, and where in the topic it lies. */
 export type DeadLetters = Followed & {

@@ -3,14 +3,14 @@ import { z } from 'zod'
 import type { Logger } from '../../../process/log.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Delivery, PastAttempt } from '../../../schemas/delivery.ts'
-import { type Answer, pageOf } from '../../api/answer.ts'
+import { patiently } from '../../api/concurrency.ts'
 import { isoTime, operation, timeShape } from '../../api/operation.ts'
-import { patiently } from '../../api/semaphore.ts'
+import { type Answer, pageOf } from '../../api/response.ts'
 import { path } from '../../api/serve.ts'
 import { type AttemptRouteParts, OUTCOMES } from '../attempts.ts'
-import { isLoadedSoon, loading, unreachable } from '../newest.ts'
+import { isLoadedSoon, loading, unreachable } from '../recent-records.ts'
+import { type DeadAsked, type DeadLetter, deadShape, isAskedFor } from './dead-letter.ts'
 import { type DeadLetters, isThere } from './follow.ts'
-import { type DeadAsked, type DeadLetter, deadShape, isAskedFor } from './query.ts'
 
 export const afterwardsShape = z.strictObject({ outcome: z.enum(OUTCOMES), at: timeShape })
 

@@ -5,7 +5,7 @@ import type { Delivery } from '../../../schemas/delivery.ts'
 import type { Event } from '../../../schemas/event.ts'
 import type { Destination } from '../../../settings/settings.ts'
 import { outcomeOf } from '../attempts.ts'
-import type { DeadLetter } from '../dead/query.ts'
+import type { DeadLetter } from '../dead/dead-letter.ts'
 
 /**
  * `waiting`: nothing was tried yet. `retrying`: tried or put off, and to be tried again. `unknown`: it is too old for what is

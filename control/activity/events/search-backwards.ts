@@ -1,7 +1,7 @@
 import type { Offsets } from '../../../kafka/admin/offsets.ts'
 import type { Reader } from '../../../kafka/tables/reader.ts'
-import type { Turns } from '../../api/semaphore.ts'
-import { compare, cursorOf, type Place } from '../newest.ts'
+import type { Turns } from '../../api/concurrency.ts'
+import { compare, cursorOf, type Place } from '../recent-records.ts'
 
 /** A topic to be searched: all of it, or these partitions of it. */
 export type Part<T> = {

@@ -8,11 +8,11 @@ import type { Codec } from '../../../schemas/codec.ts'
 import type { Event } from '../../../schemas/event.ts'
 import type { Rejected } from '../../../schemas/rejected.ts'
 import { ATTEMPTS, EVENTS, REJECTED } from '../../../schemas/topics.ts'
-import { createTurns } from '../../api/semaphore.ts'
-import { sourceOf } from '../live/show.ts'
+import { createTurns } from '../../api/concurrency.ts'
+import { sourceOf } from '../live/live-calls.ts'
+import { type EventsAsked, isWanted, isWantedRejected, mayBe } from './matches.ts'
 import { type Part, type Searched, searchBack } from './search-backwards.ts'
 import { createTrace, type Trace } from './trace.ts'
-import { type EventsAsked, isWanted, isWantedRejected, mayBe } from './wanted.ts'
 
 export type FoundCall = { event: Event } | { rejected: Rejected }
 

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { targetsOf } from '../../../delivery/targets.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Destination } from '../../../settings/settings.ts'
-import type { DeadLetter } from '../dead/query.ts'
+import type { DeadLetter } from '../dead/dead-letter.ts'
 import { type BreakerState, createBreakers } from './breakers.ts'
 import { createMinutes, type Figures, type Minutes } from './minutes.ts'
 

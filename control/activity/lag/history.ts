@@ -1,6 +1,6 @@
 import type { Offsets } from '../../../kafka/admin/offsets.ts'
 import { partitionKey } from '../../../kafka/patches/log-watch.ts'
-import { type LagItem, type Look, type Observation, type Reading, type Seen, statusOf } from './look.ts'
+import { type LagItem, type Look, type Observation, type Reading, type Seen, statusOf } from './observe.ts'
 
 /** What the looks up to now have shown. */
 export type History = {

@@ -4,9 +4,9 @@ import { poll } from '../../../kafka/admin/poll.ts'
 import { openRetentions } from '../../../kafka/admin/topics.ts'
 import type { Context } from '../../../lifecycle.ts'
 import { registry } from '../../../process/metrics.ts'
-import type { Tasks } from '../../tasks/follow.ts'
+import type { Tasks } from '../../tasks/task-table.ts'
 import { followLag, type Lag, LOOKS } from './follow.ts'
-import { type End, type LagItem, readings } from './look.ts'
+import { type End, type LagItem, readings } from './observe.ts'
 
 type Parts = Pick<Context, 'config' | 'connection' | 'closing'> & { tasks: Pick<Tasks, 'replays'> }
 

@@ -1,16 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { countSkipped } from '../../api/metrics.ts'
 import { isoTime, operation, timeShape } from '../../api/operation.ts'
 import { path } from '../../api/serve.ts'
-import { type Tasks, undoneByKind, undoneShape } from '../../tasks/follow.ts'
-import { type IngestRouteParts, intakeOf } from '../intake.ts'
+import { type Tasks, undoneByKind, undoneShape } from '../../tasks/task-table.ts'
+import { type IngestRouteParts, intakeOf } from '../ingest-rate.ts'
 import { createBroadcast } from '../live/broadcast.ts'
 import { STREAM, streamed } from '../live/routes.ts'
-import { isLoadedSoon, loading, unreachable } from '../newest.ts'
+import { countSkipped } from '../metrics.ts'
+import { isLoadedSoon, loading, unreachable } from '../recent-records.ts'
 import type { Lag, Report } from './follow.ts'
 import { faultShape, type LogFaults } from './log-faults.ts'
-import { lagItemShape } from './look.ts'
+import { lagItemShape } from './observe.ts'
 
 export type LagRouteParts = IngestRouteParts & {
   lag: Omit<Lag, 'close'>

@@ -4,8 +4,8 @@ import { openTail } from '../../../kafka/tables/tail.ts'
 import type { Logger } from '../../../process/log.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import { EVENTS, REJECTED } from '../../../schemas/topics.ts'
-import { patiently } from '../../api/semaphore.ts'
-import { createShow, type Show, type ShowParts } from './show.ts'
+import { patiently } from '../../api/concurrency.ts'
+import { createShow, type Show, type ShowParts } from './live-calls.ts'
 import { openWatcher, type Watcher } from './watcher.ts'
 
 /** Lets people look on while calls come in. */

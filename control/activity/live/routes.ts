@@ -2,11 +2,11 @@ import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Source } from '../../../settings/settings.ts'
-import { type Answer, answerTo, problem } from '../../api/answer.ts'
 import { type Asked, operation, type Shown } from '../../api/operation.ts'
+import { type Answer, answerTo, problem } from '../../api/response.ts'
 import { path } from '../../api/serve.ts'
 import type { Live } from './live.ts'
-import { ALL } from './show.ts'
+import { ALL } from './live-calls.ts'
 
 export type LiveRouteParts = {
   live: Pick<Live, 'watch' | 'watchers' | 'end'>

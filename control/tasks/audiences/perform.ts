@@ -5,11 +5,11 @@ import type { Counts, Sync } from '../../../schemas/task.ts'
 import type { Settings } from '../../../settings/follow.ts'
 import type { ConfigKeys } from '../../../settings/seal.ts'
 import type { Computation } from '../../../settings/settings.ts'
-import type { Turns } from '../../api/semaphore.ts'
+import type { Turns } from '../../api/concurrency.ts'
 import { configRecord } from '../../settings/write.ts'
-import type { Owned } from '../run.ts'
-import { forget, type Telling, tell } from './events.ts'
-import { diff, openSides, type PartitionSides, type Reading, uploadLost } from './members.ts'
+import type { Owned } from '../scheduler.ts'
+import { diff, openSides, type PartitionSides, type Reading, uploadLost } from './comparison.ts'
+import { forget, type Telling, tell } from './identify-events.ts'
 
 export type SyncParts = Reading &
   Pick<Telling, 'producer' | 'encode'> & {

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { type Deletion, taskCodec } from '../../../schemas/task.ts'
-import type { Refusal } from '../../../settings/decide.ts'
 import { type Fault, faultsOf, isObject } from '../../../settings/faults.ts'
-import { type Facts, unknownSource } from '../../../settings/resource.ts'
+import type { Refusal } from '../../../settings/resources/decide.ts'
+import { type Facts, unknownSource } from '../../../settings/resources/resource.ts'
 import { EVERY_SOURCE, idShape, userIdShape } from '../../../settings/settings.ts'
 
 const MOST_USERS = 5_000

@@ -4,12 +4,12 @@ import type { Codec } from '../../../schemas/codec.ts'
 import type { Event } from '../../../schemas/event.ts'
 import { eventRecord, NOTHING_SAID } from '../../../schemas/event-record.ts'
 import type { Deletion } from '../../../schemas/task.ts'
-import type { Facts } from '../../../settings/resource.ts'
+import type { Facts } from '../../../settings/resources/resource.ts'
 import type { ConfigKeys } from '../../../settings/seal.ts'
 import type { Suppression } from '../../../settings/settings.ts'
-import { hashedId, suppressionId } from '../../../settings/suppressed.ts'
+import { hashedId, suppressionId } from '../../../settings/suppression-list.ts'
 import { configRecord } from '../../settings/write.ts'
-import type { Owned } from '../run.ts'
+import type { Owned } from '../scheduler.ts'
 
 export type DeletionParts = Suppressing & {
   producer: Pick<Producer, 'produce'>

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { Range } from '../../../kafka/tables/ranges.ts'
 import type { Replay } from '../../../schemas/task.ts'
-import type { Refusal } from '../../../settings/decide.ts'
 import { type Fault, faultsOf } from '../../../settings/faults.ts'
-import type { Facts } from '../../../settings/resource.ts'
+import type { Refusal } from '../../../settings/resources/decide.ts'
+import type { Facts } from '../../../settings/resources/resource.ts'
 import { idShape } from '../../../settings/settings.ts'
-import { type DeadLetter, deadReasonShape } from '../../activity/dead/query.ts'
-import { idField } from '../../activity/newest.ts'
+import { type DeadLetter, deadReasonShape } from '../../activity/dead/dead-letter.ts'
+import { idField } from '../../activity/recent-records.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 /** As long as topics keep them. */

@@ -12,9 +12,9 @@ import { type Cause, type Replay, taskKey } from '../../../schemas/task.ts'
 import type { Settings } from '../../../settings/follow.ts'
 import { ofDelivery } from '../../../trace/describe.ts'
 import type { Tracer } from '../../../trace/trace.ts'
-import type { Tasks } from '../follow.ts'
 import { taskRecord } from '../record.ts'
-import { type Owned, TaskFailed } from '../run.ts'
+import { type Owned, TaskFailed } from '../scheduler.ts'
+import type { Tasks } from '../task-table.ts'
 import { type Counts, makeOfDead, makeOfEvent, type Replaying, replayer, topicOf } from './records.ts'
 
 export type ReplayParts = {

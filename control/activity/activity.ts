@@ -1,0 +1,86 @@
+import { openOffsets } from '../../kafka/admin/offsets.ts'
+import type { Context } from '../../lifecycle.ts'
+import type { SchemaName } from '../../schemas/codec.ts'
+import { openCodec, openRegistry } from '../../schemas/registry.ts'
+import { ATTEMPTS, DEAD, EVENTS, REJECTED } from '../../schemas/topics.ts'
+import type { Settings } from '../../settings/follow.ts'
+import { followAttempts } from './attempts.ts'
+import { followDead } from './dead/follow.ts'
+import { openEventReading } from './events/search.ts'
+import { createHealth } from './health/health.ts'
+import { followIngest } from './ingest-rate.ts'
+import { followFaults } from './lag/log-faults.ts'
+import { createLive, openFeed } from './live/live.ts'
+import { countSkipped, countUnreadable, watchHeld, watchLive } from './metrics.ts'
+import { decodeOrPass } from './recent-records.ts'
+import type { ActivityParts } from './routes.ts'
+
+type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'onFatal' | 'onAway'> & {
+  settings: Pick<Settings, 'sources' | 'destinations' | 'loaded'>
+}
+
+/** Begins to read what goes on; resolves when that has begun. */
+export async function openActivity(
+  parts: Parts,
+): Promise<
+  Pick<ActivityParts, 'attempts' | 'dead' | 'live' | 'events' | 'trace' | 'health' | 'intake' | 'faults'>
+> {
+  const { config, connection, closing, log, onFatal, onAway, settings } = parts
+  const registry = openRegistry(config.registry, { onAway })
+  const decoding = async <N extends SchemaName>(schema: N, topic: string) => ({
+    codec: await openCodec(registry, schema, `${connection.named(topic)}-value`),
+    onUnreadable: countUnreadable(topic),
+  })
+  const health = createHealth({ destinations: settings.destinations, now: Date.now })
+  const close = (open: { close(): Promise<void> }) => open.close()
+  const [attempt, delivery, event, rejected] = await Promise.all([
+    decoding('attempt', ATTEMPTS),
+    decoding('delivery', DEAD),
+    decoding('event', EVENTS),
+    decoding('rejected', REJECTED),
+  ])
+  const codecs = { event: event.codec, rejected: rejected.codec, attempt: attempt.codec }
+  const [attempts, dead, faults, { events, trace, close: closeReading }] = await Promise.all([
+    followAttempts({ ...attempt, connection, onRead: health.attempt, onFatal }),
+    followDead({ ...delivery, connection, onRead: health.died, onFatal }),
+    followFaults({ connection, onFatal, now: Date.now }),
+    openEventReading({ connection, ladder: config.delivery, codecs, onFatal }),
+  ])
+  closing.adopt(attempts, close)
+  closing.adopt(dead, close)
+  closing.adopt(faults, close)
+  closing.defer(closeReading)
+  const live = createLive({
+    openFeed: (onFatal) =>
+      openFeed({
+        connection,
+        sources: settings.sources,
+        attemptsOf: attempts.ofMessage,
+        onAttempt: attempts.onAttempt,
+        decodeEvent: decodeOrPass(event.codec, event.onUnreadable),
+        decodeRejected: decodeOrPass(rejected.codec, rejected.onUnreadable),
+        onSkipped: countSkipped('rate'),
+        onFatal,
+      }),
+    onSkipped: countSkipped('slow'),
+    log,
+  })
+  closing.adopt(live, close)
+  watchLive(live)
+  watchHeld({
+    [ATTEMPTS]: () => attempts.newest.all().length,
+    [DEAD]: () => dead.newest.all().length,
+  })
+  const intake = followIngest({
+    open: () => openOffsets(connection),
+    onFailed: (err) =>
+      connection.failures.add({ kind: 'intake', text: 'how many calls come in cannot be looked at', err }),
+  })
+  closing.adopt(intake, close)
+  void Promise.all([settings.loaded, attempts.loaded]).then(
+    () => health.begin(attempts.newest.all().map(({ attempt }) => attempt)),
+    // settings that cannot be read end the process elsewhere
+    () => undefined,
+  )
+  return { attempts, dead, faults, live, events, trace, health, intake }
+}

@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import { DEAD_REASONS } from '../../../delivery/ladder.ts'
+import { idShape } from '../../../settings/settings.ts'
+import { idField, isWithin, type Place, rangeFields } from '../recent-records.ts'
+
+/** What is held of a dead letter; `time` is when it was given up. */
+export type DeadLetter = Place & {
+  deliveryId: string
+  messageId: string
+  destinationId: string
+  reason: string
+}
+
+/** Why a delivery was given up (schemas/delivery.avsc). */
+export const deadReasonShape = z.enum(DEAD_REASONS)
+
+export const deadShape = z.strictObject({
+  ...rangeFields,
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100)
+    .default(50)
+    .describe('At most so many items. Each has its body, which may have 64 KB and more.'),
+  destinationId: idShape.optional(),
+  reason: deadReasonShape.optional().describe('Why they were given up.'),
+  deliveryId: idField.optional(),
+  messageId: idField.optional(),
+})
+
+export type DeadAsked = z.infer<typeof deadShape>
+
+const FIELDS = ['destinationId', 'reason', 'deliveryId', 'messageId'] as const
+
+/** What is not asked for is all the same. */
+export function isAskedFor(asked: DeadAsked): (letter: DeadLetter) => boolean {
+  const fields = FIELDS.filter((field) => asked[field] !== undefined)
+  return (letter) => isWithin(letter, asked) && fields.every((field) => letter[field] === asked[field])
+}

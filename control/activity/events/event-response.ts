@@ -1,0 +1,92 @@
+import { z } from 'zod'
+import type { Event } from '../../../schemas/event.ts'
+import type { Rejected } from '../../../schemas/rejected.ts'
+import { isoTime, timeShape } from '../../api/operation.ts'
+import { attemptShape, shownAttempt } from '../attempts.ts'
+import { shownCall, shownRejected } from '../live/call-json.ts'
+import { type Fate, type Reason, STATES } from './delivery-status.ts'
+import { saidIn } from './matches.ts'
+
+const REASONS = ['integrations', 'disabled', 'type', 'source', 'removed'] as const satisfies readonly Reason[]
+
+const fateShape = z.strictObject({
+  destinationId: z.string(),
+  deliveryId: z.string(),
+  routed: z.boolean().describe('By the settings of now.'),
+  reason: z
+    .enum(REASONS)
+    .nullable()
+    .describe(
+      'Why not: the call turned it off, it is switched off, it does not take the type, is not connected to the source, or is not there any more.',
+    ),
+  state: z
+    .enum(STATES)
+    .nullable()
+    .describe(
+      '`unknown`: older than what is known of attempts. Null: not routed, and nothing was ever tried.',
+    ),
+  attempts: z.array(attemptShape).describe('Those that are known, oldest first.'),
+  nextAttemptAt: timeShape.describe(
+    'By the ladder. Null: none is to come, or it was put off for a time that only the deliverer knows.',
+  ),
+  dead: z.strictObject({ reason: z.string(), deadAt: timeShape }).nullable(),
+})
+
+const saidShape = {
+  messageId: z.string().nullable(),
+  type: z.string().nullable(),
+  userId: z.string().nullable(),
+  anonymousId: z.string().nullable(),
+  event: z.string().nullable(),
+  name: z.string().nullable(),
+}
+
+export const eventShape = z
+  .strictObject({
+    ...saidShape,
+    sourceId: z.string(),
+    receivedAt: timeShape,
+    call: z.looseObject({}).describe('As it is shown live (docs/activity.md).'),
+    rejected: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
+    destinations: z.array(fateShape),
+  })
+  .meta({ id: 'Event' })
+
+type Shown = z.infer<typeof eventShape>
+
+export function shownEvent(event: Event, fates: readonly Fate[]): Shown {
+  const { messageId, sourceId, type, userId, anonymousId, name, receivedAt } = event
+  return {
+    messageId,
+    sourceId,
+    type,
+    userId,
+    anonymousId,
+    event: event.event,
+    name,
+    receivedAt: isoTime(receivedAt),
+    call: { ...shownCall(event) },
+    rejected: null,
+    destinations: fates.map(shownFate),
+  }
+}
+
+/** @param writeKey of its source. */
+export function shownRejection(rejected: Rejected, writeKey: string | undefined): Shown {
+  const { sourceId, code, message, receivedAt, raw } = rejected
+  return {
+    ...saidIn(raw),
+    sourceId,
+    receivedAt: isoTime(receivedAt),
+    call: { ...shownRejected(rejected, writeKey) },
+    rejected: { code, message },
+    destinations: [],
+  }
+}
+
+const shownFate = ({ attempts, nextAttemptAt, dead, ...fate }: Fate) => ({
+  ...fate,
+  attempts: attempts.map(shownAttempt),
+  nextAttemptAt: nextAttemptAt === null ? null : isoTime(nextAttemptAt),
+  dead: dead && { reason: dead.reason, deadAt: isoTime(dead.time) },
+})

@@ -1,0 +1,193 @@
+import { LRUCache } from 'lru-cache'
+import type { TailRecord } from '../../../kafka/tables/tail.ts'
+import type { Attempt } from '../../../schemas/attempt.ts'
+import type { Event } from '../../../schemas/event.ts'
+import type { Rejected } from '../../../schemas/rejected.ts'
+import { EVENTS, REJECTED } from '../../../schemas/topics.ts'
+import type { Source } from '../../../settings/settings.ts'
+import { shownAttempt } from '../attempts.ts'
+import type { Decode } from '../recent-records.ts'
+import { shownCall, shownRejected } from './call-json.ts'
+import { type Channel, createChannel, sse, type Watcher } from './watcher.ts'
+
+type Receiver = Pick<Watcher, 'send'>
+
+/** In place of a source: all of them. No source has this id. */
+export const ALL = ''
+
+/** The calls of all sources, and who watches those of one, or all. */
+export type Show = {
+  /** A call of some source, in the order of its partition. */
+  call(record: TailRecord): void
+  attempt(attempt: Attempt): void
+  /** From now on a call is a new one; those before were the last ones, of which nobody has been told yet. */
+  begin(): void
+  /** Shows the last calls and what became of them, and from then on what comes. Not before it has begun. */
+  join(watched: string, watcher: Receiver): void
+  leave(watched: string, watcher: Receiver): void
+  /** Says to all who watch how many calls were left out; to be called now and then. */
+  tellSkipped(): void
+}
+
+export type ShowParts = {
+  sources: ReadonlyMap<string, Pick<Source, 'writeKey'>>
+  /** Those that are known of a message, of any source. */
+  attemptsOf: (messageId: string) => Iterable<Attempt>
+  decodeEvent: Decode<Event>
+  decodeRejected: Decode<Rejected>
+  /** Milliseconds of a monotonic clock. */
+  now: () => number
+  onSkipped: (calls: number) => void
+}
+
+type OnShown = (message: string, messageId?: string) => void
+
+export function createShow(parts: ShowParts): Show {
+  const { sources, decodeEvent, decodeRejected, now, onSkipped } = parts
+  const recent = createRecent()
+  const channels = new Map<string, Channel>()
+  let hasBegun = false
+
+  function channelOf(sourceId: string): Channel {
+    const found = channels.get(sourceId) ?? createChannel()
+    channels.set(sourceId, found)
+    return found
+  }
+
+  /** @param watched a source, or all: then it is said whose each call is. */
+  function tell(watched: string, raw: RawCall, onShown: OnShown): void {
+    const id = `${raw.topic}/${raw.partition}/${raw.offset}`
+    const { sourceId } = raw
+    const of = watched === ALL ? { sourceId } : {}
+    if (raw.topic === REJECTED)
+      decodeRejected(raw.value, (rejected) =>
+        onShown(sse('rejected', { ...of, ...shownRejected(rejected, sources.get(sourceId)?.writeKey) }, id)),
+      )
+    else
+      decodeEvent(raw.value, (event) =>
+        onShown(sse('call', { ...of, ...shownCall(event) }, id), event.messageId),
+      )
+  }
+
+  /** Oldest first. */
+  function attemptsOf(watched: string, messageIds: readonly string[]): string[] {
+    return messageIds
+      .flatMap((messageId) => [...parts.attemptsOf(messageId)])
+      .filter(({ sourceId }) => watched === ALL || sourceId === watched)
+      .sort((one, other) => one.startedAt - other.startedAt)
+      .map((attempt) => sse('attempt', shownAttempt(attempt)))
+  }
+
+  function show(watched: string, raw: RawCall): void {
+    const channel = channelOf(watched)
+    recent.add(watched, raw)
+    if (channel.watchers.size === 0) return
+    tell(watched, raw, (message, messageId) => {
+      channel.send(message)
+      // a fast receiver's answer may have come before the call itself
+      if (messageId !== undefined && channel.showsFirst(messageId))
+        for (const known of attemptsOf(watched, [messageId])) channel.send(known)
+    })
+  }
+
+  return {
+    begin() {
+      hasBegun = true
+    },
+
+    call(record) {
+      const sourceId = record.key ? sourceOf(record.key) : ''
+      if (!sources.has(sourceId) || record.value === null) return
+      const taking = [sourceId, ALL].filter((watched) => !hasBegun || channelOf(watched).takes(record, now()))
+      if (taking.length === 0) return
+      const raw = rawOf(record, sourceId)
+      for (const watched of taking) show(watched, raw)
+    },
+
+    attempt(attempt) {
+      for (const watched of [attempt.sourceId, ALL]) {
+        const channel = channels.get(watched)
+        if (channel && channel.watchers.size > 0 && channel.isShown(attempt.messageId))
+          channel.send(sse('attempt', shownAttempt(attempt)))
+      }
+    },
+
+    join(watched, watcher) {
+      const channel = channelOf(watched)
+      const messageIds = new Set<string>()
+      const last = recent.of(watched)
+      for (const raw of last)
+        tell(watched, raw, (message, messageId) => {
+          watcher.send(message)
+          if (messageId === undefined) return
+          channel.showsFirst(messageId)
+          messageIds.add(messageId)
+        })
+      for (const message of attemptsOf(watched, [...messageIds])) watcher.send(message)
+      watcher.send(sse('ready', { calls: last.length }))
+      channel.watchers.add(watcher)
+    },
+
+    leave: (watched, watcher) => void channels.get(watched)?.watchers.delete(watcher),
+
+    tellSkipped() {
+      for (const channel of channels.values()) onSkipped(channel.tellSkipped())
+    },
+  }
+}
+
+/** The last calls of each source. */
+export type Recent = {
+  /** In any order: what is read from several partitions comes in none. */
+  add(sourceId: string, call: RawCall): void
+  /** Oldest first. */
+  of(sourceId: string): readonly RawCall[]
+}
+
+const MOST = 50
+const MOST_BYTES = 1024 * 1024
+const MOST_BYTES_OF_ALL = 16 * 1024 * 1024
+const OVERHEAD = 200
+
+export function createRecent(mostBytesOfAll = MOST_BYTES_OF_ALL): Recent {
+  const sources = new LRUCache<string, { calls: RawCall[]; bytes: number }>({
+    maxSize: mostBytesOfAll,
+    sizeCalculation: ({ bytes }) => bytes,
+  })
+  return {
+    add(sourceId, call) {
+      const { calls, bytes } = sources.get(sourceId) ?? { calls: [], bytes: 0 }
+      calls.splice(calls.findLastIndex(({ timestamp }) => timestamp <= call.timestamp) + 1, 0, call)
+      let total = bytes + bytesOf(call)
+      while (calls.length > MOST || (total > MOST_BYTES && calls.length > 1)) {
+        const oldest = calls.shift()
+        if (oldest) total -= bytesOf(oldest)
+      }
+      sources.set(sourceId, { calls, bytes: total })
+    },
+    of: (sourceId) => sources.get(sourceId)?.calls ?? [],
+  }
+}
+
+const bytesOf = ({ value }: RawCall) => OVERHEAD + value.length
+
+/** A call as it lies in its topic, not decoded. `value` is a copy. */
+export type RawCall = {
+  sourceId: string
+  topic: typeof EVENTS | typeof REJECTED
+  partition: number
+  offset: number
+  timestamp: number
+  value: Buffer
+}
+
+/** Keys are `source/user` and, of what was rejected, `source`; most records are of sources that nobody watches. */
+export function sourceOf(key: Buffer): string {
+  const slash = key.indexOf('/')
+  return key.toString('latin1', 0, slash < 0 ? key.length : slash)
+}
+
+export function rawOf({ topic, value, partition, offset, timestamp }: TailRecord, sourceId: string): RawCall {
+  const from = topic === REJECTED ? REJECTED : EVENTS
+  return { sourceId, topic: from, partition, offset, timestamp, value: Buffer.from(value ?? '') }
+}

@@ -1,0 +1,82 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { operation } from '../operation.ts'
+import { path } from '../serve.ts'
+import { describe, type Placed } from './document.ts'
+
+/** Collects what all paths are given from now on. */
+export function collectOperations(app: FastifyInstance): readonly Placed[] {
+  const placed: Placed[] = []
+  app.addHook('onRoute', ({ method, url, config }) => {
+    // HEAD comes with GET
+    if (config?.operation && typeof method === 'string' && method !== 'HEAD')
+      placed.push({ method, url, operation: config.operation })
+  })
+  return placed
+}
+
+const documentShape = z.looseObject({ openapi: z.string() })
+
+/** `/openapi.json`: all of the API. It holds no secret, and is open to anyone. */
+export function openapiRoute(api: FastifyInstance, operations: readonly Placed[]): void {
+  let document: object | undefined
+  path(api, '/openapi.json', {
+    GET: operation({
+      summary: 'This description',
+      access: 'anyone',
+      answers: { 200: { description: 'OpenAPI 3.1.', body: documentShape } },
+      handle() {
+        document ??= describe(operations)
+        return { status: 200, body: document }
+      },
+    }),
+  })
+}
+
+const HTML = 'text/html; charset=utf-8'
+const JS = 'text/javascript; charset=utf-8'
+
+/** Swagger UI's own files come out of the package: a page that loads nothing from anywhere else. */
+const FILES: Readonly<Record<string, { file: string; type: string }>> = {
+  '/docs': { file: own('index.html'), type: HTML },
+  '/docs/start.js': { file: own('start.js'), type: JS },
+  '/docs/swagger-ui.css': { file: shipped('swagger-ui.css'), type: 'text/css; charset=utf-8' },
+  '/docs/swagger-ui-bundle.js': { file: shipped('swagger-ui-bundle.js'), type: JS },
+}
+
+function own(name: string): string {
+  return fileURLToPath(new URL(name, import.meta.url))
+}
+
+function shipped(name: string): string {
+  return createRequire(import.meta.url).resolve(`@fastify/swagger-ui/static/${name}`)
+}
+
+const CSP = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** `/docs`: `/api/openapi.json` as a page. As that it is open to anyone; what is tried on it needs a token, or a session. */
+export function docsRoutes(app: FastifyInstance): void {
+  for (const [url, { file, type }] of Object.entries(FILES))
+    app.get(url, async (_, reply) =>
+      reply
+        .headers({
+          'content-type': type,
+          'content-security-policy': CSP,
+          'x-content-type-options': 'nosniff',
+          'cache-control': 'no-cache',
+        })
+        .send(await readFile(file)),
+    )
+}

@@ -1,0 +1,146 @@
+import { z } from 'zod'
+import { type Code, isCode, statusOf } from '../../settings/error-codes.ts'
+import type { Fault } from '../../settings/faults.ts'
+import type { Refusal } from '../../settings/resources/decide.ts'
+import { idShape } from '../../settings/settings.ts'
+
+/** What a request comes to, before it is HTTP. Without `body` nothing is sent. */
+export type Answer = { status: number; headers?: Record<string, string>; body?: unknown }
+
+/** `message` says what to do; `errors` is empty where nothing in the request's content is at fault. */
+export type Problem = { code: Code; message: string; errors?: readonly Fault[] }
+
+/** The one shape of all errors. */
+export function problem(
+  { code, message, errors = [] }: Problem,
+  headers: Record<string, string> = {},
+): Answer {
+  return { status: statusOf(code), headers, body: { code, message, errors } }
+}
+
+/** HTTP's own name of a version, for `ETag`. */
+export const etag = (version: number) => `"${version}"`
+
+/** Nobody reads more, and a body of 1 MB can have 500,000 faults. */
+const MOST_ERRORS = 100
+
+/** The request's content is at fault: all of it that is, at once, or the first hundred. */
+export function invalid(errors: readonly Fault[]): Answer {
+  const count = errors.length === 1 ? 'One thing is' : `${errors.length} things are`
+  const where = errors.length > MOST_ERRORS ? `errors has the first ${MOST_ERRORS}` : 'see errors'
+  return problem({
+    code: 'validation_failed',
+    message: `${count} wrong with the request: ${where}`,
+    errors: errors.slice(0, MOST_ERRORS),
+  })
+}
+
+export function answerTo(refusal: Refusal): Answer {
+  switch (refusal.code) {
+    case 'not_found':
+      return problem({ code: 'not_found', message: `There is no ${refusal.what}` })
+    case 'unreadable': {
+      const message = `The record of ${refusal.what} cannot be read (${refusal.reason}): create it anew under this id, or remove it`
+      return problem({ code: 'setting_unreadable', message })
+    }
+    case 'version_mismatch': {
+      const message = `It is at version ${refusal.current} by now: read it again, and repeat the change on that`
+      return problem({ code: 'version_mismatch', message }, { etag: etag(refusal.current) })
+    }
+    case 'too_large':
+      return tooLarge
+    case 'in_use':
+    case 'faulty':
+      return conflict(refusal.faults) ?? invalid(refusal.faults)
+  }
+}
+
+const tooLarge = problem({
+  code: 'body_too_large',
+  message:
+    'What this would write is larger than Kafka takes (max.message.bytes of the topic): say less at once',
+})
+
+/** Faults of no request by itself have a code of their own: another record stands in the way. */
+function conflict(errors: readonly Fault[]): Answer | undefined {
+  const codes = errors.map((fault) => fault.code).filter(isCode)
+  const [code] = codes
+  if (code === undefined || codes.length < errors.length) return undefined
+  return problem({ code, message: errors.map(({ message }) => message).join('; '), errors })
+}
+
+export const pageShape = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(1_000).default(100).describe('At most so many items.'),
+  cursor: idShape.optional().describe('`next` of the page before.'),
+})
+
+/** @param shown of a record. */
+export const pageOf = (shown: z.ZodType) => z.strictObject({ items: z.array(shown), next: nextShape })
+
+export const nextShape = z
+  .string()
+  .nullable()
+  .describe('The `cursor` of the page behind this one; null: there is none.')
+
+export type Page<T> = { items: T[]; next: string | null }
+
+/**
+ * A page of records in the order of their ids. What is created or removed between two pages moves nothing else. One pass
+ * over all, of which only a page is held: of suppressions there may be hundreds of thousands.
+ */
+export function page<T extends { id: string }>(
+  all: Iterable<T>,
+  { limit, cursor = '' }: z.infer<typeof pageShape>,
+): Page<T> {
+  const first: T[] = []
+  for (const record of all) {
+    const last = first.at(-1)
+    if (record.id <= cursor || (first.length > limit && last && record.id > last.id)) continue
+    first.splice(placeOf(record.id, first), 0, record)
+    if (first.length > limit + 1) first.pop()
+  }
+  const items = first.slice(0, limit)
+  return { items, next: first.length > limit ? (items.at(-1)?.id ?? null) : null }
+}
+
+/** @returns how many of `sorted` come before `id`. */
+function placeOf(id: string, sorted: readonly { id: string }[]): number {
+  let [low, high] = [0, sorted.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((sorted[middle]?.id ?? id) < id) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+const versionShape = z
+  .string()
+  .regex(/^\s*(?:"\d{1,15}"|\d{1,15})\s*$/)
+  .transform((text) => Number(text.replaceAll('"', '')))
+
+/** @returns the version that an `If-Match` header asks for (`"3"` or `3`), undefined without one, or why it cannot be used. */
+export function versionAsked(
+  ifMatch: string | undefined,
+): { version: number | undefined } | { refused: Answer } {
+  if (ifMatch === undefined) return { version: undefined }
+  const { success, data: version } = versionShape.safeParse(ifMatch)
+  if (success) return { version }
+  const message = 'If-Match takes one version, like "3" or 3: the version of the record that you have read'
+  return { refused: problem({ code: 'invalid_if_match', message }) }
+}
+
+/** A replacement must say what it replaces, or it could undo what somebody else has just written. */
+export const versionNeeded = problem({
+  code: 'precondition_required',
+  message: 'Send If-Match with the version of the record that you have read, like If-Match: "3"',
+})
+
+/** As operations declare it. */
+export const ifMatch = (required: boolean) => ({
+  'if-match': {
+    schema: versionShape,
+    required,
+    description: 'The `version` of the record that you have read, as `"3"` or `3`.',
+  },
+})

@@ -1,0 +1,148 @@
+import type { Socket } from 'node:net'
+import fastify, { type FastifyInstance } from 'fastify'
+import { isAmbiguous } from '../http/requests.ts'
+import { answerOps, type Probe } from '../process/metrics.ts'
+import { audiences, traits } from '../settings/resources/audiences-and-traits.ts'
+import { destinations } from '../settings/resources/destinations.ts'
+import { sources } from '../settings/resources/sources.ts'
+import { suppressions } from '../settings/resources/suppressions.ts'
+import { tellingWrongTokens } from './activity/metrics.ts'
+import { type ActivityParts, activityRoutes } from './activity/routes.ts'
+import { guard } from './api/auth/guard.ts'
+import { sessionRoutes } from './api/auth/session-routes.ts'
+import { createSessions, type EndedSessions } from './api/auth/sessions.ts'
+import { createJudge, type Guesses, type Tokens } from './api/auth/tokens.ts'
+import { type ConsoleParts, consoleRoutes } from './api/console.ts'
+import { answerBrokenRequest, errorAnswerer, notFound, takeOnlyJson } from './api/errors.ts'
+import type { Placed } from './api/openapi/document.ts'
+import { collectOperations, docsRoutes, openapiRoute } from './api/openapi/routes.ts'
+import { problem } from './api/response.ts'
+import { send } from './api/serve.ts'
+import { BOUNDS, type Bounds, bound, serverOptions } from './api/server-limits.ts'
+import { type WarningParts, warningRoutes } from './api/warnings.ts'
+import { nounRoutes, type RouteParts } from './settings/routes.ts'
+import { type TestSendParts, testSendRoute } from './settings/test-send.ts'
+import { type ComputationRouteParts, computationRoutes } from './tasks/audiences/routes.ts'
+import { forgetter } from './tasks/audiences/sync.ts'
+import { type DeletionRouteParts, deletionRoutes } from './tasks/deletions/routes.ts'
+import { type ReplayRouteParts, replayRoutes } from './tasks/replays/routes.ts'
+
+export type AppParts = RouteParts &
+  ActivityParts &
+  ComputationRouteParts &
+  ReplayRouteParts &
+  DeletionRouteParts &
+  TestSendParts &
+  WarningParts &
+  ConsoleParts & {
+    tokens: Tokens
+    guesses: Guesses
+    endedSessions: Pick<EndedSessions, 'has'>
+    /** Proxies (CIDRs) that say whence a client comes, and whether by https. */
+    trustProxy: readonly string[]
+    /** Those of `BOUNDS` unless told. */
+    bounds?: Bounds
+    /** Not ready: neither is the API. */
+    probe: Probe
+  }
+
+const ambiguous = problem({
+  code: 'bad_request',
+  message: 'Send one Host header, and no Transfer-Encoding with HTTP/1.0',
+})
+
+const BODY_LIMIT = 1024 * 1024
+
+/** The control API, not listening yet. */
+export function createApp(parts: AppParts): FastifyInstance {
+  const answerError = errorAnswerer(parts.log)
+  const bounds = parts.bounds ?? BOUNDS
+  const app = fastify({
+    bodyLimit: BODY_LIMIT,
+    ...serverOptions(bounds),
+    trustProxy: [...parts.trustProxy],
+    // ours to answer in our own shape; the connection is closed after it
+    return503OnClosing: false,
+    frameworkErrors: answerError,
+    clientErrorHandler: answerBrokenRequest,
+  })
+  bound(app, bounds, parts.trustProxy)
+  refuseAmbiguous(app)
+  const operations = collectOperations(app)
+  app.setErrorHandler(answerError)
+  takeOnlyJson(app)
+  letGoAtTheEnd(app)
+  dropSilentAtTheEnd(app)
+  for (const url of ['/livez', '/readyz', '/metrics'])
+    app.get(url, async (_, reply) => {
+      const { status, type, body } = await answerOps(url, parts.probe)
+      return reply.code(status).type(type).send(body)
+    })
+  docsRoutes(app)
+  consoleRoutes(app, parts)
+  app.register(async (api) => apiRoutes(api, parts, operations), { prefix: '/api' })
+  return app
+}
+
+function apiRoutes(api: FastifyInstance, parts: AppParts, operations: readonly Placed[]): void {
+  const sessions = createSessions(parts.keys.sessions ?? [], parts.tokens, parts.endedSessions.has)
+  const judge = createJudge(parts.tokens, parts.guesses, { onWrong: tellingWrongTokens(parts.log) })
+  guard(api, { ...parts, judge, sessions })
+  // unknown paths ask for the token as well
+  api.setNotFoundHandler((_, reply) => send(reply, notFound))
+  nounRoutes(api, sources, parts)
+  nounRoutes(api, destinations, parts)
+  nounRoutes(api, suppressions, parts)
+  nounRoutes(api, audiences, { ...parts, onRemoved: forgetter('audience', parts) })
+  nounRoutes(api, traits, { ...parts, onRemoved: forgetter('trait', parts) })
+  computationRoutes(api, parts)
+  testSendRoute(api, parts)
+  deletionRoutes(api, parts)
+  replayRoutes(api, parts)
+  activityRoutes(api, parts)
+  warningRoutes(api, parts)
+  sessionRoutes(api, { ...parts, judge, sessions })
+  openapiRoute(api, operations)
+}
+
+function refuseAmbiguous(app: FastifyInstance): void {
+  app.addHook('onRequest', async ({ raw }, reply) =>
+    isAmbiguous(raw) ? send(reply.header('connection', 'close'), ambiguous) : undefined,
+  )
+}
+
+/** Who is answered while the server closes would keep its connection, and the server would wait for that. */
+function letGoAtTheEnd(app: FastifyInstance): void {
+  let closing = false
+  app.addHook('preClose', async () => {
+    closing = true
+  })
+  app.addHook('onSend', async (_, reply) => {
+    if (closing) reply.header('connection', 'close')
+  })
+}
+
+const SOON_MS = 500
+
+/**
+ * Browsers and client libraries open connections before they have anything to ask, as when a stream has ended that they read.
+ * Such a one is not idle to Node, as it has had no request: closing would wait for it for ever.
+ */
+export function dropSilentAtTheEnd(app: FastifyInstance): void {
+  const connected = new Set<Socket>()
+  let closing = false
+
+  function dropSilent(): void {
+    for (const socket of connected) if (socket.bytesRead === 0) socket.destroy()
+  }
+
+  app.server.on('connection', (socket) => {
+    connected.add(socket)
+    socket.once('close', () => connected.delete(socket))
+    if (closing) setTimeout(dropSilent, SOON_MS).unref()
+  })
+  app.addHook('preClose', async () => {
+    closing = true
+    dropSilent()
+  })
+}

@@ -1,0 +1,85 @@
+import type { Logger } from '../../process/log.ts'
+import { mask, type Who } from '../../settings/mask.ts'
+import type { Stamp } from '../../settings/resources/resource.ts'
+import type { Kind } from '../../settings/settings.ts'
+import { audit } from '../api/audit.ts'
+import type { Caller } from '../api/auth/tokens.ts'
+import { type Answer, answerTo, etag, problem } from '../api/response.ts'
+import { changesOf } from './changes.ts'
+import type { Outcome } from './write.ts'
+
+export const unavailable = problem(
+  {
+    code: 'unavailable',
+    message: 'Kafka does not answer: what you wrote may or may not be there. Read it, then try again',
+  },
+  { 'retry-after': '5' },
+)
+
+const undecided = problem(
+  { code: 'unavailable', message: 'Kafka does not answer: what would come of it cannot be told. Try again' },
+  { 'retry-after': '5' },
+)
+
+/** A record as it is answered: secrets masked, what identifies it first. */
+export function shown<T extends Stamp>(record: T, who: Who): object {
+  const { id, version, updatedAt, ...rest } = mask(record, who)
+  return { id, ...rest, version, updatedAt }
+}
+
+/** @param by.at the path of this kind of record. */
+export function answerToWrite<T extends Stamp>(
+  outcome: Outcome<T>,
+  { who, at }: { who: Who; at: string },
+): Answer {
+  if (outcome === 'unavailable') return unavailable
+  if ('refusal' in outcome) return answerTo(outcome.refusal)
+  const { id, record } = outcome
+  if (record === null) return { status: 204 }
+  const answer = { headers: { etag: etag(record.version) }, body: shown(record, who) }
+  // only what is new is at version 1
+  if (record.version > 1) return { status: 200, ...answer }
+  return { status: 201, ...answer, headers: { ...answer.headers, location: `${at}/${id}` } }
+}
+
+/** What a write that was only tried would come to: the record as it would be, and where it would be another than now. */
+export function answerToDryRun<T extends Stamp>(outcome: Outcome<T>, who: Who): Answer {
+  if (outcome === 'unavailable') return undecided
+  if ('refusal' in outcome) return answerTo(outcome.refusal)
+  const { record, old } = outcome
+  if (record === null) return { status: 204 }
+  const changed = Object.keys(changesOf(old, record))
+  return {
+    status: 200,
+    ...(old && { headers: { etag: etag(old.version) } }),
+    body: { ...shown(record, who), changed },
+  }
+}
+
+type Written = { caller: Caller; what: Kind; id: string | undefined }
+
+/** The one line of a write, of a refused one too. */
+export function logWrite<T extends Stamp>(
+  log: Pick<Logger, 'info'>,
+  { caller, what, id }: Written,
+  outcome: Outcome<T>,
+): void {
+  if (outcome === 'unavailable') {
+    audit(log, caller, { what, id, outcome })
+    return
+  }
+  if ('refusal' in outcome) {
+    const { refusal } = outcome
+    const codes = 'faults' in refusal ? refusal.faults.map(({ code }) => code) : undefined
+    log.info({ ...caller, what, id, outcome: refusal.code, codes }, 'refused')
+    return
+  }
+  const { record, old } = outcome
+  audit(log, caller, {
+    what,
+    id: outcome.id,
+    version: record?.version,
+    outcome: record ? (old ? 'replaced' : 'created') : 'removed',
+    changes: changesOf(old, record ?? undefined),
+  })
+}

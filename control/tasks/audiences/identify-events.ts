@@ -1,0 +1,81 @@
+import type { OutRecord, Producer } from '../../../kafka/produce/produce.ts'
+import type { Codec } from '../../../schemas/codec.ts'
+import type { Event } from '../../../schemas/event.ts'
+import { eventRecord, NOTHING_SAID } from '../../../schemas/event-record.ts'
+import type { Counts, Sync } from '../../../schemas/task.ts'
+import type { Computation } from '../../../settings/settings.ts'
+import { hashedId, type Users } from '../../../settings/suppression-list.ts'
+import { type Change, memberRecord } from './comparison.ts'
+
+export type Telling = {
+  sync: Sync
+  computation: Computation
+  suppressed: Users | undefined
+  producer: Pick<Producer, 'produce'>
+  encode: Codec<Event>['encode']
+}
+
+/**
+ * Tells receivers of changes. That a user was told is written when the event is in Kafka: killed in between, the user is told
+ * again, with the same message id. Nothing is told or written of suppressed users: the next sync after the suppression finds them
+ * as different as they are now. @throws when Kafka refuses or does not answer.
+ */
+export async function tell(changes: readonly Change[], telling: Telling): Promise<Omit<Counts, 'unchanged'>> {
+  const { sync, computation, suppressed, producer, encode } = telling
+  const told = changes.filter(({ userId }) => !suppressed?.has(userId))
+  await written(
+    producer,
+    told.map((change) => eventRecord(identifyOf(change, sync, computation), encode)),
+  )
+  await written(
+    producer,
+    told.map((change) => memberRecord(change, sync.of, computation.createdAt)),
+  )
+  const removed = told.filter(({ value }) => value === null).length
+  return { changed: told.length - removed, removed, suppressed: changes.length - told.length }
+}
+
+/** Of users of one that is gone nobody is told: whoever removed it knows. @throws when Kafka refuses or does not answer. */
+export const forget = (
+  users: readonly string[],
+  { of }: Pick<Sync, 'of'>,
+  { producer }: Pick<Telling, 'producer'>,
+) =>
+  written(
+    producer,
+    users.map((userId) => memberRecord({ userId, value: null }, of, '')),
+  )
+
+async function written(producer: Pick<Producer, 'produce'>, records: readonly OutRecord[]): Promise<void> {
+  const outcome = await producer.produce(records)
+  if (outcome !== 'acked') throw new Error(`what a sync comes to cannot be written: ${outcome}`)
+}
+
+/** An audience's users have `true`; who is none of them any more `false`, and a trait without value is `null`. */
+const GONE = { audience: 'false', trait: 'null' }
+
+/**
+ * The identify call that tells of a change. It has the same id when the sync is performed anew after a crash, so that the router
+ * drops what is there already.
+ */
+export function identifyOf(
+  { userId, value }: Change,
+  { of, id, createdAt }: Sync,
+  computation: Computation,
+): Event {
+  const time = Date.parse(createdAt)
+  const { key } = computation
+  return {
+    ...NOTHING_SAID,
+    messageId: hashedId([id, userId]),
+    sourceId: computation.sourceId,
+    type: 'identify',
+    userId,
+    traits: `{${JSON.stringify(key)}:${value ?? GONE[of.kind]}}`,
+    context: JSON.stringify({
+      personas: { computation_class: of.kind, computation_id: of.id, computation_key: key },
+    }),
+    timestamp: time,
+    receivedAt: time,
+  }
+}

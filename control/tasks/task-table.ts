@@ -1,0 +1,117 @@
+import { z } from 'zod'
+import type { Connection } from '../../kafka/client.ts'
+import { openTable, type Table } from '../../kafka/tables/table.ts'
+import { type Deletion, type Replay, type Sync, type Task, taskCodec, taskKey } from '../../schemas/task.ts'
+import { TASKS } from '../../schemas/topics.ts'
+import { createEndedSessions, type EndedSessions } from '../api/auth/sessions.ts'
+
+/** What control does in the background, as this process knows it. */
+export type Tasks = Known & {
+  /** Resolves when all that was there at the start has been read. */
+  loaded: Promise<void>
+  isLoaded(): boolean
+  /** Calls back after each change; one at a time. */
+  onChange(listener: () => void): void
+  /** Of control's own sign-ins, which are in the same topic. */
+  endedSessions: Pick<EndedSessions, 'has' | 'surplus'>
+  table: Pick<Table, 'caughtUp' | 'reached' | 'get' | 'supposing'>
+  close(): Promise<void>
+}
+
+export async function followTasks(connection: Connection, onFatal: (error: Error) => void): Promise<Tasks> {
+  const { apply, ...known } = createKnown()
+  const endedSessions = createEndedSessions()
+  let changed = () => {}
+
+  function follow(key: string, value: Buffer | undefined): void {
+    if (endedSessions.apply(key, value)) return
+    const task = value && read(value)
+    if (value && !task) connection.log.error({ key }, 'a task cannot be read; it is passed over')
+    else apply(key, task)
+    changed()
+  }
+
+  const table = await openTable({ connection, topic: TASKS, onChange: follow, onFatal })
+  return {
+    ...known,
+    endedSessions,
+    loaded: table.loaded,
+    isLoaded: table.isLoaded,
+    onChange(listener) {
+      changed = listener
+    },
+    table,
+    close: table.close,
+  }
+}
+
+function read(value: Buffer): Task | undefined {
+  const decoded = taskCodec.decode(value)
+  return 'ok' in decoded && decoded.ok ? decoded.value : undefined
+}
+
+/** What is known of tasks: the last record of each. */
+export type Known = {
+  deletions: ReadonlyMap<string, Deletion>
+  syncs: ReadonlyMap<string, Sync>
+  replays: ReadonlyMap<string, Replay>
+  /** Those that are not over, by key, in the order in which they were accepted. */
+  undone: ReadonlyMap<string, Task>
+}
+
+/** Tasks in memory, as topic `tasks` tells of them. */
+export function createKnown(): Known & {
+  /** @param task undefined: it is not kept any more. */
+  apply(key: string, task: Task | undefined): void
+} {
+  const deletions = new Map<string, Deletion>()
+  const syncs = new Map<string, Sync>()
+  const replays = new Map<string, Replay>()
+  const undone = new Map<string, Task>()
+
+  function put(task: Task): void {
+    if (task.kind === 'deletion') deletions.set(task.id, task)
+    else if (task.kind === 'sync') syncs.set(task.id, task)
+    else replays.set(task.id, task)
+  }
+
+  return {
+    deletions,
+    syncs,
+    replays,
+    undone,
+    apply(key, task) {
+      if (task?.state === 'accepted') undone.set(key, task)
+      else undone.delete(key)
+      if (task) put(task)
+      else for (const all of [deletions, syncs, replays]) forget(all, key)
+    },
+  }
+}
+
+function forget(all: Map<string, Task>, key: string): void {
+  const task = all.get(key.slice(key.indexOf('/') + 1))
+  if (task && taskKey(task) === key) all.delete(task.id)
+}
+
+export const KINDS = ['deletion', 'sync', 'replay'] as const satisfies readonly Task['kind'][]
+
+/** What waits to be done, or is being done. */
+export const undoneShape = z
+  .strictObject({
+    kind: z.enum(KINDS),
+    count: z.number().int().nonnegative().describe('Those that are not over.'),
+    oldestSeconds: z.number().describe('How long ago the oldest of them was accepted; 0: there are none.'),
+  })
+  .meta({ id: 'Undone' })
+
+/** By kind. @param now ms since 1970. */
+export function undoneByKind({ undone }: Pick<Known, 'undone'>, now: number): z.infer<typeof undoneShape>[] {
+  return KINDS.map((kind) => {
+    const times = [...undone.values()]
+      .filter((task) => task.kind === kind)
+      .map(({ createdAt }) => Date.parse(createdAt))
+    const oldest = times.length > 0 ? now - Math.min(...times) : 0
+    return { kind, count: times.length, oldestSeconds: Math.max(0, Math.round(oldest / 100) / 10) }
+  })
+}

@@ -1,0 +1,144 @@
+import { Counter, Gauge } from 'prom-client'
+import type { Connection } from '../../kafka/client.ts'
+import { type Consumer, consume } from '../../kafka/consume/consume.ts'
+import { watchConsumers } from '../../kafka/metrics.ts'
+import type { Producer } from '../../kafka/produce/produce.ts'
+import { registry } from '../../process/metrics.ts'
+import type { Codec } from '../../schemas/codec.ts'
+import { type Task, taskKey } from '../../schemas/task.ts'
+import { TASKS } from '../../schemas/topics.ts'
+import { forgottenEnd } from '../api/auth/sessions.ts'
+import { tombstone } from './record.ts'
+import { createRunner, type Running } from './scheduler.ts'
+import { KINDS, type Known, type Tasks, undoneByKind } from './task-table.ts'
+
+type Options = Pick<Running, 'taskWriter' | 'perform'> & {
+  connection: Connection
+  tasks: Tasks
+  producer: Producer
+  onFatal: (error: Error) => void
+}
+
+/** What the records say the table knows. */
+const unread: Pick<Codec<undefined>, 'decode'> = { decode: () => ({ ok: true, value: undefined }) }
+/** So long a task waits at most after a rebalance. */
+const LOOK_MS = 1_000
+const TIDY_MS = 60_000
+/** Of one transaction: other writes of tasks wait for it. */
+const AT_ONCE = 500
+
+/**
+ * Performs all that is undone while this process has the partition of `tasks`; the table of that topic says what is. The group says only
+ * who has it: each record is settled at once, so that nothing piles up behind a task that takes hours.
+ */
+export async function performTasks(options: Options): Promise<{ close(): Promise<void> }> {
+  const { connection, tasks, producer, onFatal } = options
+  let consumer: Consumer | undefined
+  const owns = () => consumer?.owns() ?? false
+  const now = () => performance.now()
+  const { look, underWay } = createRunner({
+    ...options,
+    owns,
+    onEnded: countEnded,
+    log: connection.log,
+    now,
+  })
+  const opened = await consume({
+    connection,
+    group: 'control.tasks',
+    topics: [TASKS],
+    codec: unread,
+    handle(record) {
+      record.settle()
+      return undefined
+    },
+    producer,
+    onFatal,
+    alsoInFlight: underWay,
+  })
+  consumer = opened
+  watchConsumers([opened])
+  let tidyAt = 0
+  tasks.onChange(look)
+  const looks = setInterval(() => {
+    look()
+    if (!owns() || now() < tidyAt) return
+    tidyAt = now() + TIDY_MS
+    void tidy(options)
+  }, LOOK_MS)
+  return {
+    async close() {
+      clearInterval(looks)
+      await opened.close()
+    },
+  }
+}
+
+/** Removes what is over and need not be kept, here and in the topic: tasks, and ends of sessions. When Kafka does not answer, the next time. */
+async function tidy({ tasks, taskWriter }: Pick<Options, 'tasks' | 'taskWriter'>): Promise<void> {
+  const old = surplus(tasks, Date.now())
+  for (let first = 0; first < old.length; first += AT_ONCE) {
+    const some = old.slice(first, first + AT_ONCE)
+    const written = await taskWriter.write(() => {
+      // one of the same id may have come, when another process has tidied
+      const records = some.filter((task) => !tasks.undone.has(taskKey(task))).map(tombstone)
+      return records.length > 0 ? { records } : { refusal: 'nothing is left of them' }
+    })
+    if ('unavailable' in written) return
+  }
+  const over = tasks.endedSessions.surplus(Date.now()).slice(0, AT_ONCE)
+  if (over.length > 0) await taskWriter.write(() => ({ records: over.map(forgottenEnd) }))
+}
+
+/** For so long, and so many of each kind: whoever waits for one, or repeats a request, comes long before. */
+const KEPT_MS = 30 * 24 * 3_600_000
+export const MOST = 10_000
+
+/** Tasks that are over and need not be kept any more. @param now ms since 1970. */
+export function surplus({ deletions, syncs, replays }: Known, now: number): Task[] {
+  return [deletions, syncs, replays]
+    .flatMap((all) => {
+      const over = [...all.values()]
+        .filter(({ state }) => state !== 'accepted')
+        .map((task) => ({ task, at: Date.parse(task.finishedAt ?? task.createdAt) }))
+        .toSorted((one, other) => one.at - other.at)
+      return over.filter(({ at }, index) => index < over.length - MOST || at < now - KEPT_MS)
+    })
+    .map(({ task }) => task)
+}
+
+const registers = [registry]
+
+/** Every process tells of all tasks, whoever performs them. */
+export function watchTasks(known: Pick<Known, 'undone'>): void {
+  new Gauge({
+    name: 'sluice_control_tasks',
+    help: 'Deletions, syncs and replays that are not over, by kind.',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      for (const { kind, count } of undoneByKind(known, Date.now())) this.set({ kind }, count)
+    },
+  })
+  new Gauge({
+    name: 'sluice_control_tasks_oldest_seconds',
+    help: 'How long ago the oldest task that is not over was accepted, by kind; 0: there is none.',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      for (const { kind, oldestSeconds } of undoneByKind(known, Date.now())) this.set({ kind }, oldestSeconds)
+    },
+  })
+}
+
+const ended = new Counter({
+  name: 'sluice_control_tasks_ended_total',
+  help: 'Tasks that this process has performed to their end, by kind and state (done, cancelled or failed).',
+  labelNames: ['kind', 'state'],
+  registers,
+})
+
+// a rate needs a beginning
+for (const kind of KINDS) for (const state of ['done', 'cancelled', 'failed']) ended.inc({ kind, state }, 0)
+
+export const countEnded = ({ kind, state }: Task) => ended.inc({ kind, state })

@@ -1,0 +1,89 @@
+import type { z } from 'zod'
+import type { Fault, Members } from '../faults.ts'
+import { type Computation, computationShape, storedComputation } from '../settings.ts'
+import {
+  createFields,
+  type Facts,
+  ignored,
+  namedId,
+  type Replaceable,
+  replaceFields,
+  unknownSource,
+} from './resource.ts'
+
+type Given = z.infer<typeof computationShape> & { id?: string | undefined }
+type Class = 'audience' | 'trait'
+
+/** Not the client's to say. */
+const ours = { key: ignored, createdAt: ignored, lastSyncAt: ignored }
+
+export const audiences = noun('audience', (facts) => facts.audiences)
+export const traits = noun('trait', (facts) => facts.traits)
+
+function noun(kind: Class, all: (facts: Facts) => Facts['audiences']): Replaceable<Given, Computation> {
+  const name = kind === 'audience' ? 'Audience' : 'Trait'
+  return {
+    kind,
+    path: `${kind}s`,
+    create: computationShape.extend(createFields).meta({ id: `New${name}` }),
+    replace: computationShape.extend({ ...replaceFields, ...ours }).meta({ id: `${name}Replacement` }),
+    shown: storedComputation.meta({ id: name }),
+    all,
+    newId: namedId,
+
+    // receivers know it by its key: another name does not change that
+    build: ({ name, sourceId }, { stamp, old }) => ({
+      name,
+      sourceId,
+      key: old?.key ?? keyOf(name),
+      createdAt: old?.createdAt ?? stamp.updatedAt,
+      lastSyncAt: old?.lastSyncAt ?? null,
+      ...stamp,
+    }),
+
+    conflicts: { create: ['id_taken', 'key_taken'], replace: [], remove: [] },
+
+    faults(body, { facts, old }) {
+      if (old) return sourceFixed(body, old)
+      return [...unknownSource(body.sourceId, { facts, path: ['sourceId'] }), ...keyFaults(body, facts)]
+    },
+
+    uses: () => [],
+  }
+}
+
+/** Who has been told in one source's name is told of changes in the same. */
+function sourceFixed({ sourceId }: Members, old: Computation): Fault[] {
+  if (typeof sourceId !== 'string' || sourceId === old.sourceId) return []
+  const message = `its source stays: this is ${old.sourceId}; create another and remove this one`
+  return [{ pointer: '/sourceId', code: 'source_fixed', message }]
+}
+
+function keyFaults({ name, sourceId }: Members, facts: Facts): Fault[] {
+  if (typeof name !== 'string' || name.trim() === '') return []
+  const key = keyOf(name)
+  if (key === '') {
+    const message = 'identify calls name it by the letters and digits of its name: give it at least one'
+    return [{ pointer: '/name', code: 'no_key', message }]
+  }
+  const others = [...facts.audiences.values(), ...facts.traits.values()]
+  const owner = others.find((other) => other.sourceId === sourceId && other.key === key)
+  if (!owner) return []
+  const message = `${owner.id} has the key ${key} at this source already: choose another name`
+  return [{ pointer: '/name', code: 'key_taken', message }]
+}
+
+/**
+ * The snake_case form of a name, under which identify calls tell of it (docs/users.md, "Tell of an audience"): words are
+ * runs of letters and digits of any script, and begin anew at a capital. `HTTPUsers2` is `http_users2`; a name without a letter
+ * or digit has none, `''`. A library that splits words takes the vowel signs of Indian scripts for gaps between them.
+ */
+export function keyOf(name: string): string {
+  return name
+    .normalize('NFKC')
+    .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1_$2')
+    .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1_$2')
+    .replace(/[^\p{L}\p{M}\p{N}]+/gu, '_')
+    .replace(/^_+|_+$/g, '')
+    .toLowerCase()
+}

@@ -1,0 +1,139 @@
+import { expect, test } from 'vitest'
+import { readPast } from '../../../../control/activity/lag/history.ts'
+import { look } from '../../../../control/activity/lag/observe.ts'
+import type { Bounds, Committed, Offsets } from '../../../../kafka/admin/offsets.ts'
+import { aReading } from '../../lag-in-memory.ts'
+
+const NOW = 1_000_000
+
+type Kafka = {
+  committed?: (Committed & { group: string })[]
+  owned?: Record<string, string[]>
+  bounds?: Record<string, Bounds[]>
+  /** By topic, of partition 0: the first offset of a time. */
+  at?: (topic: string, time: number) => number
+}
+
+/** `asked`: in the order in which it was asked. */
+function kafka({ committed = [], owned = {}, bounds = {}, at = () => 0 }: Kafka) {
+  const asked: string[] = []
+  const offsets: Pick<Offsets, 'committed' | 'owned' | 'bounds' | 'at'> = {
+    async committed({ group, topics }) {
+      asked.push(`committed ${group} ${topics}`)
+      await new Promise(setImmediate)
+      asked.push(`committed ${group} answered`)
+      return committed.filter((each) => each.group === group && topics.includes(each.topic))
+    },
+    async owned(groups) {
+      asked.push(`owned ${groups}`)
+      return new Map(groups.map((group) => [group, new Set(owned[group])]))
+    },
+    async bounds(topic) {
+      asked.push(`bounds ${topic}`)
+      return bounds[topic] ?? []
+    },
+    async at(topic, time) {
+      asked.push(`at ${topic} ${time}`)
+      return [{ partition: 0, offset: at(topic, time) }]
+    },
+  }
+  return { offsets, asked }
+}
+
+const rung = aReading({ group: 'deliverer.rungs', topic: 'deliveries.retry.5s', delayMs: 5_000 })
+
+test('committed offsets are read before the ends are', async () => {
+  const { offsets, asked } = kafka({})
+  await look(offsets, [aReading(), rung], () => NOW)
+  expect(asked).toEqual([
+    'committed router events',
+    'committed deliverer.rungs deliveries.retry.5s',
+    'owned router,deliverer.rungs',
+    'committed router answered',
+    'committed deliverer.rungs answered',
+    'bounds events',
+    'bounds deliveries.retry.5s',
+    'at deliveries.retry.5s 995000',
+  ])
+})
+
+test('each partition of each group is seen as Kafka has it', async () => {
+  const commit = { group: 'router', topic: 'events', partition: 1, offset: 7, ahead: 's1:Ag==' }
+  const { offsets } = kafka({
+    committed: [
+      commit,
+      { ...commit, partition: 0, offset: null, ahead: '' },
+      { ...commit, group: 'else', partition: 2 },
+    ],
+    owned: { router: ['events/1', 'deliveries/0'] },
+    bounds: { events: [2, 1, 0].map((partition) => ({ partition, low: 3, end: 9 })) },
+  })
+  const reading = aReading()
+  expect(await look(offsets, [reading], () => NOW)).toEqual({
+    at: NOW,
+    seen: [
+      { reading, partition: 0, low: 3, end: 9, front: 9, committed: null, ahead: '', owned: false },
+      { reading, partition: 1, low: 3, end: 9, front: 9, committed: 7, ahead: 's1:Ag==', owned: true },
+      { reading, partition: 2, low: 3, end: 9, front: 9, committed: null, ahead: '', owned: false },
+    ],
+    ends: [0, 1, 2].map((partition) => ({ topic: 'events', partition, low: 3, end: 9 })),
+  })
+})
+
+test('of a rung, what was written long enough ago is due', async () => {
+  const at = (_: string, time: number) => (time === NOW - 5_000 ? 6 : 0)
+  const { offsets } = kafka({ at, bounds: { [rung.topic]: [{ partition: 0, low: 0, end: 9 }] } })
+  expect((await look(offsets, [rung], () => NOW)).seen).toMatchObject([{ end: 9, front: 6 }])
+})
+
+test('what came to a rung since its end was read is not seen yet', async () => {
+  const { offsets } = kafka({ at: () => 12, bounds: { [rung.topic]: [{ partition: 0, low: 0, end: 9 }] } })
+  expect((await look(offsets, [rung], () => NOW)).seen).toMatchObject([{ end: 9, front: 9 }])
+})
+
+test('a transaction’s marker at the end is nobody’s to read', async () => {
+  const reading = aReading({ markers: 1 })
+  const { offsets } = kafka({
+    bounds: {
+      events: [
+        { partition: 0, low: 0, end: 9 },
+        { partition: 1, low: 0, end: 0 },
+      ],
+    },
+  })
+  expect((await look(offsets, [reading], () => NOW)).seen).toMatchObject([
+    { end: 9, front: 8 },
+    { end: 0, front: 0 },
+  ])
+})
+
+test('a replay sees its partitions alone, and the topic is asked for once', async () => {
+  const replay = aReading({ group: 'replay.r1', ranges: new Map([[1, { from: 0, to: 5 }]]) })
+  const bounds = { events: [0, 1].map((partition) => ({ partition, low: 0, end: 9 })) }
+  const { offsets, asked } = kafka({ bounds })
+  const { seen, ends } = await look(offsets, [aReading(), replay], () => NOW)
+  expect(seen.map(({ reading: { group }, partition }) => `${group} ${partition}`)).toEqual([
+    'router 0',
+    'router 1',
+    'replay.r1 1',
+  ])
+  expect(asked.filter((each) => each.startsWith('bounds'))).toEqual(['bounds events'])
+  expect(ends).toHaveLength(2)
+  expect((await look(offsets, [replay], () => NOW)).ends).toEqual(ends)
+})
+
+test('how a topic grew is asked of ten seconds ago, and up to a week', async () => {
+  // a record a second
+  const { offsets } = kafka({ at: (_, time) => Math.max(0, time / 1_000) })
+  const points = (await readPast(offsets, aReading(), NOW)).get(0) ?? []
+  expect(points).toHaveLength(17)
+  expect(points.map(({ at }) => at)).toEqual(points.map(({ at }) => at).toSorted((a, b) => a - b))
+  expect(points.at(-1)).toMatchObject({ at: NOW - 10_000, offset: 990 })
+  expect(points.at(-2)).toMatchObject({ at: NOW - 20_000, offset: 980 })
+  expect(NOW - (points[0]?.at ?? 0)).toBeGreaterThan(7 * 24 * 3_600_000)
+})
+
+test('how a rung became due is asked of as much earlier as it holds records back', async () => {
+  const { offsets } = kafka({ at: (_, time) => Math.max(0, time / 1_000) })
+  expect((await readPast(offsets, rung, NOW)).get(0)?.at(-1)).toMatchObject({ at: NOW - 10_000, offset: 985 })
+})

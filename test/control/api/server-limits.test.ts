@@ -1,0 +1,119 @@
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { describe, expect, test } from 'vitest'
+import { BOUNDS } from '../../../control/api/server-limits.ts'
+import { until } from '../../helpers/until.ts'
+import { ADMIN, api } from '../api.ts'
+import { head, listen } from '../wire.ts'
+
+/** The API with these bounds. */
+const bounded = (bounds: Partial<typeof BOUNDS>) =>
+  api({}, { bounds: { ...BOUNDS, checkMs: 20, ...bounds } }).app
+
+/** It, on a port of its own. @returns what opens a connection to it and sends something. */
+const listening = (bounds: Partial<typeof BOUNDS>) => listen(bounded(bounds))
+
+const posting = (length: number) =>
+  head('POST /api/session HTTP/1.1', { 'Content-Type': 'application/json', 'Content-Length': String(length) })
+
+test('many who begin to sign in and never end are all answered and let go', async () => {
+  const open = await listening({ requestMs: 300 })
+  const sockets = Array.from({ length: 400 }, () => open(`${posting(4_000)}${'x'.repeat(3_994)}`))
+  const answers = await Promise.all(sockets.map(text))
+  expect(new Set(answers.map((answer) => answer.slice(0, 12)))).toEqual(new Set(['HTTP/1.1 408']))
+  expect(answers[0]).toContain('"code":"request_timeout"')
+})
+
+test('so are those who do not even end their headers', async () => {
+  const open = await listening({ headersMs: 200 })
+  const sockets = Array.from({ length: 50 }, () => open('POST /api/session HTTP/1.1\r\nHost: sluice\r\n'))
+  for (const answer of await Promise.all(sockets.map(text))) expect(answer).toMatch(/^HTTP\/1.1 408 /)
+})
+
+test('who announces more than a token has is answered before sending it', async () => {
+  const open = await listening({})
+  const socket = open(posting(1024 * 1024))
+  const [chunk] = await once(socket, 'data')
+  expect(String(chunk)).toMatch(/^HTTP\/1.1 413 [\s\S]*"body_too_large".* 4 KB/)
+})
+
+test('who has been refused and goes on sending is let go', async () => {
+  const open = await listening({ requestMs: 300 })
+  const headers = { 'Content-Type': 'text/plain', 'Transfer-Encoding': 'chunked' }
+  const socket = open(head('PUT /api/audiences/vip/members HTTP/1.1', headers))
+  const [chunk] = await once(socket, 'data')
+  expect(String(chunk)).toMatch(/^HTTP\/1.1 401 /)
+  await once(socket, 'close')
+})
+
+describe('an upload of one who has the token', () => {
+  /** With less of a body than it announces. */
+  const putting = (path: string) =>
+    head(`PUT ${path} HTTP/1.1`, {
+      Authorization: `Bearer ${ADMIN}`,
+      'Content-Type': 'application/json',
+      'Content-Length': '10',
+    })
+
+  test('may take longer', async () => {
+    const open = await listening({ requestMs: 100, uploadMs: 600_000 })
+    let isOver = false
+    const upload = open(putting('/api/traits/score/values')).on('data', () => {
+      isOver = true
+    })
+    expect(await text(open(putting('/api/sources/shop')))).toMatch(/^HTTP\/1.1 408 /)
+    expect([isOver, upload.readyState]).toEqual([false, 'open'])
+  })
+
+  test('may not take for ever', async () => {
+    const open = await listening({ headersMs: 650, requestMs: 100, uploadMs: 700 })
+    const began = performance.now()
+    expect(await text(open(putting('/api/traits/score/values')))).toMatch(/^HTTP\/1.1 408 /)
+    expect(performance.now() - began).toBeGreaterThan(600)
+  })
+})
+
+test('a connection above the limit is closed at once, and one is taken again when another has ended', async () => {
+  const open = await listening({ connections: 3 })
+  const held = [open(''), open(''), open('')]
+  await Promise.all(held.map((socket) => once(socket, 'connect')))
+  await until(async () => {
+    const [fourth] = [open('GET /livez HTTP/1.1\r\nHost: sluice\r\n\r\n')]
+    return (await text(fourth)) === ''
+  })
+  held[0]?.destroy()
+  await until(async () => {
+    const again = open('GET /livez HTTP/1.1\r\nHost: sluice\r\nConnection: close\r\n\r\n')
+    return (await text(again).catch(() => '')).startsWith('HTTP/1.1 200')
+  })
+})
+
+test.each([
+  ['its headers', 'GET /livez HTTP/1.1\r\nHost: sluice\r\n'],
+  ['its body', posting(100)],
+  [
+    'a body that has its answer',
+    `${head('PUT /api/audiences/vip/members HTTP/1.1', { 'Transfer-Encoding': 'chunked' })}7\r\nuser-1\n\r\n`,
+  ],
+])('who does not end %s does not hold up the end of the process', async (_, begun) => {
+  const app = bounded({ headersMs: 300_000, requestMs: 300_000, closingMs: 50 })
+  const open = await listen(app)
+  const taken = once(app.server, 'connection')
+  const socket = open(begun)
+  const [connection] = await taken
+  await until(() => connection.bytesRead === begun.length)
+  const closed = once(socket.resume(), 'close')
+  await app.close()
+  await closed
+})
+
+test.each([
+  ['two Hosts', 'GET /livez HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n'],
+  [
+    'a Transfer-Encoding in HTTP/1.0',
+    `${posting(2).replace('1.1', '1.0').replace('Content-Length: 2', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
+  ],
+])('what a proxy may have read in another way is refused: %s', async (_what, sent) => {
+  const open = await listening({})
+  expect(await text(open(sent))).toMatch(/^HTTP\/1.1 400 [\s\S]*"bad_request"/)
+})
