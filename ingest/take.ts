@@ -1,4 +1,4 @@
-import type { SourceLimit } from '../http/rate-limit.ts'
+import type { SourceLimit } from './throttle.ts'
 import type { Produced } from '../kafka/produce/pending.ts'
 import type { OutRecord, Producer } from '../kafka/produce/produce.ts'
 import type { Logger } from '../process/log.ts'

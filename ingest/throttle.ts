@@ -1,13 +1,10 @@
-import {
-  type Bucket,
-  createNetworkLimit,
-  draw,
-  type RateLimit,
-  type SourceLimit,
-  waitOf,
-} from '../http/rate-limit.ts'
+import { createNetworkLimit } from '../http/rate-limit.ts'
+import { type Bucket, draw, type RateLimit, waitOf } from '../process/token-bucket.ts'
+import type { Source } from '../settings/settings.ts'
 import { type Answer, refusal, retryAfter, statusOf } from './answer.ts'
 import { STRANGER_BYTES, STRANGER_LEAST_BYTES } from './limits.ts'
+
+export type SourceLimit = NonNullable<Source['rateLimit']>
 
 export type Throttle = {
   /** Takes so many calls from their source's limit. @returns undefined when they pass, else the whole seconds until a request does. */

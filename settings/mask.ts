@@ -1,5 +1,5 @@
 import { type Fault, isObject, type Members, pointer } from './faults.ts'
-import { mapSecrets } from './seal.ts'
+import { mapSecrets, SECRET_FIELDS } from './seal.ts'
 
 /** Who asks: `admin` may do everything, `view` may only read. */
 export type Who = 'admin' | 'view'
@@ -38,7 +38,7 @@ export function keepMasked(body: unknown, old: object | undefined): Kept {
   if (!isObject(body)) return { body, faults }
   const copy = structuredClone(body)
   const fields = old && isObject(old) ? old : {}
-  for (const name of ['writeKey', 'sharedSecret', 'previousSecret'])
+  for (const name of SECRET_FIELDS)
     put(copy, { name, kept: fields[name], path: [name], faults })
   webhooksOf(copy).forEach((webhook, index) => {
     if (!isObject(webhook)) return

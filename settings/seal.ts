@@ -141,10 +141,13 @@ function urlsOf(record: object): string[] {
   return record.webhooks.map(({ url }) => String(url))
 }
 
+/** Secret fields of a record, beside the header values of webhooks. */
+export const SECRET_FIELDS = ['writeKey', 'sharedSecret', 'previousSecret'] as const
+
 /** Which fields of a record are secrets: applies `change` to each, and leaves the rest. `path` is a JSON pointer. */
 export function mapSecrets<T extends object>(record: T, change: (secret: string, path: string) => string): T {
   const copy = structuredClone(record) as T & Record<string, unknown>
-  for (const field of ['writeKey', 'sharedSecret', 'previousSecret'])
+  for (const field of SECRET_FIELDS)
     if (typeof copy[field] === 'string') Object.assign(copy, { [field]: change(copy[field], `/${field}`) })
   if ('webhooks' in copy && Array.isArray(copy.webhooks))
     copy.webhooks.forEach((webhook, index) => {

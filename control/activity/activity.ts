@@ -1,19 +1,24 @@
+import type { FastifyInstance } from 'fastify'
 import { openOffsets } from '../../kafka/admin/offsets.ts'
 import type { Context } from '../../lifecycle.ts'
 import type { SchemaName } from '../../schemas/codec.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
 import { ATTEMPTS, DEAD, EVENTS, REJECTED } from '../../schemas/topics.ts'
 import type { Settings } from '../../settings/follow.ts'
-import { followAttempts } from './attempts.ts'
+import { type AttemptRouteParts, attemptRoutes, followAttempts } from './attempts.ts'
 import { followDead } from './dead/follow.ts'
+import { type DeadRouteParts, deadRoutes } from './dead/routes.ts'
+import { type EventRouteParts, eventRoutes } from './events/routes.ts'
 import { openEventReading } from './events/search.ts'
+import { decodeOrPass } from './following.ts'
 import { createHealth } from './health/health.ts'
-import { followIngest } from './ingest-rate.ts'
+import { type HealthRouteParts, healthRoutes } from './health/routes.ts'
+import { followIngest, type IngestRouteParts, ingestRoutes } from './ingest-rate.ts'
 import { followFaults } from './lag/log-faults.ts'
+import { type LagRouteParts, lagRoutes } from './lag/routes.ts'
 import { createLive, openFeed } from './live/live.ts'
+import { type LiveRouteParts, liveRoutes } from './live/routes.ts'
 import { countSkipped, countUnreadable, watchHeld, watchLive } from './metrics.ts'
-import { decodeOrPass } from './recent-records.ts'
-import type { ActivityParts } from './routes.ts'
 
 type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'onFatal' | 'onAway'> & {
   settings: Pick<Settings, 'sources' | 'destinations' | 'loaded'>
@@ -83,4 +88,23 @@ export async function openActivity(
     () => undefined,
   )
   return { attempts, dead, faults, live, events, trace, health, intake }
+}
+
+/** What goes on, to look at: attempts, dead letters, where a call is, how destinations are, calls as they come, how far consumers are behind. */
+export type ActivityParts = AttemptRouteParts &
+  DeadRouteParts &
+  EventRouteParts &
+  HealthRouteParts &
+  IngestRouteParts &
+  LiveRouteParts &
+  LagRouteParts
+
+export function activityRoutes(api: FastifyInstance, parts: ActivityParts): void {
+  attemptRoutes(api, parts)
+  deadRoutes(api, parts)
+  eventRoutes(api, parts)
+  healthRoutes(api, parts)
+  ingestRoutes(api, parts)
+  liveRoutes(api, parts)
+  lagRoutes(api, parts)
 }

@@ -7,23 +7,11 @@ import type { Attempt, AttemptOutcome } from '../../schemas/attempt.ts'
 import type { Codec } from '../../schemas/codec.ts'
 import { ATTEMPTS } from '../../schemas/topics.ts'
 import { idShape } from '../../settings/settings.ts'
-import { isoTime, operation, timeShape } from '../api/operation.ts'
-import { pageOf } from '../api/response.ts'
-import { path } from '../api/serve.ts'
-import {
-  createNewest,
-  decodeOrPass,
-  type Followed,
-  followed,
-  idField,
-  isLoadedSoon,
-  isWithin,
-  loading,
-  type Newest,
-  type Place,
-  rangeFields,
-  type Unreadable,
-} from './recent-records.ts'
+import { operation, path } from '../api/operation.ts'
+import { pageOf } from '../api/pagination.ts'
+import { isoTime, timeShape } from '../api/response.ts'
+import { decodeOrPass, type Followed, followed, isLoadedSoon, loading, type Unreadable } from './following.ts'
+import { createNewest, idField, isWithin, type Newest, type Place, rangeFields } from './recent-records.ts'
 
 export type AttemptRouteParts = { attempts: Omit<Attempts, 'onAttempt' | 'close'> }
 

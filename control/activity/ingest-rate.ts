@@ -3,9 +3,9 @@ import { z } from 'zod'
 import type { Offsets } from '../../kafka/admin/offsets.ts'
 import { poll } from '../../kafka/admin/poll.ts'
 import { EVENTS, REJECTED } from '../../schemas/topics.ts'
-import { isoTime, operation, timeShape } from '../api/operation.ts'
-import { path } from '../api/serve.ts'
-import { isLoadedSoon, type Loading, loading, STALE_MS, unreachable } from './recent-records.ts'
+import { operation, path } from '../api/operation.ts'
+import { isoTime, timeShape } from '../api/response.ts'
+import { isLoadedSoon, type Loading, loading, STALE_MS, unreachable } from './following.ts'
 
 export type IngestRouteParts = { intake: Pick<Ingest, 'loaded' | 'isLoaded' | 'latest'> }
 

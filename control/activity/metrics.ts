@@ -1,7 +1,6 @@
 import { Counter, Gauge } from 'prom-client'
-import type { Logger } from '../../process/log.ts'
 import { registry } from '../../process/metrics.ts'
-import { UNREADABLE, type Unreadable } from './recent-records.ts'
+import { UNREADABLE, type Unreadable } from './following.ts'
 
 const registers = [registry]
 const unreadable = new Counter({
@@ -49,27 +48,3 @@ export function watchLive({ watchers }: { watchers: () => number }): void {
     },
   })
 }
-
-const wrongTokens = new Counter({
-  name: 'sluice_control_wrong_tokens_total',
-  help: 'Requests and sign-ins with a token that is none of this system.',
-  registers,
-})
-
-/** The first ten of a network are logged, and then one in 6 s; all are counted. */
-export function tellingWrongTokens(
-  log: Pick<Logger, 'warn'>,
-): (address: string, isOneOfMany: boolean) => void {
-  return (address, isOneOfMany) => {
-    wrongTokens.inc()
-    if (!isOneOfMany) log.warn({ audit: true, address }, 'a wrong token')
-  }
-}
-
-const refusedConnections = new Counter({
-  name: 'sluice_control_connections_refused_total',
-  help: 'Connections closed because too many were open.',
-  registers,
-})
-
-export const countRefusedConnection = () => refusedConnections.inc()

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { notFound } from './errors.ts'
-import { send } from './serve.ts'
+import { send } from './operation.ts'
 
 export type ConsoleParts = {
   ingest: IngestAt

@@ -5,8 +5,8 @@ import { isDeeper } from '../../http/requests.ts'
 import type { Logger } from '../../process/log.ts'
 import type { Code } from '../../settings/error-codes.ts'
 import { isObject, pointer } from '../../settings/faults.ts'
+import { send } from './operation.ts'
 import { type Answer, invalid, problem } from './response.ts'
-import { send } from './serve.ts'
 
 export const notFound = problem({
   code: 'not_found',

@@ -1,8 +1,8 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Code } from '../../settings/error-codes.ts'
 import { faultsOf } from '../../settings/faults.ts'
-import { type Answer, invalid } from './response.ts'
+import { type Answer, invalid, problem } from './response.ts'
 
 /** Who may ask for it: anyone at all, whoever has a token or a session, or only who may write. */
 export type Access = 'anyone' | 'view' | 'admin'
@@ -89,9 +89,43 @@ export function operation<Q extends z.ZodType = typeof nothing>(
   }
 }
 
-/** As `isoTime` makes it. */
-export const timeShape = z.iso.datetime().nullable()
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What the route does; without it there is nothing to describe. */
+    operation?: Operation
+  }
+}
 
-/** ISO 8601 UTC with milliseconds. What is beyond all dates is shown as none. */
-export const isoTime = (ms: number): string | null =>
-  Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString() : null
+export function send(reply: FastifyReply, { status, headers = {}, body }: Answer): FastifyReply {
+  return reply.code(status).headers(headers).send(body)
+}
+
+/** All that a path takes, by method; for every other method the answer is 405 with what it takes. */
+export function path(
+  app: FastifyInstance,
+  url: string,
+  operations: Readonly<Record<string, Operation>>,
+): void {
+  for (const [method, operation] of Object.entries(operations))
+    app.route<{ Params: { id: string } }>({
+      method,
+      url,
+      config: { operation },
+      ...(operation.body?.limit && { bodyLimit: operation.body.limit }),
+      handler: async (request, reply) => send(reply, await operation.run(request)),
+    })
+  // HEAD comes with GET
+  const allowed = Object.keys(operations).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+  const refused = problem(
+    { code: 'method_not_allowed', message: `This path takes ${allowed.join(', ')}` },
+    { allow: allowed.join(', ') },
+  )
+  const others = app.supportedMethods.filter((method) => !allowed.includes(method))
+  // before the body is looked at: whatever it is, it is not wanted
+  app.route({
+    method: others,
+    url,
+    onRequest: async (_, reply) => send(reply, refused),
+    handler: () => refused.body,
+  })
+}

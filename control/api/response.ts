@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { type Code, isCode, statusOf } from '../../settings/error-codes.ts'
 import type { Fault } from '../../settings/faults.ts'
 import type { Refusal } from '../../settings/resources/decide.ts'
-import { idShape } from '../../settings/settings.ts'
 
 /** What a request comes to, before it is HTTP. Without `body` nothing is sent. */
 export type Answer = { status: number; headers?: Record<string, string>; body?: unknown }
@@ -69,51 +68,6 @@ function conflict(errors: readonly Fault[]): Answer | undefined {
   return problem({ code, message: errors.map(({ message }) => message).join('; '), errors })
 }
 
-export const pageShape = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(1_000).default(100).describe('At most so many items.'),
-  cursor: idShape.optional().describe('`next` of the page before.'),
-})
-
-/** @param shown of a record. */
-export const pageOf = (shown: z.ZodType) => z.strictObject({ items: z.array(shown), next: nextShape })
-
-export const nextShape = z
-  .string()
-  .nullable()
-  .describe('The `cursor` of the page behind this one; null: there is none.')
-
-export type Page<T> = { items: T[]; next: string | null }
-
-/**
- * A page of records in the order of their ids. What is created or removed between two pages moves nothing else. One pass
- * over all, of which only a page is held: of suppressions there may be hundreds of thousands.
- */
-export function page<T extends { id: string }>(
-  all: Iterable<T>,
-  { limit, cursor = '' }: z.infer<typeof pageShape>,
-): Page<T> {
-  const first: T[] = []
-  for (const record of all) {
-    const last = first.at(-1)
-    if (record.id <= cursor || (first.length > limit && last && record.id > last.id)) continue
-    first.splice(placeOf(record.id, first), 0, record)
-    if (first.length > limit + 1) first.pop()
-  }
-  const items = first.slice(0, limit)
-  return { items, next: first.length > limit ? (items.at(-1)?.id ?? null) : null }
-}
-
-/** @returns how many of `sorted` come before `id`. */
-function placeOf(id: string, sorted: readonly { id: string }[]): number {
-  let [low, high] = [0, sorted.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((sorted[middle]?.id ?? id) < id) low = middle + 1
-    else high = middle
-  }
-  return low
-}
-
 const versionShape = z
   .string()
   .regex(/^\s*(?:"\d{1,15}"|\d{1,15})\s*$/)
@@ -144,3 +98,10 @@ export const ifMatch = (required: boolean) => ({
     description: 'The `version` of the record that you have read, as `"3"` or `3`.',
   },
 })
+
+/** As `isoTime` makes it. */
+export const timeShape = z.iso.datetime().nullable()
+
+/** ISO 8601 UTC with milliseconds. What is beyond all dates is shown as none. */
+export const isoTime = (ms: number): string | null =>
+  Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString() : null

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
+import { Counter } from 'prom-client'
 import { endInTime, shareConnections } from '../../http/connections.ts'
-import { countRefusedConnection } from '../activity/metrics.ts'
+import { registry } from '../../process/metrics.ts'
 import { isStreamed } from './operation.ts'
 
 /** What clients may take of this process, nearly all of it before they have shown a token. Times in milliseconds. */
@@ -86,3 +87,11 @@ export function readOff(app: FastifyInstance, mostMs: number): void {
     socket.once('close', over)
   })
 }
+
+const refusedConnections = new Counter({
+  name: 'sluice_control_connections_refused_total',
+  help: 'Connections closed because too many were open.',
+  registers: [registry],
+})
+
+const countRefusedConnection = () => refusedConnections.inc()

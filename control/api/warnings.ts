@@ -4,8 +4,8 @@ import type { Room, Storage } from '../../kafka/admin/storage.ts'
 import type { Unreadable } from '../../settings/follow.ts'
 import type { Facts } from '../../settings/resources/resource.ts'
 import { KINDS } from '../../settings/settings.ts'
-import { isoTime, operation, timeShape } from './operation.ts'
-import { path } from './serve.ts'
+import { operation, path } from './operation.ts'
+import { isoTime, timeShape } from './response.ts'
 
 export type WarningParts = {
   settings: Pick<Facts, 'unreadable'>

@@ -4,17 +4,19 @@ import { z } from 'zod'
 import { recorded } from '../../delivery/outcome.ts'
 import type { Poster } from '../../delivery/post.ts'
 import { withoutSecrets } from '../../delivery/redact-response.ts'
+import { render } from '../../delivery/render.ts'
 import { type Posting, type Request, request } from '../../delivery/request.ts'
+import { deliveryId } from '../../delivery/routing.ts'
 import type { Logger } from '../../process/log.ts'
+import type { Event, EventType } from '../../schemas/event.ts'
+import { NOTHING_SAID } from '../../schemas/event-record.ts'
 import { faultsOf } from '../../settings/faults.ts'
 import type { Facts } from '../../settings/resources/resource.ts'
 import { type Destination, EVENT_TYPES } from '../../settings/settings.ts'
 import { attemptShape } from '../activity/attempts.ts'
 import { audit } from '../api/audit.ts'
-import { type Asked, json, operation } from '../api/operation.ts'
+import { type Asked, json, operation, path } from '../api/operation.ts'
 import { type Answer, answerTo, invalid, problem } from '../api/response.ts'
-import { path } from '../api/serve.ts'
-import { sample } from './sample.ts'
 
 /** Of this process: a test is for a look, not for load. */
 export const MOST_AT_ONCE = 10
@@ -147,4 +149,45 @@ export function createTestSends(openPoster: () => Poster): TestSends {
       await Promise.all([...underWay].map((poster) => poster.close()))
     },
   }
+}
+
+const NO_SOURCE = ''
+
+/** `uuid`: random, so that each test has ids that no receiver has seen. `now`: ms since 1970. */
+export type SampleOf = { destinationId: string; uuid: string; now: number }
+
+/** What a delivery of that type posts, of a user and a group that are nobody's. */
+export function sample(type: EventType, { destinationId, uuid, now }: SampleOf): Posting {
+  const event: Event = {
+    ...NOTHING_SAID,
+    sourceId: NO_SOURCE,
+    type,
+    messageId: `test-${uuid}`,
+    userId: 'test-user',
+    context: CONTEXT,
+    timestamp: now,
+    receivedAt: now,
+    ...SAMPLES[type],
+  }
+  const { messageId } = event
+  return { deliveryId: deliveryId(destinationId, event), messageId, body: render(event), replay: false }
+}
+
+/** A phone's. */
+const CONTEXT = JSON.stringify({
+  device: { model: 'iPhone7,2', type: 'ios' },
+  os: { name: 'iPhone OS', version: '8.1.3' },
+  app: { build: '3.0.1.545', name: 'Shop', version: '1.1' },
+})
+
+const SAMPLES: Record<EventType, Partial<Event>> = {
+  identify: { traits: JSON.stringify({ name: 'Test User', plan: 'pro', logins: 5 }) },
+  track: { event: 'Test Event', properties: JSON.stringify({ plan: 'pro', total: '12.50' }) },
+  page: {
+    properties: JSON.stringify({ path: '/', referrer: '', title: 'Shop', url: 'https://shop.example/' }),
+  },
+  screen: { name: 'Home' },
+  group: { groupId: 'test-group', traits: JSON.stringify({ 'Company Name': 'Test Company', employees: 12 }) },
+  alias: { previousId: 'test-user-before' },
+  delete: {},
 }

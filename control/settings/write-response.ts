@@ -4,17 +4,10 @@ import type { Stamp } from '../../settings/resources/resource.ts'
 import type { Kind } from '../../settings/settings.ts'
 import { audit } from '../api/audit.ts'
 import type { Caller } from '../api/auth/tokens.ts'
+import { unavailable } from '../api/conditional-write.ts'
 import { type Answer, answerTo, etag, problem } from '../api/response.ts'
 import { changesOf } from './changes.ts'
 import type { Outcome } from './write.ts'
-
-export const unavailable = problem(
-  {
-    code: 'unavailable',
-    message: 'Kafka does not answer: what you wrote may or may not be there. Read it, then try again',
-  },
-  { 'retry-after': '5' },
-)
 
 const undecided = problem(
   { code: 'unavailable', message: 'Kafka does not answer: what would come of it cannot be told. Try again' },

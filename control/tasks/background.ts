@@ -8,7 +8,7 @@ import { openCodec, openRegistry } from '../../schemas/registry.ts'
 import type { Task } from '../../schemas/task.ts'
 import { DELIVERIES, EVENTS } from '../../schemas/topics.ts'
 import type { Settings } from '../../settings/follow.ts'
-import { createTurns } from '../api/concurrency.ts'
+import { createSemaphore } from '../api/concurrency.ts'
 import { openReaders, performSync, type Readers } from './audiences/perform.ts'
 import { performDeletion } from './deletions/perform.ts'
 import { performReplay } from './replays/perform.ts'
@@ -57,7 +57,7 @@ export async function openBackground(parts: Parts): Promise<Background> {
     producer,
     encode: event.encode,
     readerOf,
-    turns: createTurns(SIDES_AT_ONCE),
+    turns: createSemaphore(SIDES_AT_ONCE),
   }
   const replaying = {
     connection,

@@ -1,8 +1,8 @@
 import type { FencedWriter } from '../../kafka/produce/transactions.ts'
 import type { Logger } from '../../process/log.ts'
 import { type Cause, type Sync, type Task, taskKey } from '../../schemas/task.ts'
-import { taskRecord } from './record.ts'
 import type { Known, Tasks } from './task-table.ts'
+import { taskRecord } from './task-table.ts'
 
 /** Asked now and then while a task runs: false when another process will go on with it, or nobody wants it any more. */
 export type Owned = () => boolean

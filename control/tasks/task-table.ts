@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { Connection } from '../../kafka/client.ts'
+import type { OutRecord } from '../../kafka/produce/produce.ts'
 import { openTable, type Table } from '../../kafka/tables/table.ts'
 import { type Deletion, type Replay, type Sync, type Task, taskCodec, taskKey } from '../../schemas/task.ts'
 import { TASKS } from '../../schemas/topics.ts'
@@ -115,3 +117,12 @@ export function undoneByKind({ undone }: Pick<Known, 'undone'>, now: number): z.
     return { kind, count: times.length, oldestSeconds: Math.max(0, Math.round(oldest / 100) / 10) }
   })
 }
+
+/** Never twice the same: after a failure a writer tells by it whether its own is there (kafka/produce/transactions.ts), or another's of the same millisecond. */
+export function taskRecord(task: Task): OutRecord {
+  const unique = { ...task, nonce: randomUUID() }
+  return { topic: TASKS, key: taskKey(task), value: taskCodec.encode(unique) }
+}
+
+/** Nothing is kept of a task from then on. */
+export const tombstone = (task: Task): OutRecord => ({ topic: TASKS, key: taskKey(task), value: null })

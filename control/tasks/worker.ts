@@ -8,9 +8,8 @@ import type { Codec } from '../../schemas/codec.ts'
 import { type Task, taskKey } from '../../schemas/task.ts'
 import { TASKS } from '../../schemas/topics.ts'
 import { forgottenEnd } from '../api/auth/sessions.ts'
-import { tombstone } from './record.ts'
 import { createRunner, type Running } from './scheduler.ts'
-import { KINDS, type Known, type Tasks, undoneByKind } from './task-table.ts'
+import { KINDS, type Known, type Tasks, tombstone, undoneByKind } from './task-table.ts'
 
 type Options = Pick<Running, 'taskWriter' | 'perform'> & {
   connection: Connection

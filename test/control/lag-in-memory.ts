@@ -1,5 +1,6 @@
-import type { End, LagItem, Reading, Seen } from '../../control/activity/lag/observe.ts'
+import type { End, Reading, Seen } from '../../control/activity/lag/observe.ts'
 import type { LagRouteParts } from '../../control/activity/lag/routes.ts'
+import type { LagItem } from '../../control/activity/lag/status.ts'
 
 export const aReading = (fields: Partial<Reading> = {}): Reading => ({
   group: 'router',

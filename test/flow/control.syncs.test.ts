@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createTurns } from '../../control/api/concurrency.ts'
+import { createSemaphore } from '../../control/api/concurrency.ts'
 import { openReaders, performSync, type SyncParts } from '../../control/tasks/audiences/perform.ts'
 import { upload } from '../../control/tasks/audiences/upload-records.ts'
 import type { Connection } from '../../kafka/client.ts'
@@ -38,7 +38,7 @@ async function audiences() {
     producer,
     // what is told is read here, not by a router
     encode: (event) => Buffer.from(JSON.stringify(event)),
-    turns: createTurns(3),
+    turns: createSemaphore(3),
     keys: keysOf(Buffer.alloc(32)),
     writer: { write: async () => ({ ok: true }) },
     settings: {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { taskRecord } from '../../control/tasks/record.ts'
+import { taskRecord } from '../../control/tasks/task-table.ts'
 import { MOST } from '../../control/tasks/worker.ts'
 import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
 import { taskCodec } from '../../schemas/task.ts'

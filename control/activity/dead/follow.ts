@@ -6,15 +6,8 @@ import { type Begun, openTail, type TailRecord } from '../../../kafka/tables/tai
 import type { Codec } from '../../../schemas/codec.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import { DEAD } from '../../../schemas/topics.ts'
-import {
-  createNewest,
-  decodeOrPass,
-  type Followed,
-  followed,
-  type Newest,
-  type Place,
-  type Unreadable,
-} from '../recent-records.ts'
+import { decodeOrPass, type Followed, followed, type Unreadable } from '../following.ts'
+import { createNewest, type Newest, type Place } from '../recent-records.ts'
 import type { DeadLetter } from './dead-letter.ts'
 
 /** The dead letters of late: what each of them is, and where in the topic it lies. */

@@ -3,12 +3,12 @@ import { z } from 'zod'
 import type { Logger } from '../../../process/log.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Delivery, PastAttempt } from '../../../schemas/delivery.ts'
-import { patiently } from '../../api/concurrency.ts'
-import { isoTime, operation, timeShape } from '../../api/operation.ts'
-import { type Answer, pageOf } from '../../api/response.ts'
-import { path } from '../../api/serve.ts'
+import { withTimeout } from '../../api/concurrency.ts'
+import { operation, path } from '../../api/operation.ts'
+import { pageOf } from '../../api/pagination.ts'
+import { type Answer, isoTime, timeShape } from '../../api/response.ts'
 import { type AttemptRouteParts, OUTCOMES } from '../attempts.ts'
-import { isLoadedSoon, loading, unreachable } from '../recent-records.ts'
+import { isLoadedSoon, loading, unreachable } from '../following.ts'
 import { type DeadAsked, type DeadLetter, deadShape, isAskedFor } from './dead-letter.ts'
 import { type DeadLetters, isThere } from './follow.ts'
 
@@ -65,7 +65,7 @@ export function deadRoutes(api: FastifyInstance, parts: DeadRouteParts & Attempt
       async handle({ query }) {
         if (!(await isLoadedSoon(dead))) return loading
         try {
-          return await patiently(answer(query, parts))
+          return await withTimeout(answer(query, parts))
         } catch (err) {
           log.warn({ err }, 'dead letters could not be read')
           return unreachable

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Event } from '../../../schemas/event.ts'
 import type { Rejected } from '../../../schemas/rejected.ts'
-import { isoTime, timeShape } from '../../api/operation.ts'
+import { isoTime, timeShape } from '../../api/response.ts'
 import { attemptShape, shownAttempt } from '../attempts.ts'
 import { shownCall, shownRejected } from '../live/call-json.ts'
 import { type Fate, type Reason, STATES } from './delivery-status.ts'

@@ -7,15 +7,15 @@ import type { Event } from '../../../schemas/event.ts'
 import { ATTEMPTS_KEPT } from '../../../schemas/topics.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
 import { audit } from '../../api/audit.ts'
-import { patiently } from '../../api/concurrency.ts'
-import { isoTime, operation, timeShape } from '../../api/operation.ts'
-import { type Answer, pageOf, problem } from '../../api/response.ts'
-import { path } from '../../api/serve.ts'
+import { withTimeout } from '../../api/concurrency.ts'
+import { operation, path } from '../../api/operation.ts'
+import { pageOf } from '../../api/pagination.ts'
+import { type Answer, isoTime, problem, timeShape } from '../../api/response.ts'
 import type { AttemptRouteParts } from '../attempts.ts'
 import type { DeadLetter } from '../dead/dead-letter.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
+import { isLoadedSoon, loading, unreachable } from '../following.ts'
 import { explaining, faultShape, type LogFaults } from '../lag/log-faults.ts'
-import { isLoadedSoon, loading, unreachable } from '../recent-records.ts'
 import { type Fate, fateOf, isMissing } from './delivery-status.ts'
 import { eventShape, shownEvent, shownRejection } from './event-response.ts'
 import { type EventsAsked, eventsShape } from './matches.ts'
@@ -63,7 +63,7 @@ export function eventRoutes(api: FastifyInstance, parts: EventRouteParts): void 
           audit(parts.log, caller, { what: 'search', outcome: 'searched' })
         if (!(await isLoadedSoon(parts.attempts)) || !(await isLoadedSoon(parts.dead))) return loading
         try {
-          return await patiently(answer(query, parts))
+          return await withTimeout(answer(query, parts))
         } catch (err) {
           parts.log.warn({ err }, 'events could not be searched')
           return unreachable

@@ -8,8 +8,8 @@ import type { Codec } from '../../../schemas/codec.ts'
 import type { Event } from '../../../schemas/event.ts'
 import type { Rejected } from '../../../schemas/rejected.ts'
 import { ATTEMPTS, EVENTS, REJECTED } from '../../../schemas/topics.ts'
-import { createTurns } from '../../api/concurrency.ts'
-import { sourceOf } from '../live/live-calls.ts'
+import { createSemaphore } from '../../api/concurrency.ts'
+import { sourceOf } from '../live/recent-calls.ts'
 import { type EventsAsked, isWanted, isWantedRejected, mayBe } from './matches.ts'
 import { type Part, type Searched, searchBack } from './search-backwards.ts'
 import { createTrace, type Trace } from './trace.ts'
@@ -42,7 +42,7 @@ const STEP = 10_000
 const FEW = 500
 
 export function createEventSearch(parts: SearchParts): EventSearch {
-  const inTurn = createTurns(1)
+  const inTurn = createSemaphore(1)
   let underWay = 0
 
   async function searchNow(

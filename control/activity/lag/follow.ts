@@ -1,8 +1,9 @@
 import type { Offsets } from '../../../kafka/admin/offsets.ts'
 import { poll } from '../../../kafka/admin/poll.ts'
-import { type Loading, STALE_MS } from '../recent-records.ts'
+import { type Loading, STALE_MS } from '../following.ts'
 import { createHistory, createHour, type Moment, readPast } from './history.ts'
-import { type End, type LagItem, look, type Reading } from './observe.ts'
+import { type End, look, type Reading } from './observe.ts'
+import type { LagItem } from './status.ts'
 
 /** `at`: when it was so, in ms since 1970. `ends`: of each topic that a group reads. */
 export type Report = { at: number; items: readonly LagItem[]; ends: readonly End[] }

@@ -1,6 +1,7 @@
 import type { Offsets } from '../../../kafka/admin/offsets.ts'
 import { partitionKey } from '../../../kafka/patches/log-watch.ts'
-import { type LagItem, type Look, type Observation, type Reading, type Seen, statusOf } from './observe.ts'
+import type { Look, Reading, Seen } from './observe.ts'
+import { type LagItem, type Observation, statusOf } from './status.ts'
 
 /** What the looks up to now have shown. */
 export type History = {

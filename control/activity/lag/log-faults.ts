@@ -3,7 +3,7 @@ import { LOG_FAULTS, type Loss } from '../../../kafka/admin/lost-records.ts'
 import type { Connection } from '../../../kafka/client.ts'
 import { openTail } from '../../../kafka/tables/tail.ts'
 import { DELIVERIES, DUE, EVENTS, isRung } from '../../../schemas/topics.ts'
-import { isoTime, timeShape } from '../../api/operation.ts'
+import { isoTime, timeShape } from '../../api/response.ts'
 
 export const faultShape = z
   .strictObject({

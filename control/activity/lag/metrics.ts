@@ -6,7 +6,8 @@ import type { Context } from '../../../lifecycle.ts'
 import { registry } from '../../../process/metrics.ts'
 import type { Tasks } from '../../tasks/task-table.ts'
 import { followLag, type Lag, LOOKS } from './follow.ts'
-import { type End, type LagItem, readings } from './observe.ts'
+import { type End, readings } from './observe.ts'
+import type { LagItem } from './status.ts'
 
 type Parts = Pick<Context, 'config' | 'connection' | 'closing'> & { tasks: Pick<Tasks, 'replays'> }
 

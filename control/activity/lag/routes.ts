@@ -1,16 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { isoTime, operation, timeShape } from '../../api/operation.ts'
-import { path } from '../../api/serve.ts'
+import { operation, path } from '../../api/operation.ts'
+import { isoTime, timeShape } from '../../api/response.ts'
 import { type Tasks, undoneByKind, undoneShape } from '../../tasks/task-table.ts'
+import { isLoadedSoon, loading, unreachable } from '../following.ts'
 import { type IngestRouteParts, intakeOf } from '../ingest-rate.ts'
 import { createBroadcast } from '../live/broadcast.ts'
 import { STREAM, streamed } from '../live/routes.ts'
 import { countSkipped } from '../metrics.ts'
-import { isLoadedSoon, loading, unreachable } from '../recent-records.ts'
 import type { Lag, Report } from './follow.ts'
 import { faultShape, type LogFaults } from './log-faults.ts'
-import { lagItemShape } from './observe.ts'
+import { lagItemShape } from './status.ts'
 
 export type LagRouteParts = IngestRouteParts & {
   lag: Omit<Lag, 'close'>

@@ -1,7 +1,7 @@
 import type { Event } from '../../../schemas/event.ts'
 import type { Rejected } from '../../../schemas/rejected.ts'
 import { MASK } from '../../../settings/mask.ts'
-import { isoTime } from '../../api/operation.ts'
+import { isoTime } from '../../api/response.ts'
 
 const TIMES = ['timestamp', 'receivedAt', 'sentAt', 'originalTimestamp'] as const
 const OBJECTS = ['properties', 'traits', 'context', 'integrations'] as const

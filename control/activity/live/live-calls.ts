@@ -1,14 +1,15 @@
-import { LRUCache } from 'lru-cache'
 import type { TailRecord } from '../../../kafka/tables/tail.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Event } from '../../../schemas/event.ts'
 import type { Rejected } from '../../../schemas/rejected.ts'
-import { EVENTS, REJECTED } from '../../../schemas/topics.ts'
+import { REJECTED } from '../../../schemas/topics.ts'
 import type { Source } from '../../../settings/settings.ts'
 import { shownAttempt } from '../attempts.ts'
-import type { Decode } from '../recent-records.ts'
+import type { Decode } from '../following.ts'
 import { shownCall, shownRejected } from './call-json.ts'
-import { type Channel, createChannel, sse, type Watcher } from './watcher.ts'
+import { type Channel, createChannel } from './channel.ts'
+import { createRecent, type RawCall, rawOf, sourceOf } from './recent-calls.ts'
+import { sse, type Watcher } from './watcher.ts'
 
 type Receiver = Pick<Watcher, 'send'>
 
@@ -134,60 +135,4 @@ export function createShow(parts: ShowParts): Show {
       for (const channel of channels.values()) onSkipped(channel.tellSkipped())
     },
   }
-}
-
-/** The last calls of each source. */
-export type Recent = {
-  /** In any order: what is read from several partitions comes in none. */
-  add(sourceId: string, call: RawCall): void
-  /** Oldest first. */
-  of(sourceId: string): readonly RawCall[]
-}
-
-const MOST = 50
-const MOST_BYTES = 1024 * 1024
-const MOST_BYTES_OF_ALL = 16 * 1024 * 1024
-const OVERHEAD = 200
-
-export function createRecent(mostBytesOfAll = MOST_BYTES_OF_ALL): Recent {
-  const sources = new LRUCache<string, { calls: RawCall[]; bytes: number }>({
-    maxSize: mostBytesOfAll,
-    sizeCalculation: ({ bytes }) => bytes,
-  })
-  return {
-    add(sourceId, call) {
-      const { calls, bytes } = sources.get(sourceId) ?? { calls: [], bytes: 0 }
-      calls.splice(calls.findLastIndex(({ timestamp }) => timestamp <= call.timestamp) + 1, 0, call)
-      let total = bytes + bytesOf(call)
-      while (calls.length > MOST || (total > MOST_BYTES && calls.length > 1)) {
-        const oldest = calls.shift()
-        if (oldest) total -= bytesOf(oldest)
-      }
-      sources.set(sourceId, { calls, bytes: total })
-    },
-    of: (sourceId) => sources.get(sourceId)?.calls ?? [],
-  }
-}
-
-const bytesOf = ({ value }: RawCall) => OVERHEAD + value.length
-
-/** A call as it lies in its topic, not decoded. `value` is a copy. */
-export type RawCall = {
-  sourceId: string
-  topic: typeof EVENTS | typeof REJECTED
-  partition: number
-  offset: number
-  timestamp: number
-  value: Buffer
-}
-
-/** Keys are `source/user` and, of what was rejected, `source`; most records are of sources that nobody watches. */
-export function sourceOf(key: Buffer): string {
-  const slash = key.indexOf('/')
-  return key.toString('latin1', 0, slash < 0 ? key.length : slash)
-}
-
-export function rawOf({ topic, value, partition, offset, timestamp }: TailRecord, sourceId: string): RawCall {
-  const from = topic === REJECTED ? REJECTED : EVENTS
-  return { sourceId, topic: from, partition, offset, timestamp, value: Buffer.from(value ?? '') }
 }

@@ -4,7 +4,7 @@ import { openTail } from '../../../kafka/tables/tail.ts'
 import type { Logger } from '../../../process/log.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import { EVENTS, REJECTED } from '../../../schemas/topics.ts'
-import { patiently } from '../../api/concurrency.ts'
+import { withTimeout } from '../../api/concurrency.ts'
 import { createShow, type Show, type ShowParts } from './live-calls.ts'
 import { openWatcher, type Watcher } from './watcher.ts'
 
@@ -81,7 +81,7 @@ export function createLive(parts: LiveParts): Live {
       for (const watcher of watchers) watcher.end()
     },
     // one that is being opened while Kafka is away takes longer than there is time
-    close: () => patiently(feed.close(), closeMs).catch(() => undefined),
+    close: () => withTimeout(feed.close(), closeMs).catch(() => undefined),
   }
 }
 

@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import { REJECTED } from '../../../schemas/topics.ts'
 
 /** Who watches a source, as a stream of server-sent events that may be read slowly, or not at all. */
 export type Watcher = {
@@ -103,72 +102,3 @@ export function sse(event: EventName, data: object, id?: string): string {
 export const RETRY = 'retry: 2000\n\n'
 /** Read by nobody: says to all between the two that the connection is in use. */
 export const HEARTBEAT = ': still here\n\n'
-
-/** What goes to all who watch one source. */
-export type Channel = {
-  watchers: Set<Pick<Watcher, 'send'>>
-  /** Whether a call that comes now (ms of a monotonic clock) is shown; those that are not are counted while somebody watches. */
-  takes(call: { topic: string }, now: number): boolean
-  send(message: string): void
-  /** Notes that the call is shown. @returns false: it was before, as it came twice. */
-  showsFirst(messageId: string): boolean
-  isShown(messageId: string): boolean
-  /** Says how many were left out since it last did. @returns how many. */
-  tellSkipped(): number
-}
-
-/** Accepted calls, and rejected ones: among many that are accepted those are what is looked for. */
-const PER_SECOND = 100
-const MOST_SHOWN = 1_000
-
-export function createChannel(): Channel {
-  const accepted = createSampler(PER_SECOND)
-  const rejected = createSampler(PER_SECOND)
-  const watchers: Channel['watchers'] = new Set()
-  const shown = new Set<string>()
-  let skipped = 0
-
-  function send(message: string): void {
-    for (const watcher of watchers) watcher.send(message)
-  }
-
-  return {
-    watchers,
-    send,
-    takes({ topic }, now) {
-      const isTaken = (topic === REJECTED ? rejected : accepted)(now)
-      if (!isTaken && watchers.size > 0) skipped += 1
-      return isTaken
-    },
-    showsFirst(messageId) {
-      if (shown.has(messageId)) return false
-      shown.add(messageId)
-      const [oldest = ''] = shown
-      if (shown.size > MOST_SHOWN) shown.delete(oldest)
-      return true
-    },
-    isShown: (messageId) => shown.has(messageId),
-    tellSkipped() {
-      const count = skipped
-      skipped = 0
-      if (count > 0) send(sse('skipped', { count, reason: 'rate' }))
-      return count
-    },
-  }
-}
-
-/** Says of each that comes at `now` (ms of a monotonic clock) whether it is taken. */
-export type Sampler = (now: number) => boolean
-
-/** Takes so many at once, and so many a second after that, evenly. */
-export function createSampler(perSecond: number): Sampler {
-  let room = perSecond
-  let at = Number.NEGATIVE_INFINITY
-  return (now) => {
-    room = Math.min(perSecond, room + ((now - at) / 1_000) * perSecond)
-    at = now
-    if (room < 1) return false
-    room -= 1
-    return true
-  }
-}

@@ -1,5 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { createNetworkLimit, type RateLimit } from '../../../http/rate-limit.ts'
+import { Counter } from 'prom-client'
+import { createNetworkLimit } from '../../../http/rate-limit.ts'
+import { type RateLimit } from '../../../process/token-bucket.ts'
+import type { Logger } from '../../../process/log.ts'
+import { registry } from '../../../process/metrics.ts'
 import type { Who } from '../../../settings/mask.ts'
 import { type Answer, problem } from '../response.ts'
 
@@ -75,4 +79,20 @@ const LIMIT: RateLimit = { perSecond: 10 / 60, burst: 10 }
 export function createGuesses(clock: () => number): Guesses {
   const limit = createNetworkLimit(LIMIT, clock)
   return { wrong: (ip) => limit.draw(ip, 1) }
+}
+
+const wrongTokens = new Counter({
+  name: 'sluice_control_wrong_tokens_total',
+  help: 'Requests and sign-ins with a token that is none of this system.',
+  registers: [registry],
+})
+
+/** The first ten of a network are logged, and then one in 6 s; all are counted. */
+export function tellingWrongTokens(
+  log: Pick<Logger, 'warn'>,
+): (address: string, isOneOfMany: boolean) => void {
+  return (address, isOneOfMany) => {
+    wrongTokens.inc()
+    if (!isOneOfMany) log.warn({ audit: true, address }, 'a wrong token')
+  }
 }

@@ -3,8 +3,7 @@ import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { operation } from '../operation.ts'
-import { path } from '../serve.ts'
+import { operation, path } from '../operation.ts'
 import { describe, type Placed } from './document.ts'
 
 /** Collects what all paths are given from now on. */

@@ -8,10 +8,10 @@ import { type Fault, faultsOf, pointer } from '../../../settings/faults.ts'
 import type { Settings } from '../../../settings/follow.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
 import { type Computation, userIdShape } from '../../../settings/settings.ts'
-import { patiently } from '../../api/concurrency.ts'
+import { withTimeout } from '../../api/concurrency.ts'
+import { unavailable } from '../../api/conditional-write.ts'
 import { type Asked, json, operation } from '../../api/operation.ts'
 import { type Answer, answerTo, invalid, problem } from '../../api/response.ts'
-import { unavailable } from '../../settings/write-response.ts'
 import type { Change } from './comparison.ts'
 import { type SyncRouteParts, syncer, syncShape } from './sync.ts'
 import { changesIn, jsonMember, LINE_CODES, plainMember, type ReadLine, traitValue } from './upload-lines.ts'
@@ -151,7 +151,7 @@ async function computationOf(
   const known = all.get(id)
   if (known) return known
   try {
-    await patiently(settings.table.caughtUp())
+    await withTimeout(settings.table.caughtUp())
   } catch (err) {
     log.warn({ err }, 'an upload cannot be taken: the settings cannot be followed')
     return unavailable

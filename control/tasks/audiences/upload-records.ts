@@ -2,7 +2,7 @@ import { partitionOf } from '../../../kafka/produce/partition.ts'
 import type { OutRecord, Producer } from '../../../kafka/produce/produce.ts'
 import type { Sync } from '../../../schemas/task.ts'
 import { UPLOADS } from '../../../schemas/topics.ts'
-import { patiently } from '../../api/concurrency.ts'
+import { withTimeout } from '../../api/concurrency.ts'
 import { type Change, keptIn, memberKey, type Reading } from './comparison.ts'
 
 export type UploadParts = Reading & { producer: Pick<Producer, 'produce'> }
@@ -61,7 +61,7 @@ export async function upload(
 
 async function answered<T>(work: Promise<T>): Promise<T> {
   try {
-    return await patiently(work)
+    return await withTimeout(work)
   } catch (cause) {
     throw new UploadUnavailable('Kafka does not take an upload', { cause })
   }

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createPace } from '../../../deliverer/lane/pace.ts'
 import type { Connection } from '../../../kafka/client.ts'
 import { type Consumer, consume } from '../../../kafka/consume/consume.ts'
 import type { Producer } from '../../../kafka/produce/produce.ts'
 import type { FencedWriter } from '../../../kafka/produce/transactions.ts'
 import { openRangeGroup, type RangeGroup } from '../../../kafka/tables/ranges.ts'
+import { createTokenBucket } from '../../../process/token-bucket.ts'
 import type { Codec } from '../../../schemas/codec.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import type { Event } from '../../../schemas/event.ts'
@@ -12,9 +12,9 @@ import { type Cause, type Replay, taskKey } from '../../../schemas/task.ts'
 import type { Settings } from '../../../settings/follow.ts'
 import { ofDelivery } from '../../../trace/describe.ts'
 import type { Tracer } from '../../../trace/trace.ts'
-import { taskRecord } from '../record.ts'
 import { type Owned, TaskFailed } from '../scheduler.ts'
 import type { Tasks } from '../task-table.ts'
+import { taskRecord } from '../task-table.ts'
 import { type Counts, makeOfDead, makeOfEvent, type Replaying, replayer, topicOf } from './records.ts'
 
 export type ReplayParts = {
@@ -79,11 +79,10 @@ const GONE = 'The topic does not hold the records that are to be replayed: it wa
 function startReading(replay: Replay, counts: Counts, parts: ReplayParts): Promise<Consumer> {
   const { connection, producer, delivery, event, onFatal } = parts
   const { id, ranges, perSecond } = replay
-  const perMs = perSecond / 1_000
-  const pace = createPace({ perMs, atOnce: Math.max(1, perMs * AT_ONCE_MS) })
+  const burst = Math.max(1, (perSecond * AT_ONCE_MS) / 1_000)
   const replaying = {
     ranges,
-    pace,
+    mayMake: createTokenBucket({ perSecond, burst }),
     counts,
     producer,
     encode: delivery.encode,

@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache'
-import type { Pace } from '../../../deliverer/lane/pace.ts'
 import { deliveryKey, deliveryOf, UNTRIED, unmatched } from '../../../delivery/routing.ts'
 import type { Handler, Message, Taken } from '../../../kafka/consume/record.ts'
 import type { Produced } from '../../../kafka/produce/pending.ts'
@@ -22,7 +21,8 @@ export type Replaying<T> = {
   ranges: readonly Range[]
   /** What is made of a record; undefined: nothing. */
   make: (record: Pick<Taken<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'offset'>) => Made | undefined
-  pace: Pace
+  /** Whether another delivery may be made now, which counts it; ms since 1970. */
+  mayMake: (now: number) => boolean
   counts: Counts
   producer: Pick<Producer, 'produce'>
   encode: Codec<Delivery>['encode']
@@ -36,19 +36,18 @@ const AGES_MS = 60_000
 
 /** Puts what is made of a range where retries are: first attempts have a lane of their own, and do not wait for them. */
 export function replayer<T>(replaying: Replaying<T>): Handler<T> {
-  const { ranges, make, pace, producer, encode, traced } = replaying
+  const { ranges, make, mayMake, producer, encode, traced } = replaying
   const ends = new Map(ranges.map(({ partition, to }) => [partition, to]))
   return (record, message) => {
     const { partition, offset } = record
     const now = Date.now()
     if (offset >= (ends.get(partition) ?? 0)) return { holdUntil: now + AGES_MS }
     const made = make(record)
-    if (made && !pace.allows(now)) return { holdUntil: now + REST_MS }
     if (!made) {
       through(record, replaying)
       return undefined
     }
-    pace.begun()
+    if (!mayMake(now)) return { holdUntil: now + REST_MS }
     const value = encode(made.delivery)
     const trace = traced?.({ partition, offset, headers: message.headers }, made.delivery)
     void producer.produce([{ topic: DUE, key: made.key, value }], { trace }).then((outcome) => {

@@ -10,16 +10,15 @@ import type { Refusal } from '../../../settings/resources/decide.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
 import { idShape } from '../../../settings/settings.ts'
 import type { DeadRouteParts } from '../../activity/dead/routes.ts'
-import { isLoadedSoon, loading } from '../../activity/recent-records.ts'
+import { isLoadedSoon, loading } from '../../activity/following.ts'
 import { audit } from '../../api/audit.ts'
-import { patiently } from '../../api/concurrency.ts'
-import { type Asked, json, operation } from '../../api/operation.ts'
-import { type Answer, answerTo, type Page, page, pageOf, pageShape } from '../../api/response.ts'
-import { path } from '../../api/serve.ts'
-import { conditionally } from '../../settings/write.ts'
-import { unavailable } from '../../settings/write-response.ts'
-import { taskRecord } from '../record.ts'
+import { withTimeout } from '../../api/concurrency.ts'
+import { conditionally, unavailable } from '../../api/conditional-write.ts'
+import { type Asked, json, operation, path } from '../../api/operation.ts'
+import { type Page, page, pageOf, pageShape } from '../../api/pagination.ts'
+import { type Answer, answerTo } from '../../api/response.ts'
 import type { Tasks } from '../task-table.ts'
+import { taskRecord } from '../task-table.ts'
 import { decideReplay, replayShape, spanning, taskOf } from './decide.ts'
 import { topicOf } from './records.ts'
 
@@ -101,7 +100,7 @@ async function create({ body, caller }: Asked, parts: ReplayRouteParts): Promise
   try {
     replay.ranges = replay.places
       ? spanning(replay.places)
-      : await patiently(parts.rangesOf({ ...wanted, topic: topicOf(replay) }))
+      : await withTimeout(parts.rangesOf({ ...wanted, topic: topicOf(replay) }))
   } catch (err) {
     log.warn({ err }, 'the records of a replay cannot be found')
     return unavailable

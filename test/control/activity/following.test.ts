@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { decodeOrPass, isLoadedSoon, type Unreadable } from '../../../control/activity/recent-records.ts'
-import { patiently } from '../../../control/api/concurrency.ts'
+import { decodeOrPass, isLoadedSoon, type Unreadable } from '../../../control/activity/following.ts'
+import { withTimeout } from '../../../control/api/concurrency.ts'
 import type { Decoded } from '../../../kafka/consume/record.ts'
 import type { Codec } from '../../../schemas/codec.ts'
 
@@ -56,9 +56,9 @@ describe('a value', () => {
 
 describe('what is not there yet', () => {
   test('is waited for, but not for ever', async () => {
-    expect(await patiently(Promise.resolve(1))).toBe(1)
-    await expect(patiently(Promise.reject(new Error('no broker')))).rejects.toThrow('no broker')
-    await expect(patiently(new Promise(() => {}), 1)).rejects.toThrow('not within 1 ms')
+    expect(await withTimeout(Promise.resolve(1))).toBe(1)
+    await expect(withTimeout(Promise.reject(new Error('no broker')))).rejects.toThrow('no broker')
+    await expect(withTimeout(new Promise(() => {}), 1)).rejects.toThrow('not within 1 ms')
   })
 
   test('is loaded soon, or not', async () => {

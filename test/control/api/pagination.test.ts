@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { page, pageShape } from '../../../control/api/response.ts'
+import { page, pageShape } from '../../../control/api/pagination.ts'
 
 const ids = fc.uniqueArray(fc.stringMatching(/^[a-z0-9_-]{1,8}$/), { maxLength: 30 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { sample } from '../../../control/settings/sample.ts'
+import { sample } from '../../../control/settings/test-send.ts'
 import { EVENT_TYPES } from '../../../settings/settings.ts'
 
 const now = Date.UTC(2026, 0, 2, 3, 4, 5, 678)

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { sample } from '../../../control/settings/sample.ts'
-import { createTestSends } from '../../../control/settings/test-send.ts'
+import { createTestSends, sample } from '../../../control/settings/test-send.ts'
 import type { Outcome } from '../../../delivery/outcome.ts'
 import type { Poster } from '../../../delivery/post.ts'
 import type { Request } from '../../../delivery/request.ts'

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createHistory, type History } from '../../../../control/activity/lag/history.ts'
-import type { LagItem, Seen } from '../../../../control/activity/lag/observe.ts'
+import type { Seen } from '../../../../control/activity/lag/observe.ts'
+import type { LagItem } from '../../../../control/activity/lag/status.ts'
 import { aReading, aSeen } from '../../lag-in-memory.ts'
 
 const LOOKS = 3

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Report } from '../../../../control/activity/lag/follow.ts'
 import { watchLag } from '../../../../control/activity/lag/metrics.ts'
-import type { LagItem } from '../../../../control/activity/lag/observe.ts'
+import type { LagItem } from '../../../../control/activity/lag/status.ts'
 import { api, VIEW } from '../../api.ts'
 import { aLagItem, lagHeld } from '../../lag-in-memory.ts'
 import { aDeletion, tasksInMemory } from '../../tasks-in-memory.ts'

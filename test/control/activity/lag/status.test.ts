@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Observation, type Status, statusOf } from '../../../../control/activity/lag/observe.ts'
+import { type Observation, type Status, statusOf } from '../../../../control/activity/lag/status.ts'
 
 const LOOKS = 5
 

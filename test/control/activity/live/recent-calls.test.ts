@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createRecent, sourceOf } from '../../../../control/activity/live/live-calls.ts'
+import { createRecent, sourceOf } from '../../../../control/activity/live/recent-calls.ts'
 import { EVENTS } from '../../../../schemas/topics.ts'
 
 const call = (timestamp: number, bytes = 10) => ({
