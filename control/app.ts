@@ -10,16 +10,16 @@ import { type ActivityParts, activityRoutes } from './activity/activity.ts'
 import { guard } from './api/auth/guard.ts'
 import { sessionRoutes } from './api/auth/session-routes.ts'
 import { createSessions, type EndedSessions } from './api/auth/sessions.ts'
-import { createJudge, type Guesses, type Tokens, tellingWrongTokens } from './api/auth/tokens.ts'
+import { createTokenCheck, logWrongTokens, type Tokens, type WrongTokenLimit } from './api/auth/tokens.ts'
 import { type ConsoleParts, consoleRoutes } from './api/console.ts'
-import { answerBrokenRequest, errorAnswerer, notFound, takeOnlyJson } from './api/errors.ts'
-import type { Placed } from './api/openapi/document.ts'
+import { acceptOnlyJson, createErrorHandler, notFound, respondToBrokenRequest } from './api/errors.ts'
+import type { RoutedOperation } from './api/openapi/document.ts'
 import { collectOperations, docsRoutes, openapiRoute } from './api/openapi/routes.ts'
 import { send } from './api/operation.ts'
 import { problem } from './api/response.ts'
-import { BOUNDS, type Bounds, bound, serverOptions } from './api/server-limits.ts'
+import { limitServer, SERVER_LIMITS, type ServerLimits, serverOptions } from './api/server-limits.ts'
 import { type WarningParts, warningRoutes } from './api/warnings.ts'
-import { nounRoutes, type RouteParts } from './settings/routes.ts'
+import { type RouteParts, resourceRoutes } from './settings/routes.ts'
 import { type TestSendParts, testSendRoute } from './settings/test-send.ts'
 import { type ComputationRouteParts, computationRoutes } from './tasks/audiences/routes.ts'
 import { forgetter } from './tasks/audiences/sync.ts'
@@ -35,12 +35,12 @@ export type AppParts = RouteParts &
   WarningParts &
   ConsoleParts & {
     tokens: Tokens
-    guesses: Guesses
+    wrongTokenLimit: WrongTokenLimit
     endedSessions: Pick<EndedSessions, 'has'>
     /** Proxies (CIDRs) that say whence a client comes, and whether by https. */
     trustProxy: readonly string[]
-    /** Those of `BOUNDS` unless told. */
-    bounds?: Bounds
+    /** Those of `SERVER_LIMITS` unless told. */
+    limits?: ServerLimits
     /** Not ready: neither is the API. */
     probe: Probe
   }
@@ -54,24 +54,24 @@ const BODY_LIMIT = 1024 * 1024
 
 /** The control API, not listening yet. */
 export function createApp(parts: AppParts): FastifyInstance {
-  const answerError = errorAnswerer(parts.log)
-  const bounds = parts.bounds ?? BOUNDS
+  const handleError = createErrorHandler(parts.log)
+  const limits = parts.limits ?? SERVER_LIMITS
   const app = fastify({
     bodyLimit: BODY_LIMIT,
-    ...serverOptions(bounds),
+    ...serverOptions(limits),
     trustProxy: [...parts.trustProxy],
     // ours to answer in our own shape; the connection is closed after it
     return503OnClosing: false,
-    frameworkErrors: answerError,
-    clientErrorHandler: answerBrokenRequest,
+    frameworkErrors: handleError,
+    clientErrorHandler: respondToBrokenRequest,
   })
-  bound(app, bounds, parts.trustProxy)
-  refuseAmbiguous(app)
+  limitServer(app, limits, parts.trustProxy)
+  rejectAmbiguous(app)
   const operations = collectOperations(app)
-  app.setErrorHandler(answerError)
-  takeOnlyJson(app)
-  letGoAtTheEnd(app)
-  dropSilentAtTheEnd(app)
+  app.setErrorHandler(handleError)
+  acceptOnlyJson(app)
+  closeConnectionsAtShutdown(app)
+  dropSilentAtShutdown(app)
   for (const url of ['/livez', '/readyz', '/metrics'])
     app.get(url, async (_, reply) => {
       const { status, type, body } = await answerOps(url, parts.probe)
@@ -83,35 +83,37 @@ export function createApp(parts: AppParts): FastifyInstance {
   return app
 }
 
-function apiRoutes(api: FastifyInstance, parts: AppParts, operations: readonly Placed[]): void {
+function apiRoutes(api: FastifyInstance, parts: AppParts, operations: readonly RoutedOperation[]): void {
   const sessions = createSessions(parts.keys.sessions ?? [], parts.tokens, parts.endedSessions.has)
-  const judge = createJudge(parts.tokens, parts.guesses, { onWrong: tellingWrongTokens(parts.log) })
-  guard(api, { ...parts, judge, sessions })
+  const checkToken = createTokenCheck(parts.tokens, parts.wrongTokenLimit, {
+    onWrong: logWrongTokens(parts.log),
+  })
+  guard(api, { ...parts, checkToken, sessions })
   // unknown paths ask for the token as well
   api.setNotFoundHandler((_, reply) => send(reply, notFound))
-  nounRoutes(api, sources, parts)
-  nounRoutes(api, destinations, parts)
-  nounRoutes(api, suppressions, parts)
-  nounRoutes(api, audiences, { ...parts, onRemoved: forgetter('audience', parts) })
-  nounRoutes(api, traits, { ...parts, onRemoved: forgetter('trait', parts) })
+  resourceRoutes(api, sources, parts)
+  resourceRoutes(api, destinations, parts)
+  resourceRoutes(api, suppressions, parts)
+  resourceRoutes(api, audiences, { ...parts, onRemoved: forgetter('audience', parts) })
+  resourceRoutes(api, traits, { ...parts, onRemoved: forgetter('trait', parts) })
   computationRoutes(api, parts)
   testSendRoute(api, parts)
   deletionRoutes(api, parts)
   replayRoutes(api, parts)
   activityRoutes(api, parts)
   warningRoutes(api, parts)
-  sessionRoutes(api, { ...parts, judge, sessions })
+  sessionRoutes(api, { ...parts, checkToken, sessions })
   openapiRoute(api, operations)
 }
 
-function refuseAmbiguous(app: FastifyInstance): void {
+function rejectAmbiguous(app: FastifyInstance): void {
   app.addHook('onRequest', async ({ raw }, reply) =>
     isAmbiguous(raw) ? send(reply.header('connection', 'close'), ambiguous) : undefined,
   )
 }
 
 /** Who is answered while the server closes would keep its connection, and the server would wait for that. */
-function letGoAtTheEnd(app: FastifyInstance): void {
+function closeConnectionsAtShutdown(app: FastifyInstance): void {
   let closing = false
   app.addHook('preClose', async () => {
     closing = true
@@ -127,7 +129,7 @@ const SOON_MS = 500
  * Browsers and client libraries open connections before they have anything to ask, as when a stream has ended that they read.
  * Such a one is not idle to Node, as it has had no request: closing would wait for it for ever.
  */
-export function dropSilentAtTheEnd(app: FastifyInstance): void {
+export function dropSilentAtShutdown(app: FastifyInstance): void {
   const connected = new Set<Socket>()
   let closing = false
 

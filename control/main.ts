@@ -11,7 +11,7 @@ import { followSettings, watchUnreadable } from '../settings/follow.ts'
 import { KINDS } from '../settings/settings.ts'
 import { openActivity } from './activity/activity.ts'
 import { openLag, watchRetention } from './activity/lag/metrics.ts'
-import { createGuesses } from './api/auth/tokens.ts'
+import { createWrongTokenLimit } from './api/auth/tokens.ts'
 import { createApp } from './app.ts'
 import { resealSettings } from './settings/reseal.ts'
 import { openBackground } from './tasks/background.ts'
@@ -61,7 +61,7 @@ await run('control', async (context) => {
     tokens,
     trustProxy,
     ingest,
-    guesses: createGuesses(() => performance.now()),
+    wrongTokenLimit: createWrongTokenLimit(() => performance.now()),
     endedSessions: background.tasks.endedSessions,
     probe,
     log,

@@ -87,7 +87,7 @@ export async function followSettings({
   function apply(key: string, value: Buffer | undefined): Unread | undefined {
     const read = value && readSetting(key, value, { keys, kinds })
     if (read && 'unread' in read) {
-      keepLastGood(key, read)
+      applyLastGood(key, read)
       return read
     }
     index.set(key, read)
@@ -99,7 +99,7 @@ export async function followSettings({
     return undefined
   }
 
-  function keepLastGood(key: string, { reason, outline }: Unread): void {
+  function applyLastGood(key: string, { reason, outline }: Unread): void {
     const before = unreadable.get(key)
     const good = before ? lastGood.get(key) : index.get(key)
     index.set(key, good)

@@ -26,23 +26,22 @@ export function maskUrl(url: string): string {
   return `${parsed.origin}/${MASK}`
 }
 
-export type Kept = { body: unknown; faults: Fault[] }
+export type Restored = { body: unknown; faults: Fault[] }
 
 /**
  * The body of a request with each mask replaced by the secret it stands for: that of the record it replaces; a header's
  * is found by its webhook's URL and its own name. A masked URL is that of a webhook on the same host. Where there is none, that is a fault and the field is left out.
  * The body is as the client sent it: nothing is known of its shape yet.
  */
-export function keepMasked(body: unknown, old: object | undefined): Kept {
+export function restoreMasked(body: unknown, old: object | undefined): Restored {
   const faults: Fault[] = []
   if (!isObject(body)) return { body, faults }
   const copy = structuredClone(body)
   const fields = old && isObject(old) ? old : {}
-  for (const name of SECRET_FIELDS)
-    put(copy, { name, kept: fields[name], path: [name], faults })
+  for (const name of SECRET_FIELDS) put(copy, { name, kept: fields[name], path: [name], faults })
   webhooksOf(copy).forEach((webhook, index) => {
     if (!isObject(webhook)) return
-    keepUrl(webhook, { old: webhooksOf(fields), index, faults })
+    restoreUrl(webhook, { old: webhooksOf(fields), index, faults })
     if (!isObject(webhook.headers)) return
     for (const name of Object.keys(webhook.headers)) {
       const kept = oldHeader(webhooksOf(fields), { url: webhook.url, name, index })
@@ -66,7 +65,7 @@ function put(owner: Members, { name, kept, path, faults }: Place): void {
 }
 
 /** The one at the same place comes first. */
-function keepUrl(
+function restoreUrl(
   webhook: Members,
   { old, index, faults }: { old: readonly unknown[]; index: number; faults: Fault[] },
 ): void {

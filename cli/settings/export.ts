@@ -81,7 +81,7 @@ const made = { idSuffix: '', writeKey: '(made)' }
 const unreachable = new Map<string, string>()
 
 function rulesOf<G extends object, T extends Stamp>(
-  noun: Replaceable<G, T>,
+  resource: Replaceable<G, T>,
   of: (state: State) => Map<string, T>,
 ): Rules {
   return {
@@ -91,14 +91,14 @@ function rulesOf<G extends object, T extends Stamp>(
       const wanted = { body, now, made, unreachable }
       const facts = factsOf(state)
       const decided = before
-        ? replace(noun, { ...wanted, id, version: before.version }, facts)
-        : create(noun, wanted, facts)
+        ? replace(resource, { ...wanted, id, version: before.version }, facts)
+        : create(resource, wanted, facts)
       if ('refusal' in decided || !decided.record) return { faults: faultsIn(decided) }
       of(state).set(id, decided.record)
       return { before, after: decided.record }
     },
     remove(state, id) {
-      const faults = faultsIn(remove(noun, { id, version: undefined }, factsOf(state)))
+      const faults = faultsIn(remove(resource, { id, version: undefined }, factsOf(state)))
       if (faults.length === 0) of(state).delete(id)
       return faults
     },

@@ -10,10 +10,10 @@ import { followDead } from './dead/follow.ts'
 import { type DeadRouteParts, deadRoutes } from './dead/routes.ts'
 import { type EventRouteParts, eventRoutes } from './events/routes.ts'
 import { openEventReading } from './events/search.ts'
-import { decodeOrPass } from './following.ts'
+import { decodeOrSkip } from './following.ts'
 import { createHealth } from './health/health.ts'
 import { type HealthRouteParts, healthRoutes } from './health/routes.ts'
-import { followIngest, type IngestRouteParts, ingestRoutes } from './ingest-rate.ts'
+import { followIngestRate, type IngestRouteParts, ingestRoutes } from './ingest-rate.ts'
 import { followFaults } from './lag/log-faults.ts'
 import { type LagRouteParts, lagRoutes } from './lag/routes.ts'
 import { createLive, openFeed } from './live/live.ts'
@@ -62,8 +62,8 @@ export async function openActivity(
         sources: settings.sources,
         attemptsOf: attempts.ofMessage,
         onAttempt: attempts.onAttempt,
-        decodeEvent: decodeOrPass(event.codec, event.onUnreadable),
-        decodeRejected: decodeOrPass(rejected.codec, rejected.onUnreadable),
+        decodeEvent: decodeOrSkip(event.codec, event.onUnreadable),
+        decodeRejected: decodeOrSkip(rejected.codec, rejected.onUnreadable),
         onSkipped: countSkipped('rate'),
         onFatal,
       }),
@@ -73,17 +73,17 @@ export async function openActivity(
   closing.adopt(live, close)
   watchLive(live)
   watchHeld({
-    [ATTEMPTS]: () => attempts.newest.all().length,
-    [DEAD]: () => dead.newest.all().length,
+    [ATTEMPTS]: () => attempts.recent.all().length,
+    [DEAD]: () => dead.recent.all().length,
   })
-  const intake = followIngest({
+  const intake = followIngestRate({
     open: () => openOffsets(connection),
     onFailed: (err) =>
       connection.failures.add({ kind: 'intake', text: 'how many calls come in cannot be looked at', err }),
   })
   closing.adopt(intake, close)
   void Promise.all([settings.loaded, attempts.loaded]).then(
-    () => health.begin(attempts.newest.all().map(({ attempt }) => attempt)),
+    () => health.begin(attempts.recent.all().map(({ attempt }) => attempt)),
     // settings that cannot be read end the process elsewhere
     () => undefined,
   )

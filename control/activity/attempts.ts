@@ -7,33 +7,40 @@ import type { Attempt, AttemptOutcome } from '../../schemas/attempt.ts'
 import type { Codec } from '../../schemas/codec.ts'
 import { ATTEMPTS } from '../../schemas/topics.ts'
 import { idShape } from '../../settings/settings.ts'
-import { operation, path } from '../api/operation.ts'
+import { addPath, operation } from '../api/operation.ts'
 import { pageOf } from '../api/pagination.ts'
 import { isoTime, timeShape } from '../api/response.ts'
-import { decodeOrPass, type Followed, followed, isLoadedSoon, loading, type Unreadable } from './following.ts'
-import { createNewest, idField, isWithin, type Newest, type Place, rangeFields } from './recent-records.ts'
+import { decodeOrSkip, type Followed, followed, isLoadedSoon, loading, type Unreadable } from './following.ts'
+import {
+  createRecentRecords,
+  idField,
+  isWithin,
+  type Place,
+  type RecentRecords,
+  rangeFields,
+} from './recent-records.ts'
 
 export type AttemptRouteParts = { attempts: Omit<Attempts, 'onAttempt' | 'close'> }
 
 /** `/attempts`: those of late, newest first. */
 export function attemptRoutes(api: FastifyInstance, { attempts }: AttemptRouteParts): void {
-  path(api, '/attempts', {
+  addPath(api, '/attempts', {
     GET: operation({
       summary: 'The attempts of late',
       description: 'Newest first, of the last 10,000 or 32 MB; `oldest` says how far back they reach.',
-      query: attemptsShape,
-      answers: {
+      query: attemptsQueryShape,
+      responses: {
         200: { description: 'A page.', body: pageOf(attemptShape).extend({ oldest: timeShape }) },
       },
       async handle({ query }) {
         if (!(await isLoadedSoon(attempts))) return loading
-        const { newest } = attempts
-        const { items, next } = newest.page({ ...query, isWanted: isAskedFor(query) })
-        const oldest = newest.oldest()
+        const { recent } = attempts
+        const { items, next } = recent.page({ ...query, matches: matchesQuery(query) })
+        const oldest = recent.oldest()
         return {
           status: 200,
           body: {
-            items: items.map(({ attempt }) => shownAttempt(attempt)),
+            items: items.map(({ attempt }) => attemptResponse(attempt)),
             next,
             oldest: oldest === null ? null : isoTime(oldest),
           },
@@ -45,8 +52,8 @@ export function attemptRoutes(api: FastifyInstance, { attempts }: AttemptRoutePa
 
 /** The attempts of late, of all deliverers. */
 export type Attempts = Followed &
-  Pick<Held, 'ofMessage'> & {
-    newest: Pick<Newest<HeldAttempt>, 'all' | 'page' | 'oldest'>
+  Pick<RecentAttempts, 'ofMessage'> & {
+    recent: Pick<RecentRecords<RecentAttempt>, 'all' | 'page' | 'oldest'>
     /** Tells of each attempt that is read from now on. @returns how to hear no more. */
     onAttempt(listener: (attempt: Attempt) => void): () => void
     close(): Promise<void>
@@ -66,24 +73,24 @@ export async function followAttempts(options: {
   onFatal: (error: Error) => void
 }): Promise<Attempts> {
   const { connection, codec, onUnreadable, onRead, onFatal } = options
-  const { newest, ofMessage } = createHeld({ most: MOST, mostBytes: MOST_BYTES })
+  const { recent, ofMessage } = createRecentAttempts({ most: MOST, mostBytes: MOST_BYTES })
   const listeners = new Set<(attempt: Attempt) => void>()
-  const decode = decodeOrPass(codec, onUnreadable)
+  const decode = decodeOrSkip(codec, onUnreadable)
   const tail = await openTail({
     connection,
     topics: [ATTEMPTS],
     last: (partitions) => Math.min(MOST, Math.ceil(MOST_READ / partitions)),
     onRecord: ({ partition, offset, value }) =>
       decode(value, (attempt) => {
-        newest.add({ time: attempt.startedAt, partition, offset, attempt, bytes: bytesOf(value) })
+        recent.add({ time: attempt.startedAt, partition, offset, attempt, bytes: bytesOf(value) })
         onRead(attempt)
         for (const listener of listeners) listener(attempt)
       }),
     onFatal,
   })
   return {
-    newest,
-    ...followed(tail, newest),
+    recent,
+    ...followed(tail, recent),
     ofMessage,
     onAttempt(listener) {
       listeners.add(listener)
@@ -97,34 +104,40 @@ export async function followAttempts(options: {
 const bytesOf = (value: Buffer | null) => 500 + 2 * (value?.length ?? 0)
 
 /** The attempts of late, in their order and by the call that they are of. */
-export type Held = {
-  newest: Newest<HeldAttempt>
+export type RecentAttempts = {
+  recent: RecentRecords<RecentAttempt>
   /** All that are held of a call, in any order. Another source may have sent the same messageId. */
   ofMessage(messageId: string): Iterable<Attempt>
 }
 
-export function createHeld({ most, mostBytes }: { most: number; mostBytes: number }): Held {
+export function createRecentAttempts({
+  most,
+  mostBytes,
+}: {
+  most: number
+  mostBytes: number
+}): RecentAttempts {
   const byMessage = new Map<string, Set<Attempt>>()
-  const held = createNewest<HeldAttempt>({
+  const held = createRecentRecords<RecentAttempt>({
     most,
     mostBytes,
     bytesOf: ({ bytes }) => bytes,
     onDropped: forget,
   })
 
-  function note({ attempt }: HeldAttempt): void {
+  function note({ attempt }: RecentAttempt): void {
     const its = byMessage.get(attempt.messageId) ?? new Set()
     byMessage.set(attempt.messageId, its.add(attempt))
   }
 
-  function forget({ attempt }: HeldAttempt): void {
+  function forget({ attempt }: RecentAttempt): void {
     const its = byMessage.get(attempt.messageId)
     its?.delete(attempt)
     if (its?.size === 0) byMessage.delete(attempt.messageId)
   }
 
   return {
-    newest: {
+    recent: {
       ...held,
       add(item) {
         // one that is too large is dropped as soon as it is added
@@ -136,7 +149,7 @@ export function createHeld({ most, mostBytes }: { most: number; mostBytes: numbe
   }
 }
 
-export type HeldAttempt = Place & { attempt: Attempt; bytes: number }
+export type RecentAttempt = Place & { attempt: Attempt; bytes: number }
 
 export const OUTCOMES = [
   'delivered',
@@ -147,7 +160,7 @@ export const OUTCOMES = [
   'deferred',
 ] as const satisfies readonly AttemptOutcome[]
 
-export const attemptsShape = z.strictObject({
+export const attemptsQueryShape = z.strictObject({
   ...rangeFields,
   destinationId: idShape.optional(),
   sourceId: idShape.optional(),
@@ -159,7 +172,7 @@ export const attemptsShape = z.strictObject({
 const FIELDS = ['destinationId', 'sourceId', 'outcome', 'deliveryId', 'messageId'] as const
 
 /** What is not asked for is all the same. */
-export function isAskedFor(asked: z.infer<typeof attemptsShape>): (held: HeldAttempt) => boolean {
+export function matchesQuery(asked: z.infer<typeof attemptsQueryShape>): (held: RecentAttempt) => boolean {
   const fields = FIELDS.filter((field) => asked[field] !== undefined)
   return (held) => isWithin(held, asked) && fields.every((field) => held.attempt[field] === asked[field])
 }
@@ -188,7 +201,7 @@ export const attemptShape = z
   .meta({ id: 'Attempt' })
 
 /** An attempt as it is answered; times are ISO 8601 UTC. */
-export const shownAttempt = (attempt: Attempt): z.infer<typeof attemptShape> => ({
+export const attemptResponse = (attempt: Attempt): z.infer<typeof attemptShape> => ({
   ...attempt,
   startedAt: isoTime(attempt.startedAt),
 })

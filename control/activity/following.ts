@@ -2,7 +2,7 @@ import { begunLate, type Tail } from '../../kafka/tables/tail.ts'
 import type { Codec } from '../../schemas/codec.ts'
 import { withTimeout } from '../api/concurrency.ts'
 import { problem } from '../api/response.ts'
-import type { Newest, Place } from './recent-records.ts'
+import type { Place, RecentRecords } from './recent-records.ts'
 
 /** What is read from a topic before anything can be said of it. `loaded` never rejects. */
 export type Loading = { loaded: Promise<void>; isLoaded(): boolean }
@@ -13,11 +13,11 @@ export type Followed = Loading & { isFresh(): boolean }
 /** When Kafka has not answered for so long, nothing is told any more. */
 export const STALE_MS = 30_000
 
-/** @returns how far the reading of a tail into `newest` is; `newest` is told what there was before. */
-export function followed(tail: Tail, newest: Pick<Newest<Place>, 'begunLate'>): Followed {
+/** @returns how far the reading of a tail into `recent` is; `recent` is told what there was before. */
+export function followed(tail: Tail, recent: Pick<RecentRecords<Place>, 'begunLate'>): Followed {
   let isLoaded = false
   const loaded = tail.caughtUp.then(() => {
-    newest.begunLate(begunLate(tail))
+    recent.begunLate(begunLate(tail))
     isLoaded = true
   })
   const isFresh = () => performance.now() - tail.fetchedAt() < STALE_MS
@@ -37,8 +37,8 @@ export const unreachable = problem(
 )
 
 /** @returns whether it is loaded, after a wait if need be. */
-export async function isLoadedSoon({ loaded, isLoaded }: Loading, patienceMs?: number): Promise<boolean> {
-  if (!isLoaded()) await withTimeout(loaded, patienceMs).catch(() => undefined)
+export async function isLoadedSoon({ loaded, isLoaded }: Loading, timeoutMs?: number): Promise<boolean> {
+  if (!isLoaded()) await withTimeout(loaded, timeoutMs).catch(() => undefined)
   return isLoaded()
 }
 
@@ -53,7 +53,7 @@ export type Decode<T> = (value: Buffer | null, onValue: (value: T) => void) => v
 const MOST_WAITING = 1_000
 
 /** For those who only look on: what cannot be read is passed over, and stops nobody. */
-export function decodeOrPass<T>(
+export function decodeOrSkip<T>(
   codec: Pick<Codec<T>, 'decode'>,
   onUnreadable: (reason: Unreadable) => void,
 ): Decode<T> {

@@ -3,11 +3,11 @@ import { z } from 'zod'
 import type { Offsets } from '../../kafka/admin/offsets.ts'
 import { poll } from '../../kafka/admin/poll.ts'
 import { EVENTS, REJECTED } from '../../schemas/topics.ts'
-import { operation, path } from '../api/operation.ts'
+import { addPath, operation } from '../api/operation.ts'
 import { isoTime, timeShape } from '../api/response.ts'
 import { isLoadedSoon, type Loading, loading, STALE_MS, unreachable } from './following.ts'
 
-export type IngestRouteParts = { intake: Pick<Ingest, 'loaded' | 'isLoaded' | 'latest'> }
+export type IngestRouteParts = { intake: Pick<IngestRate, 'loaded' | 'isLoaded' | 'latest'> }
 
 const count = z.number().int().nonnegative()
 
@@ -21,24 +21,24 @@ const intakeShape = z
   })
   .meta({ id: 'Ingest' })
 
-const shownIntake = ({ minutes, ...rates }: Rates): z.infer<typeof intakeShape> => ({
+const ratesResponse = ({ minutes, ...rates }: Rates): z.infer<typeof intakeShape> => ({
   ...rates,
   minutes: minutes.map(({ at, ...total }) => ({ at: isoTime(at), ...total })),
 })
 
 /** As it is answered; undefined: nothing can be said of it now. */
-export function intakeOf({ latest }: Pick<Ingest, 'latest'>): z.infer<typeof intakeShape> | undefined {
+export function intakeOf({ latest }: Pick<IngestRate, 'latest'>): z.infer<typeof intakeShape> | undefined {
   const rates = latest()
-  return rates && shownIntake(rates)
+  return rates && ratesResponse(rates)
 }
 
 /** `/ingest`: how many calls come in. */
 export function ingestRoutes(api: FastifyInstance, { intake }: IngestRouteParts): void {
-  path(api, '/ingest', {
+  addPath(api, '/ingest', {
     GET: operation({
       summary: 'How many calls come in',
       description: 'By the ends of topics `events` and `events.rejected`, looked at every 2 s.',
-      answers: { 200: { description: 'Now, and of the last hour.', body: intakeShape } },
+      responses: { 200: { description: 'Now, and of the last hour.', body: intakeShape } },
       async handle() {
         if (!(await isLoadedSoon(intake))) return loading
         const body = intakeOf(intake)
@@ -48,13 +48,13 @@ export function ingestRoutes(api: FastifyInstance, { intake }: IngestRouteParts)
   })
 }
 
-export type Ingest = Loading & {
+export type IngestRate = Loading & {
   /** Undefined before the first look, and when the last one is too old. */
   latest(): Rates | undefined
   close(): Promise<void>
 }
 
-export type IngestOptions = {
+export type IngestRateOptions = {
   open: () => Promise<Offsets>
   onFailed: (error: unknown) => void
   everyMs?: number
@@ -66,7 +66,7 @@ const EVERY_MS = 2_000
 const MINUTE = 60_000
 
 /** How many calls come in, by the ends of their topics: nothing is read for it, and all that writes there counts. */
-export function followIngest(options: IngestOptions): Ingest {
+export function followIngestRate(options: IngestRateOptions): IngestRate {
   const { open, onFailed, everyMs = EVERY_MS, staleMs = STALE_MS } = options
   const { promise: loaded, resolve: onLoaded } = Promise.withResolvers<void>()
   const rates = createRates()

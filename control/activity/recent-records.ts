@@ -2,20 +2,20 @@ import { z } from 'zod'
 import { type Page, pageShape } from '../api/pagination.ts'
 
 /** The newest of what passes by, in bounded memory. */
-export type Newest<T extends Place> = {
+export type RecentRecords<T extends Place> = {
   /** In any order: what is read from several partitions comes in none. */
   add(item: T): void
   /** Oldest first. */
   all(): readonly T[]
   /** Newest first, from behind the cursor. What comes or drops out between two pages moves nothing else. */
-  page(asked: { limit: number; cursor?: Place | undefined; isWanted?: (item: T) => boolean }): Page<T>
+  page(asked: { limit: number; cursor?: Place | undefined; matches?: (item: T) => boolean }): Page<T>
   /** These partitions were begun in the middle: what is older than the first of each was never added. */
   begunLate(partitions: ReadonlySet<number>): void
   /** Since when all are held, in ms since 1970; null: nothing is. */
   oldest(): number | null
 }
 
-export type NewestOptions<T> = {
+export type RecentRecordsOptions<T> = {
   most: number
   mostBytes?: number
   /** About how much memory it takes; always the same of one item. */
@@ -26,7 +26,7 @@ export type NewestOptions<T> = {
 /** As many more may wait to be sorted in: sorting by the thousand costs next to nothing. */
 const WAITING = 0.1
 
-export function createNewest<T extends Place>(options: NewestOptions<T>): Newest<T> {
+export function createRecentRecords<T extends Place>(options: RecentRecordsOptions<T>): RecentRecords<T> {
   const { most, mostBytes = Number.POSITIVE_INFINITY, bytesOf = () => 0, onDropped } = options
   let held: T[] = []
   let added: T[] = []
@@ -64,12 +64,12 @@ export function createNewest<T extends Place>(options: NewestOptions<T>): Newest
 
     all: sortIn,
 
-    page({ limit, cursor, isWanted = () => true }) {
+    page({ limit, cursor, matches = () => true }) {
       const sorted = sortIn()
       const items: T[] = []
       for (let index = (cursor ? countBefore(cursor, sorted) : sorted.length) - 1; index >= 0; index--) {
         const item = sorted[index]
-        if (!item || !isWanted(item)) continue
+        if (!item || !matches(item)) continue
         const last = items.at(-1)
         if (items.length === limit && last) return { items, next: cursorOf(last) }
         items.push(item)

@@ -1,7 +1,7 @@
 /** Takes turns: so much is under way at a time, and who waits longest is next. */
-export type Turns = <T>(work: () => Promise<T>) => Promise<T>
+export type Semaphore = <T>(work: () => Promise<T>) => Promise<T>
 
-export function createSemaphore(atOnce: number): Turns {
+export function createSemaphore(atOnce: number): Semaphore {
   const waiting: (() => void)[] = []
   let free = atOnce
   return async (work) => {
@@ -17,12 +17,12 @@ export function createSemaphore(atOnce: number): Turns {
   }
 }
 
-const PATIENCE_MS = 10_000
+const TIMEOUT_MS = 10_000
 
 /** Waits for something for as long as a client should have to. @throws when it takes longer, or itself fails. */
-export async function withTimeout<T>(work: Promise<T>, patienceMs = PATIENCE_MS): Promise<T> {
+export async function withTimeout<T>(work: Promise<T>, timeoutMs = TIMEOUT_MS): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error(`not within ${patienceMs} ms`)), patienceMs)
+  const timer = setTimeout(() => reject(new Error(`not within ${timeoutMs} ms`)), timeoutMs)
   try {
     return await Promise.race([work, late])
   } finally {

@@ -12,7 +12,7 @@ export type Conditions = {
   writer: Pick<FencedWriter, 'write'>
   log: Logger
   /** So long a client waits for its answer. */
-  patienceMs?: number
+  timeoutMs?: number
 }
 
 type Write<D extends object> = {
@@ -21,18 +21,18 @@ type Write<D extends object> = {
   records(decided: D): OutRecord[]
 }
 
-const PATIENCE_MS = 10_000
+const TIMEOUT_MS = 10_000
 
 /**
  * Decides on the newest that there is and writes what comes of it; resolves when Kafka has acknowledged it and this process shows
  * it. `unavailable`: Kafka did not answer in time, and the write may or may not have happened. What makes a
  * record larger than Kafka takes is refused.
  */
-export async function conditionally<D extends object>(
+export async function writeConditionally<D extends object>(
   conditions: Conditions,
   write: Write<D>,
 ): Promise<D | { refusal: Refusal } | 'unavailable'> {
-  const late = AbortSignal.timeout(conditions.patienceMs ?? PATIENCE_MS)
+  const late = AbortSignal.timeout(conditions.timeoutMs ?? TIMEOUT_MS)
   const gaveUp = new Promise<'unavailable'>((resolve) =>
     late.addEventListener('abort', () => resolve('unavailable')),
   )
@@ -47,7 +47,7 @@ async function attempt<D extends object>(
   let outcome: D | { refusal: Refusal } | 'unavailable' = 'unavailable'
   try {
     // the writer's fence guards what is written, not a refusal: that could rest on what another instance has just changed
-    await Promise.all(tables.map((table) => table.caughtUp(PATIENCE_MS)))
+    await Promise.all(tables.map((table) => table.caughtUp(TIMEOUT_MS)))
     const written = await writer.write(() => {
       // who has been told `unavailable` may have tried again: nothing is begun for them any more
       outcome = late.aborted ? 'unavailable' : decide()

@@ -6,7 +6,7 @@ import type { Logger } from '../../process/log.ts'
 import type { Code } from '../../settings/error-codes.ts'
 import { isObject, pointer } from '../../settings/faults.ts'
 import { send } from './operation.ts'
-import { type Answer, invalid, problem } from './response.ts'
+import { type ApiResponse, invalid, problem } from './response.ts'
 
 export const notFound = problem({
   code: 'not_found',
@@ -14,7 +14,7 @@ export const notFound = problem({
 })
 
 /** Fastify's refusals before a handler runs, in our words. */
-const KNOWN: Record<string, Answer> = {
+const KNOWN: Record<string, ApiResponse> = {
   FST_ERR_CTP_INVALID_JSON_BODY: problem({
     code: 'invalid_json',
     message: 'Send a body that is valid JSON',
@@ -35,11 +35,11 @@ const tooLarge = (limit = 0) =>
 
 const internal = problem({ code: 'internal', message: 'A fault of Sluice: its log says more' })
 
-type AnswerError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply
+type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply
 
-export function errorAnswerer(log: Pick<Logger, 'error'>): AnswerError {
+export function createErrorHandler(log: Pick<Logger, 'error'>): ErrorHandler {
   return (error, { method, routeOptions }, reply) => {
-    if (error instanceof UnfitBody) return send(reply, error.answer)
+    if (error instanceof RejectedBody) return send(reply, error.answer)
     const { code, status, message } = facts(error)
     const known = code === 'FST_ERR_CTP_BODY_TOO_LARGE' ? tooLarge(routeOptions.bodyLimit) : KNOWN[code]
     if (known) return send(reply, known)
@@ -66,7 +66,7 @@ const NOT_HTTP: Record<string, Code> = {
 const LINGER_MS = 1_000
 
 /** What cannot be read as HTTP never gets to Fastify; Node asks that it be answered on the socket. */
-export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+export function respondToBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return
   const code = NOT_HTTP[error.code ?? ''] ?? 'bad_request'
   const { status, body } = problem({ code, message: 'Not a request that can be read' })
@@ -81,10 +81,10 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
 }
 
 /** A body that is JSON and goes beyond what any of ours needs. */
-export class UnfitBody extends Error {
-  readonly answer: Answer
+export class RejectedBody extends Error {
+  readonly answer: ApiResponse
 
-  constructor(answer: Answer) {
+  constructor(answer: ApiResponse) {
     super('a body is refused')
     this.answer = answer
   }
@@ -97,27 +97,27 @@ const MOST_MEMBERS = 1_000
 const tooDeep = problem({ code: 'too_deep', message: `A body is nested at most ${MOST_LEVELS} levels deep` })
 
 /** Bodies of other types are refused, but for those that a route reads itself. */
-export function takeOnlyJson(app: FastifyInstance): void {
+export function acceptOnlyJson(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     // many clients name the type with every request, a DELETE without a body too
     if (body.length === 0) return done(null, undefined)
     // what recurses over it later would exhaust the stack
-    if (isDeeper(body, MOST_LEVELS)) return done(new UnfitBody(tooDeep))
+    if (isDeeper(body, MOST_LEVELS)) return done(new RejectedBody(tooDeep))
     parse(request, body.toString(), (error, value) => {
-      const crowded = error ? undefined : crowdedIn(value, [])
-      if (crowded === undefined) done(error, value)
+      const crowdedPath = error ? undefined : findCrowded(value, [])
+      if (crowdedPath === undefined) done(error, value)
       else {
         const message = `has too many members: at most ${MOST_MEMBERS.toLocaleString('en-US')}`
-        done(new UnfitBody(invalid([{ pointer: pointer(crowded), code: 'too_many', message }])))
+        done(new RejectedBody(invalid([{ pointer: pointer(crowdedPath), code: 'too_many', message }])))
       }
     })
   })
 }
 
 /** @returns where an object has more members than any needs. */
-function crowdedIn(
+function findCrowded(
   value: unknown,
   path: readonly (string | number)[],
 ): readonly (string | number)[] | undefined {
@@ -125,7 +125,7 @@ function crowdedIn(
   const members = Object.entries(value)
   if (!Array.isArray(value) && members.length > MOST_MEMBERS) return path
   for (const [name, member] of members) {
-    const found = typeof member === 'object' ? crowdedIn(member, [...path, name]) : undefined
+    const found = typeof member === 'object' ? findCrowded(member, [...path, name]) : undefined
     if (found) return found
   }
   return undefined

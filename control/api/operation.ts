@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Code } from '../../settings/error-codes.ts'
 import { faultsOf } from '../../settings/faults.ts'
-import { type Answer, invalid, problem } from './response.ts'
+import { type ApiResponse, invalid, problem } from './response.ts'
 
 /** Who may ask for it: anyone at all, whoever has a token or a session, or only who may write. */
 export type Access = 'anyone' | 'view' | 'admin'
@@ -17,7 +17,7 @@ export const accessTo = (method: string, operation: Pick<Operation, 'access'> | 
 export type AnswerHeader = 'etag' | 'location' | 'set-cookie'
 
 /** An answer as the description shows it. */
-export type Shown = {
+export type ResponseSpec = {
   description: string
   /** Of a JSON body, or of the text of another type. Undefined: there is none. */
   body?: z.ZodType
@@ -27,7 +27,7 @@ export type Shown = {
 }
 
 /** What a client sends beside the path. Validated by whoever takes it, with the same schemas. */
-type Taken = {
+type RequestSpec = {
   /** By name, in lower case. */
   headers?: Readonly<Record<string, { schema: z.ZodType; required: boolean; description: string }>>
   /** By content type. `limit`: of its bytes; 1 MB unless told. */
@@ -44,7 +44,7 @@ export const json = (shape: z.ZodType, required = true) => ({
 export const isStreamed = (operation: Pick<Operation, 'body'> | undefined): boolean =>
   Object.keys(operation?.body?.types ?? {}).some((type) => type !== 'application/json')
 
-type Described<Q extends z.ZodType> = Taken & {
+type OperationSpec<Q extends z.ZodType> = RequestSpec & {
   summary: string
   /** What the summary leaves out, as Markdown. */
   description?: string
@@ -53,27 +53,29 @@ type Described<Q extends z.ZodType> = Taken & {
   /** Without it there may be nothing in the query. */
   query?: Q
   /** Those of success, by status. */
-  answers: Readonly<Record<number, Shown>>
+  responses: Readonly<Record<number, ResponseSpec>>
   /** Beside what any path of its kind can answer (openapi/codes.ts). */
-  refuses?: readonly Code[]
+  errorCodes?: readonly Code[]
 }
 
 type Request = FastifyRequest<{ Params: { id: string } }>
 
 /** A request as its handler gets it. */
-export type Asked<Q = unknown> = Pick<
+export type ApiRequest<Q = unknown> = Pick<
   Request,
   'method' | 'params' | 'headers' | 'body' | 'who' | 'caller' | 'ip' | 'protocol'
 > & { query: Q }
 
 /** What a path does for one method, and all that the description says of it. */
-export type Operation = Described<z.ZodType> & { run(request: Request): Answer | Promise<Answer> }
+export type Operation = OperationSpec<z.ZodType> & {
+  run(request: Request): ApiResponse | Promise<ApiResponse>
+}
 
 const nothing = z.strictObject({})
 
 /** @param declared.handle gets the query as its schema makes it; a query that does not fit is refused before. */
 export function operation<Q extends z.ZodType = typeof nothing>(
-  declared: Described<Q> & { handle(asked: Asked<z.output<Q>>): Answer | Promise<Answer> },
+  declared: OperationSpec<Q> & { handle(asked: ApiRequest<z.output<Q>>): ApiResponse | Promise<ApiResponse> },
 ): Operation {
   const { handle, ...described } = declared
   // without one of its own, Q is that of nothing
@@ -96,12 +98,12 @@ declare module 'fastify' {
   }
 }
 
-export function send(reply: FastifyReply, { status, headers = {}, body }: Answer): FastifyReply {
+export function send(reply: FastifyReply, { status, headers = {}, body }: ApiResponse): FastifyReply {
   return reply.code(status).headers(headers).send(body)
 }
 
 /** All that a path takes, by method; for every other method the answer is 405 with what it takes. */
-export function path(
+export function addPath(
   app: FastifyInstance,
   url: string,
   operations: Readonly<Record<string, Operation>>,

@@ -4,7 +4,7 @@ import type { Fault } from '../../settings/faults.ts'
 import type { Refusal } from '../../settings/resources/decide.ts'
 
 /** What a request comes to, before it is HTTP. Without `body` nothing is sent. */
-export type Answer = { status: number; headers?: Record<string, string>; body?: unknown }
+export type ApiResponse = { status: number; headers?: Record<string, string>; body?: unknown }
 
 /** `message` says what to do; `errors` is empty where nothing in the request's content is at fault. */
 export type Problem = { code: Code; message: string; errors?: readonly Fault[] }
@@ -13,7 +13,7 @@ export type Problem = { code: Code; message: string; errors?: readonly Fault[] }
 export function problem(
   { code, message, errors = [] }: Problem,
   headers: Record<string, string> = {},
-): Answer {
+): ApiResponse {
   return { status: statusOf(code), headers, body: { code, message, errors } }
 }
 
@@ -24,7 +24,7 @@ export const etag = (version: number) => `"${version}"`
 const MOST_ERRORS = 100
 
 /** The request's content is at fault: all of it that is, at once, or the first hundred. */
-export function invalid(errors: readonly Fault[]): Answer {
+export function invalid(errors: readonly Fault[]): ApiResponse {
   const count = errors.length === 1 ? 'One thing is' : `${errors.length} things are`
   const where = errors.length > MOST_ERRORS ? `errors has the first ${MOST_ERRORS}` : 'see errors'
   return problem({
@@ -34,7 +34,7 @@ export function invalid(errors: readonly Fault[]): Answer {
   })
 }
 
-export function answerTo(refusal: Refusal): Answer {
+export function refusalResponse(refusal: Refusal): ApiResponse {
   switch (refusal.code) {
     case 'not_found':
       return problem({ code: 'not_found', message: `There is no ${refusal.what}` })
@@ -61,7 +61,7 @@ const tooLarge = problem({
 })
 
 /** Faults of no request by itself have a code of their own: another record stands in the way. */
-function conflict(errors: readonly Fault[]): Answer | undefined {
+function conflict(errors: readonly Fault[]): ApiResponse | undefined {
   const codes = errors.map((fault) => fault.code).filter(isCode)
   const [code] = codes
   if (code === undefined || codes.length < errors.length) return undefined
@@ -76,7 +76,7 @@ const versionShape = z
 /** @returns the version that an `If-Match` header asks for (`"3"` or `3`), undefined without one, or why it cannot be used. */
 export function versionAsked(
   ifMatch: string | undefined,
-): { version: number | undefined } | { refused: Answer } {
+): { version: number | undefined } | { refused: ApiResponse } {
   if (ifMatch === undefined) return { version: undefined }
   const { success, data: version } = versionShape.safeParse(ifMatch)
   if (success) return { version }

@@ -6,7 +6,7 @@ import { registry } from '../../process/metrics.ts'
 import { isStreamed } from './operation.ts'
 
 /** What clients may take of this process, nearly all of it before they have shown a token. Times in milliseconds. */
-export type Bounds = {
+export type ServerLimits = {
   /** Open ones; above them the network with the most gives one up. */
   connections: number
   headersMs: number
@@ -20,7 +20,7 @@ export type Bounds = {
   closingMs: number
 }
 
-export const BOUNDS: Bounds = {
+export const SERVER_LIMITS: ServerLimits = {
   // a browser has six: some hundred operators at once. With all that may wait on each, 16 KB of headers and 4 KB of a body, 40 MB
   connections: 1_000,
   headersMs: 15_000,
@@ -34,15 +34,15 @@ export const BOUNDS: Bounds = {
 }
 
 /** What Node takes for a server. Of its times for requests there is one for all routes: the longest. */
-export const serverOptions = ({ headersMs, uploadMs, checkMs }: Bounds) => ({
+export const serverOptions = ({ headersMs, uploadMs, checkMs }: ServerLimits) => ({
   requestTimeout: uploadMs,
   http: { headersTimeout: headersMs, connectionsCheckingInterval: checkMs },
 })
 
 /** Bounds connections, and the time of each request that is no upload. To be called before any route is added. */
-export function bound(
+export function limitServer(
   app: FastifyInstance,
-  { connections, requestMs, closingMs }: Bounds,
+  { connections, requestMs, closingMs }: ServerLimits,
   trustProxy: readonly string[],
 ): void {
   const waiting = new WeakMap<IncomingMessage, NodeJS.Timeout>()
@@ -62,7 +62,7 @@ export function bound(
     if (isStreamed(routeOptions.config.operation)) stop(raw)
   })
   app.addHook('onResponse', async ({ raw }) => stop(raw))
-  readOff(app, requestMs)
+  drainBody(app, requestMs)
   endInTime(app, closingMs)
 }
 
@@ -72,7 +72,7 @@ const late = () => Object.assign(new Error('the request is not whole'), { code: 
  * What still comes of a body that has its answer is read and dropped, or the next request of its connection would wait behind it. Node
  * does so only with a body that nobody has begun to read. Who has not ended it in `mostMs` is let go.
  */
-export function readOff(app: FastifyInstance, mostMs: number): void {
+export function drainBody(app: FastifyInstance, mostMs: number): void {
   app.addHook('onResponse', async ({ raw }) => {
     raw.resume()
     const { socket } = raw

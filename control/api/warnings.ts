@@ -4,7 +4,7 @@ import type { Room, Storage } from '../../kafka/admin/storage.ts'
 import type { Unreadable } from '../../settings/follow.ts'
 import type { Facts } from '../../settings/resources/resource.ts'
 import { KINDS } from '../../settings/settings.ts'
-import { operation, path } from './operation.ts'
+import { addPath, operation } from './operation.ts'
 import { isoTime, timeShape } from './response.ts'
 
 export type WarningParts = {
@@ -57,10 +57,10 @@ function ofUnreadable({ kind, id, reason, isKept, since }: Unreadable): Warning 
 
 /** `/warnings`: what needs somebody now; the console shows it above every view. */
 export function warningRoutes(api: FastifyInstance, { settings, storage }: WarningParts): void {
-  path(api, '/warnings', {
+  addPath(api, '/warnings', {
     GET: operation({
       summary: 'What needs somebody now',
-      answers: {
+      responses: {
         200: {
           description: 'Nothing, in ordinary times.',
           body: z.strictObject({ items: z.array(warningShape) }),

@@ -5,61 +5,74 @@ import { create, type Decided, missing, remove, replace } from '../../settings/r
 import {
   type Facts,
   isReplaceable,
-  type Noun,
   type Replaceable,
+  type Resource,
   type Stamp,
   type Unreachable,
 } from '../../settings/resources/resource.ts'
-import { type Asked, json, type Operation, operation, path } from '../api/operation.ts'
+import { type ApiRequest, addPath, json, type Operation, operation } from '../api/operation.ts'
 import { page, pageOf, pageShape } from '../api/pagination.ts'
-import { type Answer, answerTo, etag, ifMatch, versionAsked, versionNeeded } from '../api/response.ts'
-import { type Moment, tryOut, type WriteParts, write } from './write.ts'
-import { answerToDryRun, answerToWrite, logWrite, shown } from './write-response.ts'
+import {
+  type ApiResponse,
+  etag,
+  ifMatch,
+  refusalResponse,
+  versionAsked,
+  versionNeeded,
+} from '../api/response.ts'
+import { type Moment, type WriteParts, write, writeDry } from './write.ts'
+import { dryRunResponse, logWrite, shown, writeResponse } from './write-response.ts'
 
 export type RouteParts = WriteParts & { egress: Pick<Egress, 'faultOf'> }
 
 /** `/<noun>`: list, create. `/<noun>/:id`: get, replace where that can be, remove. */
-export function nounRoutes<G extends object, T extends Stamp>(
+export function resourceRoutes<G extends object, T extends Stamp>(
   api: FastifyInstance,
-  noun: Noun<G, T>,
+  resource: Resource<G, T>,
   parts: RouteParts & { onRemoved?: (id: string) => Promise<void> },
 ): void {
-  const { kind } = noun
+  const { kind } = resource
 
   async function change(
     { who, caller, params, body, query }: Writing,
     decide: (facts: Facts, known: Known) => Decided<T>,
-  ): Promise<Answer> {
-    const unreachable = await unreachableOf(noun.urls?.(body) ?? [], parts.egress)
+  ): Promise<ApiResponse> {
+    const unreachable = await unreachableOf(resource.urls?.(body) ?? [], parts.egress)
     const deciding = (facts: Facts, moment: Moment) => decide(facts, { ...moment, unreachable })
-    if (query.dryRun === 'true') return answerToDryRun(await tryOut(parts, kind, deciding), who)
+    if (query.dryRun === 'true') return dryRunResponse(await writeDry(parts, kind, deciding), who)
     const outcome = await write(parts, kind, deciding)
     logWrite(parts.log, { caller, what: kind, id: params.id }, outcome)
     if (typeof outcome === 'object' && 'record' in outcome && outcome.record === null)
       await parts.onRemoved?.(outcome.id)
-    return answerToWrite(outcome, { who, at: `/api/${noun.path}` })
+    return writeResponse(outcome, { who, at: `/api/${resource.path}` })
   }
 
   const facts = parts.settings
-  const serving = { noun, draft: draftOf(noun.shown), facts, records: () => noun.all(facts), change }
-  path(api, `/${noun.path}`, operationsOnAll(serving))
-  path(api, `/${noun.path}/:id`, operationsOnOne(serving))
+  const serving = {
+    resource,
+    draft: draftOf(resource.responseShape),
+    facts,
+    records: () => resource.all(facts),
+    change,
+  }
+  addPath(api, `/${resource.path}`, operationsOnAll(serving))
+  addPath(api, `/${resource.path}/:id`, operationsOnOne(serving))
 }
 
 /** What a decision goes by beside the settings. */
 export type Known = Moment & { unreachable: Unreachable }
 
 /** A request to write, which may be a dry run. */
-export type Writing = Asked<z.output<typeof dryRunShape>>
+export type Writing = ApiRequest<z.output<typeof dryRunShape>>
 
 type Serving<G extends object, T extends Stamp> = {
-  noun: Noun<G, T>
+  resource: Resource<G, T>
   /** What a dry run answers. */
   draft: z.ZodType
   facts: Facts
   records: () => ReadonlyMap<string, T>
   /** Decides, writes unless it is a dry run, and answers. */
-  change: (request: Writing, decide: (facts: Facts, known: Known) => Decided<T>) => Promise<Answer>
+  change: (request: Writing, decide: (facts: Facts, known: Known) => Decided<T>) => Promise<ApiResponse>
 }
 
 const MISSING = ['not_found', 'setting_unreadable'] as const
@@ -70,33 +83,35 @@ const DRY_RUN =
 
 const a = (kind: string) => `${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`
 
-const shownOf = ({ kind, shown }: Pick<Noun<never, never>, 'kind' | 'shown'>) =>
-  ({ description: `The ${kind}, secrets masked.`, body: shown, headers: ['etag'] }) as const
+const shownOf = ({ kind, responseShape }: Pick<Resource<never, never>, 'kind' | 'responseShape'>) =>
+  ({ description: `The ${kind}, secrets masked.`, body: responseShape, headers: ['etag'] }) as const
 
 /** List, create. */
 export function operationsOnAll<G extends object, T extends Stamp>(serving: Serving<G, T>) {
-  const { noun, draft, records, change } = serving
+  const { resource, draft, records, change } = serving
   return {
     GET: operation({
-      summary: `List ${noun.path}`,
+      summary: `List ${resource.path}`,
       query: pageShape,
-      answers: { 200: { description: 'A page, in the order of ids.', body: pageOf(noun.shown) } },
+      responses: {
+        200: { description: 'A page, in the order of ids.', body: pageOf(resource.responseShape) },
+      },
       handle({ query, who }) {
         const { items, next } = page(records().values(), query)
         return { status: 200, body: { items: items.map((record) => shown(record, who)), next } }
       },
     }),
     POST: operation({
-      summary: `Create ${a(noun.kind)}`,
+      summary: `Create ${a(resource.kind)}`,
       query: dryRunShape,
-      body: json(noun.create),
-      answers: {
+      body: json(resource.create),
+      responses: {
         200: { description: DRY_RUN, body: draft },
-        201: { ...shownOf(noun), headers: ['etag', 'location'] },
+        201: { ...shownOf(resource), headers: ['etag', 'location'] },
       },
-      refuses: noun.conflicts.create,
+      errorCodes: resource.conflicts.create,
       handle: (request) =>
-        change(request, (facts, known) => create(noun, { ...known, body: request.body }, facts)),
+        change(request, (facts, known) => create(resource, { ...known, body: request.body }, facts)),
     }),
   }
 }
@@ -105,30 +120,30 @@ export function operationsOnAll<G extends object, T extends Stamp>(serving: Serv
 export function operationsOnOne<G extends object, T extends Stamp>(
   serving: Serving<G, T>,
 ): Record<string, Operation> {
-  const { noun, facts, records, change } = serving
+  const { resource, facts, records, change } = serving
   return {
     GET: operation({
-      summary: `Show ${a(noun.kind)}`,
-      answers: { 200: shownOf(noun) },
-      refuses: MISSING,
+      summary: `Show ${a(resource.kind)}`,
+      responses: { 200: shownOf(resource) },
+      errorCodes: MISSING,
       handle({ params, who }) {
         const record = records().get(params.id)
-        if (!record) return answerTo(missing(noun, params.id, facts))
+        if (!record) return refusalResponse(missing(resource, params.id, facts))
         return { status: 200, headers: { etag: etag(record.version) }, body: shown(record, who) }
       },
     }),
-    ...(isReplaceable(noun) && { PUT: replacement(noun, serving) }),
+    ...(isReplaceable(resource) && { PUT: replacement(resource, serving) }),
     DELETE: operation({
-      summary: `Remove ${a(noun.kind)}`,
+      summary: `Remove ${a(resource.kind)}`,
       query: dryRunShape,
       headers: ifMatch(false),
-      answers: { 204: { description: 'It is gone, or in a dry run: it could be.' } },
-      refuses: [...AT_A_VERSION, ...noun.conflicts.remove],
+      responses: { 204: { description: 'It is gone, or in a dry run: it could be.' } },
+      errorCodes: [...AT_A_VERSION, ...resource.conflicts.remove],
       handle(request) {
         const asked = versionAsked(request.headers['if-match'])
         if ('refused' in asked) return asked.refused
         return change(request, (facts) =>
-          remove(noun, { id: request.params.id, version: asked.version }, facts),
+          remove(resource, { id: request.params.id, version: asked.version }, facts),
         )
       },
     }),
@@ -136,17 +151,17 @@ export function operationsOnOne<G extends object, T extends Stamp>(
 }
 
 function replacement<G extends object, T extends Stamp>(
-  noun: Replaceable<G, T>,
+  resource: Replaceable<G, T>,
   { draft, change }: Serving<G, T>,
 ): Operation {
   return operation({
-    summary: `Replace ${a(noun.kind)}`,
+    summary: `Replace ${a(resource.kind)}`,
     description: '`"***"` keeps the secret that there is; that of a header goes with the URL of its webhook.',
     query: dryRunShape,
     headers: ifMatch(true),
-    body: json(noun.replace),
-    answers: { 200: { ...shownOf(noun), body: z.union([noun.shown, draft]) } },
-    refuses: [...AT_A_VERSION, 'precondition_required', ...noun.conflicts.replace],
+    body: json(resource.replace),
+    responses: { 200: { ...shownOf(resource), body: z.union([resource.responseShape, draft]) } },
+    errorCodes: [...AT_A_VERSION, 'precondition_required', ...resource.conflicts.replace],
     handle(request) {
       const asked = versionAsked(request.headers['if-match'])
       if ('refused' in asked) return asked.refused
@@ -154,7 +169,7 @@ function replacement<G extends object, T extends Stamp>(
       if (version === undefined) return versionNeeded
       const { body, params } = request
       return change(request, (facts, known) =>
-        replace(noun, { ...known, id: params.id, version, body }, facts),
+        replace(resource, { ...known, id: params.id, version, body }, facts),
       )
     },
   })

@@ -15,8 +15,8 @@ import type { Facts } from '../../settings/resources/resource.ts'
 import { type Destination, EVENT_TYPES } from '../../settings/settings.ts'
 import { attemptShape } from '../activity/attempts.ts'
 import { audit } from '../api/audit.ts'
-import { type Asked, json, operation, path } from '../api/operation.ts'
-import { type Answer, answerTo, invalid, problem } from '../api/response.ts'
+import { type ApiRequest, addPath, json, operation } from '../api/operation.ts'
+import { type ApiResponse, invalid, problem, refusalResponse } from '../api/response.ts'
 
 /** Of this process: a test is for a look, not for load. */
 export const MOST_AT_ONCE = 10
@@ -53,9 +53,9 @@ export function testSendRoute(api: FastifyInstance, { settings, openPoster, log 
   // whoever waits for a test is answered before the server waits for its connections
   api.addHook('preClose', async () => testSends.close())
 
-  async function test({ params: { id }, body, caller }: Asked): Promise<Answer> {
+  async function test({ params: { id }, body, caller }: ApiRequest): Promise<ApiResponse> {
     const destination = settings.destinations.get(id)
-    if (!destination) return answerTo({ code: 'not_found', what: `destination ${id}` })
+    if (!destination) return refusalResponse({ code: 'not_found', what: `destination ${id}` })
     const asked = bodyShape.safeParse(body, { reportInput: true })
     if (!asked.success) return invalid(faultsOf(asked.error))
     const { type } = asked.data
@@ -68,15 +68,15 @@ export function testSendRoute(api: FastifyInstance, { settings, openPoster, log 
     return { status: 200, body: { results } }
   }
 
-  path(api, '/destinations/:id/test', {
+  addPath(api, '/destinations/:id/test', {
     POST: operation({
       summary: 'Post a sample to each URL of a destination now',
       description: 'As a delivery would, also while it is off. Nothing is tried again or kept.',
       body: json(bodyShape, false),
-      answers: {
+      responses: {
         200: { description: 'What came of each, in the order of the webhooks.', body: answerShape },
       },
-      refuses: ['not_found', 'too_many_tests'],
+      errorCodes: ['not_found', 'too_many_tests'],
       handle: test,
     }),
   })

@@ -5,7 +5,7 @@ import type { Kind } from '../../settings/settings.ts'
 import { audit } from '../api/audit.ts'
 import type { Caller } from '../api/auth/tokens.ts'
 import { unavailable } from '../api/conditional-write.ts'
-import { type Answer, answerTo, etag, problem } from '../api/response.ts'
+import { type ApiResponse, etag, problem, refusalResponse } from '../api/response.ts'
 import { changesOf } from './changes.ts'
 import type { Outcome } from './write.ts'
 
@@ -21,12 +21,12 @@ export function shown<T extends Stamp>(record: T, who: Who): object {
 }
 
 /** @param by.at the path of this kind of record. */
-export function answerToWrite<T extends Stamp>(
+export function writeResponse<T extends Stamp>(
   outcome: Outcome<T>,
   { who, at }: { who: Who; at: string },
-): Answer {
+): ApiResponse {
   if (outcome === 'unavailable') return unavailable
-  if ('refusal' in outcome) return answerTo(outcome.refusal)
+  if ('refusal' in outcome) return refusalResponse(outcome.refusal)
   const { id, record } = outcome
   if (record === null) return { status: 204 }
   const answer = { headers: { etag: etag(record.version) }, body: shown(record, who) }
@@ -36,9 +36,9 @@ export function answerToWrite<T extends Stamp>(
 }
 
 /** What a write that was only tried would come to: the record as it would be, and where it would be another than now. */
-export function answerToDryRun<T extends Stamp>(outcome: Outcome<T>, who: Who): Answer {
+export function dryRunResponse<T extends Stamp>(outcome: Outcome<T>, who: Who): ApiResponse {
   if (outcome === 'unavailable') return undecided
-  if ('refusal' in outcome) return answerTo(outcome.refusal)
+  if ('refusal' in outcome) return refusalResponse(outcome.refusal)
   const { record, old } = outcome
   if (record === null) return { status: 204 }
   const changed = Object.keys(changesOf(old, record))

@@ -3,10 +3,10 @@ import type { OutRecord } from '../../kafka/produce/produce.ts'
 import type { FencedWriter } from '../../kafka/produce/transactions.ts'
 import type { Settings } from '../../settings/follow.ts'
 import type { Decided } from '../../settings/resources/decide.ts'
-import type { Facts, Made } from '../../settings/resources/resource.ts'
+import type { Facts, Generated } from '../../settings/resources/resource.ts'
 import { type ConfigKeys, sealRecord } from '../../settings/seal.ts'
 import { CONFIG, type Kind } from '../../settings/settings.ts'
-import { type Conditions, conditionally } from '../api/conditional-write.ts'
+import { type Conditions, writeConditionally } from '../api/conditional-write.ts'
 
 export type WriteParts = Omit<Conditions, 'tables'> & {
   settings: Facts & { table: Pick<Settings['table'], 'caughtUp'> }
@@ -14,7 +14,7 @@ export type WriteParts = Omit<Conditions, 'tables'> & {
 }
 
 /** What a decision needs of the clock and of randomness. */
-export type Moment = { now: string; made: Made }
+export type Moment = { now: string; made: Generated }
 
 /** `unavailable`: Kafka did not answer in time; the write may or may not have happened. */
 export type Outcome<T> = Decided<T> | 'unavailable'
@@ -29,7 +29,7 @@ export async function write<T extends object>(
 ): Promise<Outcome<T>> {
   const { settings, keys } = parts
   const moment = { now: new Date().toISOString(), made: make() }
-  return conditionally(
+  return writeConditionally(
     { ...parts, tables: [settings.table] },
     {
       decide: () => decide(settings, moment),
@@ -39,7 +39,7 @@ export async function write<T extends object>(
 }
 
 /** Decides as `write` does, and writes nothing. Another instance that writes is not disturbed by it. */
-export const tryOut = <T extends object>(parts: WriteParts, kind: Kind, decide: Decide<T>) =>
+export const writeDry = <T extends object>(parts: WriteParts, kind: Kind, decide: Decide<T>) =>
   write({ ...parts, writer: deciding }, kind, decide)
 
 const deciding: Pick<FencedWriter, 'write'> = {
@@ -49,7 +49,7 @@ const deciding: Pick<FencedWriter, 'write'> = {
   },
 }
 
-function make(): Made {
+function make(): Generated {
   return { idSuffix: randomBytes(5).toString('hex'), writeKey: randomBytes(24).toString('base64url') }
 }
 

@@ -13,7 +13,7 @@ import { openReaders, performSync, type Readers } from './audiences/perform.ts'
 import { performDeletion } from './deletions/perform.ts'
 import { performReplay } from './replays/perform.ts'
 import type { ReplayRouteParts } from './replays/routes.ts'
-import type { Owned } from './scheduler.ts'
+import type { IsOwned } from './scheduler.ts'
 import { followTasks, type Tasks } from './task-table.ts'
 import { performTasks, watchTasks } from './worker.ts'
 
@@ -33,7 +33,7 @@ type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'tracer
 }
 
 /** Partitions that are compared at a time: each is in memory, of a million users in 12 some 20 MB. */
-const SIDES_AT_ONCE = 3
+const PARTITIONS_AT_ONCE = 3
 
 /** What control does after it has answered. One process does all of it, the others take over when it ends. */
 export async function openBackground(parts: Parts): Promise<Background> {
@@ -57,7 +57,7 @@ export async function openBackground(parts: Parts): Promise<Background> {
     producer,
     encode: event.encode,
     readerOf,
-    turns: createSemaphore(SIDES_AT_ONCE),
+    semaphore: createSemaphore(PARTITIONS_AT_ONCE),
   }
   const replaying = {
     connection,
@@ -74,14 +74,14 @@ export async function openBackground(parts: Parts): Promise<Background> {
   watchTasks(tasks)
   watchProducer(producer)
 
-  function perform(task: Task, owned: Owned): Promise<Task | undefined> {
+  function perform(task: Task, isOwned: IsOwned): Promise<Task | undefined> {
     switch (task.kind) {
       case 'deletion':
-        return performDeletion(task, owned, performing)
+        return performDeletion(task, isOwned, performing)
       case 'sync':
-        return performSync(task, owned, performing)
+        return performSync(task, isOwned, performing)
       case 'replay':
-        return performReplay(task, owned, replaying)
+        return performReplay(task, isOwned, replaying)
     }
   }
 

@@ -1,21 +1,21 @@
 import type { FencedWriter } from '../../kafka/produce/transactions.ts'
 import type { Logger } from '../../process/log.ts'
 import { type Cause, type Sync, type Task, taskKey } from '../../schemas/task.ts'
-import type { Known, Tasks } from './task-table.ts'
+import type { TaskIndex, Tasks } from './task-table.ts'
 import { taskRecord } from './task-table.ts'
 
 /** Asked now and then while a task runs: false when another process will go on with it, or nobody wants it any more. */
-export type Owned = () => boolean
+export type IsOwned = () => boolean
 
 /**
  * Does what remains to be done for a task. May be called again for the same task after a crash.
  * @returns the task as it has ended; undefined when it was not owned to the end.
  * @throws TaskFailed for what cannot pass; all else is tried again.
  */
-export type Perform = (task: Task, owned: Owned) => Promise<Task | undefined>
+export type Perform = (task: Task, isOwned: IsOwned) => Promise<Task | undefined>
 
 export type Running = {
-  tasks: Pick<Tasks, 'undone' | 'table'>
+  tasks: Pick<Tasks, 'pending' | 'table'>
   taskWriter: Pick<FencedWriter, 'write'>
   perform: Perform
   /** Whether tasks are this process's to perform, now. */
@@ -26,7 +26,7 @@ export type Running = {
   now: () => number
 }
 
-const UNTROUBLED: Trouble = { failures: 0, waited: 0, until: 0 }
+const NO_BACKOFF: Backoff = { failures: 0, waited: 0, until: 0 }
 
 /** Performs what is undone, each task beside the others, but for those of its lane. */
 export function createRunner(running: Running): {
@@ -37,47 +37,49 @@ export function createRunner(running: Running): {
   const { tasks, perform, owns, log, now } = running
   /** The lanes of those that are performed here, by key. */
   const underWay = new Map<string, string>()
-  const troubles = new Map<string, Trouble>()
+  const backoffs = new Map<string, Backoff>()
 
   function look(): void {
     if (!owns()) return
-    const lanes = new Set(underWay.values())
-    for (const [key, task] of tasks.undone) {
-      const lane = laneOf(task)
-      if (lanes.has(lane)) continue
-      lanes.add(lane)
-      if ((troubles.get(key)?.until ?? 0) <= now()) void begin(task)
+    const queues = new Set(underWay.values())
+    for (const [key, task] of tasks.pending) {
+      const queue = queueOf(task)
+      if (queues.has(queue)) continue
+      queues.add(queue)
+      if ((backoffs.get(key)?.until ?? 0) <= now()) void begin(task)
     }
   }
 
   async function begin(task: Task): Promise<void> {
     const key = taskKey(task)
-    underWay.set(key, laneOf(task))
-    const trouble = troubles.get(key) ?? UNTROUBLED
-    const next = await once(task, trouble)
-    if (next) troubles.set(key, next)
-    else troubles.delete(key)
+    underWay.set(key, queueOf(task))
+    const backoff = backoffs.get(key) ?? NO_BACKOFF
+    const next = await once(task, backoff)
+    if (next) backoffs.set(key, next)
+    else backoffs.delete(key)
     underWay.delete(key)
     look()
   }
 
   /** @returns what trouble there is with it now. */
-  async function once(task: Task, trouble: Trouble): Promise<Trouble | undefined> {
+  async function once(task: Task, backoff: Backoff): Promise<Backoff | undefined> {
     const { kind, id } = task
-    const owned = () => owns() && tasks.undone.has(taskKey(task))
+    const isOwned = () => owns() && tasks.pending.has(taskKey(task))
     let isReached = false
     try {
       // another process may have done it, and others after it: then it would undo what these have done
       await tasks.table.caughtUp()
       isReached = true
-      if (!owned()) return undefined
-      const end = await perform(task, owned).catch((error: unknown) => failed(task, causeOf(error, trouble)))
+      if (!isOwned()) return undefined
+      const end = await perform(task, isOwned).catch((error: unknown) =>
+        failed(task, causeOf(error, backoff)),
+      )
       if (end) await conclude(end, running)
       return undefined
     } catch (err) {
       log.warn({ err, kind, id }, 'a task failed; it is tried again')
       // that Kafka is away is no fault of the task, however long it lasts
-      return afterFailure(isReached ? trouble : UNTROUBLED, now())
+      return afterFailure(isReached ? backoff : NO_BACKOFF, now())
     }
   }
 
@@ -85,7 +87,7 @@ export function createRunner(running: Running): {
 }
 
 /** @throws the error itself when it may pass. */
-function causeOf(error: unknown, { waited }: Trouble): Cause {
+function causeOf(error: unknown, { waited }: Backoff): Cause {
   if (error instanceof TaskFailed) return { code: error.code, message: error.message }
   if (waited < GIVE_UP_MS) throw error
   return { code: 'gave_up', message: error instanceof Error ? error.message : String(error) }
@@ -100,7 +102,7 @@ const failed = (task: Task, cause: Cause): Task =>
 async function conclude(end: Task, { tasks, taskWriter, onEnded, log }: Running): Promise<void> {
   const ended: Task = { ...end, finishedAt: end.finishedAt ?? new Date().toISOString() }
   const written = await taskWriter.write(() =>
-    tasks.undone.has(taskKey(end)) ? { records: [taskRecord(ended)] } : { refusal: 'it is over' },
+    tasks.pending.has(taskKey(end)) ? { records: [taskRecord(ended)] } : { refusal: 'it is over' },
   )
   if ('unavailable' in written) throw written.unavailable
   if (!written.ok) return
@@ -121,17 +123,18 @@ export class TaskFailed extends Error {
 }
 
 /** Tasks of one lane are performed one after the other: what an audience or trait is told of builds on what it was told before. */
-export const laneOf = (task: Task) => (task.kind === 'sync' ? `${task.of.kind}/${task.of.id}` : taskKey(task))
+export const queueOf = (task: Task) =>
+  task.kind === 'sync' ? `${task.of.kind}/${task.of.id}` : taskKey(task)
 
 /** The first sync of an audience or trait that is not over. */
-export function runningSync(of: Sync['of'], { undone }: Pick<Known, 'undone'>): Sync | undefined {
-  for (const task of undone.values())
+export function runningSync(of: Sync['of'], { pending }: Pick<TaskIndex, 'pending'>): Sync | undefined {
+  for (const task of pending.values())
     if (task.kind === 'sync' && task.of.kind === of.kind && task.of.id === of.id) return task
   return undefined
 }
 
 /** How it stands with a task that fails: how often it has, for how long it has waited in all, and until when it waits. In ms. */
-export type Trouble = { failures: number; waited: number; until: number }
+export type Backoff = { failures: number; waited: number; until: number }
 
 const FIRST_MS = 1_000
 const LONGEST_MS = 5 * 60_000
@@ -140,9 +143,9 @@ export const GIVE_UP_MS = 6 * 3_600_000
 
 /** Waits twice as long each time. */
 export function afterFailure(
-  { failures, waited }: Pick<Trouble, 'failures' | 'waited'>,
+  { failures, waited }: Pick<Backoff, 'failures' | 'waited'>,
   now: number,
-): Trouble {
+): Backoff {
   const wait = Math.min(FIRST_MS * 2 ** failures, LONGEST_MS)
   return { failures: failures + 1, waited: waited + wait, until: now + wait }
 }

@@ -8,20 +8,20 @@ import { TASKS } from '../../schemas/topics.ts'
 import { createEndedSessions, type EndedSessions } from '../api/auth/sessions.ts'
 
 /** What control does in the background, as this process knows it. */
-export type Tasks = Known & {
+export type Tasks = TaskIndex & {
   /** Resolves when all that was there at the start has been read. */
   loaded: Promise<void>
   isLoaded(): boolean
   /** Calls back after each change; one at a time. */
   onChange(listener: () => void): void
   /** Of control's own sign-ins, which are in the same topic. */
-  endedSessions: Pick<EndedSessions, 'has' | 'surplus'>
+  endedSessions: Pick<EndedSessions, 'has' | 'expired'>
   table: Pick<Table, 'caughtUp' | 'reached' | 'get' | 'supposing'>
   close(): Promise<void>
 }
 
 export async function followTasks(connection: Connection, onFatal: (error: Error) => void): Promise<Tasks> {
-  const { apply, ...known } = createKnown()
+  const { apply, ...known } = createTaskIndex()
   const endedSessions = createEndedSessions()
   let changed = () => {}
 
@@ -53,23 +53,23 @@ function read(value: Buffer): Task | undefined {
 }
 
 /** What is known of tasks: the last record of each. */
-export type Known = {
+export type TaskIndex = {
   deletions: ReadonlyMap<string, Deletion>
   syncs: ReadonlyMap<string, Sync>
   replays: ReadonlyMap<string, Replay>
   /** Those that are not over, by key, in the order in which they were accepted. */
-  undone: ReadonlyMap<string, Task>
+  pending: ReadonlyMap<string, Task>
 }
 
 /** Tasks in memory, as topic `tasks` tells of them. */
-export function createKnown(): Known & {
+export function createTaskIndex(): TaskIndex & {
   /** @param task undefined: it is not kept any more. */
   apply(key: string, task: Task | undefined): void
 } {
   const deletions = new Map<string, Deletion>()
   const syncs = new Map<string, Sync>()
   const replays = new Map<string, Replay>()
-  const undone = new Map<string, Task>()
+  const pending = new Map<string, Task>()
 
   function put(task: Task): void {
     if (task.kind === 'deletion') deletions.set(task.id, task)
@@ -81,10 +81,10 @@ export function createKnown(): Known & {
     deletions,
     syncs,
     replays,
-    undone,
+    pending,
     apply(key, task) {
-      if (task?.state === 'accepted') undone.set(key, task)
-      else undone.delete(key)
+      if (task?.state === 'accepted') pending.set(key, task)
+      else pending.delete(key)
       if (task) put(task)
       else for (const all of [deletions, syncs, replays]) forget(all, key)
     },
@@ -99,7 +99,7 @@ function forget(all: Map<string, Task>, key: string): void {
 export const KINDS = ['deletion', 'sync', 'replay'] as const satisfies readonly Task['kind'][]
 
 /** What waits to be done, or is being done. */
-export const undoneShape = z
+export const pendingShape = z
   .strictObject({
     kind: z.enum(KINDS),
     count: z.number().int().nonnegative().describe('Those that are not over.'),
@@ -108,9 +108,12 @@ export const undoneShape = z
   .meta({ id: 'Undone' })
 
 /** By kind. @param now ms since 1970. */
-export function undoneByKind({ undone }: Pick<Known, 'undone'>, now: number): z.infer<typeof undoneShape>[] {
+export function pendingByKind(
+  { pending }: Pick<TaskIndex, 'pending'>,
+  now: number,
+): z.infer<typeof pendingShape>[] {
   return KINDS.map((kind) => {
-    const times = [...undone.values()]
+    const times = [...pending.values()]
       .filter((task) => task.kind === kind)
       .map(({ createdAt }) => Date.parse(createdAt))
     const oldest = times.length > 0 ? now - Math.min(...times) : 0

@@ -7,9 +7,9 @@ import { registry } from '../../process/metrics.ts'
 import type { Codec } from '../../schemas/codec.ts'
 import { type Task, taskKey } from '../../schemas/task.ts'
 import { TASKS } from '../../schemas/topics.ts'
-import { forgottenEnd } from '../api/auth/sessions.ts'
+import { endTombstone } from '../api/auth/sessions.ts'
 import { createRunner, type Running } from './scheduler.ts'
-import { KINDS, type Known, type Tasks, tombstone, undoneByKind } from './task-table.ts'
+import { KINDS, pendingByKind, type TaskIndex, type Tasks, tombstone } from './task-table.ts'
 
 type Options = Pick<Running, 'taskWriter' | 'perform'> & {
   connection: Connection
@@ -63,7 +63,7 @@ export async function performTasks(options: Options): Promise<{ close(): Promise
     look()
     if (!owns() || now() < tidyAt) return
     tidyAt = now() + TIDY_MS
-    void tidy(options)
+    void removeExpired(options)
   }, LOOK_MS)
   return {
     async close() {
@@ -74,19 +74,19 @@ export async function performTasks(options: Options): Promise<{ close(): Promise
 }
 
 /** Removes what is over and need not be kept, here and in the topic: tasks, and ends of sessions. When Kafka does not answer, the next time. */
-async function tidy({ tasks, taskWriter }: Pick<Options, 'tasks' | 'taskWriter'>): Promise<void> {
-  const old = surplus(tasks, Date.now())
+async function removeExpired({ tasks, taskWriter }: Pick<Options, 'tasks' | 'taskWriter'>): Promise<void> {
+  const old = expired(tasks, Date.now())
   for (let first = 0; first < old.length; first += AT_ONCE) {
     const some = old.slice(first, first + AT_ONCE)
     const written = await taskWriter.write(() => {
       // one of the same id may have come, when another process has tidied
-      const records = some.filter((task) => !tasks.undone.has(taskKey(task))).map(tombstone)
+      const records = some.filter((task) => !tasks.pending.has(taskKey(task))).map(tombstone)
       return records.length > 0 ? { records } : { refusal: 'nothing is left of them' }
     })
     if ('unavailable' in written) return
   }
-  const over = tasks.endedSessions.surplus(Date.now()).slice(0, AT_ONCE)
-  if (over.length > 0) await taskWriter.write(() => ({ records: over.map(forgottenEnd) }))
+  const over = tasks.endedSessions.expired(Date.now()).slice(0, AT_ONCE)
+  if (over.length > 0) await taskWriter.write(() => ({ records: over.map(endTombstone) }))
 }
 
 /** For so long, and so many of each kind: whoever waits for one, or repeats a request, comes long before. */
@@ -94,7 +94,7 @@ const KEPT_MS = 30 * 24 * 3_600_000
 export const MOST = 10_000
 
 /** Tasks that are over and need not be kept any more. @param now ms since 1970. */
-export function surplus({ deletions, syncs, replays }: Known, now: number): Task[] {
+export function expired({ deletions, syncs, replays }: TaskIndex, now: number): Task[] {
   return [deletions, syncs, replays]
     .flatMap((all) => {
       const over = [...all.values()]
@@ -109,14 +109,14 @@ export function surplus({ deletions, syncs, replays }: Known, now: number): Task
 const registers = [registry]
 
 /** Every process tells of all tasks, whoever performs them. */
-export function watchTasks(known: Pick<Known, 'undone'>): void {
+export function watchTasks(known: Pick<TaskIndex, 'pending'>): void {
   new Gauge({
     name: 'sluice_control_tasks',
     help: 'Deletions, syncs and replays that are not over, by kind.',
     labelNames: ['kind'],
     registers,
     collect() {
-      for (const { kind, count } of undoneByKind(known, Date.now())) this.set({ kind }, count)
+      for (const { kind, count } of pendingByKind(known, Date.now())) this.set({ kind }, count)
     },
   })
   new Gauge({
@@ -125,7 +125,8 @@ export function watchTasks(known: Pick<Known, 'undone'>): void {
     labelNames: ['kind'],
     registers,
     collect() {
-      for (const { kind, oldestSeconds } of undoneByKind(known, Date.now())) this.set({ kind }, oldestSeconds)
+      for (const { kind, oldestSeconds } of pendingByKind(known, Date.now()))
+        this.set({ kind }, oldestSeconds)
     },
   })
 }

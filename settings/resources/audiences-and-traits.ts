@@ -17,17 +17,17 @@ type Class = 'audience' | 'trait'
 /** Not the client's to say. */
 const ours = { key: ignored, createdAt: ignored, lastSyncAt: ignored }
 
-export const audiences = noun('audience', (facts) => facts.audiences)
-export const traits = noun('trait', (facts) => facts.traits)
+export const audiences = resource('audience', (facts) => facts.audiences)
+export const traits = resource('trait', (facts) => facts.traits)
 
-function noun(kind: Class, all: (facts: Facts) => Facts['audiences']): Replaceable<Given, Computation> {
+function resource(kind: Class, all: (facts: Facts) => Facts['audiences']): Replaceable<Given, Computation> {
   const name = kind === 'audience' ? 'Audience' : 'Trait'
   return {
     kind,
     path: `${kind}s`,
     create: computationShape.extend(createFields).meta({ id: `New${name}` }),
     replace: computationShape.extend({ ...replaceFields, ...ours }).meta({ id: `${name}Replacement` }),
-    shown: storedComputation.meta({ id: name }),
+    responseShape: storedComputation.meta({ id: name }),
     all,
     newId: namedId,
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { type Fault, faultsOf, isObject } from '../faults.ts'
-import { keepMasked } from '../mask.ts'
-import type { Facts, Made, Noun, Replaceable, Stamp, Unreachable } from './resource.ts'
+import { restoreMasked } from '../mask.ts'
+import type { Facts, Generated, Replaceable, Resource, Stamp, Unreachable } from './resource.ts'
 
 /** Why a write is not made. */
 export type Refusal =
@@ -18,7 +18,7 @@ export type Decided<T> = { id: string; record: T | null; old: T | undefined } | 
 
 /** Why there is none to answer with: there is none at all, or it cannot be read. */
 export function missing<G extends object, T extends Stamp>(
-  { kind }: Pick<Noun<G, T>, 'kind'>,
+  { kind }: Pick<Resource<G, T>, 'kind'>,
   id: string,
   { unreadable }: Pick<Facts, 'unreadable'>,
 ): Refusal {
@@ -28,62 +28,62 @@ export function missing<G extends object, T extends Stamp>(
 }
 
 /** `now`: ISO 8601 UTC. `body`: JSON, unchecked. */
-export type Create = { body: unknown; now: string; made: Made; unreachable: Unreachable }
+export type Create = { body: unknown; now: string; made: Generated; unreachable: Unreachable }
 export type Replace = Create & { id: string; version: number }
 /** Without `version`: whichever it is at. */
 export type Remove = { id: string; version: number | undefined }
 
 export function create<G extends object, T extends Stamp>(
-  noun: Noun<G, T>,
+  resource: Resource<G, T>,
   asked: Create,
   facts: Facts,
 ): Decided<T> {
   const { body, now, made, unreachable } = asked
-  const checked = check(noun, { shape: noun.create, body, old: undefined, facts, unreachable, now })
+  const checked = check(resource, { shape: resource.create, body, old: undefined, facts, unreachable, now })
   if ('faults' in checked) return { refusal: { code: 'faulty', faults: checked.faults } }
-  const id = noun.newId(checked.given, made)
-  const taken = idTaken(noun, id, facts)
+  const id = resource.newId(checked.given, made)
+  const taken = idTaken(resource, id, facts)
   if (taken.length > 0) return { refusal: { code: 'faulty', faults: taken } }
   const stamp = { id, version: 1, updatedAt: now }
-  return { id, record: noun.build(checked.given, { stamp, made, old: undefined }), old: undefined }
+  return { id, record: resource.build(checked.given, { stamp, made, old: undefined }), old: undefined }
 }
 
 export function replace<G extends object, T extends Stamp>(
-  noun: Replaceable<G, T>,
+  resource: Replaceable<G, T>,
   asked: Replace,
   facts: Facts,
 ): Decided<T> {
   const { id, body, now, made, unreachable } = asked
-  const found = current(noun, asked, facts)
+  const found = current(resource, asked, facts)
   if ('refusal' in found) return found
   const { old } = found
-  const checked = check(noun, { shape: noun.replace, body, old, facts, unreachable, now })
+  const checked = check(resource, { shape: resource.replace, body, old, facts, unreachable, now })
   if ('faults' in checked) return { refusal: { code: 'faulty', faults: checked.faults } }
   const stamp = { id, version: old.version + 1, updatedAt: now }
-  return { id, record: noun.build(checked.given, { stamp, made, old }), old }
+  return { id, record: resource.build(checked.given, { stamp, made, old }), old }
 }
 
 export function remove<G extends object, T extends Stamp>(
-  noun: Noun<G, T>,
+  resource: Resource<G, T>,
   asked: Remove,
   facts: Facts,
 ): Decided<T> {
-  const found = current(noun, asked, facts)
+  const found = current(resource, asked, facts)
   // of what nobody can read nobody knows the version either
   const isUnreadable = 'refusal' in found && found.refusal.code === 'unreadable'
   if ('refusal' in found && !isUnreadable) return found
-  const faults = noun.uses(asked.id, facts)
+  const faults = resource.uses(asked.id, facts)
   if (faults.length > 0) return { refusal: { code: 'in_use', faults } }
   return { id: asked.id, record: null, old: 'old' in found ? found.old : undefined }
 }
 
 function current<G extends object, T extends Stamp>(
-  noun: Noun<G, T>,
+  resource: Resource<G, T>,
   { id, version }: Remove,
   facts: Facts,
 ): { old: T } | { refusal: Refusal } {
-  const old = noun.all(facts).get(id)
-  if (!old) return { refusal: missing(noun, id, facts) }
+  const old = resource.all(facts).get(id)
+  if (!old) return { refusal: missing(resource, id, facts) }
   if (version !== undefined && version !== old.version)
     return { refusal: { code: 'version_mismatch', current: old.version } }
   return { old }
@@ -103,17 +103,17 @@ export type Checking<G, T> = {
 
 /** A body with its masks replaced, in its shape and by the rules between records; or everything that is wrong with it. */
 export function check<G extends object, T extends Stamp>(
-  noun: Noun<G, T>,
+  resource: Resource<G, T>,
   asked: Checking<G, T>,
 ): Checked<G> {
   const { shape, old, facts, unreachable, now } = asked
-  const { body, faults: masks } = keepMasked(asked.body, old)
+  const { body, faults: masks } = restoreMasked(asked.body, old)
   const parsed = shape.safeParse(body, { reportInput: true })
   const found = [...masks, ...(parsed.success ? [] : faultsOf(parsed.error))]
   // a malformed id of a source is not an unknown one as well
   const places = new Set(found.map(({ pointer }) => pointer))
   const rules = isObject(body)
-    ? [...idFaults(noun, body.id, asked), ...noun.faults(body, { facts, unreachable, old, now })]
+    ? [...idFaults(resource, body.id, asked), ...resource.faults(body, { facts, unreachable, old, now })]
     : []
   const faults = [...found, ...rules.filter(({ pointer }) => !places.has(pointer))]
   return parsed.success && faults.length === 0 ? { given: parsed.data } : { faults }
@@ -121,7 +121,7 @@ export function check<G extends object, T extends Stamp>(
 
 /** A new record's id is free; an old one's stays. */
 function idFaults<G extends object, T extends Stamp>(
-  noun: Noun<G, T>,
+  resource: Resource<G, T>,
   id: unknown,
   { old, facts }: Checking<G, T>,
 ): Fault[] {
@@ -134,20 +134,20 @@ function idFaults<G extends object, T extends Stamp>(
         message: `ids stay: this is ${old.id}; create another and remove this one`,
       },
     ]
-  return old ? [] : idTaken(noun, id, facts)
+  return old ? [] : idTaken(resource, id, facts)
 }
 
 export function idTaken<G extends object, T extends Stamp>(
-  noun: Noun<G, T>,
+  resource: Resource<G, T>,
   id: string,
   facts: Facts,
 ): Fault[] {
-  if (!noun.all(facts).has(id)) return []
+  if (!resource.all(facts).has(id)) return []
   return [
     {
       pointer: '/id',
       code: 'id_taken',
-      message: `there is a ${noun.kind} ${id}: choose another id, or replace that one`,
+      message: `there is a ${resource.kind} ${id}: choose another id, or replace that one`,
     },
   ]
 }

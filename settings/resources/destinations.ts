@@ -18,7 +18,7 @@ export const destinations: Replaceable<GivenDestination, Destination> = {
   path: 'destinations',
   create: destinationShape.extend(createFields).meta({ id: 'NewDestination' }),
   replace: destinationShape.extend(replaceFields).meta({ id: 'DestinationReplacement' }),
-  shown: storedDestination.meta({ id: 'Destination' }),
+  responseShape: storedDestination.meta({ id: 'Destination' }),
   all: (facts) => facts.destinations,
   urls: urlsOf,
   newId: namedId,

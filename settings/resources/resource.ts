@@ -17,27 +17,27 @@ export type Stamp = { id: string; version: number; updatedAt: string }
 export type Unreachable = ReadonlyMap<string, string>
 
 /** Made of randomness beforehand, for a record that does not bring its own. */
-export type Made = { idSuffix: string; writeKey: string }
+export type Generated = { idSuffix: string; writeKey: string }
 
 /**
  * One kind of setting, as the API offers it under `/api/<path>`: `G` is what a client gives of it, `T` the record. A further
  * kind is one more value of this type.
  */
-export type Noun<G extends object, T extends Stamp> = {
+export type Resource<G extends object, T extends Stamp> = {
   kind: Kind
   path: string
   create: z.ZodType<G>
   /** Without it a record stays as it was created, until it is removed. */
   replace?: z.ZodType<G>
   /** As it is answered. */
-  shown: z.ZodObject
+  responseShape: z.ZodObject
   all(facts: Facts): ReadonlyMap<string, T>
   /** What a body, whose shape nobody has checked yet, would have webhooks reach. */
   urls?(body: unknown): string[]
   /** The id of a new record. */
-  newId(given: G, made: Made): string
+  newId(given: G, made: Generated): string
   /** The record that comes of what was given; `old` is the one it replaces. */
-  build(given: G, by: { stamp: Stamp; made: Made; old: T | undefined }): T
+  build(given: G, by: { stamp: Stamp; made: Generated; old: T | undefined }): T
   /** Rules between records, and with the clock. The body's shape may be faulty as well: all faults are told at once. */
   faults(
     body: Members,
@@ -49,11 +49,11 @@ export type Noun<G extends object, T extends Stamp> = {
   uses(id: string, facts: Facts): Fault[]
 }
 
-export type Replaceable<G extends object, T extends Stamp> = Noun<G, T> & { replace: z.ZodType<G> }
+export type Replaceable<G extends object, T extends Stamp> = Resource<G, T> & { replace: z.ZodType<G> }
 
 export const isReplaceable = <G extends object, T extends Stamp>(
-  noun: Noun<G, T>,
-): noun is Replaceable<G, T> => noun.replace !== undefined
+  resource: Resource<G, T>,
+): resource is Replaceable<G, T> => resource.replace !== undefined
 
 export const createFields = {
   id: idShape
@@ -68,7 +68,7 @@ export const ignored = z.unknown().optional().describe('Taken as a GET answers i
 export const replaceFields = { ...createFields, version: ignored, updatedAt: ignored }
 
 /** The client's own id, else one made of the name. */
-export const namedId = (given: { id?: string | undefined; name: string }, { idSuffix }: Made): string =>
+export const namedId = (given: { id?: string | undefined; name: string }, { idSuffix }: Generated): string =>
   given.id ?? idFor(given.name, idSuffix)
 
 /** An id that says what it names: `Café Nord` and the suffix `a1b2` make `cafe-nord-a1b2`. Fits the shape of ids. */

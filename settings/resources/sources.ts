@@ -13,7 +13,7 @@ export const sources: Replaceable<GivenSource, Source> = {
   path: 'sources',
   create: sourceShape.extend(createFields).meta({ id: 'NewSource' }),
   replace: sourceShape.extend(replaceFields).meta({ id: 'SourceReplacement' }),
-  shown: storedSource.meta({ id: 'Source' }),
+  responseShape: storedSource.meta({ id: 'Source' }),
   all: (facts) => facts.sources,
   newId: namedId,
 

@@ -2,14 +2,14 @@ import type { z } from 'zod'
 import type { Fault } from '../faults.ts'
 import { EVERY_SOURCE, type Suppression, storedSuppression, suppressionShape } from '../settings.ts'
 import { suppressionId } from '../suppression-list.ts'
-import { type Facts, type Noun, unknownSource } from './resource.ts'
+import { type Facts, type Resource, unknownSource } from './resource.ts'
 
 /** There is nothing in one to change: its id is made of all that it says. */
-export const suppressions: Noun<z.infer<typeof suppressionShape>, Suppression> = {
+export const suppressions: Resource<z.infer<typeof suppressionShape>, Suppression> = {
   kind: 'suppression',
   path: 'suppressions',
   create: suppressionShape.meta({ id: 'NewSuppression' }),
-  shown: storedSuppression.meta({ id: 'Suppression' }),
+  responseShape: storedSuppression.meta({ id: 'Suppression' }),
   all: (facts) => facts.suppressions,
   newId: suppressionId,
   build: (given, { stamp }) => ({ ...given, ...stamp }),

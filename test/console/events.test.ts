@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type FoundEvent, isOpen, queryOf, refreshed, searchIn } from '../../console/src/api/search.ts'
-import { eventsShape } from '../../control/activity/events/matches.ts'
+import { eventsQueryShape } from '../../control/activity/events/matches.ts'
 
 const event = (
   messageId: string,
@@ -43,7 +43,7 @@ test('what the address asks for is what the API is asked, with an hour around th
     since: '2026-01-02T02:34:00.000Z',
     until: '2026-01-02T03:34:00.000Z',
   })
-  expect(eventsShape.safeParse(queryOf(search)).success).toBe(true)
+  expect(eventsQueryShape.safeParse(queryOf(search)).success).toBe(true)
   expect(queryOf({ by: 'userId', value: 'u1', around: 'never' })).toEqual({ userId: 'u1' })
   expect(searchIn(new URLSearchParams('sourceId=shop'))).toBeUndefined()
 })

@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import { expect, onTestFinished } from 'vitest'
 import { createHealth } from '../../control/activity/health/health.ts'
 import { createLive } from '../../control/activity/live/live.ts'
-import { createGuesses } from '../../control/api/auth/tokens.ts'
+import { createWrongTokenLimit } from '../../control/api/auth/tokens.ts'
 import { type AppParts, createApp } from '../../control/app.ts'
 import { attemptsHeld } from './attempts-in-memory.ts'
 import { deadHeld } from './dead-in-memory.ts'
@@ -60,7 +60,7 @@ export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial
     trustProxy: [],
     ingest: { url: undefined, port: 8080 },
     // no time goes by
-    guesses: createGuesses(() => 0),
+    wrongTokenLimit: createWrongTokenLimit(() => 0),
     probe,
     log,
     ...parts,

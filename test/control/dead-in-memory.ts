@@ -1,7 +1,7 @@
 import type { DeadLetter } from '../../control/activity/dead/dead-letter.ts'
 import type { Lows } from '../../control/activity/dead/follow.ts'
 import type { DeadRouteParts } from '../../control/activity/dead/routes.ts'
-import { createNewest } from '../../control/activity/recent-records.ts'
+import { createRecentRecords } from '../../control/activity/recent-records.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
 import { aDelivery } from '../helpers/events.ts'
 
@@ -28,11 +28,11 @@ export function deadHeld(
   deliveries: readonly Delivery[] = [],
   { low = 0, isPartial = () => false, ...more }: { low?: number } & Partial<DeadRouteParts['dead']> = {},
 ): Pick<DeadRouteParts, 'dead'> {
-  const newest = createNewest<DeadLetter>({ most: 1_000 })
+  const recent = createRecentRecords<DeadLetter>({ most: 1_000 })
   for (const [offset, delivery] of deliveries.entries()) {
     const { deliveryId, messageId, destinationId, deadReason, deadAt } = delivery
     const reason = deadReason ?? ''
-    newest.add({ time: deadAt ?? 0, partition: 0, offset, deliveryId, messageId, destinationId, reason })
+    recent.add({ time: deadAt ?? 0, partition: 0, offset, deliveryId, messageId, destinationId, reason })
   }
   const lows: Lows = new Map([[0, { low }]])
   const readBodies: DeadRouteParts['dead']['readBodies'] = async (places) =>
@@ -44,7 +44,7 @@ export function deadHeld(
     )
   return {
     dead: {
-      newest,
+      recent,
       loaded: Promise.resolve(),
       isLoaded: () => true,
       isFresh: () => true,

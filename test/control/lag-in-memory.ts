@@ -1,8 +1,8 @@
-import type { End, Reading, Seen } from '../../control/activity/lag/observe.ts'
+import type { End, GroupTopic, PartitionOffsets } from '../../control/activity/lag/observe.ts'
 import type { LagRouteParts } from '../../control/activity/lag/routes.ts'
 import type { LagItem } from '../../control/activity/lag/status.ts'
 
-export const aReading = (fields: Partial<Reading> = {}): Reading => ({
+export const aReading = (fields: Partial<GroupTopic> = {}): GroupTopic => ({
   group: 'router',
   topic: 'events',
   delayMs: 0,
@@ -11,10 +11,10 @@ export const aReading = (fields: Partial<Reading> = {}): Reading => ({
 })
 
 /** A partition with 100 records of which 90 are settled. */
-export function aSeen(fields: Partial<Seen> = {}): Seen {
+export function aSeen(fields: Partial<PartitionOffsets> = {}): PartitionOffsets {
   const { end = 100 } = fields
   return {
-    reading: aReading(),
+    groupTopic: aReading(),
     partition: 0,
     low: 0,
     end,

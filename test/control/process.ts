@@ -17,7 +17,7 @@ export type ControlEnv = {
   /** Beside these. */
   settings?: Record<string, string>
 }
-export type Answer = { status: number; json: Record<string, unknown>; headers: Headers }
+export type ApiResponse = { status: number; json: Record<string, unknown>; headers: Headers }
 
 /** A control process as operators run it, on a port of its own. Nothing is awaited yet. */
 export function startControl({ kafkaBrokers, registryUrl, topicPrefix, key, settings }: ControlEnv) {
@@ -60,7 +60,7 @@ export function startControl({ kafkaBrokers, registryUrl, topicPrefix, key, sett
     method: string,
     path: string,
     more: { body?: unknown; ifMatch?: number; token?: string } = {},
-  ): Promise<Answer> {
+  ): Promise<ApiResponse> {
     const headers = new Headers({ authorization: `Bearer ${more.token ?? ADMIN}` })
     if (more.body !== undefined) headers.set('content-type', 'application/json')
     if (more.ifMatch !== undefined) headers.set('if-match', `"${more.ifMatch}"`)

@@ -1,11 +1,11 @@
 import { createEndedSessions } from '../../control/api/auth/sessions.ts'
-import { createKnown, type Tasks } from '../../control/tasks/task-table.ts'
+import { createTaskIndex, type Tasks } from '../../control/tasks/task-table.ts'
 import type { FencedWriter } from '../../kafka/produce/transactions.ts'
 import { type Deletion, type Replay, type Sync, type Task, taskCodec } from '../../schemas/task.ts'
 
 /** The tasks and their writer without Kafka; `topic` is what would be in it, record by record. */
 export function tasksInMemory() {
-  const known = createKnown()
+  const known = createTaskIndex()
   const topic: Task[] = []
   const last = new Map<string, Buffer>()
   const endedSessions = createEndedSessions()

@@ -38,7 +38,7 @@ async function audiences() {
     producer,
     // what is told is read here, not by a router
     encode: (event) => Buffer.from(JSON.stringify(event)),
-    turns: createSemaphore(3),
+    semaphore: createSemaphore(3),
     keys: keysOf(Buffer.alloc(32)),
     writer: { write: async () => ({ ok: true }) },
     settings: {
@@ -67,7 +67,7 @@ async function audiences() {
     })
   }
 
-  const perform = (sync: Sync, owned = () => true) => performSync(sync, owned, parts)
+  const perform = (sync: Sync, isOwned = () => true) => performSync(sync, isOwned, parts)
   return { kafka, known, suppressed, uploaded, told, perform }
 }
 

@@ -14,7 +14,7 @@ export type DeadLetter = Place & {
 /** Why a delivery was given up (schemas/delivery.avsc). */
 export const deadReasonShape = z.enum(DEAD_REASONS)
 
-export const deadShape = z.strictObject({
+export const deadQueryShape = z.strictObject({
   ...rangeFields,
   limit: z.coerce
     .number()
@@ -29,12 +29,12 @@ export const deadShape = z.strictObject({
   messageId: idField.optional(),
 })
 
-export type DeadAsked = z.infer<typeof deadShape>
+export type DeadQuery = z.infer<typeof deadQueryShape>
 
 const FIELDS = ['destinationId', 'reason', 'deliveryId', 'messageId'] as const
 
 /** What is not asked for is all the same. */
-export function isAskedFor(asked: DeadAsked): (letter: DeadLetter) => boolean {
+export function matchesQuery(asked: DeadQuery): (letter: DeadLetter) => boolean {
   const fields = FIELDS.filter((field) => asked[field] !== undefined)
   return (letter) => isWithin(letter, asked) && fields.every((field) => letter[field] === asked[field])
 }

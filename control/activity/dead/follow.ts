@@ -6,13 +6,13 @@ import { type Begun, openTail, type TailRecord } from '../../../kafka/tables/tai
 import type { Codec } from '../../../schemas/codec.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import { DEAD } from '../../../schemas/topics.ts'
-import { decodeOrPass, type Followed, followed, type Unreadable } from '../following.ts'
-import { createNewest, type Newest, type Place } from '../recent-records.ts'
+import { decodeOrSkip, type Followed, followed, type Unreadable } from '../following.ts'
+import { createRecentRecords, type Place, type RecentRecords } from '../recent-records.ts'
 import type { DeadLetter } from './dead-letter.ts'
 
 /** The dead letters of late: what each of them is, and where in the topic it lies. */
 export type DeadLetters = Followed & {
-  newest: Pick<Newest<DeadLetter>, 'all' | 'page' | 'oldest'>
+  recent: Pick<RecentRecords<DeadLetter>, 'all' | 'page' | 'oldest'>
   isPartial: Extent['isPartial']
   /** Of the topic now. @throws when Kafka does not answer. */
   lows(): Promise<Lows>
@@ -33,8 +33,8 @@ export async function followDead(options: {
 }): Promise<DeadLetters> {
   const { connection, codec, onUnreadable, onRead, onFatal } = options
   const extent = createExtent()
-  const newest = createNewest<DeadLetter>({ most: MOST, onDropped: extent.dropped })
-  const decode = decodeOrPass(codec, onUnreadable)
+  const recent = createRecentRecords<DeadLetter>({ most: MOST, onDropped: extent.dropped })
+  const decode = decodeOrSkip(codec, onUnreadable)
   const [reader, tail] = await Promise.all([
     openReader({ connection, topic: DEAD, onFatal }),
     openTail({
@@ -45,7 +45,7 @@ export async function followDead(options: {
       onRecord: ({ value, ...record }) =>
         decode(value, (delivery) => {
           const letter = letterOf(delivery, record)
-          newest.add(letter)
+          recent.add(letter)
           onRead(letter)
         }),
       onFatal,
@@ -53,8 +53,8 @@ export async function followDead(options: {
   ])
   extent.begun(tail.begun)
   return {
-    newest,
-    ...followed(tail, newest),
+    recent,
+    ...followed(tail, recent),
     isPartial: extent.isPartial,
     lows: reader.bounds,
     readBodies: bodiesFrom(reader, codec),

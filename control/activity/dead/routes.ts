@@ -4,12 +4,12 @@ import type { Logger } from '../../../process/log.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Delivery, PastAttempt } from '../../../schemas/delivery.ts'
 import { withTimeout } from '../../api/concurrency.ts'
-import { operation, path } from '../../api/operation.ts'
+import { addPath, operation } from '../../api/operation.ts'
 import { pageOf } from '../../api/pagination.ts'
-import { type Answer, isoTime, timeShape } from '../../api/response.ts'
+import { type ApiResponse, isoTime, timeShape } from '../../api/response.ts'
 import { type AttemptRouteParts, OUTCOMES } from '../attempts.ts'
 import { isLoadedSoon, loading, unreachable } from '../following.ts'
-import { type DeadAsked, type DeadLetter, deadShape, isAskedFor } from './dead-letter.ts'
+import { type DeadLetter, type DeadQuery, deadQueryShape, matchesQuery } from './dead-letter.ts'
 import { type DeadLetters, isThere } from './follow.ts'
 
 export const afterwardsShape = z.strictObject({ outcome: z.enum(OUTCOMES), at: timeShape })
@@ -55,13 +55,13 @@ const answerShape = pageOf(deadLetterShape).extend({
 /** `/dead`: how many deliveries were given up and why, and which, newest first. */
 export function deadRoutes(api: FastifyInstance, parts: DeadRouteParts & AttemptRouteParts): void {
   const { dead, log } = parts
-  path(api, '/dead', {
+  addPath(api, '/dead', {
     GET: operation({
       summary: 'What was given up',
       description:
         '`counts`: of each destination and reason, of the last 100,000; `partial`: there are more. `items`: newest first.',
-      query: deadShape,
-      answers: { 200: { description: 'Counts, and a page.', body: answerShape } },
+      query: deadQueryShape,
+      responses: { 200: { description: 'Counts, and a page.', body: answerShape } },
       async handle({ query }) {
         if (!(await isLoadedSoon(dead))) return loading
         try {
@@ -76,18 +76,18 @@ export function deadRoutes(api: FastifyInstance, parts: DeadRouteParts & Attempt
 }
 
 async function answer(
-  asked: DeadAsked,
+  asked: DeadQuery,
   { dead, attempts }: DeadRouteParts & AttemptRouteParts,
-): Promise<Answer> {
+): Promise<ApiResponse> {
   const lows = await dead.lows()
-  const there = dead.newest.all().filter((letter) => isThere(lows, letter))
-  const isWanted = isAskedFor(asked)
-  const { items, next } = dead.newest.page({
+  const there = dead.recent.all().filter((letter) => isThere(lows, letter))
+  const matches = matchesQuery(asked)
+  const { items, next } = dead.recent.page({
     ...asked,
-    isWanted: (letter) => isWanted(letter) && isThere(lows, letter),
+    matches: (letter) => matches(letter) && isThere(lows, letter),
   })
   const bodies = await dead.readBodies(items)
-  const oldest = dead.newest.oldest()
+  const oldest = dead.recent.oldest()
   return {
     status: 200,
     body: {
@@ -95,7 +95,7 @@ async function answer(
       partial: dead.isPartial(lows),
       oldest: oldest === null || there.length === 0 ? null : isoTime(oldest),
       items: items.map((letter) =>
-        shownDead(letter, {
+        deadLetterResponse(letter, {
           delivery: bodies.get(letter),
           afterwards: afterwards(letter, attempts.ofMessage(letter.messageId)),
         }),
@@ -127,17 +127,17 @@ type Shown = z.infer<typeof deadLetterShape>
  * A dead letter as it is answered: users' data, and nothing of the destination's settings, as its URLs may hold secrets.
  * @param known.delivery undefined: the topic does not have it any more.
  */
-export function shownDead(
+export function deadLetterResponse(
   letter: DeadLetter,
   { delivery, ...known }: { delivery: Delivery | undefined; afterwards: ReturnType<typeof afterwards> },
 ): Shown {
   const { time, deliveryId, messageId, destinationId, reason } = letter
-  const attempts = delivery?.history.map(shownPast) ?? []
+  const attempts = delivery?.history.map(pastAttemptResponse) ?? []
   const body = delivery?.body ?? null
   return { deliveryId, messageId, destinationId, reason, deadAt: isoTime(time), attempts, body, ...known }
 }
 
-const shownPast = (past: PastAttempt) => ({ ...past, startedAt: isoTime(past.startedAt) })
+const pastAttemptResponse = (past: PastAttempt) => ({ ...past, startedAt: isoTime(past.startedAt) })
 
 /**
  * What came of a dead letter that was replayed: that it was delivered, or else the last attempt.

@@ -18,7 +18,7 @@ export type State = (typeof STATES)[number]
 export type Reason = Unmatched | 'source' | 'removed'
 
 /** What became of an event at a destination. Times are ms since 1970. */
-export type Fate = {
+export type DeliveryStatus = {
   destinationId: string
   deliveryId: string
   /** By the settings of now. */
@@ -42,7 +42,12 @@ export type Known = {
 }
 
 /** By the router's own decisions and the deliverer's. */
-export function fateOf(event: Event, destinationId: string, known: Known, ladder: Ladder): Fate {
+export function deliveryStatus(
+  event: Event,
+  destinationId: string,
+  known: Known,
+  ladder: Ladder,
+): DeliveryStatus {
   const { destination, attempts, dead } = known
   const reason = reasonAgainst(event, destination)
   return {
@@ -63,14 +68,18 @@ function reasonAgainst(event: Event, destination: Destination | undefined): Reas
 }
 
 /** Whether there may have been attempts that are not known. */
-export function isMissing({ state, attempts }: Fate, receivedAt: number, knownSince: number): boolean {
+export function isMissing(
+  { state, attempts }: DeliveryStatus,
+  receivedAt: number,
+  knownSince: number,
+): boolean {
   const isOpen = state === 'unknown' || state === 'retrying'
   // it is over, but what it answered is not known
   const isUntold = state === 'dead' && attempts.length === 0
   return (isOpen || isUntold) && (attempts.at(-1)?.startedAt ?? receivedAt) < knownSince
 }
 
-type Standing = Pick<Fate, 'state' | 'nextAttemptAt'>
+type Standing = Pick<DeliveryStatus, 'state' | 'nextAttemptAt'>
 
 function standing(
   event: Event,
@@ -86,7 +95,7 @@ function standing(
   if (!last && !isRouted) return is(null)
   if (!last) return is(event.receivedAt >= knownSince ? 'waiting' : 'unknown')
   if (last.outcome === 'cancelled') return is('cancelled')
-  const after = afterRound(attempts, last, ladder)
+  const after = afterAttempt(attempts, last, ladder)
   const longestMs = Math.max(0, ...ladder.ladder.map(({ delayMs }) => delayMs))
   // what came of the next attempt is not known any more
   const isOld = (after.nextAttemptAt ?? last.startedAt + longestMs) < knownSince
@@ -94,8 +103,8 @@ function standing(
 }
 
 /** What the deliverer decides by the last round, as far as the log tells: a receiver's Retry-After and the end of a deferral it does not. */
-export function afterRound(attempts: readonly Attempt[], last: Attempt, ladder: Ladder): Standing {
-  const latest = roundOf(attempts, last)
+export function afterAttempt(attempts: readonly Attempt[], last: Attempt, ladder: Ladder): Standing {
+  const latest = lastAttemptPerWebhook(attempts, last)
   const round = latest.filter(({ outcome }) => outcome !== 'deferred')
   const isDeferred = round.length < latest.length && !round.some(({ outcome }) => outcome === 'retry')
   if (isDeferred) return { state: 'retrying', nextAttemptAt: null }
@@ -115,7 +124,7 @@ export function afterRound(attempts: readonly Attempt[], last: Attempt, ladder: 
 }
 
 /** The latest record of each URL in the last attempt. Before it, the URL may have been deferred. */
-function roundOf(attempts: readonly Attempt[], last: Attempt): Attempt[] {
+function lastAttemptPerWebhook(attempts: readonly Attempt[], last: Attempt): Attempt[] {
   const since = attempts.findLastIndex(({ attempt }) => attempt !== last.attempt)
   return [...new Map(attempts.slice(since + 1).map((each) => [each.urlIndex, each])).values()]
 }

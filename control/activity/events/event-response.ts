@@ -2,14 +2,14 @@ import { z } from 'zod'
 import type { Event } from '../../../schemas/event.ts'
 import type { Rejected } from '../../../schemas/rejected.ts'
 import { isoTime, timeShape } from '../../api/response.ts'
-import { attemptShape, shownAttempt } from '../attempts.ts'
-import { shownCall, shownRejected } from '../live/call-json.ts'
-import { type Fate, type Reason, STATES } from './delivery-status.ts'
-import { saidIn } from './matches.ts'
+import { attemptResponse, attemptShape } from '../attempts.ts'
+import { callJson, rejectedJson } from '../live/call-json.ts'
+import { type DeliveryStatus, type Reason, STATES } from './delivery-status.ts'
+import { fieldsIn } from './matches.ts'
 
 const REASONS = ['integrations', 'disabled', 'type', 'source', 'removed'] as const satisfies readonly Reason[]
 
-const fateShape = z.strictObject({
+const deliveryStatusShape = z.strictObject({
   destinationId: z.string(),
   deliveryId: z.string(),
   routed: z.boolean().describe('By the settings of now.'),
@@ -32,7 +32,7 @@ const fateShape = z.strictObject({
   dead: z.strictObject({ reason: z.string(), deadAt: timeShape }).nullable(),
 })
 
-const saidShape = {
+const callFields = {
   messageId: z.string().nullable(),
   type: z.string().nullable(),
   userId: z.string().nullable(),
@@ -43,18 +43,18 @@ const saidShape = {
 
 export const eventShape = z
   .strictObject({
-    ...saidShape,
+    ...callFields,
     sourceId: z.string(),
     receivedAt: timeShape,
     call: z.looseObject({}).describe('As it is shown live (docs/activity.md).'),
     rejected: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
-    destinations: z.array(fateShape),
+    destinations: z.array(deliveryStatusShape),
   })
   .meta({ id: 'Event' })
 
 type Shown = z.infer<typeof eventShape>
 
-export function shownEvent(event: Event, fates: readonly Fate[]): Shown {
+export function eventResponse(event: Event, statuses: readonly DeliveryStatus[]): Shown {
   const { messageId, sourceId, type, userId, anonymousId, name, receivedAt } = event
   return {
     messageId,
@@ -65,28 +65,28 @@ export function shownEvent(event: Event, fates: readonly Fate[]): Shown {
     event: event.event,
     name,
     receivedAt: isoTime(receivedAt),
-    call: { ...shownCall(event) },
+    call: { ...callJson(event) },
     rejected: null,
-    destinations: fates.map(shownFate),
+    destinations: statuses.map(deliveryStatusResponse),
   }
 }
 
 /** @param writeKey of its source. */
-export function shownRejection(rejected: Rejected, writeKey: string | undefined): Shown {
+export function rejectionResponse(rejected: Rejected, writeKey: string | undefined): Shown {
   const { sourceId, code, message, receivedAt, raw } = rejected
   return {
-    ...saidIn(raw),
+    ...fieldsIn(raw),
     sourceId,
     receivedAt: isoTime(receivedAt),
-    call: { ...shownRejected(rejected, writeKey) },
+    call: { ...rejectedJson(rejected, writeKey) },
     rejected: { code, message },
     destinations: [],
   }
 }
 
-const shownFate = ({ attempts, nextAttemptAt, dead, ...fate }: Fate) => ({
+const deliveryStatusResponse = ({ attempts, nextAttemptAt, dead, ...fate }: DeliveryStatus) => ({
   ...fate,
-  attempts: attempts.map(shownAttempt),
+  attempts: attempts.map(attemptResponse),
   nextAttemptAt: nextAttemptAt === null ? null : isoTime(nextAttemptAt),
   dead: dead && { reason: dead.reason, deadAt: isoTime(dead.time) },
 })

@@ -6,7 +6,7 @@ import { isObject } from '../../../settings/faults.ts'
 import { idShape } from '../../../settings/settings.ts'
 import { idField, rangeFields } from '../recent-records.ts'
 
-type Asked = Pick<EventsAsked, 'messageId' | 'userId' | 'anonymousId' | 'sourceId' | 'deliveryId'>
+type Asked = Pick<EventsQuery, 'messageId' | 'userId' | 'anonymousId' | 'sourceId' | 'deliveryId'>
 
 const IDS = ['messageId', 'userId', 'anonymousId'] as const
 
@@ -17,7 +17,7 @@ const PLAIN = /^[\w.:@-]+$/
  * @returns whether a record may be one that is asked for, by the bytes of its value: in Avro a text lies as it is. To look for them
  * costs a tenth of decoding.
  */
-export function mayBe(asked: Asked): (value: Buffer) => boolean {
+export function mayMatch(asked: Asked): (value: Buffer) => boolean {
   const needles = IDS.flatMap((name) => asked[name] ?? [])
     .filter((id) => PLAIN.test(id))
     .map((id) => Buffer.from(id))
@@ -25,7 +25,7 @@ export function mayBe(asked: Asked): (value: Buffer) => boolean {
 }
 
 /** @param destinationsOf the ids of destinations that a delivery of this source may be for. */
-export function isWanted(
+export function matchesEvent(
   { deliveryId: wanted, sourceId, ...asked }: Asked,
   destinationsOf: (sourceId: string) => readonly string[],
 ): (event: Event) => boolean {
@@ -38,7 +38,7 @@ export function isWanted(
 }
 
 /** By what the call says of itself; a text that is no JSON, or cut off, by whether the ids stand in it. */
-export function isWantedRejected({ sourceId, ...asked }: Asked): (rejected: Rejected) => boolean {
+export function matchesRejected({ sourceId, ...asked }: Asked): (rejected: Rejected) => boolean {
   const ids = IDS.flatMap((name) => (asked[name] === undefined ? [] : [{ name, id: asked[name] }]))
   return (rejected) => {
     if (sourceId !== undefined && rejected.sourceId !== sourceId) return false
@@ -50,7 +50,7 @@ export function isWantedRejected({ sourceId, ...asked }: Asked): (rejected: Reje
 }
 
 /** What a rejected call says of itself, as far as it is text; all null when it is no JSON, or many calls. */
-export function saidIn(raw: string) {
+export function fieldsIn(raw: string) {
   const calls = callsIn(raw) ?? []
   const said = (name: string) => (calls.length === 1 ? textOf(calls[0]?.[name]) : null)
   return {
@@ -83,7 +83,7 @@ function callsIn(raw: string): Record<string, unknown>[] | undefined {
 /** A URL has room for no longer one. */
 const userField = z.string().min(1, 'must not be empty').max(4_096, 'at most 4,096 characters')
 
-export const eventsShape = z.strictObject({
+export const eventsQueryShape = z.strictObject({
   ...rangeFields,
   limit: z.coerce.number().int().min(1).max(100).default(20),
   messageId: idField.optional(),
@@ -97,4 +97,4 @@ export const eventsShape = z.strictObject({
 })
 
 /** Times are ms since 1970. */
-export type EventsAsked = z.infer<typeof eventsShape>
+export type EventsQuery = z.infer<typeof eventsQueryShape>

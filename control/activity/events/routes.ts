@@ -8,17 +8,17 @@ import { ATTEMPTS_KEPT } from '../../../schemas/topics.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
 import { audit } from '../../api/audit.ts'
 import { withTimeout } from '../../api/concurrency.ts'
-import { operation, path } from '../../api/operation.ts'
+import { addPath, operation } from '../../api/operation.ts'
 import { pageOf } from '../../api/pagination.ts'
-import { type Answer, isoTime, problem, timeShape } from '../../api/response.ts'
+import { type ApiResponse, isoTime, problem, timeShape } from '../../api/response.ts'
 import type { AttemptRouteParts } from '../attempts.ts'
 import type { DeadLetter } from '../dead/dead-letter.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
 import { isLoadedSoon, loading, unreachable } from '../following.ts'
 import { explaining, faultShape, type LogFaults } from '../lag/log-faults.ts'
-import { type Fate, fateOf, isMissing } from './delivery-status.ts'
-import { eventShape, shownEvent, shownRejection } from './event-response.ts'
-import { type EventsAsked, eventsShape } from './matches.ts'
+import { type DeliveryStatus, deliveryStatus, isMissing } from './delivery-status.ts'
+import { eventResponse, eventShape, rejectionResponse } from './event-response.ts'
+import { type EventsQuery, eventsQueryShape } from './matches.ts'
 import type { EventSearch } from './search.ts'
 import { merged, type Trace } from './trace.ts'
 
@@ -49,14 +49,14 @@ const answerShape = pageOf(eventShape).extend({
 
 /** `/events`: where a call is, by any of its ids. */
 export function eventRoutes(api: FastifyInstance, parts: EventRouteParts): void {
-  path(api, '/events', {
+  addPath(api, '/events', {
     GET: operation({
       summary: 'Where is my event?',
       description:
         'Calls, accepted or rejected, newest first: to which destinations each goes by the settings of now, and what became of it there. Topics are read on demand, so a request searches for 3 s at most; `next` goes on from there.',
-      query: eventsShape,
-      answers: { 200: { description: 'A page; it may be empty and have a next.', body: answerShape } },
-      refuses: ['too_many_searches'],
+      query: eventsQueryShape,
+      responses: { 200: { description: 'A page; it may be empty and have a next.', body: answerShape } },
+      errorCodes: ['too_many_searches'],
       async handle({ query, caller }) {
         // who looks for a person's data is on record; whom, as everywhere in the log, is not
         if (query.userId !== undefined || query.anonymousId !== undefined)
@@ -73,7 +73,7 @@ export function eventRoutes(api: FastifyInstance, parts: EventRouteParts): void 
   })
 }
 
-async function answer(asked: EventsAsked, parts: EventRouteParts): Promise<Answer> {
+async function answer(asked: EventsQuery, parts: EventRouteParts): Promise<ApiResponse> {
   const { events, settings } = parts
   const named = asked.deliveryId === undefined ? undefined : namedBy(asked.deliveryId, parts)
   const connected = connectedTo(settings.destinations)
@@ -85,7 +85,7 @@ async function answer(asked: EventsAsked, parts: EventRouteParts): Promise<Answe
   )
   if (!searching) return tooMany
   const { items, next, searchedSince } = await searching
-  const fates = await fatesOf(
+  const statuses = await statusesOf(
     items.flatMap((item) => ('event' in item ? item.event : [])),
     asked.destinationId,
     parts,
@@ -95,22 +95,22 @@ async function answer(asked: EventsAsked, parts: EventRouteParts): Promise<Answe
     body: {
       items: items.map((item) =>
         'event' in item
-          ? shownEvent(item.event, fates.get(item.event) ?? [])
-          : shownRejection(item.rejected, settings.sources.get(item.rejected.sourceId)?.writeKey),
+          ? eventResponse(item.event, statuses.get(item.event) ?? [])
+          : rejectionResponse(item.rejected, settings.sources.get(item.rejected.sourceId)?.writeKey),
       ),
       next,
       searchedSince: searchedSince === null ? null : isoTime(searchedSince),
-      faults: explaining(parts.faults.all(), { since: asked.since, openSince: openSince(fates) }),
+      faults: explaining(parts.faults.all(), { since: asked.since, openSince: openSince(statuses) }),
     },
   }
 }
 
 /** What is not over, as far as is known: its record may be one that Kafka has lost. */
-const OPEN: ReadonlySet<Fate['state']> = new Set(['waiting', 'retrying', 'unknown'])
+const OPEN: ReadonlySet<DeliveryStatus['state']> = new Set(['waiting', 'retrying', 'unknown'])
 
 /** @returns when the oldest of these came in that has an open delivery, in ms since 1970. */
-function openSince(fates: Fates): number | undefined {
-  const open = [...fates].filter(([, of]) => of.some(({ state }) => OPEN.has(state)))
+function openSince(statuses: Statuses): number | undefined {
+  const open = [...statuses].filter(([, of]) => of.some(({ state }) => OPEN.has(state)))
   return open.length === 0 ? undefined : Math.min(...open.map(([{ receivedAt }]) => receivedAt))
 }
 
@@ -126,19 +126,19 @@ function connectedTo(destinations: Facts['destinations']): (sourceId: string) =>
   }
 }
 
-type Fates = Map<Event, Fate[]>
+type Statuses = Map<Event, DeliveryStatus[]>
 
 /** At each destination that is connected to its source, that it has been tried for, or that is asked for. */
-async function fatesOf(
+async function statusesOf(
   events: readonly Event[],
   destinationId: string | undefined,
   { settings, ladder, attempts, dead, trace }: EventRouteParts,
-): Promise<Fates> {
+): Promise<Statuses> {
   const history: History = historyOf(events, { attempts, dead, now: Date.now() })
   const connected = connectedTo(settings.destinations)
   const { knownSince } = history
 
-  const fates = (traced?: Map<string, Attempt[]>): Fates =>
+  const statuses = (traced?: Map<string, Attempt[]>): Statuses =>
     new Map(
       events.map((event) => {
         const ids = destinationId
@@ -148,23 +148,23 @@ async function fatesOf(
       }),
     )
 
-  function fate(event: Event, id: string, traced?: Map<string, Attempt[]>): Fate {
+  function fate(event: Event, id: string, traced?: Map<string, Attempt[]>): DeliveryStatus {
     const known = history.of(deliveryId(id, event))
     const all = merged(traced?.get(deliveryId(id, event)) ?? [], known.attempts)
     const destination = settings.destinations.get(id)
-    return fateOf(event, id, { ...known, attempts: all, destination, knownSince }, ladder)
+    return deliveryStatus(event, id, { ...known, attempts: all, destination, knownSince }, ladder)
   }
 
-  const first = fates()
+  const first = statuses()
   const missed = [...first].flatMap(([{ receivedAt }, of]) =>
     of.filter((each) => isMissing(each, receivedAt, knownSince)).map((each) => ({ ...each, receivedAt })),
   )
-  return missed.length === 0 ? first : fates(await trace(missed, knownSince))
+  return missed.length === 0 ? first : statuses(await trace(missed, knownSince))
 }
 
 type Held = {
-  attempts: Pick<AttemptRouteParts['attempts'], 'newest' | 'ofMessage'>
-  dead: Pick<DeadRouteParts['dead'], 'newest'>
+  attempts: Pick<AttemptRouteParts['attempts'], 'recent' | 'ofMessage'>
+  dead: Pick<DeadRouteParts['dead'], 'recent'>
 }
 
 /** What is known of some events' deliveries. */
@@ -186,11 +186,11 @@ export function historyOf(
   const tried = [...wanted]
     .flatMap((messageId) => [...attempts.ofMessage(messageId)])
     .sort((one, other) => one.startedAt - other.startedAt)
-  const letters = dead.newest.all().filter(({ messageId }) => wanted.has(messageId))
+  const letters = dead.recent.all().filter(({ messageId }) => wanted.has(messageId))
   const triedBy = Map.groupBy(tried, ({ deliveryId }) => deliveryId)
   const deadBy = new Map(letters.map((letter) => [letter.deliveryId, letter]))
   const places = [...tried, ...letters]
-  const heldSince = attempts.newest.oldest() ?? Number.NEGATIVE_INFINITY
+  const heldSince = attempts.recent.oldest() ?? Number.NEGATIVE_INFINITY
   return {
     knownSince: Math.max(heldSince, now - ATTEMPTS_KEPT),
     of: (id) => ({
@@ -215,6 +215,6 @@ export function namedBy(
   id: string,
   { attempts, dead }: Held,
 ): { messageId: string; destinationId: string; sourceId?: string } | undefined {
-  const tried = attempts.newest.all().find(({ attempt }) => attempt.deliveryId === id)
-  return tried?.attempt ?? dead.newest.all().find(({ deliveryId }) => deliveryId === id)
+  const tried = attempts.recent.all().find(({ attempt }) => attempt.deliveryId === id)
+  return tried?.attempt ?? dead.recent.all().find(({ deliveryId }) => deliveryId === id)
 }

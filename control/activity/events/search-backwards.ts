@@ -1,6 +1,6 @@
 import type { Offsets } from '../../../kafka/admin/offsets.ts'
 import type { Reader } from '../../../kafka/tables/reader.ts'
-import type { Turns } from '../../api/concurrency.ts'
+import type { Semaphore } from '../../api/concurrency.ts'
 import { compare, cursorOf, type Place } from '../recent-records.ts'
 
 /** A topic to be searched: all of it, or these partitions of it. */
@@ -31,7 +31,7 @@ export type Search<T> = {
   /** Asked behind each step. */
   isOver(): boolean
   /** Ranges of one partition are read one at a time: others may search as well. */
-  inTurn: Turns
+  semaphore: Semaphore
 }
 
 /** `searchedSince`: ms since 1970; all that came from then on was searched. Null: all that there is. */
@@ -125,7 +125,7 @@ async function windowBefore<T>(
 
 /** @returns newest first, one more than are wanted at most. */
 async function readWindow<T>({ spots }: Window, search: Search<T>): Promise<Item<T>[]> {
-  const { parts, limit, cursor, inTurn } = search
+  const { parts, limit, cursor, semaphore } = search
   const found: (Place & { found: Found<T> })[] = []
 
   async function readOne({ index, partition, from, to }: Window['spots'][number]): Promise<void> {
@@ -141,7 +141,7 @@ async function readWindow<T>({ spots }: Window, search: Search<T>): Promise<Item
     })
   }
 
-  await inTurn(() => Promise.all(spots.map(readOne)))
+  await semaphore(() => Promise.all(spots.map(readOne)))
   const items: Item<T>[] = []
   for (const { found: one, ...place } of found.toSorted((a, b) => compare(b, a))) {
     const value = await one

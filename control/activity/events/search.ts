@@ -10,7 +10,7 @@ import type { Rejected } from '../../../schemas/rejected.ts'
 import { ATTEMPTS, EVENTS, REJECTED } from '../../../schemas/topics.ts'
 import { createSemaphore } from '../../api/concurrency.ts'
 import { sourceOf } from '../live/recent-calls.ts'
-import { type EventsAsked, isWanted, isWantedRejected, mayBe } from './matches.ts'
+import { type EventsQuery, matchesEvent, matchesRejected, mayMatch } from './matches.ts'
 import { type Part, type Searched, searchBack } from './search-backwards.ts'
 import { createTrace, type Trace } from './trace.ts'
 
@@ -22,7 +22,7 @@ export type EventSearch = {
    * @param destinationsOf the ids of destinations that a delivery of this source may be for.
    */
   search(
-    asked: EventsAsked,
+    asked: EventsQuery,
     destinationsOf: (sourceId: string) => readonly string[],
   ): Promise<Searched<FoundCall>> | undefined
 }
@@ -42,11 +42,11 @@ const STEP = 10_000
 const FEW = 500
 
 export function createEventSearch(parts: SearchParts): EventSearch {
-  const inTurn = createSemaphore(1)
+  const semaphore = createSemaphore(1)
   let underWay = 0
 
   async function searchNow(
-    asked: EventsAsked,
+    asked: EventsQuery,
     destinationsOf: (sourceId: string) => readonly string[],
   ): Promise<Searched<FoundCall>> {
     const begun = performance.now()
@@ -64,7 +64,7 @@ export function createEventSearch(parts: SearchParts): EventSearch {
         step: isNarrow(asked) ? STEP : FEW,
         most: MOST_RECORDS,
         isOver: () => performance.now() - begun > MOST_MS,
-        inTurn,
+        semaphore,
       })
     } finally {
       await offsets.close()
@@ -83,17 +83,17 @@ export function createEventSearch(parts: SearchParts): EventSearch {
 }
 
 /** What is not is decoded, and, for a delivery's id, hashed. */
-const isNarrow = ({ messageId, userId, anonymousId }: EventsAsked) =>
+const isNarrow = ({ messageId, userId, anonymousId }: EventsQuery) =>
   messageId !== undefined || userId !== undefined || anonymousId !== undefined
 
 function eventsPart(
-  asked: EventsAsked,
+  asked: EventsQuery,
   { events: { reader, codec } }: SearchParts,
   destinationsOf: (sourceId: string) => readonly string[],
 ): Part<FoundCall> {
   const { sourceId, userId } = asked
-  const isPossible = mayBe(asked)
-  const isIt = isWanted(asked, destinationsOf)
+  const mayBeMatch = mayMatch(asked)
+  const isMatch = matchesEvent(asked, destinationsOf)
   // as eventRecord keys it
   const only =
     sourceId === undefined || userId === undefined
@@ -105,16 +105,16 @@ function eventsPart(
     read: reader.read,
     find(value, key) {
       if (!value || (sourceId !== undefined && key && sourceOf(key) !== sourceId)) return undefined
-      if (!isPossible(value)) return undefined
-      return decoded(codec, value, (event) => (isIt(event) ? { event } : undefined))
+      if (!mayBeMatch(value)) return undefined
+      return decoded(codec, value, (event) => (isMatch(event) ? { event } : undefined))
     },
   }
 }
 
-function rejectedPart(asked: EventsAsked, { rejected: { reader, codec } }: SearchParts): Part<FoundCall> {
+function rejectedPart(asked: EventsQuery, { rejected: { reader, codec } }: SearchParts): Part<FoundCall> {
   const { sourceId, deliveryId } = asked
-  const isPossible = mayBe(asked)
-  const isIt = isWantedRejected(asked)
+  const mayBeMatch = mayMatch(asked)
+  const isMatch = matchesRejected(asked)
   return {
     topic: REJECTED,
     // what was rejected has no delivery
@@ -122,8 +122,8 @@ function rejectedPart(asked: EventsAsked, { rejected: { reader, codec } }: Searc
     read: reader.read,
     find(value, key) {
       if (!value || (sourceId !== undefined && key && sourceOf(key) !== sourceId)) return undefined
-      if (!isPossible(value)) return undefined
-      return decoded(codec, value, (rejected) => (isIt(rejected) ? { rejected } : undefined))
+      if (!mayBeMatch(value)) return undefined
+      return decoded(codec, value, (rejected) => (isMatch(rejected) ? { rejected } : undefined))
     },
   }
 }

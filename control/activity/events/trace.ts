@@ -6,7 +6,7 @@ import type { Reader } from '../../../kafka/tables/reader.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import type { Codec } from '../../../schemas/codec.ts'
 import { ATTEMPTS } from '../../../schemas/topics.ts'
-import { afterRound } from './delivery-status.ts'
+import { afterAttempt } from './delivery-status.ts'
 
 /** A delivery of which attempts are missed. `receivedAt`: ms since 1970. */
 export type Missed = { deliveryId: string; destinationId: string; receivedAt: number }
@@ -109,7 +109,7 @@ export function expected(attempts: readonly Attempt[], receivedAt: number, ladde
   const last = attempts.at(-1)
   if (!last) return [receivedAt]
   if (attempts.some(({ outcome }) => outcome === 'delivered' || outcome === 'cancelled')) return []
-  const { state, nextAttemptAt } = afterRound(attempts, last, ladder)
+  const { state, nextAttemptAt } = afterAttempt(attempts, last, ladder)
   if (state !== 'retrying') return []
   if (nextAttemptAt !== null) return [nextAttemptAt]
   // put off, to a rung that the log does not name

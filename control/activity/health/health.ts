@@ -15,7 +15,7 @@ export const WEBHOOK_STATES = ['failing', 'rejecting', 'healthy', 'idle', 'pause
 export type WebhookStatus = (typeof WEBHOOK_STATES)[number]
 
 /** A webhook of a destination. Times are ms since 1970. */
-export type EndpointHealth = {
+export type WebhookHealth = {
   urlIndex: number
   breaker: BreakerState
   /** When its breaker has opened or closed, as far as that was seen. */
@@ -29,7 +29,7 @@ export type EndpointHealth = {
 export type DestinationHealth = {
   minutes: (Figures & { at: number })[]
   now: Figures
-  endpoints: EndpointHealth[]
+  endpoints: WebhookHealth[]
 }
 
 export type Health = {
@@ -73,7 +73,7 @@ export function createHealth({
     return made
   }
 
-  function judge(attempt: Attempt): void {
+  function checkToken(attempt: Attempt): void {
     const destination = destinations.get(attempt.destinationId)
     const target = destination && targetsOf(destination)[attempt.urlIndex ?? -1]
     if (target) breakers.heard(target.webhook, attempt)
@@ -92,12 +92,12 @@ export function createHealth({
       const { minutes, last } = heldOf(attempt.destinationId)
       count(attempt, minutes, now())
       note(attempt, last)
-      if (hasBegun) judge(attempt)
+      if (hasBegun) checkToken(attempt)
     },
     died: ({ destinationId, time }) =>
       heldOf(destinationId).minutes.add({ what: 'dead', at: Math.min(time, now()) }, now()),
     begin(attempts) {
-      for (const attempt of attempts) judge(notToCome(attempt, now()))
+      for (const attempt of attempts) checkToken(notToCome(attempt, now()))
       hasBegun = true
     },
     of(destination) {

@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Facts } from '../../../settings/resources/resource.ts'
 import type { Destination } from '../../../settings/settings.ts'
-import { operation, path } from '../../api/operation.ts'
-import { answerTo, isoTime, timeShape } from '../../api/response.ts'
+import { addPath, operation } from '../../api/operation.ts'
+import { isoTime, refusalResponse, timeShape } from '../../api/response.ts'
 import type { AttemptRouteParts } from '../attempts.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
 import { isLoadedSoon, loading, unreachable } from '../following.ts'
@@ -12,7 +12,7 @@ import { createBroadcast } from '../live/broadcast.ts'
 import { STREAM, streamed } from '../live/routes.ts'
 import { countSkipped } from '../metrics.ts'
 import { BREAKER_STATES } from './breakers.ts'
-import { type DestinationHealth, type EndpointHealth, type Health, WEBHOOK_STATES } from './health.ts'
+import { type DestinationHealth, type Health, WEBHOOK_STATES, type WebhookHealth } from './health.ts'
 
 export type HealthRouteParts = AttemptRouteParts &
   DeadRouteParts &
@@ -27,7 +27,7 @@ export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): voi
   const { destinations } = settings
   const isLoaded = async () => (await isLoadedSoon(parts.attempts)) && (await isLoadedSoon(parts.dead))
   const isFresh = () => parts.attempts.isFresh() && parts.dead.isFresh()
-  const overview = () => (isFresh() ? shownOverview(destinations, health) : undefined)
+  const overview = () => (isFresh() ? overviewResponse(destinations, health) : undefined)
   const broadcast = createBroadcast({
     current: {
       health: overview,
@@ -37,12 +37,12 @@ export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): voi
   })
   api.addHook('preClose', async () => broadcast.end())
 
-  path(api, '/health', {
+  addPath(api, '/health', {
     GET: operation({
       summary: 'How all destinations are',
       description:
         'Counts are of the last minute. 503 when what comes of deliveries has not been read for 30 s.',
-      answers: { 200: { description: 'Of each destination.', body: overviewShape } },
+      responses: { 200: { description: 'Of each destination.', body: overviewShape } },
       async handle() {
         if (!(await isLoaded())) return loading
         const body = overview()
@@ -50,28 +50,28 @@ export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): voi
       },
     }),
   })
-  path(api, '/health/stream', {
+  addPath(api, '/health/stream', {
     GET: operation({
       summary: 'Watch how all destinations are, and how many calls come in',
       description:
         'Server-sent events `health` (as `GET /api/health`) and `ingest` (as `GET /api/ingest`), at once and then whenever one has changed, every 2 s at most; `unavailable` for one of which nothing can be said now.',
-      answers: { 200: STREAM },
-      refuses: ['too_many_watchers'],
+      responses: { 200: STREAM },
+      errorCodes: ['too_many_watchers'],
       handle: async (asked) => ((await isLoaded()) ? streamed(asked, broadcast) : loading),
     }),
   })
-  path(api, '/destinations/:id/health', {
+  addPath(api, '/destinations/:id/health', {
     GET: operation({
       summary: 'How a destination is',
       description:
         'The last hour by the minute, the last minute, and each webhook with its breaker and its last error.',
-      answers: { 200: { description: 'Its health.', body: healthShape } },
-      refuses: ['not_found'],
+      responses: { 200: { description: 'Its health.', body: healthShape } },
+      errorCodes: ['not_found'],
       async handle({ params: { id } }) {
         const destination = destinations.get(id)
-        if (!destination) return answerTo({ code: 'not_found', what: `destination ${id}` })
+        if (!destination) return refusalResponse({ code: 'not_found', what: `destination ${id}` })
         if (!(await isLoaded())) return loading
-        return isFresh() ? { status: 200, body: shownHealth(health.of(destination)) } : unreachable
+        return isFresh() ? { status: 200, body: healthResponse(health.of(destination)) } : unreachable
       },
     }),
   })
@@ -147,16 +147,16 @@ export const overviewShape = z.strictObject({
   ),
 })
 
-export function shownHealth({ minutes, now, endpoints }: DestinationHealth): z.infer<typeof healthShape> {
+export function healthResponse({ minutes, now, endpoints }: DestinationHealth): z.infer<typeof healthShape> {
   return {
     minutes: minutes.map(({ at, ...figures }) => ({ at: isoTime(at), ...figures })),
     now,
-    endpoints: endpoints.map(shownEndpoint),
+    endpoints: endpoints.map(webhookResponse),
   }
 }
 
 /** Of all destinations that there are. */
-export const shownOverview = (
+export const overviewResponse = (
   destinations: ReadonlyMap<string, Destination>,
   { lately }: Pick<Health, 'lately'>,
 ): z.infer<typeof overviewShape> => ({
@@ -165,7 +165,7 @@ export const shownOverview = (
   }),
 })
 
-function shownEndpoint({ since, lastError, lastDeliveredAt, ...rest }: EndpointHealth) {
+function webhookResponse({ since, lastError, lastDeliveredAt, ...rest }: WebhookHealth) {
   return {
     ...rest,
     since: since === null ? null : isoTime(since),

@@ -1,6 +1,6 @@
 import type { Offsets } from '../../../kafka/admin/offsets.ts'
 import { partitionKey } from '../../../kafka/patches/log-watch.ts'
-import type { Look, Reading, Seen } from './observe.ts'
+import type { GroupTopic, PartitionOffsets, Snapshot } from './observe.ts'
 import { type LagItem, type Observation, statusOf } from './status.ts'
 
 /** What the looks up to now have shown. */
@@ -9,14 +9,14 @@ export type History = {
   knows(topic: string): boolean
   begin(topic: string, past: ReadonlyMap<number, readonly Point[]>): void
   /** What is not in a look is gone. */
-  add(look: Pick<Look, 'at' | 'seen'>): LagItem[]
+  add(observe: Pick<Snapshot, 'at' | 'seen'>): LagItem[]
 }
 
 /** What is known of a partition of a group: `front` and the commit of the last look, and what was observed up to it. */
-type Held = Pick<Seen, 'front' | 'ahead'> & { position: number; window: Observation[] }
+type Held = Pick<PartitionOffsets, 'front' | 'ahead'> & { position: number; window: Observation[] }
 
 /** @param looks how many in a row say what state a partition is in. */
-export function createHistory(looks: number): History {
+export function createHistory(observations: number): History {
   const curves = new Map<string, Map<number, Curve>>()
   let held = new Map<string, Held>()
 
@@ -28,7 +28,7 @@ export function createHistory(looks: number): History {
     return curve
   }
 
-  function observed(seen: Seen, position: number): Held {
+  function observed(seen: PartitionOffsets, position: number): Held {
     const { owned, ahead } = seen
     const front = upTo(seen, seen.front)
     const before = held.get(keyOf(seen))
@@ -39,12 +39,12 @@ export function createHistory(looks: number): History {
       committed: position !== before.position || ahead !== before.ahead,
       behind: Math.max(0, before.front - position),
     }
-    return { front, ahead, position, window: [...before.window, observation].slice(-looks) }
+    return { front, ahead, position, window: [...before.window, observation].slice(-observations) }
   }
 
-  function itemOf(seen: Seen, { position, window }: Held, at: number): LagItem {
-    const { reading, partition, committed } = seen
-    const { group, topic } = reading
+  function itemOf(seen: PartitionOffsets, { position, window }: Held, at: number): LagItem {
+    const { groupTopic, partition, committed } = seen
+    const { group, topic } = groupTopic
     const end = upTo(seen, seen.end)
     return {
       group,
@@ -54,14 +54,14 @@ export function createHistory(looks: number): History {
       committed,
       lag: Math.max(0, end - position),
       lagSeconds: secondsOf(seen, position, at),
-      status: statusOf(window, looks),
+      status: statusOf(window, observations),
     }
   }
 
-  function secondsOf(seen: Seen, position: number, at: number): number | null {
+  function secondsOf(seen: PartitionOffsets, position: number, at: number): number | null {
     if (upTo(seen, seen.front) <= position) return 0
-    if (seen.reading.ranges) return null
-    const since = curveOf(seen.reading.topic, seen.partition).timeOf(position)
+    if (seen.groupTopic.ranges) return null
+    const since = curveOf(seen.groupTopic.topic, seen.partition).timeOf(position)
     return since === undefined ? null : Math.round((at - since) / 100) / 10
   }
 
@@ -74,12 +74,12 @@ export function createHistory(looks: number): History {
     },
 
     add({ at, seen }) {
-      const topics = new Set(seen.map(({ reading }) => reading.topic))
+      const topics = new Set(seen.map(({ groupTopic }) => groupTopic.topic))
       for (const topic of curves.keys()) if (!topics.has(topic)) curves.delete(topic)
       const now = new Map<string, Held>()
       const items = seen.map((each) => {
         const position = positionOf(each)
-        curveOf(each.reading.topic, each.partition).add({ offset: each.front, at })
+        curveOf(each.groupTopic.topic, each.partition).add({ offset: each.front, at })
         const next = observed(each, position)
         now.set(keyOf(each), next)
         return itemOf(each, next, at)
@@ -90,14 +90,15 @@ export function createHistory(looks: number): History {
   }
 }
 
-const keyOf = ({ reading: { group, topic }, partition }: Seen) => `${group} ${partitionKey(topic, partition)}`
+const keyOf = ({ groupTopic: { group, topic }, partition }: PartitionOffsets) =>
+  `${group} ${partitionKey(topic, partition)}`
 
 /** From where the group goes on: at the earliest from the first record that there still is. */
-const positionOf = ({ reading, partition, committed, low }: Seen) =>
-  Math.max(low, committed ?? reading.ranges?.get(partition)?.from ?? low)
+const positionOf = ({ groupTopic, partition, committed, low }: PartitionOffsets) =>
+  Math.max(low, committed ?? groupTopic.ranges?.get(partition)?.from ?? low)
 
-const upTo = ({ reading, partition }: Seen, offset: number) =>
-  Math.min(offset, reading.ranges?.get(partition)?.to ?? offset)
+const upTo = ({ groupTopic, partition }: PartitionOffsets, offset: number) =>
+  Math.min(offset, groupTopic.ranges?.get(partition)?.to ?? offset)
 
 /** Ten seconds ago, twice that, and so on up to a week: of what was there before this process, the age is known to a factor of two. */
 const AGO_MS = Array.from({ length: 17 }, (_, index) => 10_000 * 2 ** index).reverse()
@@ -110,7 +111,7 @@ const AGO_MS = Array.from({ length: 17 }, (_, index) => 10_000 * 2 ** index).rev
  */
 export async function readPast(
   offsets: Pick<Offsets, 'at'>,
-  { topic, delayMs }: Pick<Reading, 'topic' | 'delayMs'>,
+  { topic, delayMs }: Pick<GroupTopic, 'topic' | 'delayMs'>,
   now: number,
 ): Promise<Map<number, Point[]>> {
   const found: (Point & { partition: number })[] = []
@@ -186,7 +187,7 @@ export type Sum = { group: string; lag: number; lagSeconds: number | null }
 
 export type Hour = {
   /** To be called with each look; one in ten seconds is kept. */
-  add(look: { at: number; items: readonly LagItem[] }): void
+  add(observe: { at: number; items: readonly LagItem[] }): void
   /** Oldest first. */
   all(): readonly Moment[]
 }

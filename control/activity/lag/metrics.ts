@@ -5,8 +5,8 @@ import { openRetentions } from '../../../kafka/admin/topics.ts'
 import type { Context } from '../../../lifecycle.ts'
 import { registry } from '../../../process/metrics.ts'
 import type { Tasks } from '../../tasks/task-table.ts'
-import { followLag, type Lag, LOOKS } from './follow.ts'
-import { type End, readings } from './observe.ts'
+import { followLag, type Lag, OBSERVATIONS } from './follow.ts'
+import { type End, groupTopics } from './observe.ts'
 import type { LagItem } from './status.ts'
 
 type Parts = Pick<Context, 'config' | 'connection' | 'closing'> & { tasks: Pick<Tasks, 'replays'> }
@@ -14,13 +14,13 @@ type Parts = Pick<Context, 'config' | 'connection' | 'closing'> & { tasks: Pick<
 /** Begins to look at the consumer groups, and to tell of them in the metrics. */
 export function openLag({ config, connection, closing, tasks }: Parts): Lag {
   // one attempt may keep an offset where it is for so long, while another waits behind it
-  const patienceMs = 2 * config.delivery.responseTimeoutMs
+  const timeoutMs = 2 * config.delivery.responseTimeoutMs
   const lag = followLag({
     open: () => openOffsets(connection),
-    readings: (topics) => readings(topics, tasks.replays.values()),
+    groupTopics: (topics) => groupTopics(topics, tasks.replays.values()),
     onFailed: (err) =>
       connection.failures.add({ kind: 'lag', text: 'the consumer groups cannot be looked at', err }),
-    looks: Math.max(LOOKS, Math.ceil(patienceMs / EVERY_MS)),
+    observations: Math.max(OBSERVATIONS, Math.ceil(timeoutMs / EVERY_MS)),
   })
   closing.adopt(lag, (open) => open.close())
   watchLag(lag)

@@ -6,8 +6,8 @@ import { DELIVERIES, DUE, EVENTS, isRung, rungDelay, TASKS } from '../../../sche
 import { topicOf } from '../../tasks/replays/records.ts'
 
 /** A partition of a group, as Kafka has it now. */
-export type Seen = Pick<Bounds, 'partition' | 'low' | 'end'> & {
-  reading: Reading
+export type PartitionOffsets = Pick<Bounds, 'partition' | 'low' | 'end'> & {
+  groupTopic: GroupTopic
   /** Null: nothing yet. */
   committed: number | null
   /** Changes with each commit that does not move the offset (kafka/consume/tracker.ts). */
@@ -21,7 +21,7 @@ export type Seen = Pick<Bounds, 'partition' | 'low' | 'end'> & {
 export type End = Bounds & { topic: string }
 
 /** `at`: ms since 1970. */
-export type Look = { at: number; seen: Seen[]; ends: End[] }
+export type Snapshot = { at: number; seen: PartitionOffsets[]; ends: End[] }
 
 type Asked = Pick<Offsets, 'committed' | 'owned' | 'bounds' | 'at'>
 
@@ -29,8 +29,12 @@ type Asked = Pick<Offsets, 'committed' | 'owned' | 'bounds' | 'at'>
  * Committed offsets first, then ends: so nothing is ever committed beyond an end.
  * @throws when Kafka does not answer.
  */
-export async function look(offsets: Asked, readings: readonly Reading[], now: () => number): Promise<Look> {
-  const groups = [...Map.groupBy(readings, ({ group }) => group)]
+export async function observe(
+  offsets: Asked,
+  groupTopics: readonly GroupTopic[],
+  now: () => number,
+): Promise<Snapshot> {
+  const groups = [...Map.groupBy(groupTopics, ({ group }) => group)]
   const [committed, owned] = await Promise.all([
     Promise.all(
       groups.map(async ([group, read]) => {
@@ -41,15 +45,15 @@ export async function look(offsets: Asked, readings: readonly Reading[], now: ()
     offsets.owned(groups.map(([group]) => group)),
   ])
   const commits = new Map(committed.flat())
-  const topics = new Map(readings.map((reading) => [reading.topic, reading]))
-  const found = await Promise.all([...topics.values()].map((reading) => endsOf(reading, offsets, now)))
+  const topics = new Map(groupTopics.map((groupTopic) => [groupTopic.topic, groupTopic]))
+  const found = await Promise.all([...topics.values()].map((groupTopic) => endsOf(groupTopic, offsets, now)))
   const fronts = found.flat()
   const frontsBy = Map.groupBy(fronts, ({ topic }) => topic)
-  const seen = readings.flatMap((reading) =>
-    (frontsBy.get(reading.topic) ?? []).map(({ topic, ...end }) => {
-      const { offset = null, ahead = '' } = commits.get(keyOf(reading.group, { topic, ...end })) ?? {}
-      const isOwned = owned.get(reading.group)?.has(partitionKey(topic, end.partition)) ?? false
-      return { ...end, reading, committed: offset, ahead, owned: isOwned }
+  const seen = groupTopics.flatMap((groupTopic) =>
+    (frontsBy.get(groupTopic.topic) ?? []).map(({ topic, ...end }) => {
+      const { offset = null, ahead = '' } = commits.get(keyOf(groupTopic.group, { topic, ...end })) ?? {}
+      const isOwned = owned.get(groupTopic.group)?.has(partitionKey(topic, end.partition)) ?? false
+      return { ...end, groupTopic, committed: offset, ahead, owned: isOwned }
     }),
   )
   const ends = fronts.map(({ front: _, ...end }) => end)
@@ -61,7 +65,7 @@ const keyOf = (group: string, { topic, partition }: { topic: string; partition: 
 
 /** What is in rungs is held back until it is due: the offsets of a time say how far that is, without a record being read. */
 async function endsOf(
-  { topic, delayMs, markers }: Reading,
+  { topic, delayMs, markers }: GroupTopic,
   offsets: Asked,
   now: () => number,
 ): Promise<(End & { front: number })[]> {
@@ -76,10 +80,11 @@ async function endsOf(
     .toSorted((a, b) => a.partition - b.partition)
 }
 
-const isRead = ({ reading, partition }: Seen) => !reading.ranges || reading.ranges.has(partition)
+const isRead = ({ groupTopic, partition }: PartitionOffsets) =>
+  !groupTopic.ranges || groupTopic.ranges.has(partition)
 
 /** A topic that a consumer group of this system reads. */
-export type Reading = {
+export type GroupTopic = {
   group: string
   topic: string
   /**
@@ -101,11 +106,11 @@ const ordinary = { delayMs: 0, markers: 0 } as const
  * @param topics those that there are; rungs of an older ladder among them.
  * @param replays those that are done or cancelled are passed over: nobody reads for them any more.
  */
-export function readings(
+export function groupTopics(
   topics: readonly string[],
   replays: Iterable<Pick<Replay, 'id' | 'state' | 'what' | 'ranges'>>,
-): Reading[] {
-  const all: Reading[] = [
+): GroupTopic[] {
+  const all: GroupTopic[] = [
     { ...ordinary, group: 'router', topic: EVENTS },
     { ...ordinary, group: 'deliverer', topic: DELIVERIES },
     { ...ordinary, group: 'deliverer.due', topic: DUE },

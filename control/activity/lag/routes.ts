@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { operation, path } from '../../api/operation.ts'
+import { addPath, operation } from '../../api/operation.ts'
 import { isoTime, timeShape } from '../../api/response.ts'
-import { type Tasks, undoneByKind, undoneShape } from '../../tasks/task-table.ts'
+import { pendingByKind, pendingShape, type Tasks } from '../../tasks/task-table.ts'
 import { isLoadedSoon, loading, unreachable } from '../following.ts'
 import { type IngestRouteParts, intakeOf } from '../ingest-rate.ts'
 import { createBroadcast } from '../live/broadcast.ts'
@@ -14,7 +14,7 @@ import { lagItemShape } from './status.ts'
 
 export type LagRouteParts = IngestRouteParts & {
   lag: Omit<Lag, 'close'>
-  tasks: Pick<Tasks, 'undone'>
+  tasks: Pick<Tasks, 'pending'>
   faults: Pick<LogFaults, 'all'>
 }
 
@@ -37,7 +37,7 @@ const hourShape = z.strictObject({
 })
 const answerShape = z.strictObject({
   items: z.array(lagItemShape),
-  tasks: z.array(undoneShape).describe('What control has still to do, whatever is asked for.'),
+  tasks: z.array(pendingShape).describe('What control has still to do, whatever is asked for.'),
   faults: z
     .array(faultShape)
     .describe('What Kafka has lost or removed in the last seven days, newest first, whatever is asked for.'),
@@ -46,7 +46,7 @@ const answerShape = z.strictObject({
 
 /** `/lag`: how far each consumer group is behind, in each partition. `/lag/hour`: and was, of late. `/lag/stream`: the same, live, and what comes in. */
 export function lagRoutes(api: FastifyInstance, { lag, tasks, faults, intake }: LagRouteParts): void {
-  const shown = (report: Report) => shownReport(report, { tasks, faults })
+  const shown = (report: Report) => lagResponse(report, { tasks, faults })
   const broadcast = createBroadcast({
     current: {
       lag() {
@@ -58,12 +58,12 @@ export function lagRoutes(api: FastifyInstance, { lag, tasks, faults, intake }: 
     onSkipped: countSkipped('slow'),
   })
   api.addHook('preClose', async () => broadcast.end())
-  path(api, '/lag', {
+  addPath(api, '/lag', {
     GET: operation({
       summary: 'How far each consumer group is behind',
       description: 'As Kafka has it, looked at every 2 s, whether or not the consumers live.',
       query: lagShape,
-      answers: { 200: { description: 'Of each partition, and when it was so.', body: answerShape } },
+      responses: { 200: { description: 'Of each partition, and when it was so.', body: answerShape } },
       async handle({ query: { group, topic } }) {
         if (!(await isLoadedSoon(lag))) return loading
         const report = lag.latest()
@@ -75,31 +75,31 @@ export function lagRoutes(api: FastifyInstance, { lag, tasks, faults, intake }: 
       },
     }),
   })
-  path(api, '/lag/hour', {
+  addPath(api, '/lag/hour', {
     GET: operation({
       summary: 'How far each consumer group was behind in the last hour',
-      answers: { 200: { description: 'Of each group, every ten seconds.', body: hourShape } },
+      responses: { 200: { description: 'Of each group, every ten seconds.', body: hourShape } },
       handle() {
         const items = lag.hour().map(({ at, groups }) => ({ at: isoTime(at), groups: [...groups] }))
         return { status: 200, body: { items } }
       },
     }),
   })
-  path(api, '/lag/stream', {
+  addPath(api, '/lag/stream', {
     GET: operation({
       summary: 'Watch how far each consumer group is behind, and how many calls come in',
       description:
         'Server-sent events `lag` (as `GET /api/lag`) and `ingest` (as `GET /api/ingest`), at once and then whenever one has changed, every 2 s at most; `unavailable` for one of which nothing can be said now.',
-      answers: { 200: STREAM },
-      refuses: ['too_many_watchers'],
+      responses: { 200: STREAM },
+      errorCodes: ['too_many_watchers'],
       handle: async (asked) => ((await isLoadedSoon(lag)) ? streamed(asked, broadcast) : loading),
     }),
   })
 }
 
-function shownReport(
+function lagResponse(
   { items, at }: Report,
   { tasks, faults }: Pick<LagRouteParts, 'tasks' | 'faults'>,
 ): z.infer<typeof answerShape> {
-  return { items: [...items], tasks: undoneByKind(tasks, Date.now()), faults: faults.all(), at: isoTime(at) }
+  return { items: [...items], tasks: pendingByKind(tasks, Date.now()), faults: faults.all(), at: isoTime(at) }
 }

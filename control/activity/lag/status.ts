@@ -57,12 +57,12 @@ export type Observation = {
  * each commit; we see whether one has changed anything, and as our consumers commit only then, one that has a partition counts as
  * alive without a commit. And as it is behind only with what it was given time for, records that are just being worked on
  * are no lag here.
- * @param window the last looks, oldest first. Only as many as `looks` say more than `ok` and `rewind`.
+ * @param window the last looks, oldest first. Only as many as `observations` say more than `ok` and `rewind`.
  */
-export function statusOf(window: readonly Observation[], looks: number): Status {
+export function statusOf(window: readonly Observation[], observations: number): Status {
   const last = window.at(-1)
   if (!last || last.behind === 0) return 'ok'
-  const isBehindAllAlong = window.length >= looks && window.every(({ behind }) => behind > 0)
+  const isBehindAllAlong = window.length >= observations && window.every(({ behind }) => behind > 0)
   if (isBehindAllAlong && !last.owned && window.every(({ committed }) => !committed)) return 'stop'
   if (isTurnedBack(window)) return 'rewind'
   if (!isBehindAllAlong) return 'ok'

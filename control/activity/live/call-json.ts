@@ -10,7 +10,7 @@ const MOST_CHARACTERS = 8_192
 const RAW_CHARACTERS = 1_024
 
 /** An accepted call as it is shown: what it has, times in ISO 8601; `omitted` names what is too long. */
-export function shownCall({ sourceId: _, ...event }: Event): object {
+export function callJson({ sourceId: _, ...event }: Event): object {
   const given = Object.entries(event).filter(([, value]) => value !== null)
   const shown: Record<string, unknown> = Object.fromEntries(given)
   for (const name of TIMES) if (event[name] !== null) shown[name] = isoTime(event[name])
@@ -28,7 +28,7 @@ export function shownCall({ sourceId: _, ...event }: Event): object {
 }
 
 /** @param writeKey of its source: a client may send it in the call, and not all who watch may know it. */
-export function shownRejected({ code, message, receivedAt, raw }: Rejected, writeKey = ''): object {
+export function rejectedJson({ code, message, receivedAt, raw }: Rejected, writeKey = ''): object {
   const hidden = hideKeys(raw.slice(0, 4 * RAW_CHARACTERS), writeKey)
   const truncated = raw.length > 4 * RAW_CHARACTERS || hidden.length > RAW_CHARACTERS
   return { code, message, receivedAt: isoTime(receivedAt), raw: hidden.slice(0, RAW_CHARACTERS), truncated }

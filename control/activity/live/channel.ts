@@ -6,13 +6,13 @@ import { sse, type Watcher } from './watcher.ts'
 export type Channel = {
   watchers: Set<Pick<Watcher, 'send'>>
   /** Whether a call that comes now (ms of a monotonic clock) is shown; those that are not are counted while somebody watches. */
-  takes(call: { topic: string }, now: number): boolean
+  admits(call: { topic: string }, now: number): boolean
   send(message: string): void
   /** Notes that the call is shown. @returns false: it was before, as it came twice. */
-  showsFirst(messageId: string): boolean
+  markShown(messageId: string): boolean
   isShown(messageId: string): boolean
   /** Says how many were left out since it last did. @returns how many. */
-  tellSkipped(): number
+  reportSkipped(): number
 }
 
 /** Accepted calls, and rejected ones: among many that are accepted those are what is looked for. */
@@ -33,12 +33,12 @@ export function createChannel(): Channel {
   return {
     watchers,
     send,
-    takes({ topic }, now) {
+    admits({ topic }, now) {
       const isTaken = (topic === REJECTED ? rejected : accepted)(now)
       if (!isTaken && watchers.size > 0) skipped += 1
       return isTaken
     },
-    showsFirst(messageId) {
+    markShown(messageId) {
       if (shown.has(messageId)) return false
       shown.add(messageId)
       const [oldest = ''] = shown
@@ -46,7 +46,7 @@ export function createChannel(): Channel {
       return true
     },
     isShown: (messageId) => shown.has(messageId),
-    tellSkipped() {
+    reportSkipped() {
       const count = skipped
       skipped = 0
       if (count > 0) send(sse('skipped', { count, reason: 'rate' }))
@@ -54,4 +54,3 @@ export function createChannel(): Channel {
     },
   }
 }
-

@@ -4,9 +4,9 @@ import type { Event } from '../../../schemas/event.ts'
 import type { Rejected } from '../../../schemas/rejected.ts'
 import { REJECTED } from '../../../schemas/topics.ts'
 import type { Source } from '../../../settings/settings.ts'
-import { shownAttempt } from '../attempts.ts'
+import { attemptResponse } from '../attempts.ts'
 import type { Decode } from '../following.ts'
-import { shownCall, shownRejected } from './call-json.ts'
+import { callJson, rejectedJson } from './call-json.ts'
 import { type Channel, createChannel } from './channel.ts'
 import { createRecent, type RawCall, rawOf, sourceOf } from './recent-calls.ts'
 import { sse, type Watcher } from './watcher.ts'
@@ -17,7 +17,7 @@ type Receiver = Pick<Watcher, 'send'>
 export const ALL = ''
 
 /** The calls of all sources, and who watches those of one, or all. */
-export type Show = {
+export type LiveCalls = {
   /** A call of some source, in the order of its partition. */
   call(record: TailRecord): void
   attempt(attempt: Attempt): void
@@ -27,10 +27,10 @@ export type Show = {
   join(watched: string, watcher: Receiver): void
   leave(watched: string, watcher: Receiver): void
   /** Says to all who watch how many calls were left out; to be called now and then. */
-  tellSkipped(): void
+  reportSkipped(): void
 }
 
-export type ShowParts = {
+export type LiveCallsParts = {
   sources: ReadonlyMap<string, Pick<Source, 'writeKey'>>
   /** Those that are known of a message, of any source. */
   attemptsOf: (messageId: string) => Iterable<Attempt>
@@ -43,7 +43,7 @@ export type ShowParts = {
 
 type OnShown = (message: string, messageId?: string) => void
 
-export function createShow(parts: ShowParts): Show {
+export function createLiveCalls(parts: LiveCallsParts): LiveCalls {
   const { sources, decodeEvent, decodeRejected, now, onSkipped } = parts
   const recent = createRecent()
   const channels = new Map<string, Channel>()
@@ -62,11 +62,11 @@ export function createShow(parts: ShowParts): Show {
     const of = watched === ALL ? { sourceId } : {}
     if (raw.topic === REJECTED)
       decodeRejected(raw.value, (rejected) =>
-        onShown(sse('rejected', { ...of, ...shownRejected(rejected, sources.get(sourceId)?.writeKey) }, id)),
+        onShown(sse('rejected', { ...of, ...rejectedJson(rejected, sources.get(sourceId)?.writeKey) }, id)),
       )
     else
       decodeEvent(raw.value, (event) =>
-        onShown(sse('call', { ...of, ...shownCall(event) }, id), event.messageId),
+        onShown(sse('call', { ...of, ...callJson(event) }, id), event.messageId),
       )
   }
 
@@ -76,7 +76,7 @@ export function createShow(parts: ShowParts): Show {
       .flatMap((messageId) => [...parts.attemptsOf(messageId)])
       .filter(({ sourceId }) => watched === ALL || sourceId === watched)
       .sort((one, other) => one.startedAt - other.startedAt)
-      .map((attempt) => sse('attempt', shownAttempt(attempt)))
+      .map((attempt) => sse('attempt', attemptResponse(attempt)))
   }
 
   function show(watched: string, raw: RawCall): void {
@@ -86,7 +86,7 @@ export function createShow(parts: ShowParts): Show {
     tell(watched, raw, (message, messageId) => {
       channel.send(message)
       // a fast receiver's answer may have come before the call itself
-      if (messageId !== undefined && channel.showsFirst(messageId))
+      if (messageId !== undefined && channel.markShown(messageId))
         for (const known of attemptsOf(watched, [messageId])) channel.send(known)
     })
   }
@@ -99,7 +99,9 @@ export function createShow(parts: ShowParts): Show {
     call(record) {
       const sourceId = record.key ? sourceOf(record.key) : ''
       if (!sources.has(sourceId) || record.value === null) return
-      const taking = [sourceId, ALL].filter((watched) => !hasBegun || channelOf(watched).takes(record, now()))
+      const taking = [sourceId, ALL].filter(
+        (watched) => !hasBegun || channelOf(watched).admits(record, now()),
+      )
       if (taking.length === 0) return
       const raw = rawOf(record, sourceId)
       for (const watched of taking) show(watched, raw)
@@ -109,7 +111,7 @@ export function createShow(parts: ShowParts): Show {
       for (const watched of [attempt.sourceId, ALL]) {
         const channel = channels.get(watched)
         if (channel && channel.watchers.size > 0 && channel.isShown(attempt.messageId))
-          channel.send(sse('attempt', shownAttempt(attempt)))
+          channel.send(sse('attempt', attemptResponse(attempt)))
       }
     },
 
@@ -121,7 +123,7 @@ export function createShow(parts: ShowParts): Show {
         tell(watched, raw, (message, messageId) => {
           watcher.send(message)
           if (messageId === undefined) return
-          channel.showsFirst(messageId)
+          channel.markShown(messageId)
           messageIds.add(messageId)
         })
       for (const message of attemptsOf(watched, [...messageIds])) watcher.send(message)
@@ -131,8 +133,8 @@ export function createShow(parts: ShowParts): Show {
 
     leave: (watched, watcher) => void channels.get(watched)?.watchers.delete(watcher),
 
-    tellSkipped() {
-      for (const channel of channels.values()) onSkipped(channel.tellSkipped())
+    reportSkipped() {
+      for (const channel of channels.values()) onSkipped(channel.reportSkipped())
     },
   }
 }

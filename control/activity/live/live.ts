@@ -5,7 +5,7 @@ import type { Logger } from '../../../process/log.ts'
 import type { Attempt } from '../../../schemas/attempt.ts'
 import { EVENTS, REJECTED } from '../../../schemas/topics.ts'
 import { withTimeout } from '../../api/concurrency.ts'
-import { createShow, type Show, type ShowParts } from './live-calls.ts'
+import { createLiveCalls, type LiveCalls, type LiveCallsParts } from './live-calls.ts'
 import { openWatcher, type Watcher } from './watcher.ts'
 
 /** Lets people look on while calls come in. */
@@ -134,13 +134,13 @@ export function whileUsed<T extends Closable>(open: () => Promise<T>, lingerMs: 
 }
 
 /** What is read for those who watch, and shown to them. */
-export type Feed = Pick<Show, 'join' | 'leave'> & {
+export type Feed = Pick<LiveCalls, 'join' | 'leave'> & {
   /** Resolves when there are last calls to show; never when it is closed before. */
   caughtUp: Promise<void>
   close(): Promise<void>
 }
 
-export type FeedParts = Omit<ShowParts, 'now'> & {
+export type FeedParts = Omit<LiveCallsParts, 'now'> & {
   connection: Connection
   /** @returns how to hear no more. */
   onAttempt: (listener: (attempt: Attempt) => void) => () => void
@@ -152,7 +152,7 @@ const MOST_READ = 6_000
 const TELL_MS = 1_000
 
 export async function openFeed({ connection, onAttempt, onFatal, ...parts }: FeedParts): Promise<Feed> {
-  const show = createShow({ ...parts, now: () => performance.now() })
+  const show = createLiveCalls({ ...parts, now: () => performance.now() })
   const tail = await openTail({
     connection,
     topics: [EVENTS, REJECTED],
@@ -161,7 +161,7 @@ export async function openFeed({ connection, onAttempt, onFatal, ...parts }: Fee
     onFatal,
   })
   const stopListening = onAttempt(show.attempt)
-  const telling = setInterval(show.tellSkipped, TELL_MS)
+  const telling = setInterval(show.reportSkipped, TELL_MS)
   return {
     join: show.join,
     leave: show.leave,

@@ -2,8 +2,8 @@ import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Source } from '../../../settings/settings.ts'
-import { type Asked, operation, path, type Shown } from '../../api/operation.ts'
-import { type Answer, answerTo, problem } from '../../api/response.ts'
+import { type ApiRequest, addPath, operation, type ResponseSpec } from '../../api/operation.ts'
+import { type ApiResponse, problem, refusalResponse } from '../../api/response.ts'
 import type { Live } from './live.ts'
 import { ALL } from './live-calls.ts'
 
@@ -16,25 +16,25 @@ export type LiveRouteParts = {
 export function liveRoutes(api: FastifyInstance, { live, settings }: LiveRouteParts): void {
   api.addHook('preClose', async () => live.end())
 
-  path(api, '/sources/:id/live', {
+  addPath(api, '/sources/:id/live', {
     GET: operation({
       summary: 'Watch the calls of a source as they come',
       description:
         'Server-sent events: the last calls, `ready`, and then what comes. docs/activity.md has all of them.',
-      answers: { 200: STREAM },
-      refuses: ['not_found', 'too_many_watchers'],
+      responses: { 200: STREAM },
+      errorCodes: ['not_found', 'too_many_watchers'],
       handle({ params: { id }, ...asked }) {
-        if (!settings.sources.has(id)) return answerTo({ code: 'not_found', what: `source ${id}` })
+        if (!settings.sources.has(id)) return refusalResponse({ code: 'not_found', what: `source ${id}` })
         return streamed(asked, { ...live, watch: () => live.watch(id) })
       },
     }),
   })
-  path(api, '/live', {
+  addPath(api, '/live', {
     GET: operation({
       summary: 'Watch the calls of all sources as they come',
       description: 'As of one source; `sourceId` says whose each call is.',
-      answers: { 200: STREAM },
-      refuses: ['too_many_watchers'],
+      responses: { 200: STREAM },
+      errorCodes: ['too_many_watchers'],
       handle: (asked) => streamed(asked, { ...live, watch: () => live.watch(ALL) }),
     }),
   })
@@ -54,7 +54,7 @@ const headers = {
 }
 
 /** As the description has it. */
-export const STREAM: Shown = {
+export const STREAM: ResponseSpec = {
   description: 'A stream, without end.',
   type: 'text/event-stream',
   body: z.string(),
@@ -68,9 +68,9 @@ const MOST_VIEWERS = 15
 
 /** A stream of server-sent events; who asks for the headers alone gets them without one. */
 export function streamed(
-  { method, who }: Pick<Asked, 'method' | 'who'>,
+  { method, who }: Pick<ApiRequest, 'method' | 'who'>,
   { watchers, watch }: Watched,
-): Answer {
+): ApiResponse {
   if (method === 'HEAD') return { status: 200, headers }
   const stream = who === 'view' && watchers() >= MOST_VIEWERS ? 'too_many' : watch()
   return stream === 'too_many' ? tooMany : { status: 200, headers, body: stream }

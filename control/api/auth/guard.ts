@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Probe } from '../../../process/metrics.ts'
 import { accessTo, isRead, send } from '../operation.ts'
-import { type Answer, problem } from '../response.ts'
+import { type ApiResponse, problem } from '../response.ts'
 import { sessionIn } from './session-routes.ts'
 import type { Sessions } from './sessions.ts'
-import { bearer, type Caller, type Judge } from './tokens.ts'
+import { bearer, type Caller, type TokenCheck } from './tokens.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -13,7 +13,7 @@ declare module 'fastify' {
   }
 }
 
-export type GuardParts = { judge: Judge; sessions: Pick<Sessions, 'read'>; probe: Probe }
+export type GuardParts = { checkToken: TokenCheck; sessions: Pick<Sessions, 'read'>; probe: Probe }
 
 const unauthorized = problem(
   { code: 'unauthorized', message: 'Send Authorization: Bearer with the control token, or sign in' },
@@ -58,12 +58,12 @@ export function guard(api: FastifyInstance, parts: GuardParts): void {
 }
 
 /** A token goes before a cookie; that of a session is signed, and cannot be guessed. */
-function identifier({ judge, sessions }: GuardParts): (request: FastifyRequest) => Caller | Answer {
+function identifier({ checkToken, sessions }: GuardParts): (request: FastifyRequest) => Caller | ApiResponse {
   return ({ headers, ip: address, protocol }) => {
     const token = bearer(headers.authorization)
     if (token !== undefined) {
-      const judged = judge(token, address)
-      return typeof judged === 'string' ? { who: judged, by: 'bearer', address } : (judged ?? unknownToken)
+      const result = checkToken(token, address)
+      return typeof result === 'string' ? { who: result, by: 'bearer', address } : (result ?? unknownToken)
     }
     const cookie = sessionIn(headers.cookie, protocol)
     const read = cookie === undefined ? undefined : sessions.read(cookie, Date.now())

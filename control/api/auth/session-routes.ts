@@ -6,14 +6,14 @@ import type { Logger } from '../../../process/log.ts'
 import { faultsOf } from '../../../settings/faults.ts'
 import type { Tasks } from '../../tasks/task-table.ts'
 import { audit } from '../audit.ts'
-import { conditionally } from '../conditional-write.ts'
-import { type Asked, json, operation, path } from '../operation.ts'
-import { type Answer, invalid, problem } from '../response.ts'
-import { endOf, SESSION_S, type Sessions } from './sessions.ts'
-import type { Judge } from './tokens.ts'
+import { writeConditionally } from '../conditional-write.ts'
+import { type ApiRequest, addPath, json, operation } from '../operation.ts'
+import { type ApiResponse, invalid, problem } from '../response.ts'
+import { endRecord, SESSION_S, type Sessions } from './sessions.ts'
+import type { TokenCheck } from './tokens.ts'
 
 export type SessionRouteParts = {
-  judge: Judge
+  checkToken: TokenCheck
   sessions: Pick<Sessions, 'issue'>
   tasks: Pick<Tasks, 'table'>
   taskWriter: Pick<FencedWriter, 'write'>
@@ -37,27 +37,27 @@ const notEnded = problem(
 
 /** `/session`: sign in with a token, so that a browser need not keep it; who is signed in; sign out. */
 export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): void {
-  const { judge, sessions, log } = parts
+  const { checkToken, sessions, log } = parts
 
-  function signIn({ body, ip, protocol }: Asked): Answer {
+  function signIn({ body, ip, protocol }: ApiRequest): ApiResponse {
     const given = signInShape.safeParse(body, { reportInput: true })
     if (!given.success) return invalid(faultsOf(given.error))
-    const judged = judge(given.data.token, ip)
-    if (judged === undefined) return wrong
-    if (typeof judged !== 'string') return judged
-    const { cookie, session } = sessions.issue(judged, Date.now())
-    audit(log, { who: judged, by: 'bearer', address: ip, session }, { what: 'session', outcome: 'created' })
+    const result = checkToken(given.data.token, ip)
+    if (result === undefined) return wrong
+    if (typeof result !== 'string') return result
+    const { cookie, session } = sessions.issue(result, Date.now())
+    audit(log, { who: result, by: 'bearer', address: ip, session }, { what: 'session', outcome: 'created' })
     return { status: 204, headers: { 'set-cookie': sessionCookie(cookie, { protocol }) } }
   }
 
   /** A copy of the cookie that somebody may have is of no use from then on. */
-  async function signOut({ caller, protocol }: Asked): Promise<Answer> {
+  async function signOut({ caller, protocol }: ApiRequest): Promise<ApiResponse> {
     const { session } = caller
     if (session) {
       const { tasks, taskWriter: writer } = parts
-      const outcome = await conditionally(
+      const outcome = await writeConditionally(
         { tables: [tasks.table], writer, log },
-        { decide: () => session, records: (ended) => [endOf(ended)] },
+        { decide: () => session, records: (ended) => [endRecord(ended)] },
       )
       if (outcome === 'unavailable' || 'refusal' in outcome) {
         audit(log, caller, { what: 'session', outcome: 'unavailable' })
@@ -68,18 +68,18 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
     return { status: 204, headers: { 'set-cookie': sessionCookie('', { protocol }) } }
   }
 
-  path(api, '/session', {
+  addPath(api, '/session', {
     GET: operation({
       summary: 'Who is signed in',
-      answers: { 200: { description: 'Who asks.', body: sessionShape } },
+      responses: { 200: { description: 'Who asks.', body: sessionShape } },
       handle: ({ who }) => ({ status: 200, body: { who } }),
     }),
     POST: operation({
       summary: 'Sign in with a token',
       access: 'anyone',
       body: { ...json(signInShape), limit: TOKEN_BYTES },
-      answers: { 204: { description: 'Signed in, for 12 hours.', headers: ['set-cookie'] } },
-      refuses: ['unauthorized', 'too_many_attempts'],
+      responses: { 204: { description: 'Signed in, for 12 hours.', headers: ['set-cookie'] } },
+      errorCodes: ['unauthorized', 'too_many_attempts'],
       handle: signIn,
     }),
     DELETE: operation({
@@ -87,7 +87,7 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
       description:
         'The session is over for whoever has its cookie, within a second in every control process.',
       access: 'view',
-      answers: { 204: { description: 'Signed out.', headers: ['set-cookie'] } },
+      responses: { 204: { description: 'Signed out.', headers: ['set-cookie'] } },
       handle: signOut,
     }),
   })

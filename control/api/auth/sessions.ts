@@ -67,7 +67,7 @@ export type EndedSessions = {
   /** Takes in a record of the topic. @returns false when it is none of a session. */
   apply(key: string, value: Buffer | undefined): boolean
   /** The ids of those that would be over by now. @param now ms since 1970. */
-  surplus(now: number): string[]
+  expired(now: number): string[]
 }
 
 const PREFIX = 'session/'
@@ -86,7 +86,7 @@ export function createEndedSessions(): EndedSessions {
       else ended.set(id, untilIn(value))
       return true
     },
-    surplus: (now) => [...ended].filter(([, until]) => until * 1000 < now).map(([id]) => id),
+    expired: (now) => [...ended].filter(([, until]) => until * 1000 < now).map(([id]) => id),
   }
 }
 
@@ -99,11 +99,11 @@ function untilIn(value: Buffer): number {
 }
 
 /** From this record on the session is over. */
-export const endOf = ({ id, until }: Session): OutRecord => ({
+export const endRecord = ({ id, until }: Session): OutRecord => ({
   topic: TASKS,
   key: PREFIX + id,
   value: JSON.stringify({ until }),
 })
 
 /** Nothing is kept of its end any more. */
-export const forgottenEnd = (id: string): OutRecord => ({ topic: TASKS, key: PREFIX + id, value: null })
+export const endTombstone = (id: string): OutRecord => ({ topic: TASKS, key: PREFIX + id, value: null })

@@ -1,11 +1,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { Counter } from 'prom-client'
 import { createNetworkLimit } from '../../../http/rate-limit.ts'
-import { type RateLimit } from '../../../process/token-bucket.ts'
 import type { Logger } from '../../../process/log.ts'
 import { registry } from '../../../process/metrics.ts'
+import type { RateLimit } from '../../../process/token-bucket.ts'
 import type { Who } from '../../../settings/mask.ts'
-import { type Answer, problem } from '../response.ts'
+import { type ApiResponse, problem } from '../response.ts'
 
 /**
  * Who asks, and how that is known: by the token itself, or by the session of who signed in with it. `address`: of the client, also behind a
@@ -40,7 +40,7 @@ function digest(token: string): Buffer {
 }
 
 /** Whose a token from an address is; undefined: nobody's. Or what to answer after too many wrong ones. */
-export type Judge = (token: string, ip: string) => Who | Answer | undefined
+export type TokenCheck = (token: string, ip: string) => Who | ApiResponse | undefined
 
 /** Told of each wrong token. `isOneOfMany`: too many have come from there of late. */
 export type OnWrong = (address: string, isOneOfMany: boolean) => void
@@ -50,25 +50,29 @@ export type OnWrong = (address: string, isOneOfMany: boolean) => void
  * hopeless is that tokens have 16 characters at least (config.ts), compared in constant time; that too many wrong ones are told to
  * wait only tells of it.
  */
-export function createJudge(tokens: Tokens, guesses: Guesses, { onWrong }: { onWrong: OnWrong }): Judge {
+export function createTokenCheck(
+  tokens: Tokens,
+  wrongTokenLimit: WrongTokenLimit,
+  { onWrong }: { onWrong: OnWrong },
+): TokenCheck {
   const authenticate = authenticator(tokens)
   return (token, ip) => {
     const who = authenticate(token)
     if (who) return who
-    const seconds = guesses.wrong(ip)
+    const seconds = wrongTokenLimit.wrong(ip)
     onWrong(ip, seconds !== undefined)
     return seconds === undefined ? undefined : tooMany(seconds)
   }
 }
 
-const tooMany = (seconds: number): Answer =>
+const tooMany = (seconds: number): ApiResponse =>
   problem(
     { code: 'too_many_attempts', message: `This is no token of this system; try the next in ${seconds} s` },
     { 'retry-after': String(seconds) },
   )
 
 /** Wrong tokens, by the network that they come from. */
-export type Guesses = {
+export type WrongTokenLimit = {
   /** Counts one more. @returns whole seconds to wait, when too many have come from there of late. */
   wrong(ip: string): number | undefined
 }
@@ -76,7 +80,7 @@ export type Guesses = {
 const LIMIT: RateLimit = { perSecond: 10 / 60, burst: 10 }
 
 /** In memory, of one process. @param clock milliseconds, monotonic. */
-export function createGuesses(clock: () => number): Guesses {
+export function createWrongTokenLimit(clock: () => number): WrongTokenLimit {
   const limit = createNetworkLimit(LIMIT, clock)
   return { wrong: (ip) => limit.draw(ip, 1) }
 }
@@ -88,9 +92,7 @@ const wrongTokens = new Counter({
 })
 
 /** The first ten of a network are logged, and then one in 6 s; all are counted. */
-export function tellingWrongTokens(
-  log: Pick<Logger, 'warn'>,
-): (address: string, isOneOfMany: boolean) => void {
+export function logWrongTokens(log: Pick<Logger, 'warn'>): (address: string, isOneOfMany: boolean) => void {
   return (address, isOneOfMany) => {
     wrongTokens.inc()
     if (!isOneOfMany) log.warn({ audit: true, address }, 'a wrong token')

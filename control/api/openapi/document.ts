@@ -1,18 +1,21 @@
 import { z } from 'zod'
 import { CODES, type Code, FAULT_CODES, meaningOf, statusOf } from '../../../settings/error-codes.ts'
 import { idShape } from '../../../settings/settings.ts'
-import { type AnswerHeader, accessTo, isRead, type Operation, type Shown } from '../operation.ts'
+import { type AnswerHeader, accessTo, isRead, type Operation, type ResponseSpec } from '../operation.ts'
 
 /** An operation where it is: `url` as Fastify has it, with `:id`. */
-export type Placed = { method: string; url: string; operation: Operation }
+export type RoutedOperation = { method: string; url: string; operation: Operation }
 
 /** The API as OpenAPI 3.1, made of the operations that its paths were given and of the very schemas that these validate with. */
-export function describe(operations: readonly Placed[]) {
+export function describe(operations: readonly RoutedOperation[]) {
   const { components, schemaOf } = createSchemas()
   const paths: Record<string, Record<string, unknown>> = {}
   for (const { method, url, operation } of operations) {
     const path = url.replace(/:(\w+)/g, '{$1}')
-    paths[path] = { ...paths[path], [method.toLowerCase()]: described(operation, { method, path, schemaOf }) }
+    paths[path] = {
+      ...paths[path],
+      [method.toLowerCase()]: describeOperation(operation, { method, path, schemaOf }),
+    }
   }
   return {
     openapi: '3.1.0',
@@ -22,9 +25,9 @@ export function describe(operations: readonly Placed[]) {
     paths: inOrder(paths),
     components: {
       responses: {
-        Elsewhere: refused(['not_found'], schemaOf),
-        OtherMethod: refused(['method_not_allowed'], schemaOf),
-        NotReadable: refused(['bad_request', 'request_timeout', 'headers_too_large'], schemaOf),
+        Elsewhere: describeErrors(['not_found'], schemaOf),
+        OtherMethod: describeErrors(['method_not_allowed'], schemaOf),
+        NotReadable: describeErrors(['bad_request', 'request_timeout', 'headers_too_large'], schemaOf),
       },
       schemas: inOrder(components),
       securitySchemes: SECURITY,
@@ -55,11 +58,14 @@ const SECURITY = {
 type Place = { method: string; path: string; schemaOf: SchemaOf }
 
 /** One operation of the document. */
-export function described(operation: Operation, { method, path, schemaOf }: Place) {
-  const { summary, description, answers } = operation
+export function describeOperation(operation: Operation, { method, path, schemaOf }: Place) {
+  const { summary, description, responses } = operation
   const [, , tag = ''] = path.split('/')
   const requestBody = bodyOf(operation, schemaOf)
-  const successes = Object.entries(answers).map(([status, shown]) => [status, answered(shown, schemaOf)])
+  const successes = Object.entries(responses).map(([status, shown]) => [
+    status,
+    describeResponse(shown, schemaOf),
+  ])
   return {
     operationId: `${method} ${path.replace('/api/', '')}`
       .replace(/\W+/g, '_')
@@ -71,7 +77,10 @@ export function described(operation: Operation, { method, path, schemaOf }: Plac
     ...(accessTo(method, operation) === 'anyone' && { security: [] }),
     parameters: parametersOf(operation, path, schemaOf),
     ...(requestBody && { requestBody }),
-    responses: { ...Object.fromEntries(successes), ...refusals(codesOf(method, path, operation), schemaOf) },
+    responses: {
+      ...Object.fromEntries(successes),
+      ...errorsByStatus(codesOf(method, path, operation), schemaOf),
+    },
   }
 }
 
@@ -132,27 +141,30 @@ const WITH: Partial<Record<Code, Header>> = {
   unavailable: 'retry-after',
 }
 
-export function answered(shown: Shown, schemaOf: SchemaOf) {
+export function describeResponse(shown: ResponseSpec, schemaOf: SchemaOf) {
   const { description, body, type = 'application/json', headers = [] } = shown
   return {
     description,
-    ...(headers.length > 0 && { headers: describedHeaders(headers) }),
+    ...(headers.length > 0 && { headers: describeHeaders(headers) }),
     ...(body && { content: { [type]: { schema: schemaOf(body, 'output') } } }),
   }
 }
 
 /** By status, each with the codes that it may have. */
-export function refusals(codes: readonly Code[], schemaOf: SchemaOf) {
+export function errorsByStatus(codes: readonly Code[], schemaOf: SchemaOf) {
   const byStatus = Object.groupBy(codes, statusOf)
-  const entries = Object.entries(byStatus).map(([status, its = []]) => [status, refused(its, schemaOf)])
+  const entries = Object.entries(byStatus).map(([status, its = []]) => [
+    status,
+    describeErrors(its, schemaOf),
+  ])
   return Object.fromEntries(entries)
 }
 
-export function refused(codes: readonly Code[], schemaOf: SchemaOf) {
+export function describeErrors(codes: readonly Code[], schemaOf: SchemaOf) {
   const [header, ...others] = new Set(codes.map((code) => WITH[code]))
   return {
     description: codes.map((code) => `\`${code}\`: ${meaningOf(code)}`).join('\n\n'),
-    ...(header && others.length === 0 && { headers: describedHeaders([header]) }),
+    ...(header && others.length === 0 && { headers: describeHeaders([header]) }),
     content: {
       'application/json': {
         schema: { allOf: [schemaOf(problemShape, 'output'), { properties: { code: { enum: codes } } }] },
@@ -161,7 +173,7 @@ export function refused(codes: readonly Code[], schemaOf: SchemaOf) {
   }
 }
 
-const describedHeaders = (names: readonly Header[]) =>
+const describeHeaders = (names: readonly Header[]) =>
   Object.fromEntries(
     names.map((name) => [name, { description: HEADERS[name], required: true, schema: { type: 'string' } }]),
   )
@@ -244,7 +256,7 @@ export function codesOf(method: string, path: string, operation: Operation): rea
   const isChange = !isRead(method)
   return [
     ...new Set([
-      ...(operation.refuses ?? []),
+      ...(operation.errorCodes ?? []),
       ...(access === 'anyone' ? [] : GUARDED),
       ...(isChange && access !== 'anyone' ? (['csrf'] as const) : []),
       ...(access === 'admin' ? (['read_only'] as const) : []),

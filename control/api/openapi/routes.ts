@@ -3,30 +3,30 @@ import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { operation, path } from '../operation.ts'
-import { describe, type Placed } from './document.ts'
+import { addPath, operation } from '../operation.ts'
+import { describe, type RoutedOperation } from './document.ts'
 
 /** Collects what all paths are given from now on. */
-export function collectOperations(app: FastifyInstance): readonly Placed[] {
-  const placed: Placed[] = []
+export function collectOperations(app: FastifyInstance): readonly RoutedOperation[] {
+  const routed: RoutedOperation[] = []
   app.addHook('onRoute', ({ method, url, config }) => {
     // HEAD comes with GET
     if (config?.operation && typeof method === 'string' && method !== 'HEAD')
-      placed.push({ method, url, operation: config.operation })
+      routed.push({ method, url, operation: config.operation })
   })
-  return placed
+  return routed
 }
 
 const documentShape = z.looseObject({ openapi: z.string() })
 
 /** `/openapi.json`: all of the API. It holds no secret, and is open to anyone. */
-export function openapiRoute(api: FastifyInstance, operations: readonly Placed[]): void {
+export function openapiRoute(api: FastifyInstance, operations: readonly RoutedOperation[]): void {
   let document: object | undefined
-  path(api, '/openapi.json', {
+  addPath(api, '/openapi.json', {
     GET: operation({
       summary: 'This description',
       access: 'anyone',
-      answers: { 200: { description: 'OpenAPI 3.1.', body: documentShape } },
+      responses: { 200: { description: 'OpenAPI 3.1.', body: documentShape } },
       handle() {
         document ??= describe(operations)
         return { status: 200, body: document }

@@ -5,7 +5,7 @@ import { MEMBERS, UPLOADS, VALUES } from '../../../schemas/topics.ts'
 import { TaskFailed } from '../scheduler.ts'
 
 /** Where it is kept what receivers were told last: one record a user. */
-export const keptIn = { audience: MEMBERS, trait: VALUES } as const
+export const MEMBER_TOPICS = { audience: MEMBERS, trait: VALUES } as const
 
 export const memberKey = ({ id }: Sync['of'], userId: string) => `${id}/${userId}`
 
@@ -14,7 +14,7 @@ export const memberKey = ({ id }: Sync['of'], userId: string) => `${id}/${userId
  * the first, should a crash have left something.
  */
 export const memberRecord = ({ userId, value }: Change, of: Sync['of'], since: string): OutRecord => ({
-  topic: keptIn[of.kind],
+  topic: MEMBER_TOPICS[of.kind],
   key: memberKey(of, userId),
   value: value === null ? null : `{"since":${JSON.stringify(since)},"value":${value}}`,
 })
@@ -30,14 +30,14 @@ export function valueIn(record: Buffer, since: string): string | undefined {
 export type Reading = { readerOf: (topic: string) => Promise<Pick<Reader, 'partitions' | 'bounds' | 'read'>> }
 
 /** What was told of users, and what is said of them now: each user is in the same partition of both. */
-export type Sides = {
+export type Comparison = {
   /** The partitions in which there may be something to do. */
   partitions: readonly number[]
   /** Of one of them, in memory. @throws TaskFailed `upload_lost` */
-  read(partition: number): Promise<PartitionSides>
+  read(partition: number): Promise<PartitionComparison>
 }
 
-export type PartitionSides = {
+export type PartitionComparison = {
   /** By user: the value, as JSON, that receivers were told last. */
   current: Map<string, string>
   /** By user: what the upload says. */
@@ -45,40 +45,40 @@ export type PartitionSides = {
   /** Lines of the upload: more of them than users where it names some twice, or Kafka was told twice. */
   lines: number
   /** Users of one that was removed, and has been made again under the same id or not. */
-  leftOver: Set<string>
+  leftovers: Set<string>
 }
 
 /**
  * @param since when the audience or trait was created; undefined: it is not there any more.
  * @throws TaskFailed `upload_lost`: whoever is not in what Kafka still has would pass for gone.
  */
-export async function openSides(
+export async function openComparison(
   sync: Sync,
   since: string | undefined,
   { readerOf }: Reading,
-): Promise<Sides> {
-  const members = await readerOf(keptIn[sync.of.kind])
+): Promise<Comparison> {
+  const members = await readerOf(MEMBER_TOPICS[sync.of.kind])
   const uploads = await readerOf(UPLOADS)
   const prefix = Buffer.from(memberKey(sync.of, ''))
   const kept = await members.bounds()
   await expectWhole(sync.ranges, uploads)
 
-  async function readTold(partition: number, sides: PartitionSides): Promise<void> {
+  async function readTold(partition: number, comparison: PartitionComparison): Promise<void> {
     const { low = 0, high = 0 } = kept.get(partition) ?? {}
     await members.read({ partition, from: low, to: high }, (value, _, { key }) => {
       if (key?.subarray(0, prefix.length).equals(prefix))
-        apply(sides, { userId: key.toString('utf8', prefix.length), value, since })
+        apply(comparison, { userId: key.toString('utf8', prefix.length), value, since })
     })
   }
 
-  async function readUpload(partition: number, sides: PartitionSides): Promise<void> {
+  async function readUpload(partition: number, comparison: PartitionComparison): Promise<void> {
     const ranges = sync.ranges.filter((range) => range.partition === partition)
     for (const range of ranges)
       await uploads.read(range, (value, _, { key }) => {
         if (!value || key?.toString() !== sync.id) return
         for (const line of readLines(value)) {
-          sides.listed.set(line.userId, line.value)
-          sides.lines += 1
+          comparison.listed.set(line.userId, line.value)
+          comparison.lines += 1
         }
       })
     // it may have expired while it was read
@@ -89,9 +89,9 @@ export async function openSides(
     // who is not named in one that says it of some is left as they are
     partitions: sync.others === 'stay' ? sync.ranges.map(({ partition }) => partition) : [...kept.keys()],
     async read(partition) {
-      const sides = { current: new Map(), listed: new Map(), lines: 0, leftOver: new Set<string>() }
-      await Promise.all([readTold(partition, sides), readUpload(partition, sides)])
-      return sides
+      const comparison = { current: new Map(), listed: new Map(), lines: 0, leftovers: new Set<string>() }
+      await Promise.all([readTold(partition, comparison), readUpload(partition, comparison)])
+      return comparison
     },
   }
 }
@@ -110,12 +110,12 @@ export const uploadLost = () =>
 
 type Kept = { userId: string; value: Buffer | null; since: string | undefined }
 
-function apply({ current, leftOver }: PartitionSides, { userId, value, since }: Kept): void {
+function apply({ current, leftovers }: PartitionComparison, { userId, value, since }: Kept): void {
   current.delete(userId)
-  leftOver.delete(userId)
+  leftovers.delete(userId)
   if (value === null) return
   const told = since === undefined ? undefined : valueIn(value, since)
-  if (told === undefined) leftOver.add(userId)
+  if (told === undefined) leftovers.add(userId)
   else current.set(userId, told)
 }
 

@@ -7,7 +7,7 @@ import type { Computation } from '../../../settings/settings.ts'
 import { hashedId, type Users } from '../../../settings/suppression-list.ts'
 import { type Change, memberRecord } from './comparison.ts'
 
-export type Telling = {
+export type WriteParts = {
   sync: Sync
   computation: Computation
   suppressed: Users | undefined
@@ -20,33 +20,36 @@ export type Telling = {
  * again, with the same message id. Nothing is told or written of suppressed users: the next sync after the suppression finds them
  * as different as they are now. @throws when Kafka refuses or does not answer.
  */
-export async function tell(changes: readonly Change[], telling: Telling): Promise<Omit<Counts, 'unchanged'>> {
+export async function writeChanges(
+  changes: readonly Change[],
+  telling: WriteParts,
+): Promise<Omit<Counts, 'unchanged'>> {
   const { sync, computation, suppressed, producer, encode } = telling
-  const told = changes.filter(({ userId }) => !suppressed?.has(userId))
-  await written(
+  const written = changes.filter(({ userId }) => !suppressed?.has(userId))
+  await produceAll(
     producer,
-    told.map((change) => eventRecord(identifyOf(change, sync, computation), encode)),
+    written.map((change) => eventRecord(identifyOf(change, sync, computation), encode)),
   )
-  await written(
+  await produceAll(
     producer,
-    told.map((change) => memberRecord(change, sync.of, computation.createdAt)),
+    written.map((change) => memberRecord(change, sync.of, computation.createdAt)),
   )
-  const removed = told.filter(({ value }) => value === null).length
-  return { changed: told.length - removed, removed, suppressed: changes.length - told.length }
+  const removed = written.filter(({ value }) => value === null).length
+  return { changed: written.length - removed, removed, suppressed: changes.length - written.length }
 }
 
 /** Of users of one that is gone nobody is told: whoever removed it knows. @throws when Kafka refuses or does not answer. */
-export const forget = (
+export const writeRemovals = (
   users: readonly string[],
   { of }: Pick<Sync, 'of'>,
-  { producer }: Pick<Telling, 'producer'>,
+  { producer }: Pick<WriteParts, 'producer'>,
 ) =>
-  written(
+  produceAll(
     producer,
     users.map((userId) => memberRecord({ userId, value: null }, of, '')),
   )
 
-async function written(producer: Pick<Producer, 'produce'>, records: readonly OutRecord[]): Promise<void> {
+async function produceAll(producer: Pick<Producer, 'produce'>, records: readonly OutRecord[]): Promise<void> {
   const outcome = await producer.produce(records)
   if (outcome !== 'acked') throw new Error(`what a sync comes to cannot be written: ${outcome}`)
 }

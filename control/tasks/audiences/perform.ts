@@ -5,19 +5,19 @@ import type { Counts, Sync } from '../../../schemas/task.ts'
 import type { Settings } from '../../../settings/follow.ts'
 import type { ConfigKeys } from '../../../settings/seal.ts'
 import type { Computation } from '../../../settings/settings.ts'
-import type { Turns } from '../../api/concurrency.ts'
+import type { Semaphore } from '../../api/concurrency.ts'
 import { configRecord } from '../../settings/write.ts'
-import type { Owned } from '../scheduler.ts'
-import { diff, openSides, type PartitionSides, type Reading, uploadLost } from './comparison.ts'
-import { forget, type Telling, tell } from './identify-events.ts'
+import type { IsOwned } from '../scheduler.ts'
+import { diff, openComparison, type PartitionComparison, type Reading, uploadLost } from './comparison.ts'
+import { type WriteParts, writeChanges, writeRemovals } from './identify-events.ts'
 
 export type SyncParts = Reading &
-  Pick<Telling, 'producer' | 'encode'> & {
+  Pick<WriteParts, 'producer' | 'encode'> & {
     settings: Pick<Settings, 'audiences' | 'traits' | 'unreadable' | 'suppressedUsers' | 'table'>
     writer: Pick<FencedWriter, 'write'>
     keys: ConfigKeys
     /** Both sides of a partition are in memory for as long as one lasts. */
-    turns: Turns
+    semaphore: Semaphore
   }
 
 /** Changes that are in memory as records at a time. */
@@ -28,7 +28,7 @@ const AT_ONCE = 1_000
  * when what it is of is removed. To be called for one sync of an audience or trait at a time.
  * @returns how it has ended; undefined when it was not owned to the end. @throws TaskFailed; and when Kafka refuses or does not answer.
  */
-export async function performSync(sync: Sync, owned: Owned, parts: SyncParts): Promise<Sync | undefined> {
+export async function performSync(sync: Sync, isOwned: IsOwned, parts: SyncParts): Promise<Sync | undefined> {
   // what another process has just made is not known here yet
   await parts.settings.table.caughtUp()
   const { kind, id } = sync.of
@@ -36,14 +36,14 @@ export async function performSync(sync: Sync, owned: Owned, parts: SyncParts): P
   if (!recordOf(sync, parts) && parts.settings.unreadable.has(`${kind}/${id}`))
     throw new Error(`the settings of ${kind} ${id} cannot be read`)
   const since = sync.since ?? recordOf(sync, parts)?.createdAt
-  const performing = { ...parts, sync, owned, computation: () => recordOf({ ...sync, since }, parts) }
+  const performing = { ...parts, sync, isOwned, computation: () => recordOf({ ...sync, since }, parts) }
   const counts = { changed: 0, removed: 0, unchanged: 0, suppressed: 0 }
-  const sides = await openSides(sync, performing.computation()?.createdAt, parts)
+  const comparison = await openComparison(sync, performing.computation()?.createdAt, parts)
   let lines = 0
-  for (const partition of sides.partitions) {
-    const end = await parts.turns(async () => {
+  for (const partition of comparison.partitions) {
+    const end = await parts.semaphore(async () => {
       if (!performing.computation() && sync.others !== 'forgotten') return 'cancelled'
-      const read = await sides.read(partition)
+      const read = await comparison.read(partition)
       lines += read.lines
       return compare(read, counts, performing)
     })
@@ -55,29 +55,29 @@ export async function performSync(sync: Sync, owned: Owned, parts: SyncParts): P
   return finished({ ...sync, state: 'done', counts }, performing)
 }
 
-type Performing = SyncParts & { sync: Sync; owned: Owned; computation: () => Computation | undefined }
+type Performing = SyncParts & { sync: Sync; isOwned: IsOwned; computation: () => Computation | undefined }
 
 /** Tells of what is different in a partition, and counts it. */
 async function compare(
-  sides: PartitionSides,
+  comparison: PartitionComparison,
   counts: Counts,
-  { sync, owned, computation, ...parts }: Performing,
+  { sync, isOwned, computation, ...parts }: Performing,
 ): Promise<'told' | 'cancelled' | 'given away'> {
-  for (const users of batches(sides.leftOver)) {
-    if (!owned()) return 'given away'
-    await forget(users, sync, parts)
+  for (const users of batches(comparison.leftovers)) {
+    if (!isOwned()) return 'given away'
+    await writeRemovals(users, sync, parts)
   }
-  counts.unchanged += sides.listed.size
-  for (const changes of batches(diff({ ...sides, others: sync.others }))) {
-    if (!owned()) return 'given away'
+  counts.unchanged += comparison.listed.size
+  for (const changes of batches(diff({ ...comparison, others: sync.others }))) {
+    if (!isOwned()) return 'given away'
     const now = computation()
     if (!now) return 'cancelled'
     const suppressed = parts.settings.suppressedUsers(now.sourceId)
-    const told = await tell(changes, { ...parts, sync, computation: now, suppressed })
+    const told = await writeChanges(changes, { ...parts, sync, computation: now, suppressed })
     counts.changed += told.changed
     counts.removed += told.removed
     counts.suppressed += told.suppressed
-    counts.unchanged -= changes.filter(({ userId }) => sides.listed.has(userId)).length
+    counts.unchanged -= changes.filter(({ userId }) => comparison.listed.has(userId)).length
   }
   return 'told'
 }
@@ -101,9 +101,9 @@ function recordOf({ of, since }: Sync, { settings }: Pick<SyncParts, 'settings'>
 
 async function finished(
   sync: Sync,
-  { owned, computation, writer, keys }: Performing,
+  { isOwned, computation, writer, keys }: Performing,
 ): Promise<Sync | undefined> {
-  if (!owned()) return undefined
+  if (!isOwned()) return undefined
   const finishedAt = new Date().toISOString()
   const stamped = await writer.write(() => {
     const record = computation()

@@ -4,12 +4,12 @@ import type { Sync } from '../../../schemas/task.ts'
 import type { Refusal } from '../../../settings/resources/decide.ts'
 import { idShape } from '../../../settings/settings.ts'
 import { audit } from '../../api/audit.ts'
-import { conditionally, unavailable } from '../../api/conditional-write.ts'
-import { type Asked, operation, path } from '../../api/operation.ts'
+import { unavailable, writeConditionally } from '../../api/conditional-write.ts'
+import { type ApiRequest, addPath, operation } from '../../api/operation.ts'
 import { nextShape, type Page, pageShape } from '../../api/pagination.ts'
-import { type Answer, answerTo } from '../../api/response.ts'
+import { type ApiResponse, refusalResponse } from '../../api/response.ts'
 import { taskRecord } from '../task-table.ts'
-import { type SyncRouteParts, shownSync, syncShape } from './sync.ts'
+import { type SyncRouteParts, syncResponse, syncShape } from './sync.ts'
 import { type ComputationRouteParts, takeStreams, uploadOperations } from './upload-operations.ts'
 
 export type { ComputationRouteParts }
@@ -21,8 +21,8 @@ export function computationRoutes(api: FastifyInstance, parts: ComputationRouteP
   const { members, values } = uploadOperations(parts, ending.signal)
   api.register(async (streamed) => {
     takeStreams(streamed)
-    path(streamed, '/audiences/:id/members', members)
-    path(streamed, '/traits/:id/values', values)
+    addPath(streamed, '/audiences/:id/members', members)
+    addPath(streamed, '/traits/:id/values', values)
   })
   syncRoutes(api, parts)
 }
@@ -39,11 +39,11 @@ const it = { description: 'The sync.', body: syncShape }
 /** `/syncs`: list, newest first. `/syncs/:id`: what has come of one, cancel. */
 export function syncRoutes(api: FastifyInstance, parts: SyncRouteParts): void {
   const { syncs } = parts.tasks
-  path(api, '/syncs', {
+  addPath(api, '/syncs', {
     GET: operation({
       summary: 'List what has come of uploads',
       query: listShape,
-      answers: {
+      responses: {
         200: {
           description: 'A page, newest first.',
           body: z.strictObject({ items: z.array(syncShape), next: nextShape }),
@@ -51,27 +51,27 @@ export function syncRoutes(api: FastifyInstance, parts: SyncRouteParts): void {
       },
       handle({ query }) {
         const { items, next } = newest(syncs, query)
-        return { status: 200, body: { items: items.map(shownSync), next } }
+        return { status: 200, body: { items: items.map(syncResponse), next } }
       },
     }),
   })
-  path(api, '/syncs/:id', {
+  addPath(api, '/syncs/:id', {
     GET: operation({
       summary: 'What has come of an upload',
-      answers: { 200: it },
-      refuses: ['not_found'],
+      responses: { 200: it },
+      errorCodes: ['not_found'],
       handle({ params: { id } }) {
         const found = syncs.get(id)
-        if (!found) return answerTo({ code: 'not_found', what: `sync ${id}` })
-        return { status: 200, body: shownSync(found) }
+        if (!found) return refusalResponse({ code: 'not_found', what: `sync ${id}` })
+        return { status: 200, body: syncResponse(found) }
       },
     }),
     DELETE: operation({
       summary: 'Cancel a sync',
       description:
         'Whom receivers have been told of they have been told of: the next upload is compared with that.',
-      answers: { 200: it },
-      refuses: ['not_found', 'sync_ended'],
+      responses: { 200: it },
+      errorCodes: ['not_found', 'sync_ended'],
       handle: (request) => cancel(request, parts),
     }),
   })
@@ -102,7 +102,7 @@ function inOrder(one: Sync, other: Sync): number {
 
 const placeOf = ({ createdAt, id }: Sync) => `${createdAt} ${id}`
 
-async function cancel({ params: { id }, caller }: Asked, parts: SyncRouteParts): Promise<Answer> {
+async function cancel({ params: { id }, caller }: ApiRequest, parts: SyncRouteParts): Promise<ApiResponse> {
   const { tasks, taskWriter: writer, log } = parts
   const finishedAt = new Date().toISOString()
   const decide = (): Sync | { refusal: Refusal } => {
@@ -112,7 +112,7 @@ async function cancel({ params: { id }, caller }: Asked, parts: SyncRouteParts):
     if (sync.others === 'forgotten') return ended(`sync ${id} forgets the users of what was removed`)
     return { ...sync, state: 'cancelled', finishedAt }
   }
-  const outcome = await conditionally(
+  const outcome = await writeConditionally(
     { tables: [tasks.table], writer, log },
     { decide, records: (sync) => [taskRecord(sync)] },
   )
@@ -120,9 +120,9 @@ async function cancel({ params: { id }, caller }: Asked, parts: SyncRouteParts):
     audit(log, caller, { what: 'sync', outcome, id })
     return unavailable
   }
-  if ('refusal' in outcome) return answerTo(outcome.refusal)
+  if ('refusal' in outcome) return refusalResponse(outcome.refusal)
   audit(log, caller, { what: 'sync', outcome: 'cancelled', id })
-  return { status: 200, body: shownSync(outcome) }
+  return { status: 200, body: syncResponse(outcome) }
 }
 
 const ended = (message: string): { refusal: Refusal } => ({

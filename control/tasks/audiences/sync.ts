@@ -7,8 +7,8 @@ import { counts, type Sync, syncTask } from '../../../schemas/task.ts'
 import type { Refusal } from '../../../settings/resources/decide.ts'
 import { audit } from '../../api/audit.ts'
 import type { Caller } from '../../api/auth/tokens.ts'
-import { conditionally, unavailable } from '../../api/conditional-write.ts'
-import { type Answer, answerTo, problem } from '../../api/response.ts'
+import { unavailable, writeConditionally } from '../../api/conditional-write.ts'
+import { type ApiResponse, problem, refusalResponse } from '../../api/response.ts'
 import { runningSync } from '../scheduler.ts'
 import type { Tasks } from '../task-table.ts'
 import { taskRecord } from '../task-table.ts'
@@ -26,7 +26,7 @@ export const syncShape = syncTask
   .strict()
   .meta({ id: 'Sync' })
 
-export const shownSync = ({
+export const syncResponse = ({
   kind: _,
   others: __,
   ranges: ___,
@@ -41,7 +41,7 @@ export const shownSync = ({
 })
 
 export type SyncRouteParts = UploadParts & {
-  tasks: Pick<Tasks, 'syncs' | 'undone' | 'table'>
+  tasks: Pick<Tasks, 'syncs' | 'pending' | 'table'>
   taskWriter: Pick<FencedWriter, 'write'>
   log: Logger
 }
@@ -51,7 +51,7 @@ type Wanted = Pick<Sync, 'of' | 'others' | 'since'> & {
   changes: Changes
   mayBeEmpty: boolean
   /** How long to wait for what comes of it, in milliseconds. */
-  patienceMs: number
+  timeoutMs: number
   /** The process ends: whoever goes on with it cannot answer. */
   ends: AbortSignal
 }
@@ -59,12 +59,12 @@ type Wanted = Pick<Sync, 'of' | 'others' | 'since'> & {
 const EVERY_MS = 20
 
 /** Takes an upload, has it compared, and answers with what has come of it. One at a time of each audience or trait. */
-export function syncer(parts: SyncRouteParts): (wanted: Wanted) => Promise<Answer> {
+export function syncer(parts: SyncRouteParts): (wanted: Wanted) => Promise<ApiResponse> {
   const uploading = new Set<string>()
   return async (wanted) => {
     const name = `${wanted.of.kind}/${wanted.of.id}`
     const running = runningSync(wanted.of, parts.tasks)
-    if (running || uploading.has(name)) return answerTo(isRunning(wanted.of, running))
+    if (running || uploading.has(name)) return refusalResponse(isRunning(wanted.of, running))
     uploading.add(name)
     try {
       const accepted = await accept(wanted, parts)
@@ -75,7 +75,7 @@ export function syncer(parts: SyncRouteParts): (wanted: Wanted) => Promise<Answe
   }
 }
 
-async function accept(wanted: Wanted, parts: SyncRouteParts): Promise<Sync | Answer> {
+async function accept(wanted: Wanted, parts: SyncRouteParts): Promise<Sync | ApiResponse> {
   const { caller, of, others, since } = wanted
   const id = randomUUID()
   const createdAt = new Date().toISOString()
@@ -84,7 +84,7 @@ async function accept(wanted: Wanted, parts: SyncRouteParts): Promise<Sync | Ans
   if (taken.lines === 0 && !wanted.mayBeEmpty) return empty
   const sync: Sync = { kind: 'sync', id, createdAt, state: 'accepted', of, since, others, ...taken }
   const { tasks, taskWriter: writer, log } = parts
-  const outcome = await conditionally(
+  const outcome = await writeConditionally(
     { tables: [tasks.table], writer, log },
     {
       decide() {
@@ -94,7 +94,7 @@ async function accept(wanted: Wanted, parts: SyncRouteParts): Promise<Sync | Ans
       records: (task) => [taskRecord(task)],
     },
   )
-  if (outcome !== 'unavailable' && 'refusal' in outcome) return answerTo(outcome.refusal)
+  if (outcome !== 'unavailable' && 'refusal' in outcome) return refusalResponse(outcome.refusal)
   const said = { what: of.kind, id: of.id, sync: id, lines: sync.lines }
   audit(log, caller, { ...said, outcome: outcome === 'unavailable' ? outcome : 'uploaded' })
   return outcome === 'unavailable' ? unavailable : outcome
@@ -102,13 +102,13 @@ async function accept(wanted: Wanted, parts: SyncRouteParts): Promise<Sync | Ans
 
 async function answered(
   { id }: Sync,
-  { patienceMs, ends }: Pick<Wanted, 'patienceMs' | 'ends'>,
+  { timeoutMs, ends }: Pick<Wanted, 'timeoutMs' | 'ends'>,
   { tasks }: SyncRouteParts,
-): Promise<Answer> {
-  const end = performance.now() + patienceMs
+): Promise<ApiResponse> {
+  const end = performance.now() + timeoutMs
   for (;;) {
     const sync = tasks.syncs.get(id)
-    if (sync && sync.state !== 'accepted') return { status: 200, body: shownSync(sync) }
+    if (sync && sync.state !== 'accepted') return { status: 200, body: syncResponse(sync) }
     if (ends.aborted || performance.now() >= end)
       return { status: 202, headers: { location: `/api/syncs/${id}` }, body: { id, state: 'accepted' } }
     await sleep(EVERY_MS)
@@ -136,7 +136,7 @@ const empty = problem({
 })
 
 /** What is neither the client's fault nor Kafka's is thrown on. */
-function faultOf(error: unknown, { log }: Pick<SyncRouteParts, 'log'>): Answer {
+function faultOf(error: unknown, { log }: Pick<SyncRouteParts, 'log'>): ApiResponse {
   if (error instanceof UploadUnavailable) {
     log.warn({ err: error }, 'an upload cannot be taken')
     return unavailable

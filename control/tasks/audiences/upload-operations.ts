@@ -10,8 +10,8 @@ import type { Facts } from '../../../settings/resources/resource.ts'
 import { type Computation, userIdShape } from '../../../settings/settings.ts'
 import { withTimeout } from '../../api/concurrency.ts'
 import { unavailable } from '../../api/conditional-write.ts'
-import { type Asked, json, operation } from '../../api/operation.ts'
-import { type Answer, answerTo, invalid, problem } from '../../api/response.ts'
+import { type ApiRequest, json, operation } from '../../api/operation.ts'
+import { type ApiResponse, invalid, problem, refusalResponse } from '../../api/response.ts'
 import type { Change } from './comparison.ts'
 import { type SyncRouteParts, syncer, syncShape } from './sync.ts'
 import { changesIn, jsonMember, LINE_CODES, plainMember, type ReadLine, traitValue } from './upload-lines.ts'
@@ -28,7 +28,7 @@ const allowEmptyShape = z.strictObject({
     .describe('`true`: an upload that names nobody is taken, and removes all.'),
 })
 
-const answers = {
+const responses = {
   200: { description: 'What has come of it.', body: syncShape },
   202: {
     description: 'It is taken, and goes on: `Prefer: respond-async` was given, or this process ends.',
@@ -39,7 +39,7 @@ const answers = {
 
 /** Without one nobody is named. */
 const lines = { required: false, types: { 'text/plain': z.string(), 'application/x-ndjson': z.string() } }
-const refuses = [
+const errorCodes = [
   ...LINE_CODES,
   'upload_broken',
   'unsupported_encoding',
@@ -59,8 +59,8 @@ export function uploadOperations(parts: ComputationRouteParts, ends: AbortSignal
       query: allowEmptyShape,
       headers: preferHeader,
       body: lines,
-      answers,
-      refuses: [...refuses, 'empty_upload'],
+      responses,
+      errorCodes: [...errorCodes, 'empty_upload'],
       handle: (request) =>
         put(request, {
           kind: 'audience',
@@ -72,8 +72,8 @@ export function uploadOperations(parts: ComputationRouteParts, ends: AbortSignal
       summary: 'Say who joins an audience, and who leaves it',
       headers: preferHeader,
       body: json(patchShape),
-      answers,
-      refuses: ['not_found', 'sync_running', 'storage_full'],
+      responses,
+      errorCodes: ['not_found', 'sync_running', 'storage_full'],
       handle: patch,
     }),
   }
@@ -84,8 +84,8 @@ export function uploadOperations(parts: ComputationRouteParts, ends: AbortSignal
         'One `{"userId", "value"}` a line; null takes the value away, and who is not named keeps theirs. Each changed value is told of with an identify call.',
       headers: preferHeader,
       body: lines,
-      answers,
-      refuses,
+      responses,
+      errorCodes,
       handle: (request) => put(request, { kind: 'trait', readLine: traitValue, mayBeEmpty: true }),
     }),
   }
@@ -97,9 +97,9 @@ type Putting = { kind: Sync['of']['kind']; readLine: ReadLine; mayBeEmpty: boole
 function uploader(parts: ComputationRouteParts, ends: AbortSignal) {
   const sync = syncer(parts)
 
-  async function put(request: Asked, { kind, readLine, mayBeEmpty }: Putting): Promise<Answer> {
+  async function put(request: ApiRequest, { kind, readLine, mayBeEmpty }: Putting): Promise<ApiResponse> {
     const { caller, params } = request
-    const patienceMs = patienceOf(request)
+    const timeoutMs = waitPreference(request)
     const of = { kind, id: params.id }
     const found = await computationOf(of, parts)
     if ('status' in found) return found
@@ -108,11 +108,11 @@ function uploader(parts: ComputationRouteParts, ends: AbortSignal) {
     const changes = changesIn(read.text, readLine)
     // of a trait it is said only who has which value, of an audience who all its members are
     const others = kind === 'audience' ? 'removed' : 'stay'
-    const wanted = { of, since: found.createdAt, others, changes, mayBeEmpty, patienceMs, ends } as const
+    const wanted = { of, since: found.createdAt, others, changes, mayBeEmpty, timeoutMs, ends } as const
     return sync({ ...wanted, caller })
   }
 
-  async function patch({ caller, params: { id }, headers, body }: Asked): Promise<Answer> {
+  async function patch({ caller, params: { id }, headers, body }: ApiRequest): Promise<ApiResponse> {
     if (readAsStream(body)) return wrongType('Send JSON with Content-Type: application/json')
     const of = { kind: 'audience', id } as const
     const found = await computationOf(of, parts)
@@ -127,7 +127,7 @@ function uploader(parts: ComputationRouteParts, ends: AbortSignal) {
       others: 'stay',
       changes,
       mayBeEmpty: true,
-      patienceMs: patienceOf({ headers }),
+      timeoutMs: waitPreference({ headers }),
       ends,
     })
   }
@@ -145,7 +145,7 @@ const storageFull = problem(
 async function computationOf(
   { kind, id }: Sync['of'],
   { settings, storage, log }: ComputationRouteParts,
-): Promise<Computation | Answer> {
+): Promise<Computation | ApiResponse> {
   if (storage.shortage()) return storageFull
   const all = kind === 'audience' ? settings.audiences : settings.traits
   const known = all.get(id)
@@ -156,7 +156,7 @@ async function computationOf(
     log.warn({ err }, 'an upload cannot be taken: the settings cannot be followed')
     return unavailable
   }
-  return all.get(id) ?? answerTo({ code: 'not_found', what: `${kind} ${id}` })
+  return all.get(id) ?? refusalResponse({ code: 'not_found', what: `${kind} ${id}` })
 }
 
 /** Bodies that are no JSON are read as they come, however long they are. */
@@ -170,7 +170,7 @@ export const readAsStream = (body: unknown): body is Readable => body instanceof
 export function textOf({
   body,
   headers,
-}: Pick<Asked, 'body' | 'headers'>): { text: AsyncIterable<Buffer> } | { refused: Answer } {
+}: Pick<ApiRequest, 'body' | 'headers'>): { text: AsyncIterable<Buffer> } | { refused: ApiResponse } {
   // without a body there is nothing to parse
   if (body === undefined || body === null) return { text: Readable.from([]) }
   if (!readAsStream(body)) return { refused: wrongType(LINES) }
@@ -190,7 +190,7 @@ async function* inflated(body: Readable): AsyncGenerator<Buffer> {
 }
 
 /** Whether each line is JSON. */
-export const isNdjson = ({ headers }: Pick<Asked, 'headers'>) =>
+export const isNdjson = ({ headers }: Pick<ApiRequest, 'headers'>) =>
   /^application\/(x-ndjson|ndjson|jsonl|x-jsonlines)\b/i.test(headers['content-type'] ?? '')
 
 const LINES = 'Send lines: one user id each as text/plain, or one JSON value each as application/x-ndjson'
@@ -246,7 +246,7 @@ export const preferHeader = {
 }
 
 /** @returns for how long a client waits for what comes of an upload, in ms. Preferences that are not known are none. */
-export function patienceOf({ headers }: Pick<Asked, 'headers'>): number {
+export function waitPreference({ headers }: Pick<ApiRequest, 'headers'>): number {
   const prefer = String(headers.prefer ?? '')
   if (!/(^|,)\s*respond-async\s*(;|,|$)/i.test(prefer)) return Number.POSITIVE_INFINITY
   const seconds = /(?:^|,)\s*wait\s*=\s*"?(\d{1,5})"?\s*(?:;|,|$)/i.exec(prefer)?.[1]

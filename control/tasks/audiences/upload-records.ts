@@ -3,7 +3,7 @@ import type { OutRecord, Producer } from '../../../kafka/produce/produce.ts'
 import type { Sync } from '../../../schemas/task.ts'
 import { UPLOADS } from '../../../schemas/topics.ts'
 import { withTimeout } from '../../api/concurrency.ts'
-import { type Change, keptIn, memberKey, type Reading } from './comparison.ts'
+import { type Change, MEMBER_TOPICS, memberKey, type Reading } from './comparison.ts'
 
 export type UploadParts = Reading & { producer: Pick<Producer, 'produce'> }
 
@@ -28,10 +28,10 @@ export async function upload(
   { readerOf, producer }: UploadParts,
 ): Promise<Pick<Sync, 'ranges' | 'lines'>> {
   const [uploads, { partitions }] = await answered(
-    Promise.all([readerOf(UPLOADS), readerOf(keptIn[of.kind])]),
+    Promise.all([readerOf(UPLOADS), readerOf(MEMBER_TOPICS[of.kind])]),
   )
   if (uploads.partitions !== partitions)
-    throw new Error(`topics ${UPLOADS} and ${keptIn[of.kind]} need as many partitions as each other`)
+    throw new Error(`topics ${UPLOADS} and ${MEMBER_TOPICS[of.kind]} need as many partitions as each other`)
   const before = await answered(uploads.bounds())
   const waiting = Array.from({ length: partitions }, () => ({ lines: [] as string[], chars: 0 }))
   let count = 0

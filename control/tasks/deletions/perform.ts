@@ -9,7 +9,7 @@ import type { ConfigKeys } from '../../../settings/seal.ts'
 import type { Suppression } from '../../../settings/settings.ts'
 import { hashedId, suppressionId } from '../../../settings/suppression-list.ts'
 import { configRecord } from '../../settings/write.ts'
-import type { Owned } from '../scheduler.ts'
+import type { IsOwned } from '../scheduler.ts'
 
 export type DeletionParts = Suppressing & {
   producer: Pick<Producer, 'produce'>
@@ -26,13 +26,13 @@ const AT_ONCE = 1_000
  */
 export async function performDeletion(
   deletion: Deletion,
-  owned: Owned,
+  isOwned: IsOwned,
   parts: DeletionParts,
 ): Promise<Deletion | undefined> {
   await suppressUsers(deletion, parts)
   const events = deleteEvents(deletion)
   for (let some = take(events); some.length > 0; some = take(events)) {
-    if (!owned()) return undefined
+    if (!isOwned()) return undefined
     const outcome = await parts.producer.produce(some.map((event) => eventRecord(event, parts.encode)))
     if (outcome !== 'acked')
       throw new Error(`the events of deletion ${deletion.id} cannot be written: ${outcome}`)

@@ -7,10 +7,10 @@ import { type Deletion, deletionTask } from '../../../schemas/task.ts'
 import type { Settings } from '../../../settings/follow.ts'
 import type { Facts } from '../../../settings/resources/resource.ts'
 import { audit } from '../../api/audit.ts'
-import { conditionally, unavailable } from '../../api/conditional-write.ts'
-import { type Asked, json, operation, path } from '../../api/operation.ts'
+import { unavailable, writeConditionally } from '../../api/conditional-write.ts'
+import { type ApiRequest, addPath, json, operation } from '../../api/operation.ts'
 import { page, pageOf, pageShape } from '../../api/pagination.ts'
-import { type Answer, answerTo } from '../../api/response.ts'
+import { type ApiResponse, refusalResponse } from '../../api/response.ts'
 import type { Tasks } from '../task-table.ts'
 import { taskRecord } from '../task-table.ts'
 import { decideDeletion, deletionShape } from './decide.ts'
@@ -24,7 +24,7 @@ export type DeletionRouteParts = {
   log: Logger
 }
 
-const shownShape = deletionTask
+const deletionResponseShape = deletionTask
   .omit({ kind: true, userIds: true, suppressedFor: true })
   .extend({ suppressed: z.boolean() })
   .strict()
@@ -33,44 +33,50 @@ const shownShape = deletionTask
 /** `/deletions`: list, create. `/deletions/:id`: how far it is. */
 export function deletionRoutes(api: FastifyInstance, parts: DeletionRouteParts): void {
   const { deletions } = parts.tasks
-  path(api, '/deletions', {
+  addPath(api, '/deletions', {
     GET: operation({
       summary: 'List deletions',
       query: pageShape,
-      answers: { 200: { description: 'A page, in the order of ids.', body: pageOf(shownShape) } },
+      responses: {
+        200: { description: 'A page, in the order of ids.', body: pageOf(deletionResponseShape) },
+      },
       handle({ query }) {
         const { items, next } = page(deletions.values(), query)
-        return { status: 200, body: { items: items.map(shown), next } }
+        return { status: 200, body: { items: items.map(deletionResponse), next } }
       },
     }),
     POST: operation({
       summary: 'Have users deleted by all who got their data',
       description: 'One event of type `delete` for each user and source that has a destination which is on.',
       body: json(deletionShape),
-      answers: { 202: { description: 'Kafka has the request.', body: shownShape, headers: ['location'] } },
-      refuses: ['id_taken'],
+      responses: {
+        202: { description: 'Kafka has the request.', body: deletionResponseShape, headers: ['location'] },
+      },
+      errorCodes: ['id_taken'],
       handle: (request) => create(request, parts),
     }),
   })
-  path(api, '/deletions/:id', {
+  addPath(api, '/deletions/:id', {
     GET: operation({
       summary: 'How far a deletion is',
-      answers: { 200: { description: 'The deletion, without the ids of its users.', body: shownShape } },
-      refuses: ['not_found'],
+      responses: {
+        200: { description: 'The deletion, without the ids of its users.', body: deletionResponseShape },
+      },
+      errorCodes: ['not_found'],
       handle({ params: { id } }) {
         const deletion = deletions.get(id)
-        if (!deletion) return answerTo({ code: 'not_found', what: `deletion ${id}` })
-        return { status: 200, body: shown(deletion) }
+        if (!deletion) return refusalResponse({ code: 'not_found', what: `deletion ${id}` })
+        return { status: 200, body: deletionResponse(deletion) }
       },
     }),
   })
 }
 
 /** Answers when the request is in Kafka; what follows from it is done in the background, also after a crash. */
-async function create({ body, caller }: Asked, parts: DeletionRouteParts): Promise<Answer> {
+async function create({ body, caller }: ApiRequest, parts: DeletionRouteParts): Promise<ApiResponse> {
   const { settings, tasks, taskWriter: writer, log } = parts
   const made = { id: randomUUID(), now: new Date().toISOString() }
-  const outcome = await conditionally(
+  const outcome = await writeConditionally(
     { tables: [settings.table, tasks.table], writer, log },
     {
       decide: () => decideDeletion({ body, facts: settings, deletions: tasks.deletions, made }),
@@ -81,14 +87,19 @@ async function create({ body, caller }: Asked, parts: DeletionRouteParts): Promi
     audit(log, caller, { what: 'deletion', outcome })
     return unavailable
   }
-  if ('refusal' in outcome) return answerTo(outcome.refusal)
+  if ('refusal' in outcome) return refusalResponse(outcome.refusal)
   const { id, users, deletes, sourceIds, suppressedFor } = outcome.task
   const suppressed = suppressedFor.length > 0
   audit(log, caller, { what: 'deletion', outcome: 'created', id, users, deletes, sourceIds, suppressed })
-  return { status: 202, headers: { location: `/api/deletions/${id}` }, body: shown(outcome.task) }
+  return { status: 202, headers: { location: `/api/deletions/${id}` }, body: deletionResponse(outcome.task) }
 }
 
 /** Without the users' ids: whoever asked for it has them, and nobody else needs them. */
-function shown({ kind: _, userIds: __, suppressedFor, ...rest }: Deletion): z.infer<typeof shownShape> {
+function deletionResponse({
+  kind: _,
+  userIds: __,
+  suppressedFor,
+  ...rest
+}: Deletion): z.infer<typeof deletionResponseShape> {
   return { ...rest, suppressed: suppressedFor.length > 0 }
 }

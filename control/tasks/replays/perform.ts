@@ -12,7 +12,7 @@ import { type Cause, type Replay, taskKey } from '../../../schemas/task.ts'
 import type { Settings } from '../../../settings/follow.ts'
 import { ofDelivery } from '../../../trace/describe.ts'
 import type { Tracer } from '../../../trace/trace.ts'
-import { type Owned, TaskFailed } from '../scheduler.ts'
+import { type IsOwned, TaskFailed } from '../scheduler.ts'
 import type { Tasks } from '../task-table.ts'
 import { taskRecord } from '../task-table.ts'
 import { type Counts, makeOfDead, makeOfEvent, type Replaying, replayer, topicOf } from './records.ts'
@@ -23,7 +23,7 @@ export type ReplayParts = {
   producer: Producer
   delivery: Codec<Delivery>
   event: Codec<Event>
-  known: Pick<Tasks, 'undone'>
+  known: Pick<Tasks, 'pending'>
   tasks: Pick<FencedWriter, 'write'>
   tracer: Pick<Tracer, 'processAnew'> | undefined
   onFatal: (error: Error) => void
@@ -42,7 +42,7 @@ const AT_ONCE_MS = 250
  */
 export async function performReplay(
   replay: Replay,
-  owned: Owned,
+  isOwned: IsOwned,
   parts: ReplayParts,
 ): Promise<Replay | undefined> {
   const { connection, known, settings } = parts
@@ -58,15 +58,15 @@ export async function performReplay(
     const consumer = await startReading(replay, counts, parts)
     let cause: Cause | undefined
     try {
-      cause = await through({ replay, group, counts, owned }, parts)
+      cause = await through({ replay, group, counts, isOwned }, parts)
     } finally {
       await consumer.close()
     }
-    if (owned()) {
+    if (isOwned()) {
       await group.remove()
       return { ...replay, ...counts, ...(cause ? { state: 'cancelled', cause } : { state: 'done' }) }
     }
-    if (!known.undone.has(taskKey(replay))) await group.remove()
+    if (!known.pending.has(taskKey(replay))) await group.remove()
     return undefined
   } finally {
     await group.close()
@@ -115,18 +115,18 @@ function tracedIn(replay: Replay, { connection, tracer }: ReplayParts): Replayin
   return (of, delivery) => tracer.processAnew({ ...of, topic, group, describe: () => ofDelivery(delivery) })
 }
 
-type Reading = { replay: Replay; group: Pick<RangeGroup, 'isThrough'>; counts: Counts; owned: Owned }
+type Reading = { replay: Replay; group: Pick<RangeGroup, 'isThrough'>; counts: Counts; isOwned: IsOwned }
 
 /**
  * Resolves when all is read, when it is not owned any more, or when nothing can be delivered any more.
  * @returns why that is.
  */
 async function through(
-  { replay, group, counts, owned }: Reading,
+  { replay, group, counts, isOwned }: Reading,
   parts: ReplayParts,
 ): Promise<Cause | undefined> {
   let notedAt = performance.now()
-  while (owned()) {
+  while (isOwned()) {
     const cause = hindrance(replay, parts)
     if (cause || (await group.isThrough())) return cause
     await sleep(LOOK_MS)
@@ -148,7 +148,7 @@ function hindrance({ destinationId: id }: Replay, { settings }: ReplayParts): Ca
 /** Writes how far it is, unless it is over. */
 async function note(replay: Replay, { tasks, known }: ReplayParts): Promise<void> {
   const written = await tasks.write(() =>
-    known.undone.has(taskKey(replay)) ? { records: [taskRecord(replay)] } : { refusal: 'it is over' },
+    known.pending.has(taskKey(replay)) ? { records: [taskRecord(replay)] } : { refusal: 'it is over' },
   )
   if ('unavailable' in written) throw written.unavailable
 }

@@ -13,16 +13,16 @@ import type { DeadRouteParts } from '../../activity/dead/routes.ts'
 import { isLoadedSoon, loading } from '../../activity/following.ts'
 import { audit } from '../../api/audit.ts'
 import { withTimeout } from '../../api/concurrency.ts'
-import { conditionally, unavailable } from '../../api/conditional-write.ts'
-import { type Asked, json, operation, path } from '../../api/operation.ts'
+import { unavailable, writeConditionally } from '../../api/conditional-write.ts'
+import { type ApiRequest, addPath, json, operation } from '../../api/operation.ts'
 import { type Page, page, pageOf, pageShape } from '../../api/pagination.ts'
-import { type Answer, answerTo } from '../../api/response.ts'
+import { type ApiResponse, refusalResponse } from '../../api/response.ts'
 import type { Tasks } from '../task-table.ts'
 import { taskRecord } from '../task-table.ts'
 import { decideReplay, replayShape, spanning, taskOf } from './decide.ts'
 import { topicOf } from './records.ts'
 
-export const shownShape = replayTask
+export const replayResponseShape = replayTask
   .omit({ kind: true, ranges: true, places: true })
   .extend({
     state: z.enum(['running', 'done', 'cancelled', 'failed']),
@@ -38,63 +38,63 @@ export type ReplayRouteParts = {
   taskWriter: Pick<FencedWriter, 'write'>
   /** Where in a topic the records of a time are; times in milliseconds since 1970. */
   rangesOf: (wanted: { topic: string; from: number; to: number }) => Promise<Range[]>
-  dead: Pick<DeadRouteParts['dead'], 'newest' | 'loaded' | 'isLoaded'>
+  dead: Pick<DeadRouteParts['dead'], 'recent' | 'loaded' | 'isLoaded'>
   log: Logger
 }
 
-const it = { description: 'The replay.', body: shownShape }
+const it = { description: 'The replay.', body: replayResponseShape }
 
 /** `/replays`: list, create. `/replays/:id`: how far it is, cancel. */
 export function replayRoutes(api: FastifyInstance, parts: ReplayRouteParts): void {
   const { replays } = parts.tasks
-  const missing = (id: string) => answerTo({ code: 'not_found', what: `replay ${id}` })
-  path(api, '/replays', {
+  const missing = (id: string) => refusalResponse({ code: 'not_found', what: `replay ${id}` })
+  addPath(api, '/replays', {
     GET: operation({
       summary: 'List replays',
       query: replaysShape,
-      answers: { 200: { description: 'A page.', body: pageOf(shownShape) } },
+      responses: { 200: { description: 'A page.', body: pageOf(replayResponseShape) } },
       handle({ query }) {
         const { items, next } = listed(replays.values(), query)
-        return { status: 200, body: { items: items.map(shownReplay), next } }
+        return { status: 200, body: { items: items.map(replayResponse), next } }
       },
     }),
     POST: operation({
       summary: 'Deliver again what was given up, or what came in',
       body: json(replayShape),
-      answers: { 202: { ...it, headers: ['location'] } },
-      refuses: ['id_taken'],
+      responses: { 202: { ...it, headers: ['location'] } },
+      errorCodes: ['id_taken'],
       handle: (request) => create(request, parts),
     }),
   })
-  path(api, '/replays/:id', {
+  addPath(api, '/replays/:id', {
     GET: operation({
       summary: 'How far a replay is',
-      answers: { 200: it },
-      refuses: ['not_found'],
+      responses: { 200: it },
+      errorCodes: ['not_found'],
       handle({ params: { id } }) {
         const replay = replays.get(id)
-        return replay ? { status: 200, body: shownReplay(replay) } : missing(id)
+        return replay ? { status: 200, body: replayResponse(replay) } : missing(id)
       },
     }),
     DELETE: operation({
       summary: 'Cancel a replay',
-      answers: { 200: it },
-      refuses: ['not_found', 'replay_ended'],
+      responses: { 200: it },
+      errorCodes: ['not_found', 'replay_ended'],
       handle: (request) =>
         replays.has(request.params.id) ? cancel(request, parts) : missing(request.params.id),
     }),
   })
 }
 
-async function create({ body, caller }: Asked, parts: ReplayRouteParts): Promise<Answer> {
+async function create({ body, caller }: ApiRequest, parts: ReplayRouteParts): Promise<ApiResponse> {
   const { settings, tasks, dead, log } = parts
   if (isObject(body) && body.deliveryIds !== undefined && !(await isLoadedSoon(dead))) return loading
   const now = Date.now()
   const { destinations } = settings
   const deciding = () =>
-    decideReplay({ body, destinations, replays: tasks.replays, dead: dead.newest.all(), now })
+    decideReplay({ body, destinations, replays: tasks.replays, dead: dead.recent.all(), now })
   const wish = deciding()
-  if ('refusal' in wish) return answerTo(wish.refusal)
+  if ('refusal' in wish) return refusalResponse(wish.refusal)
   const { wanted } = wish
   const replay = taskOf(wanted, now)
   try {
@@ -115,10 +115,10 @@ async function create({ body, caller }: Asked, parts: ReplayRouteParts): Promise
   const { id, destinationId, what, reason, places } = outcome
   const of = { destinationId, of: what, reason, selected: places?.length }
   audit(log, caller, { what: 'replay', outcome: 'created', id, ...of })
-  return { status: 202, headers: { location: `/api/replays/${id}` }, body: shownReplay(outcome) }
+  return { status: 202, headers: { location: `/api/replays/${id}` }, body: replayResponse(outcome) }
 }
 
-async function cancel({ params: { id }, caller }: Asked, parts: ReplayRouteParts): Promise<Answer> {
+async function cancel({ params: { id }, caller }: ApiRequest, parts: ReplayRouteParts): Promise<ApiResponse> {
   const finishedAt = new Date().toISOString()
   const decide = (): Replay | { refusal: Refusal } => {
     const replay = parts.tasks.replays.get(id)
@@ -131,19 +131,19 @@ async function cancel({ params: { id }, caller }: Asked, parts: ReplayRouteParts
   if (outcome === unavailable) audit(parts.log, caller, { what: 'replay', outcome: 'unavailable', id })
   if ('status' in outcome) return outcome
   audit(parts.log, caller, { what: 'replay', outcome: 'cancelled', id })
-  return { status: 200, body: shownReplay(outcome) }
+  return { status: 200, body: replayResponse(outcome) }
 }
 
 async function written(
   decide: () => Replay | { refusal: Refusal },
   { settings, tasks, taskWriter: writer, log }: ReplayRouteParts,
-): Promise<Replay | Answer> {
-  const outcome = await conditionally(
+): Promise<Replay | ApiResponse> {
+  const outcome = await writeConditionally(
     { tables: [settings.table, tasks.table], writer, log },
     { decide, records: (replay) => [taskRecord(replay)] },
   )
   if (outcome === 'unavailable') return unavailable
-  return 'refusal' in outcome ? answerTo(outcome.refusal) : outcome
+  return 'refusal' in outcome ? refusalResponse(outcome.refusal) : outcome
 }
 
 export const replaysShape = z.strictObject({
@@ -179,7 +179,13 @@ const LAST = 8.64e15
 const placeOf = ({ createdAt, id }: Replay) =>
   `${String(LAST - Date.parse(createdAt)).padStart(16, '0')}-${id}`
 
-export function shownReplay({ kind: _, ranges, places, state, ...rest }: Replay): z.infer<typeof shownShape> {
+export function replayResponse({
+  kind: _,
+  ranges,
+  places,
+  state,
+  ...rest
+}: Replay): z.infer<typeof replayResponseShape> {
   const total = ranges.reduce((sum, { from, to }) => sum + to - from, 0)
   return {
     ...rest,

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
-import { createHeld } from '../../../control/activity/attempts.ts'
+import { createRecentAttempts } from '../../../control/activity/attempts.ts'
 import { afterwards } from '../../../control/activity/dead/routes.ts'
 import { anAttempt } from '../attempts-in-memory.ts'
 
 function held(most: number, count: number) {
-  const { newest, ofMessage } = createHeld({ most, mostBytes: Number.POSITIVE_INFINITY })
+  const { recent, ofMessage } = createRecentAttempts({ most, mostBytes: Number.POSITIVE_INFINITY })
   for (let index = 0; index < count; index++) {
     const attempt = anAttempt({ messageId: `m${index % 10}`, startedAt: index, attempt: index })
-    newest.add({ time: index, partition: 0, offset: index, attempt, bytes: 0 })
+    recent.add({ time: index, partition: 0, offset: index, attempt, bytes: 0 })
   }
-  return { all: () => newest.all().map(({ attempt }) => attempt), ofMessage }
+  return { all: () => recent.all().map(({ attempt }) => attempt), ofMessage }
 }
 
 test('by message are all that are held, and none that has been dropped', () => {

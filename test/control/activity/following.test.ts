@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { decodeOrPass, isLoadedSoon, type Unreadable } from '../../../control/activity/following.ts'
+import { decodeOrSkip, isLoadedSoon, type Unreadable } from '../../../control/activity/following.ts'
 import { withTimeout } from '../../../control/api/concurrency.ts'
 import type { Decoded } from '../../../kafka/consume/record.ts'
 import type { Codec } from '../../../schemas/codec.ts'
@@ -10,7 +10,7 @@ describe('a value', () => {
   function decoding(answer: (text: string) => Decoding) {
     const [values, unreadable]: [string[], Unreadable[]] = [[], []]
     const codec: Pick<Codec<string>, 'decode'> = { decode: (value) => answer(String(value)) }
-    const decode = decodeOrPass(codec, (reason) => unreadable.push(reason))
+    const decode = decodeOrSkip(codec, (reason) => unreadable.push(reason))
     const give = (text: string) => decode(Buffer.from(text), (value) => values.push(value))
     return { give, values, unreadable }
   }

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createRates, followIngest } from '../../../control/activity/ingest-rate.ts'
+import { createRates, followIngestRate } from '../../../control/activity/ingest-rate.ts'
 import type { Offsets } from '../../../kafka/admin/offsets.ts'
 import { api } from '../api.ts'
 
@@ -51,7 +51,7 @@ describe('what comes in', () => {
   function followed(offsets: Partial<Offsets>) {
     const failures: unknown[] = []
     let opened = 0
-    const ingest = followIngest({
+    const ingest = followIngestRate({
       async open() {
         opened += 1
         return {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   compare,
-  createNewest,
+  createRecentRecords,
   cursorOf,
   cursorShape,
   type Place,
@@ -16,7 +16,7 @@ const place = fc.record({
 const places = fc.uniqueArray(place, { selector: cursorOf, maxLength: 60 })
 
 function holding<T extends Place>(items: readonly T[], most = 1_000) {
-  const newest = createNewest<T>({ most })
+  const newest = createRecentRecords<T>({ most })
   for (const item of items) newest.add(item)
   return newest
 }
@@ -35,16 +35,16 @@ test('followed to their end, the pages hold each that is wanted once, newest fir
   fc.assert(
     fc.property(places, fc.integer({ min: 1, max: 7 }), (items, limit) => {
       const newest = holding(items)
-      const isWanted = ({ partition }: Place) => partition !== 1
+      const matches = ({ partition }: Place) => partition !== 1
       const seen: Place[] = []
       for (let cursor: Place | undefined, pages = 0; pages <= items.length; pages++) {
-        const { items: some, next } = newest.page({ limit, cursor, isWanted })
+        const { items: some, next } = newest.page({ limit, cursor, matches })
         expect(some.length).toBeLessThanOrEqual(limit)
         seen.push(...some)
         if (next === null) break
         cursor = cursorShape.parse(next)
       }
-      expect(seen).toEqual(items.filter(isWanted).toSorted(compare).toReversed())
+      expect(seen).toEqual(items.filter(matches).toSorted(compare).toReversed())
     }),
   )
 })
@@ -77,7 +77,7 @@ test('a last page that is full says that nothing follows', () => {
 describe('bounds', () => {
   test('by bytes as well as by number, and each that drops out is told once', () => {
     const dropped: number[] = []
-    const newest = createNewest<Place>({
+    const newest = createRecentRecords<Place>({
       most: 5,
       mostBytes: 100,
       bytesOf: ({ time }) => (time === 7 ? 90 : 10),
@@ -91,7 +91,7 @@ describe('bounds', () => {
   })
 
   test('one that is larger than all may be is not held', () => {
-    const newest = createNewest<Place>({ most: 5, mostBytes: 100, bytesOf: () => 101 })
+    const newest = createRecentRecords<Place>({ most: 5, mostBytes: 100, bytesOf: () => 101 })
     newest.add(at(1))
     expect(newest.all()).toEqual([])
   })
@@ -99,7 +99,7 @@ describe('bounds', () => {
   test('what waits to be sorted in is bounded too', () => {
     let weighed = 0
     const dropped: Place[] = []
-    const newest = createNewest<Place>({
+    const newest = createRecentRecords<Place>({
       most: 100,
       bytesOf: () => ++weighed && 0,
       onDropped: (item) => dropped.push(item),

@@ -5,8 +5,8 @@ import { gzipSync } from 'node:zlib'
 import fastify from 'fastify'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
-import { operation, path } from '../../../control/api/operation.ts'
-import { BOUNDS, bound } from '../../../control/api/server-limits.ts'
+import { addPath, operation } from '../../../control/api/operation.ts'
+import { limitServer, SERVER_LIMITS } from '../../../control/api/server-limits.ts'
 import { takeStreams, textOf } from '../../../control/tasks/audiences/upload-operations.ts'
 import { until } from '../../helpers/until.ts'
 import { head, listen } from '../wire.ts'
@@ -16,7 +16,7 @@ const upload = (answering: Promise<void>) =>
   operation({
     summary: 'An upload',
     body: { required: true, types: { 'text/plain': z.string() } },
-    answers: {},
+    responses: {},
     async handle(request) {
       const read = textOf(request)
       if ('refused' in read) return expect.fail('it can be read')
@@ -28,7 +28,7 @@ const upload = (answering: Promise<void>) =>
 const next = (answering: Promise<void>) =>
   operation({
     summary: 'Another',
-    answers: {},
+    responses: {},
     async handle() {
       await answering
       return { status: 200, body: 'the next' }
@@ -42,11 +42,11 @@ async function refusing(
 ) {
   const app = fastify()
   onTestFinished(() => app.close())
-  bound(app, { ...BOUNDS, requestMs, closingMs: NEVER_MS }, [])
+  limitServer(app, { ...SERVER_LIMITS, requestMs, closingMs: NEVER_MS }, [])
   app.removeAllContentTypeParsers()
   takeStreams(app)
   const atOnce = Promise.resolve()
-  path(app, '/', { PUT: upload(when.upload ?? atOnce), GET: next(when.next ?? atOnce) })
+  addPath(app, '/', { PUT: upload(when.upload ?? atOnce), GET: next(when.next ?? atOnce) })
   return { app, open: await listen(app) }
 }
 
@@ -68,15 +68,15 @@ test.each<[string, Record<string, string>, Buffer]>([
     const { open } = await refusing({ requestMs: NEVER_MS })
     const length = { 'Content-Type': 'text/plain', 'Content-Length': String(body.length) }
     const socket = open(head('PUT / HTTP/1.1', { ...length, ...more }))
-    let answers = ''
+    let responses = ''
     socket.on('data', (chunk) => {
-      answers += chunk
+      responses += chunk
     })
     socket.write(body.subarray(0, 70_000))
-    await until(() => answers.includes('refused'))
+    await until(() => responses.includes('refused'))
     socket.write(body.subarray(70_000))
     socket.write(head('GET / HTTP/1.1'))
-    await until(() => answers.includes('the next'))
+    await until(() => responses.includes('the next'))
   },
 )
 

@@ -1,17 +1,17 @@
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
-import { BOUNDS } from '../../../control/api/server-limits.ts'
+import { SERVER_LIMITS } from '../../../control/api/server-limits.ts'
 import { until } from '../../helpers/until.ts'
 import { ADMIN, api } from '../api.ts'
 import { head, listen } from '../wire.ts'
 
 /** The API with these bounds. */
-const bounded = (bounds: Partial<typeof BOUNDS>) =>
-  api({}, { bounds: { ...BOUNDS, checkMs: 20, ...bounds } }).app
+const bounded = (limits: Partial<typeof SERVER_LIMITS>) =>
+  api({}, { limits: { ...SERVER_LIMITS, checkMs: 20, ...limits } }).app
 
 /** It, on a port of its own. @returns what opens a connection to it and sends something. */
-const listening = (bounds: Partial<typeof BOUNDS>) => listen(bounded(bounds))
+const listening = (limits: Partial<typeof SERVER_LIMITS>) => listen(bounded(limits))
 
 const posting = (length: number) =>
   head('POST /api/session HTTP/1.1', { 'Content-Type': 'application/json', 'Content-Length': String(length) })

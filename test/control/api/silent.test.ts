@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import fastify from 'fastify'
 import { expect, test } from 'vitest'
-import { dropSilentAtTheEnd } from '../../../control/app.ts'
+import { dropSilentAtShutdown } from '../../../control/app.ts'
 import { until } from '../../helpers/until.ts'
 
 async function server(onClosing = async () => {}) {
   const app = fastify({ return503OnClosing: false })
-  dropSilentAtTheEnd(app)
+  dropSilentAtShutdown(app)
   let connections = 0
   app.server.on('connection', () => {
     connections += 1

@@ -40,7 +40,7 @@ describe('while something is missing', () => {
     const decided = Promise.withResolvers<void>()
     const slow: AppParts['writer'] = { write: (decide) => writer.write(decide).finally(decided.resolve) }
     const table = { caughtUp: () => back.promise }
-    const { ask } = api({}, { settings: { ...settings, table }, writer: slow, patienceMs: 10 })
+    const { ask } = api({}, { settings: { ...settings, table }, writer: slow, timeoutMs: 10 })
     const asked = { method: 'POST', url: '/api/sources', body: { name: 'Shop' } }
     expect(await ask(asked)).toMatchObject({ status: 503, json: { code: 'unavailable' } })
     back.resolve()

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { runningSync } from '../../../control/tasks/scheduler.ts'
-import { createKnown } from '../../../control/tasks/task-table.ts'
-import { MOST, surplus } from '../../../control/tasks/worker.ts'
+import { createTaskIndex } from '../../../control/tasks/task-table.ts'
+import { expired, MOST } from '../../../control/tasks/worker.ts'
 import { type Task, taskKey } from '../../../schemas/task.ts'
 import { aDeletion, aReplay, aSync } from '../tasks-in-memory.ts'
 
@@ -10,14 +10,14 @@ const NOW = Date.parse('2026-03-01T00:00:00.000Z')
 const at = (ms: number) => new Date(ms).toISOString()
 
 function knowing(...records: readonly Task[]) {
-  const known = createKnown()
+  const known = createTaskIndex()
   for (const task of records) known.apply(taskKey(task), task)
   return known
 }
 
 test('the last record of a task is what is known of it; undone is what is accepted', () => {
   const known = knowing(aDeletion(), aSync(), aReplay(), aReplay({ read: 7 }), aSync({ state: 'done' }))
-  expect([...known.undone.keys()]).toEqual(['deletion/d1', 'replay/r1'])
+  expect([...known.pending.keys()]).toEqual(['deletion/d1', 'replay/r1'])
   expect(known.replays.get('r1')).toMatchObject({ read: 7 })
   expect(known.syncs.get('s1')).toMatchObject({ state: 'done' })
 })
@@ -25,7 +25,7 @@ test('the last record of a task is what is known of it; undone is what is accept
 test('of what is removed nothing is known, and of what has the same id and another kind all', () => {
   const known = knowing(aDeletion({ id: 'same' }), aReplay({ id: 'same' }))
   known.apply('deletion/same', undefined)
-  expect([known.deletions.size, known.replays.size, [...known.undone.keys()]]).toEqual([
+  expect([known.deletions.size, known.replays.size, [...known.pending.keys()]]).toEqual([
     0,
     1,
     ['replay/same'],
@@ -42,7 +42,7 @@ test('the running sync of an audience is no trait’s of the same id, and none t
 })
 
 describe('surplus', () => {
-  const idsOf = (...records: readonly Task[]) => surplus(knowing(...records), NOW).map(taskKey)
+  const idsOf = (...records: readonly Task[]) => expired(knowing(...records), NOW).map(taskKey)
 
   test('is what has been over for 30 days, not what was accepted so long ago', () => {
     const old = { createdAt: at(NOW - 40 * DAY) }

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import {
   createRunner,
-  type Owned,
+  type IsOwned,
   type Perform,
   type Running,
   TaskFailed,
@@ -14,7 +14,7 @@ const HOUR = 3_600_000
 
 type Call = {
   key: string
-  owned: Owned
+  isOwned: IsOwned
   end(task?: Task): Promise<void>
   fail(error: unknown): Promise<void>
 }
@@ -29,13 +29,13 @@ function aRunner(accepted: readonly Task[], more: Partial<Running> = {}) {
   const ended: string[] = []
   const state = { owns: true }
   const settled = async () => {
-    for (let turns = 0; turns < 5; turns++) await turn()
+    for (let semaphore = 0; semaphore < 5; semaphore++) await turn()
   }
-  const perform: Perform = (task, owned) => {
+  const perform: Perform = (task, isOwned) => {
     const { promise, resolve, reject } = Promise.withResolvers<Task | undefined>()
     calls.push({
       key: taskKey(task),
-      owned,
+      isOwned,
       end: (end) => {
         resolve(end)
         return settled()
@@ -89,9 +89,9 @@ describe('what is undone', () => {
   test('is left as it is when it is given away, and gone on with when it comes back', async () => {
     const runner = aRunner([aReplay()])
     await runner.look()
-    expect(runner.call(0).owned()).toBe(true)
+    expect(runner.call(0).isOwned()).toBe(true)
     runner.state.owns = false
-    expect(runner.call(0).owned()).toBe(false)
+    expect(runner.call(0).isOwned()).toBe(false)
     await runner.call(0).end()
     expect([runner.topic, runner.calls.length]).toEqual([[], 1])
     runner.state.owns = true
@@ -103,7 +103,7 @@ describe('what is undone', () => {
     const runner = aRunner([aReplay()])
     await runner.look()
     runner.known.apply('replay/r1', aReplay({ state: 'cancelled' }))
-    expect(runner.call(0).owned()).toBe(false)
+    expect(runner.call(0).isOwned()).toBe(false)
     await runner.call(0).end(done(aReplay()))
     await runner.look()
     expect([runner.topic, runner.ended, runner.calls.length]).toEqual([[], [], 1])
@@ -194,7 +194,7 @@ describe('a task that fails', () => {
     await runner.look()
     await runner.call(0).fail(broken)
     expect(runner.logged.at(-1)).toBe('a task failed; it is tried again')
-    expect(known.undone.has('replay/r1')).toBe(true)
+    expect(known.pending.has('replay/r1')).toBe(true)
   })
 
   test('as its end cannot be written is performed again', async () => {

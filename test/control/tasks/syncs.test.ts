@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { patienceOf } from '../../../control/tasks/audiences/upload-operations.ts'
+import { waitPreference } from '../../../control/tasks/audiences/upload-operations.ts'
 import type { Sync } from '../../../schemas/task.ts'
 import { api, VIEW } from '../api.ts'
 import { aSync, tasksInMemory } from '../tasks-in-memory.ts'
@@ -89,5 +89,5 @@ test.each([
   ['wait="0", respond-async; x=1', 0],
   ['respond-async, wait=soon', 5_000],
 ])('who sends Prefer: %s waits %s ms', (prefer, expected) => {
-  expect(patienceOf({ headers: prefer === undefined ? {} : { prefer } })).toBe(expected)
+  expect(waitPreference({ headers: prefer === undefined ? {} : { prefer } })).toBe(expected)
 })

@@ -5,7 +5,7 @@ import type { Replay, Sync } from '../../../schemas/task.ts'
 import { factsOf } from '../in-memory.ts'
 
 const unread = { reason: 'it is no JSON object', since: 0, isKept: false }
-const owned = () => true
+const isOwned = () => true
 
 // what can be read of a setting decides before anything else is asked of Kafka
 const nothingElse = new Proxy({}, { get: (_, name) => expect.fail(`${String(name)} was asked for`) })
@@ -15,7 +15,7 @@ const withSettings = <T>(settings: object) =>
 test('a replay for a destination that cannot be read is tried again later, not ended as if it were removed', async () => {
   const settings = factsOf({ unreadable: [{ ...unread, kind: 'destination', id: 'crm' }] })
   const replay = { id: 'r1', destinationId: 'crm', ranges: [] } as Partial<Replay> as Replay
-  await expect(performReplay(replay, owned, withSettings<ReplayParts>(settings))).rejects.toThrow(
+  await expect(performReplay(replay, isOwned, withSettings<ReplayParts>(settings))).rejects.toThrow(
     'the settings of destination crm cannot be read',
   )
 })
@@ -26,7 +26,7 @@ test.each(['audience', 'trait'] as const)(
     const settings = factsOf({ unreadable: [{ ...unread, kind, id: 'vip' }] })
     const sync = { of: { kind, id: 'vip' }, since: '2026-01-02T03:04:05.678Z' } as Partial<Sync> as Sync
     const parts = withSettings<SyncParts>({ ...settings, table: { caughtUp: async () => {} } })
-    await expect(performSync(sync, owned, parts)).rejects.toThrow(
+    await expect(performSync(sync, isOwned, parts)).rejects.toThrow(
       `the settings of ${kind} vip cannot be read`,
     )
   },

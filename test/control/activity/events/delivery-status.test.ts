@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { fateOf, type Known } from '../../../../control/activity/events/delivery-status.ts'
+import { deliveryStatus, type Known } from '../../../../control/activity/events/delivery-status.ts'
 import type { Attempt } from '../../../../schemas/attempt.ts'
 import { aDestination, anEvent } from '../../../helpers/events.ts'
 import { anAttempt } from '../../attempts-in-memory.ts'
@@ -28,7 +28,7 @@ const dead = (time: number) => ({
 })
 
 const fate = (known: Partial<Known>, of = event) =>
-  fateOf(
+  deliveryStatus(
     of,
     'crm',
     { destination: aDestination(), attempts: [], dead: undefined, knownSince: 0, ...known },

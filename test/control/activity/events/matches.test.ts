@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isWanted, isWantedRejected, mayBe, saidIn } from '../../../../control/activity/events/matches.ts'
+import {
+  fieldsIn,
+  matchesEvent,
+  matchesRejected,
+  mayMatch,
+} from '../../../../control/activity/events/matches.ts'
 import { deliveryId } from '../../../../delivery/routing.ts'
 import { anEvent } from '../../../helpers/events.ts'
 
@@ -23,11 +28,11 @@ describe('an accepted call', () => {
     [{ anonymousId: 'u1' }, false],
     [{ sourceId: 'app' }, false],
   ])('%j: %s', (asked, expected) => {
-    expect(isWanted(asked, () => [])(anEvent())).toBe(expected)
+    expect(matchesEvent(asked, () => [])(anEvent())).toBe(expected)
   })
 
   test('is that of a delivery, of any of its destinations', () => {
-    const wanted = isWanted({ deliveryId: deliveryId('crm', anEvent()) }, (source) =>
+    const wanted = matchesEvent({ deliveryId: deliveryId('crm', anEvent()) }, (source) =>
       source === 'shop' ? ['erp', 'crm'] : [],
     )
     expect(wanted(anEvent())).toBe(true)
@@ -39,14 +44,14 @@ describe('an accepted call', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, unit: fc.constantFrom(...'aZ0_.:@-/\\"\n é€😀') }), (userId) => {
         const value = Buffer.from(`\0${userId}\0`)
-        expect(mayBe({ userId })(value)).toBe(true)
-        expect(mayBe({ userId })(Buffer.from(JSON.stringify({ userId })))).toBe(true)
+        expect(mayMatch({ userId })(value)).toBe(true)
+        expect(mayMatch({ userId })(Buffer.from(JSON.stringify({ userId })))).toBe(true)
       }),
     )
   })
 
   test('is passed over for its bytes when an id is not among them', () => {
-    expect(mayBe({ userId: 'u1', messageId: 'm1' })(Buffer.from('...u1...m2'))).toBe(false)
+    expect(mayMatch({ userId: 'u1', messageId: 'm1' })(Buffer.from('...u1...m2'))).toBe(false)
   })
 })
 
@@ -68,18 +73,18 @@ describe('a rejected call', () => {
     ['"u1"', { userId: 'u1' }, false],
     ['{}', { sourceId: 'app' }, false],
   ])('%s, asked for %j: %s', (raw, asked, expected) => {
-    expect(isWantedRejected(asked)(rejected(raw))).toBe(expected)
+    expect(matchesRejected(asked)(rejected(raw))).toBe(expected)
   })
 
   test('says who it is of, as far as it can be read', () => {
     const nothing = { messageId: null, type: null, userId: null, anonymousId: null, event: null, name: null }
-    expect(saidIn('{"type":"track","userId":7,"event":{}}')).toEqual({
+    expect(fieldsIn('{"type":"track","userId":7,"event":{}}')).toEqual({
       ...nothing,
       type: 'track',
       userId: '7',
     })
-    expect(saidIn('{"batch":[{"userId":"a"},{"userId":"b"}]}')).toEqual(nothing)
-    expect(saidIn('{"batch":')).toEqual(nothing)
-    expect(saidIn('null')).toEqual(nothing)
+    expect(fieldsIn('{"batch":[{"userId":"a"},{"userId":"b"}]}')).toEqual(nothing)
+    expect(fieldsIn('{"batch":')).toEqual(nothing)
+    expect(fieldsIn('null')).toEqual(nothing)
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { EventsAsked } from '../../../../control/activity/events/matches.ts'
+import type { EventsQuery } from '../../../../control/activity/events/matches.ts'
 import type { FoundCall } from '../../../../control/activity/events/search.ts'
 import { deliveryId } from '../../../../delivery/routing.ts'
 import { anEvent } from '../../../helpers/events.ts'
@@ -13,7 +13,7 @@ const event = anEvent({ receivedAt: Date.parse('2026-01-02T03:04:05.678Z'), prop
 const id = deliveryId('crm', event)
 
 function searching(items: FoundCall[] = [{ event }], parts: Parameters<typeof api>[1] = {}) {
-  const asked: EventsAsked[] = []
+  const asked: EventsQuery[] = []
   const hashed: (readonly string[])[] = []
   const made = api(
     { sources: [shop], destinations: [crm, erp] },

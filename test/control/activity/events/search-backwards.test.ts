@@ -50,7 +50,7 @@ function searchOf(topics: Topics, low = 0) {
       step: 100,
       most: 1_000,
       isOver: () => false,
-      inTurn: (work) => work(),
+      semaphore: (work) => work(),
       ...asked,
     })
   return { search, reads }
@@ -70,10 +70,12 @@ async function allPages(search: ReturnType<typeof searchOf>['search'], asked: Pa
 
 /** Records name themselves; those with an empty value are not looked for. */
 const rows = fc
-  .array(fc.record({ timestamp: fc.integer({ min: 0, max: 1_100_000 }), isWanted: fc.boolean() }), {
+  .array(fc.record({ timestamp: fc.integer({ min: 0, max: 1_100_000 }), matchesEvent: fc.boolean() }), {
     maxLength: 40,
   })
-  .map((all) => all.map(({ timestamp, isWanted }, at) => ({ timestamp, is: isWanted ? `${at}` : '' })))
+  .map((all) =>
+    all.map(({ timestamp, matchesEvent }, at) => ({ timestamp, is: matchesEvent ? `${at}` : '' })),
+  )
 const named = (topics: { timestamp: number; is: string }[][][]): Topics =>
   topics.map((partitions, topic) =>
     partitions.map((all, partition) =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { eventsShape } from '../../../../control/activity/events/matches.ts'
+import { eventsQueryShape } from '../../../../control/activity/events/matches.ts'
 import { createEventSearch, type SearchParts } from '../../../../control/activity/events/search.ts'
 import { partitionOf } from '../../../../kafka/produce/partition.ts'
 import type { Event } from '../../../../schemas/event.ts'
@@ -65,7 +65,7 @@ function searching(events: Partial<Event>[] = [{}], parts: Partial<SearchParts> 
     ...parts,
   })
   return {
-    search: (asked: object) => search(eventsShape.parse(asked), () => ['crm']),
+    search: (asked: object) => search(eventsQueryShape.parse(asked), () => ['crm']),
     read,
     closed: () => closed,
   }

@@ -139,13 +139,13 @@ function grown(steps: readonly number[]): { points: Point[]; at: number } {
 /** A record with each look, but for some looks in which nothing comes, and a few in which very much does. */
 const steps = fc
   .record({
-    looks: fc.integer({ min: 2, max: 3_000 }),
+    observations: fc.integer({ min: 2, max: 3_000 }),
     quiet: fc.array(fc.nat(2_999), { maxLength: 100 }),
     busy: fc.array(fc.nat(2_999), { maxLength: 3 }),
   })
-  .map(({ looks, quiet, busy }) =>
-    Array.from({ length: looks }, (_, look) =>
-      busy.includes(look) ? 100_000 : quiet.includes(look) ? 0 : 1,
+  .map(({ observations, quiet, busy }) =>
+    Array.from({ length: observations }, (_, observe) =>
+      busy.includes(observe) ? 100_000 : quiet.includes(observe) ? 0 : 1,
     ),
   )
 
@@ -172,15 +172,15 @@ test('however it grew, a time is wrong by at most one look, or an eighth of how 
 
 test('a quiet day takes nothing from what is known of the time before it', () => {
   const curve = createCurve()
-  for (let look = 0; look <= 100; look++) curve.add({ offset: look, at: look * EVERY_MS })
-  for (let look = 101; look <= 40_000; look++) curve.add({ offset: 100, at: look * EVERY_MS })
+  for (let observe = 0; observe <= 100; observe++) curve.add({ offset: observe, at: observe * EVERY_MS })
+  for (let observe = 101; observe <= 40_000; observe++) curve.add({ offset: 100, at: observe * EVERY_MS })
   expect([curve.timeOf(50), curve.size()]).toEqual([50.5 * EVERY_MS, 102])
 })
 
 test('a week of looks is held in few points, and still says when', () => {
   const curve = createCurve()
   const week = (7 * 24 * 3_600_000) / EVERY_MS
-  for (let look = 0; look <= week; look++) curve.add({ offset: look * 3, at: look * EVERY_MS })
+  for (let observe = 0; observe <= week; observe++) curve.add({ offset: observe * 3, at: observe * EVERY_MS })
   expect(curve.size()).toBeLessThanOrEqual(256)
   const [old, young] = [curve.timeOf(3 * 1_000), curve.timeOf(3 * (week - 10))]
   expect(old).toBeGreaterThan(0)

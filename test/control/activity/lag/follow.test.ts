@@ -10,13 +10,13 @@ const EVERY_MS = 20
 /** Ten records, of which none is settled. `answer` stands in for Kafka at each look. @param staleMs longer than any wait here, unless told. */
 function followed(answer: () => Promise<Partial<Bounds>> = async () => ({}), staleMs = 600_000) {
   const failures: unknown[] = []
-  let [opened, open, looks, underWay, most] = [0, 0, 0, 0, 0]
+  let [opened, open, observations, underWay, most] = [0, 0, 0, 0, 0]
   const offsets = (): Offsets => ({
     topics: async () => ['events'],
     committed: async () => [{ topic: 'events', partition: 0, offset: 0, ahead: '' }],
     owned: async () => new Map(),
     async bounds() {
-      looks += 1
+      observations += 1
       underWay += 1
       most = Math.max(most, underWay)
       const bounds = await answer().finally(() => {
@@ -36,10 +36,10 @@ function followed(answer: () => Promise<Partial<Bounds>> = async () => ({}), sta
       open += 1
       return offsets()
     },
-    readings: (topics) => topics.map((topic) => aReading({ topic })),
+    groupTopics: (topics) => topics.map((topic) => aReading({ topic })),
     onFailed: (error) => failures.push(error),
     everyMs: EVERY_MS,
-    looks: 3,
+    observations: 3,
     staleMs,
   })
   onTestFinished(lag.close)
@@ -48,7 +48,7 @@ function followed(answer: () => Promise<Partial<Bounds>> = async () => ({}), sta
     failures,
     opened: () => opened,
     open: () => open,
-    looks: () => looks,
+    observations: () => observations,
     most: () => most,
     status: () => lag.latest()?.items[0]?.status,
   }
@@ -71,10 +71,10 @@ test('the first look says how long that has waited which was there before', asyn
 
 test('one look after the other, not more often than told, and each is shown', async () => {
   const began = performance.now()
-  const { lag, looks, status } = followed()
+  const { lag, observations, status } = followed()
   await lag.loaded
   const first = lag.latest()?.at ?? 0
-  await until(() => looks() >= 10)
+  await until(() => observations() >= 10)
   // nine times; the first timer counts from the beginning of this turn, which may have been a while before
   expect(performance.now() - began).toBeGreaterThan(8 * EVERY_MS)
   expect(lag.latest()?.at).toBeGreaterThan(first)
@@ -83,14 +83,14 @@ test('one look after the other, not more often than told, and each is shown', as
 
 test('a look that takes long is waited for: there are never two at once', async () => {
   let answer = Promise.withResolvers<Partial<Bounds>>()
-  const { looks, most } = followed(() => answer.promise)
-  await until(() => looks() === 1)
+  const { observations, most } = followed(() => answer.promise)
+  await until(() => observations() === 1)
   await sleep(5 * EVERY_MS)
-  expect(looks()).toBe(1)
+  expect(observations()).toBe(1)
   const { resolve } = answer
   answer = Promise.withResolvers()
   resolve({})
-  await until(() => looks() === 2)
+  await until(() => observations() === 2)
   expect(most()).toBe(1)
   answer.resolve({})
 })
@@ -151,13 +151,13 @@ test('what was seen too long ago is not told any more, until Kafka answers again
 
 test('closed, it looks no more, holds no connection, and tells of no failure', async () => {
   const { promise, reject } = Promise.withResolvers<Partial<Bounds>>()
-  const { lag, looks, open, failures } = followed(() => promise)
-  await until(() => looks() === 1)
+  const { lag, observations, open, failures } = followed(() => promise)
+  await until(() => observations() === 1)
   const closed = lag.close()
   reject(new Error('disconnected'))
   await closed
   await sleep(3 * EVERY_MS)
-  expect([looks(), open(), failures]).toEqual([1, 0, []])
+  expect([observations(), open(), failures]).toEqual([1, 0, []])
 })
 
 test('closed between two looks it holds no connection either', async () => {

@@ -1,15 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { createHistory, type History } from '../../../../control/activity/lag/history.ts'
-import type { Seen } from '../../../../control/activity/lag/observe.ts'
+import type { PartitionOffsets } from '../../../../control/activity/lag/observe.ts'
 import type { LagItem } from '../../../../control/activity/lag/status.ts'
 import { aReading, aSeen } from '../../lag-in-memory.ts'
 
-const LOOKS = 3
+const OBSERVATIONS = 3
 const EVERY_MS = 2_000
 
 /** Looks every two seconds, each at one partition. @returns what is told after each. */
-function told(looks: readonly Partial<Seen>[], history: History = createHistory(LOOKS)): LagItem[] {
-  return looks.flatMap((fields, index) => history.add({ at: index * EVERY_MS, seen: [aSeen(fields)] }))
+function told(
+  observations: readonly Partial<PartitionOffsets>[],
+  history: History = createHistory(OBSERVATIONS),
+): LagItem[] {
+  return observations.flatMap((fields, index) => history.add({ at: index * EVERY_MS, seen: [aSeen(fields)] }))
 }
 const last = (...args: Parameters<typeof told>) => told(...args).at(-1)
 
@@ -29,7 +32,7 @@ test('a partition is told with its figures', () => {
 })
 
 describe('lag in records is', () => {
-  test.each<[what: string, seen: Partial<Seen>, expected: Partial<LagItem>]>([
+  test.each<[what: string, seen: Partial<PartitionOffsets>, expected: Partial<LagItem>]>([
     ['none at the end', { end: 100, committed: 100 }, { lag: 0, lagSeconds: 0 }],
     ['what lies between', { end: 100, committed: 40 }, { lag: 60 }],
     [
@@ -72,7 +75,7 @@ describe('lag in seconds is', () => {
     ).toMatchObject({ lagSeconds: null })
   })
   test('known of that when Kafka was asked', () => {
-    const history = createHistory(LOOKS)
+    const history = createHistory(OBSERVATIONS)
     history.begin(
       'events',
       new Map([
@@ -96,7 +99,7 @@ describe('lag in seconds is', () => {
 
 describe('a rung', () => {
   const rung = aReading({ group: 'deliverer.rungs', topic: 'deliveries.retry.5s', delayMs: 5_000 })
-  const on = (fields: Partial<Seen>) => ({ reading: rung, committed: 90, ...fields })
+  const on = (fields: Partial<PartitionOffsets>) => ({ groupTopic: rung, committed: 90, ...fields })
 
   test('holds records that are not due: that is lag in records, and no delay', () => {
     const items = told([
@@ -118,34 +121,34 @@ describe('a rung', () => {
     expect(items.map(({ lagSeconds }) => lagSeconds)).toEqual([0, 0, 1, 3])
   })
   test('that nobody reads has stopped when records stay past due', () => {
-    const looks = [90, 91, 92, 93, 94].map((front) => on({ end: 99, front, owned: false }))
-    expect(told(looks).map(({ status }) => status)).toEqual(['ok', 'ok', 'ok', 'ok', 'stop'])
+    const observations = [90, 91, 92, 93, 94].map((front) => on({ end: 99, front, owned: false }))
+    expect(told(observations).map(({ status }) => status)).toEqual(['ok', 'ok', 'ok', 'ok', 'stop'])
   })
 })
 
 describe('state', () => {
   test('records that came since the look before were given no time yet', () => {
-    const looks = [100, 110, 120, 130, 140].map((end) => ({ end, committed: end - 10 }))
-    expect(last(looks)).toMatchObject({ lag: 10, status: 'ok' })
+    const observations = [100, 110, 120, 130, 140].map((end) => ({ end, committed: end - 10 }))
+    expect(last(observations)).toMatchObject({ lag: 10, status: 'ok' })
   })
   test('records that were there at the look before, look after look, are too many', () => {
-    const looks = [100, 110, 120, 130, 140].map((end) => ({ end, committed: end - 25 }))
-    expect(last(looks)).toMatchObject({ lag: 25, status: 'warn' })
+    const observations = [100, 110, 120, 130, 140].map((end) => ({ end, committed: end - 25 }))
+    expect(last(observations)).toMatchObject({ lag: 25, status: 'warn' })
   })
   test('nobody there and nothing committed: stop', () => {
     expect(last([{}, {}, {}, {}].map(() => ({ owned: false })))).toMatchObject({ status: 'stop' })
   })
   test('nobody there by now, but something committed: not yet', () => {
-    const looks = [90, 90, 91, 91].map((committed) => ({ committed, owned: false }))
-    expect(last(looks)).toMatchObject({ status: 'ok' })
+    const observations = [90, 90, 91, 91].map((committed) => ({ committed, owned: false }))
+    expect(last(observations)).toMatchObject({ status: 'ok' })
   })
   test('somebody there and nothing committed: stall', () => {
     expect(last([{}, {}, {}, {}])).toMatchObject({ status: 'stall' })
   })
   test('a commit that tells of records settled out of order is one', () => {
-    const looks = ['', 's1:Ag==', 's1:Ag==', 's1:Ag=='].map((ahead) => ({ ahead, owned: false }))
-    expect(told(looks).at(-1)).toMatchObject({ status: 'stall', lag: 10, committed: 90 })
-    expect(last([...looks, { ahead: 's1:Ag==', owned: false }])).toMatchObject({ status: 'stop' })
+    const observations = ['', 's1:Ag==', 's1:Ag==', 's1:Ag=='].map((ahead) => ({ ahead, owned: false }))
+    expect(told(observations).at(-1)).toMatchObject({ status: 'stall', lag: 10, committed: 90 })
+    expect(last([...observations, { ahead: 's1:Ag==', owned: false }])).toMatchObject({ status: 'stop' })
   })
   test('turned back: rewind', () => {
     expect(last([{ committed: 100 }, { committed: 100 }, { committed: 20 }])).toMatchObject({
@@ -164,8 +167,8 @@ describe('state', () => {
 })
 
 describe('tasks', () => {
-  const reading = aReading({ group: 'control.tasks', topic: 'tasks', markers: 1 })
-  const on = (end: number, committed: number) => ({ reading, end, front: end - 1, committed })
+  const groupTopic = aReading({ group: 'control.tasks', topic: 'tasks', markers: 1 })
+  const on = (end: number, committed: number) => ({ groupTopic, end, front: end - 1, committed })
 
   test('the marker of the last transaction is not a task that waits', () => {
     expect(last(Array.from({ length: 5 }, () => on(100, 99)))).toMatchObject({
@@ -180,12 +183,12 @@ describe('tasks', () => {
 })
 
 describe('a replay', () => {
-  const reading = aReading({ group: 'replay.r1', ranges: new Map([[0, { from: 20, to: 60 }]]) })
+  const groupTopic = aReading({ group: 'replay.r1', ranges: new Map([[0, { from: 20, to: 60 }]]) })
 
   test('goes to its end, not to that of the topic, and is of old records', () => {
     const items = told([
-      { reading, end: 30, committed: 30 },
-      { reading, end: 100, committed: 40 },
+      { groupTopic, end: 30, committed: 30 },
+      { groupTopic, end: 100, committed: 40 },
     ])
     expect(items).toMatchObject([
       { end: 30, lag: 0, lagSeconds: 0 },
@@ -193,11 +196,11 @@ describe('a replay', () => {
     ])
   })
   test('that has not begun has all of its range before it', () => {
-    expect(told([{ reading, low: 5, committed: null }])[0]).toMatchObject({ committed: null, lag: 40 })
-    expect(told([{ reading, low: 35, committed: null }])[0]).toMatchObject({ committed: null, lag: 25 })
+    expect(told([{ groupTopic, low: 5, committed: null }])[0]).toMatchObject({ committed: null, lag: 40 })
+    expect(told([{ groupTopic, low: 35, committed: null }])[0]).toMatchObject({ committed: null, lag: 25 })
   })
   test('that has come there waits for nothing', () => {
-    expect(last([{}, {}, {}, {}].map(() => ({ reading, end: 100, committed: 60 })))).toMatchObject({
+    expect(last([{}, {}, {}, {}].map(() => ({ groupTopic, end: 100, committed: 60 })))).toMatchObject({
       lag: 0,
       lagSeconds: 0,
       status: 'ok',
@@ -206,9 +209,9 @@ describe('a replay', () => {
 })
 
 test('what is gone is not told, and begins anew when it comes back', () => {
-  const history = createHistory(LOOKS)
+  const history = createHistory(OBSERVATIONS)
   const other = aSeen({ partition: 1 })
-  const both = (index: number, seen: Seen[]) => history.add({ at: index * EVERY_MS, seen })
+  const both = (index: number, seen: PartitionOffsets[]) => history.add({ at: index * EVERY_MS, seen })
   for (let index = 0; index < 4; index++) both(index, [aSeen(), other])
   expect(both(4, [aSeen()]).map(({ partition, status }) => [partition, status])).toEqual([[0, 'stall']])
   expect(both(5, [aSeen(), other]).map(({ status }) => status)).toEqual(['stall', 'ok'])
@@ -217,12 +220,12 @@ test('what is gone is not told, and begins anew when it comes back', () => {
 })
 
 test('two groups of one topic have its times in common, and nothing else', () => {
-  const history = createHistory(LOOKS)
+  const history = createHistory(OBSERVATIONS)
   const pair = (index: number, end: number) =>
     history.add({
       at: index * EVERY_MS,
       seen: [
-        aSeen({ end, reading: aReading({ group: 'other' }), owned: false }),
+        aSeen({ end, groupTopic: aReading({ group: 'other' }), owned: false }),
         aSeen({ end, committed: end }),
       ],
     })

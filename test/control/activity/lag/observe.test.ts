@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readPast } from '../../../../control/activity/lag/history.ts'
-import { look } from '../../../../control/activity/lag/observe.ts'
+import { observe } from '../../../../control/activity/lag/observe.ts'
 import type { Bounds, Committed, Offsets } from '../../../../kafka/admin/offsets.ts'
 import { aReading } from '../../lag-in-memory.ts'
 
@@ -44,7 +44,7 @@ const rung = aReading({ group: 'deliverer.rungs', topic: 'deliveries.retry.5s', 
 
 test('committed offsets are read before the ends are', async () => {
   const { offsets, asked } = kafka({})
-  await look(offsets, [aReading(), rung], () => NOW)
+  await observe(offsets, [aReading(), rung], () => NOW)
   expect(asked).toEqual([
     'committed router events',
     'committed deliverer.rungs deliveries.retry.5s',
@@ -68,13 +68,13 @@ test('each partition of each group is seen as Kafka has it', async () => {
     owned: { router: ['events/1', 'deliveries/0'] },
     bounds: { events: [2, 1, 0].map((partition) => ({ partition, low: 3, end: 9 })) },
   })
-  const reading = aReading()
-  expect(await look(offsets, [reading], () => NOW)).toEqual({
+  const groupTopic = aReading()
+  expect(await observe(offsets, [groupTopic], () => NOW)).toEqual({
     at: NOW,
     seen: [
-      { reading, partition: 0, low: 3, end: 9, front: 9, committed: null, ahead: '', owned: false },
-      { reading, partition: 1, low: 3, end: 9, front: 9, committed: 7, ahead: 's1:Ag==', owned: true },
-      { reading, partition: 2, low: 3, end: 9, front: 9, committed: null, ahead: '', owned: false },
+      { groupTopic, partition: 0, low: 3, end: 9, front: 9, committed: null, ahead: '', owned: false },
+      { groupTopic, partition: 1, low: 3, end: 9, front: 9, committed: 7, ahead: 's1:Ag==', owned: true },
+      { groupTopic, partition: 2, low: 3, end: 9, front: 9, committed: null, ahead: '', owned: false },
     ],
     ends: [0, 1, 2].map((partition) => ({ topic: 'events', partition, low: 3, end: 9 })),
   })
@@ -83,16 +83,16 @@ test('each partition of each group is seen as Kafka has it', async () => {
 test('of a rung, what was written long enough ago is due', async () => {
   const at = (_: string, time: number) => (time === NOW - 5_000 ? 6 : 0)
   const { offsets } = kafka({ at, bounds: { [rung.topic]: [{ partition: 0, low: 0, end: 9 }] } })
-  expect((await look(offsets, [rung], () => NOW)).seen).toMatchObject([{ end: 9, front: 6 }])
+  expect((await observe(offsets, [rung], () => NOW)).seen).toMatchObject([{ end: 9, front: 6 }])
 })
 
 test('what came to a rung since its end was read is not seen yet', async () => {
   const { offsets } = kafka({ at: () => 12, bounds: { [rung.topic]: [{ partition: 0, low: 0, end: 9 }] } })
-  expect((await look(offsets, [rung], () => NOW)).seen).toMatchObject([{ end: 9, front: 9 }])
+  expect((await observe(offsets, [rung], () => NOW)).seen).toMatchObject([{ end: 9, front: 9 }])
 })
 
 test('a transaction’s marker at the end is nobody’s to read', async () => {
-  const reading = aReading({ markers: 1 })
+  const groupTopic = aReading({ markers: 1 })
   const { offsets } = kafka({
     bounds: {
       events: [
@@ -101,7 +101,7 @@ test('a transaction’s marker at the end is nobody’s to read', async () => {
       ],
     },
   })
-  expect((await look(offsets, [reading], () => NOW)).seen).toMatchObject([
+  expect((await observe(offsets, [groupTopic], () => NOW)).seen).toMatchObject([
     { end: 9, front: 8 },
     { end: 0, front: 0 },
   ])
@@ -111,15 +111,15 @@ test('a replay sees its partitions alone, and the topic is asked for once', asyn
   const replay = aReading({ group: 'replay.r1', ranges: new Map([[1, { from: 0, to: 5 }]]) })
   const bounds = { events: [0, 1].map((partition) => ({ partition, low: 0, end: 9 })) }
   const { offsets, asked } = kafka({ bounds })
-  const { seen, ends } = await look(offsets, [aReading(), replay], () => NOW)
-  expect(seen.map(({ reading: { group }, partition }) => `${group} ${partition}`)).toEqual([
+  const { seen, ends } = await observe(offsets, [aReading(), replay], () => NOW)
+  expect(seen.map(({ groupTopic: { group }, partition }) => `${group} ${partition}`)).toEqual([
     'router 0',
     'router 1',
     'replay.r1 1',
   ])
   expect(asked.filter((each) => each.startsWith('bounds'))).toEqual(['bounds events'])
   expect(ends).toHaveLength(2)
-  expect((await look(offsets, [replay], () => NOW)).ends).toEqual(ends)
+  expect((await observe(offsets, [replay], () => NOW)).ends).toEqual(ends)
 })
 
 test('how a topic grew is asked of ten seconds ago, and up to a week', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readings } from '../../../../control/activity/lag/observe.ts'
+import { groupTopics } from '../../../../control/activity/lag/observe.ts'
 import type { Replay } from '../../../../schemas/task.ts'
 import { topics } from '../../../../schemas/topics.ts'
 
@@ -20,7 +20,7 @@ const replay: Pick<Replay, 'id' | 'state' | 'what' | 'ranges'> = {
 }
 
 test('each group that commits is there with what it reads, and nothing else', () => {
-  expect(readings(all, []).map(({ group, topic }) => `${group} ${topic}`)).toEqual([
+  expect(groupTopics(all, []).map(({ group, topic }) => `${group} ${topic}`)).toEqual([
     'router events',
     'deliverer deliveries',
     'deliverer.due deliveries.due',
@@ -31,7 +31,7 @@ test('each group that commits is there with what it reads, and nothing else', ()
 })
 
 test('a rung holds its records back for as long as its name says, also one of an older ladder; others do not', () => {
-  const delays = readings([...all, 'deliveries.retry.500ms', 'deliveries.retry.1.5h'], []).map(
+  const delays = groupTopics([...all, 'deliveries.retry.500ms', 'deliveries.retry.1.5h'], []).map(
     ({ topic, delayMs }) => [topic, delayMs],
   )
   expect(Object.fromEntries(delays)).toEqual({
@@ -48,7 +48,7 @@ test('a rung holds its records back for as long as its name says, also one of an
 
 test('rungs are told from the shortest to the longest, however Kafka lists them', () => {
   const listed = ['15m', '5s', '60m', '30s', '2m'].map((name) => `deliveries.retry.${name}`)
-  expect(readings(listed, []).map(({ topic }) => topic.split('.').at(-1))).toEqual([
+  expect(groupTopics(listed, []).map(({ topic }) => topic.split('.').at(-1))).toEqual([
     '5s',
     '30s',
     '2m',
@@ -58,23 +58,23 @@ test('rungs are told from the shortest to the longest, however Kafka lists them'
 })
 
 test('a rung whose name says no time is read as one that holds nothing back', () => {
-  expect(readings(['deliveries.retry.soon', 'deliveries.retry.'], []).map(({ delayMs }) => delayMs)).toEqual([
-    0, 0,
-  ])
+  expect(
+    groupTopics(['deliveries.retry.soon', 'deliveries.retry.'], []).map(({ delayMs }) => delayMs),
+  ).toEqual([0, 0])
 })
 
 test('a topic that is not there is read by nobody', () => {
-  expect(readings(['deliveries'], [replay]).map(({ group }) => group)).toEqual(['deliverer'])
+  expect(groupTopics(['deliveries'], [replay]).map(({ group }) => group)).toEqual(['deliverer'])
 })
 
 test('tasks are written in transactions, whose markers nobody commits', () => {
-  const [tasks] = readings(['tasks'], [])
+  const [tasks] = groupTopics(['tasks'], [])
   expect(tasks).toMatchObject({ markers: 1 })
 })
 
 describe('a replay', () => {
   const of = (fields: Partial<typeof replay>) =>
-    readings(all, [{ ...replay, ...fields }]).filter(({ ranges }) => ranges)
+    groupTopics(all, [{ ...replay, ...fields }]).filter(({ ranges }) => ranges)
 
   test('that runs reads its ranges', () => {
     const ranges = new Map(replay.ranges.map((range) => [range.partition, range]))

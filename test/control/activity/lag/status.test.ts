@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Observation, type Status, statusOf } from '../../../../control/activity/lag/status.ts'
 
-const LOOKS = 5
+const OBSERVATIONS = 5
 
 type Row = { at: number[]; behind: number[] } & Partial<{
   /** Looks since which a commit was seen; where the offset has moved, unless told. */
@@ -18,7 +18,7 @@ function windowOf({ at, behind, commits, owned }: Row): Observation[] {
   }))
 }
 
-const always = (is: boolean) => Array.from({ length: LOOKS }, () => is)
+const always = (is: boolean) => Array.from({ length: OBSERVATIONS }, () => is)
 const flat = [10, 10, 10, 10, 10]
 const up = [10, 20, 30, 40, 50]
 
@@ -101,9 +101,9 @@ const rules: [what: string, row: Row, expected: Status][] = [
   ],
 ]
 
-describe(`by the last ${LOOKS} looks:`, () => {
+describe(`by the last ${OBSERVATIONS} looks:`, () => {
   test.each(rules)('%s', (_, row, expected) => {
-    expect(statusOf(windowOf(row), LOOKS)).toBe(expected)
+    expect(statusOf(windowOf(row), OBSERVATIONS)).toBe(expected)
   })
 })
 
@@ -119,6 +119,6 @@ describe('by fewer looks than are needed', () => {
     ['being turned back is told at once', { at: [10, 9], behind: [1, 2] }, 'rewind'],
   ]
   test.each(short)('%s', (_, row, expected) => {
-    expect(statusOf(windowOf(row), LOOKS)).toBe(expected)
+    expect(statusOf(windowOf(row), OBSERVATIONS)).toBe(expected)
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { shownCall, shownRejected } from '../../../../control/activity/live/call-json.ts'
-import { ALL, createShow, type ShowParts } from '../../../../control/activity/live/live-calls.ts'
+import { callJson, rejectedJson } from '../../../../control/activity/live/call-json.ts'
+import { ALL, createLiveCalls, type LiveCallsParts } from '../../../../control/activity/live/live-calls.ts'
 import type { TailRecord } from '../../../../kafka/tables/tail.ts'
 import type { Attempt } from '../../../../schemas/attempt.ts'
 import type { Event } from '../../../../schemas/event.ts'
@@ -33,11 +33,11 @@ function watcher() {
 }
 
 /** The values are JSON here. */
-function show(parts: Partial<ShowParts> = {}) {
+function show(parts: Partial<LiveCallsParts> = {}) {
   const clock = { now: 0 }
   const skipped: number[] = []
   let offset = 0
-  const made = createShow({
+  const made = createLiveCalls({
     sources: new Map([
       ['shop', { writeKey: 'shop-write-key' }],
       ['blog', { writeKey: 'blog-write-key' }],
@@ -164,7 +164,7 @@ describe('what became of a call', () => {
 
 describe('more than a hundred calls a second', () => {
   test('are sampled, and how many were left out is said', () => {
-    const { call, begin, join, clock, skipped, tellSkipped } = show()
+    const { call, begin, join, clock, skipped, reportSkipped } = show()
     begin()
     const { told } = join()
     for (let index = 0; index < 1_000; index++) {
@@ -174,9 +174,9 @@ describe('more than a hundred calls a second', () => {
     const shown = told.filter((each) => each.startsWith('call')).length
     expect(shown).toBeGreaterThanOrEqual(190)
     expect(shown).toBeLessThanOrEqual(200)
-    tellSkipped()
+    reportSkipped()
     expect(told.at(-1)).toBe(`skipped ${1_000 - shown}`)
-    tellSkipped()
+    reportSkipped()
     expect(told.filter((each) => each.startsWith('skipped'))).toHaveLength(1)
     expect(skipped).toEqual([1_000 - shown])
   })
@@ -193,10 +193,10 @@ describe('more than a hundred calls a second', () => {
   })
 
   test('are not counted while nobody watches, and the last ones are sampled as well', () => {
-    const { call, begin, join, skipped, tellSkipped } = show()
+    const { call, begin, join, skipped, reportSkipped } = show()
     begin()
     for (let index = 0; index < 500; index++) call(`m${index}`)
-    tellSkipped()
+    reportSkipped()
     expect(skipped).toEqual([])
     expect(join().told.slice(-2)).toEqual(['call m99', 'ready 50'])
   })
@@ -224,7 +224,7 @@ describe('a call is shown', () => {
       receivedAt: Date.parse('2026-01-02T03:04:05.678Z'),
       timestamp: Date.parse('2026-01-02T03:04:05.000Z'),
     })
-    expect(shownCall(event)).toEqual({
+    expect(callJson(event)).toEqual({
       messageId: 'm1',
       type: 'track',
       userId: 'u1',
@@ -237,20 +237,20 @@ describe('a call is shown', () => {
 
   test('without objects that are too long, which are named', () => {
     const event = anEvent({ properties: `{"text":"${'x'.repeat(8_192)}"}`, context: '{}' })
-    expect(shownCall(event)).toMatchObject({ omitted: ['properties'], context: {} })
-    expect(shownCall(event)).not.toHaveProperty('properties')
+    expect(callJson(event)).toMatchObject({ omitted: ['properties'], context: {} })
+    expect(callJson(event)).not.toHaveProperty('properties')
   })
 
   test('with a foreign writer’s text as it is', () => {
-    expect(shownCall(anEvent({ traits: 'name=x' }))).toMatchObject({ traits: 'name=x' })
+    expect(callJson(anEvent({ traits: 'name=x' }))).toMatchObject({ traits: 'name=x' })
   })
 })
 
 describe('a rejected call is shown', () => {
-  const raw = (text: string, key?: string) => shownRejected(aRejected({ raw: text }), key)
+  const raw = (text: string, key?: string) => rejectedJson(aRejected({ raw: text }), key)
 
   test('with why, and as it came', () => {
-    expect(shownRejected(aRejected(), 'shop-write-key')).toEqual({
+    expect(rejectedJson(aRejected(), 'shop-write-key')).toEqual({
       code: 'missing_user',
       message: 'A user is needed',
       receivedAt: '2026-01-02T03:04:05.678Z',
@@ -281,7 +281,7 @@ describe('a rejected call is shown', () => {
 })
 
 test('who watches all sources is told whose each call is, and what became of it; a hundred a second of all', () => {
-  const { call, rejected, begin, attempt, clock, join, tellSkipped } = show()
+  const { call, rejected, begin, attempt, clock, join, reportSkipped } = show()
   call('before', { sourceId: 'blog' })
   begin()
   const { told, messages } = join(ALL)
@@ -306,6 +306,6 @@ test('who watches all sources is told whose each call is, and what became of it;
   clock.now += 10_000
   for (let index = 0; index < 80; index++) call(`shop-${index}`)
   for (let index = 0; index < 80; index++) call(`blog-${index}`, { sourceId: 'blog' })
-  tellSkipped()
+  reportSkipped()
   expect(told.at(-1)).toBe('skipped 60')
 })

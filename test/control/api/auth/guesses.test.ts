@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createGuesses, createJudge } from '../../../../control/api/auth/tokens.ts'
+import { createTokenCheck, createWrongTokenLimit } from '../../../../control/api/auth/tokens.ts'
 import { ADMIN, api, VIEW } from '../../api.ts'
 
 const signIn = (token: string, from?: string) => ({
@@ -55,15 +55,15 @@ describe('after ten wrong tokens from one address', () => {
 /** A clock that stands still until it is told to go on. */
 function judging() {
   let now = 0
-  const judge = createJudge(
+  const checkToken = createTokenCheck(
     { admin: ADMIN },
-    createGuesses(() => now),
+    createWrongTokenLimit(() => now),
     { onWrong: () => {} },
   )
   /** Seconds that a wrong token from there is told to wait. */
   const wrong = (ip = '203.0.113.7') => {
-    const judged = judge('wrong', ip)
-    return typeof judged === 'object' ? judged.headers?.['retry-after'] : judged
+    const result = checkToken('wrong', ip)
+    return typeof result === 'object' ? result.headers?.['retry-after'] : result
   }
   const tenWrong = (ip?: string) => {
     for (let guess = 0; guess < 10; guess++) wrong(ip)

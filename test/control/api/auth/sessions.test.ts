@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import {
   createEndedSessions,
   createSessions,
-  endOf,
+  endRecord,
   SESSION_S,
 } from '../../../../control/api/auth/sessions.ts'
 import { ADMIN, api, VIEW } from '../../api.ts'
@@ -15,10 +15,10 @@ const url = '/api/session'
 const signIn = (token: unknown) => ({ method: 'POST', url, body: { token }, token: '' })
 const XHR = { 'x-requested-with': 'console' }
 
-type Answer = Awaited<ReturnType<ReturnType<typeof api>['ask']>>
+type ApiResponse = Awaited<ReturnType<ReturnType<typeof api>['ask']>>
 
 /** What a browser sends from then on. */
-const cookieOf = ({ headers }: Answer) => String(headers['set-cookie']).split(';')[0] ?? ''
+const cookieOf = ({ headers }: ApiResponse) => String(headers['set-cookie']).split(';')[0] ?? ''
 
 async function signedIn(ask: ReturnType<typeof api>['ask'], token: string) {
   const answer = await ask(signIn(token))
@@ -130,9 +130,9 @@ describe('a session that was signed out', () => {
 
   test('is known from its record, until it would be over', () => {
     const ended = createEndedSessions()
-    const { key, value } = endOf({ id: 'abc', until: 1_000 })
+    const { key, value } = endRecord({ id: 'abc', until: 1_000 })
     expect(ended.apply(String(key), Buffer.from(value ?? ''))).toBe(true)
-    expect([ended.has('abc'), ended.surplus(1_000_000), ended.surplus(1_000_001)]).toEqual([
+    expect([ended.has('abc'), ended.expired(1_000_000), ended.expired(1_000_001)]).toEqual([
       true,
       [],
       ['abc'],
