@@ -37,17 +37,17 @@ export type AppParts = RouteParts &
     tokens: Tokens
     wrongTokenLimit: WrongTokenLimit
     endedSessions: Pick<EndedSessions, 'has'>
-    /** Proxies (CIDRs) that say whence a client comes, and whether by https. */
+    /** CIDRs of proxies whose headers name the client's address and protocol. */
     trustProxy: readonly string[]
-    /** Those of `SERVER_LIMITS` unless told. */
+    /** Default: `SERVER_LIMITS`. */
     limits?: ServerLimits
-    /** Not ready: neither is the API. */
+    /** While it is not ready, the API refuses requests. */
     probe: Probe
   }
 
 const ambiguous = problem({
   code: 'bad_request',
-  message: 'Send one Host header, and no Transfer-Encoding with HTTP/1.0',
+  message: 'Send exactly one Host header, and no Transfer-Encoding with HTTP/1.0',
 })
 
 const BODY_LIMIT = 1024 * 1024
@@ -60,7 +60,7 @@ export function createApp(parts: AppParts): FastifyInstance {
     bodyLimit: BODY_LIMIT,
     ...serverOptions(limits),
     trustProxy: [...parts.trustProxy],
-    // ours to answer in our own shape; the connection is closed after it
+    // we respond in our own shape, then close the connection
     return503OnClosing: false,
     frameworkErrors: handleError,
     clientErrorHandler: respondToBrokenRequest,
@@ -89,7 +89,7 @@ function apiRoutes(api: FastifyInstance, parts: AppParts, operations: readonly R
     onWrong: logWrongTokens(parts.log),
   })
   guard(api, { ...parts, checkToken, sessions })
-  // unknown paths ask for the token as well
+  // unknown paths need a token as well
   api.setNotFoundHandler((_, reply) => send(reply, notFound))
   resourceRoutes(api, sources, parts)
   resourceRoutes(api, destinations, parts)
@@ -112,7 +112,7 @@ function rejectAmbiguous(app: FastifyInstance): void {
   )
 }
 
-/** Who is answered while the server closes would keep its connection, and the server would wait for that. */
+/** A response sent during shutdown would keep its connection open, and the server would wait for it. */
 function closeConnectionsAtShutdown(app: FastifyInstance): void {
   let closing = false
   app.addHook('preClose', async () => {
@@ -126,8 +126,8 @@ function closeConnectionsAtShutdown(app: FastifyInstance): void {
 const SOON_MS = 500
 
 /**
- * Browsers and client libraries open connections before they have anything to ask, as when a stream has ended that they read.
- * Such a one is not idle to Node, as it has had no request: closing would wait for it for ever.
+ * Browsers and client libraries open connections in advance, for example when a stream ends. Node does not
+ * count these as idle, because they never had a request, so closing would wait for them forever.
  */
 export function dropSilentAtShutdown(app: FastifyInstance): void {
   const connected = new Set<Socket>()

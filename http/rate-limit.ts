@@ -2,20 +2,20 @@ import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
 import { type Bucket, draw, type RateLimit, waitOf } from '../process/token-bucket.ts'
 
-/** Bounds what one network may cost: a token bucket for each, in the memory of one process. */
+/** A token bucket for each network, in the memory of one process. */
 export type NetworkLimit = {
-  /** @returns whole seconds to wait when this network has had its share, else undefined. */
+  /** @returns whole seconds to wait if the network is over its limit, otherwise undefined. */
   wait(ip: string): number | undefined
-  /** Takes so much from its bucket, which may leave a debt. @returns as `wait`: when it had its share before, nothing is taken. */
+  /** Takes tokens, which may leave a debt. @returns as `wait`; a network over its limit loses nothing. */
   draw(ip: string, cost: number): number | undefined
 }
 
-/** Above it the network that was not seen for the longest time is forgotten. */
-const MOST_NETWORKS = 10_000
+/** Beyond it, the network unused for longest is forgotten. */
+const MAX_NETWORKS = 10_000
 
 /** @param clock milliseconds, monotonic. */
 export function createNetworkLimit(limit: RateLimit, clock: () => number): NetworkLimit {
-  const buckets = new LRUCache<string, Bucket>({ max: MOST_NETWORKS })
+  const buckets = new LRUCache<string, Bucket>({ max: MAX_NETWORKS })
   return {
     wait: (ip) => waitOf(buckets.get(networkOf(ip)), { limit, now: clock() }),
     draw(ip, cost) {
@@ -28,7 +28,9 @@ export function createNetworkLimit(limit: RateLimit, clock: () => number): Netwo
   }
 }
 
-/** An IPv4 address, also one that is mapped into IPv6; of IPv6 the /64, as who has one address of it has all of them. */
+/**
+ * The IPv4 address, also if mapped into IPv6; of IPv6 the /64, because one customer usually has all of it.
+ */
 export function networkOf(ip: string): string {
   if (!ipaddr.isValid(ip)) return ip
   const address = ipaddr.process(ip)

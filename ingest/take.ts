@@ -1,4 +1,3 @@
-import type { SourceLimit } from './throttle.ts'
 import type { Produced } from '../kafka/produce/pending.ts'
 import type { OutRecord, Producer } from '../kafka/produce/produce.ts'
 import type { Logger } from '../process/log.ts'
@@ -21,6 +20,7 @@ import {
 } from './call/sender.ts'
 import type { Meter, Upshot } from './metrics.ts'
 import type { RejectionLog } from './rejections.ts'
+import type { SourceLimit } from './throttle.ts'
 import { createThrottle, type Strangers, tooFast } from './throttle.ts'
 
 /** Past it Kafka's answer is unknown and the client had better send again; the router drops what is then there twice. */

@@ -1,19 +1,19 @@
-/** How much passes: so much a second in the long run, and so much at once. Calls, or bytes. */
+/** The long-term rate, and how much may pass at once. Counts calls or bytes. */
 export type RateLimit = { perSecond: number; burst: number }
 
-/** Of a token bucket: what was in it at the time `at`, in milliseconds of a monotonic clock. Below zero it is a debt. */
+/** `tokens` at the time `at`, in milliseconds of a monotonic clock. Negative: a debt. */
 export type Bucket = { tokens: number; at: number }
 
-/** `retryAfter`: whole seconds after which a request passes; when that is longer than 300, it will be told so again. */
+/** `retryAfter`: whole seconds, at most 300 even if the real wait is longer. */
 export type Drawn = { passed: true; bucket: Bucket } | { passed: false; retryAfter: number }
 
 const LONGEST_S = 300
-/** Seconds that rounding may take from a client that has waited for as long as it was told. */
+/** Rounding tolerance, so that a client that waited as told passes. */
 const ROUNDING_S = 1e-6
 
 /**
- * Whether a request passes (docs/control-api.md, "Limit a source, drop a user"). It does when there is one token at least, and takes as many
- * as it costs: one that costs more than the bucket holds is not refused for ever, it leaves a debt to wait for.
+ * A request passes if there is at least one token, and takes as many as it costs (docs/control-api.md, "Limit
+ * a source, drop a user"). A request that costs more than the bucket holds still passes and leaves a debt.
  * @param bucket undefined: a full one.
  */
 export function draw(
@@ -25,7 +25,7 @@ export function draw(
   return { passed: true, bucket: { tokens: tokensAt(bucket, limit, now) - cost, at: now } }
 }
 
-/** @returns whole seconds, at most 300, until there is one token; undefined when there is. */
+/** @returns whole seconds until there is a token, at most 300; undefined if there is one. */
 export function waitOf(
   bucket: Bucket | undefined,
   { limit, now }: { limit: RateLimit; now: number },
@@ -38,7 +38,7 @@ function tokensAt(bucket: Bucket | undefined, { perSecond, burst }: RateLimit, n
   return bucket ? Math.min(burst, bucket.tokens + ((now - bucket.at) / 1000) * perSecond) : burst
 }
 
-/** @returns takes one token if there is one; the bucket starts full. `now`: milliseconds that never go back. */
+/** @returns a function that takes one token, if there is one. The bucket starts full. `now`: milliseconds. */
 export function createTokenBucket(limit: RateLimit): (now: number) => boolean {
   let bucket: Bucket | undefined
   return (now) => {

@@ -7,10 +7,10 @@ export type Setting =
   | { kind: 'suppression'; value: Suppression }
   | { kind: 'audience' | 'trait'; value: Computation }
 
-/** What routing goes by: where a destination's events come from. */
+/** What routing needs of a destination. */
 export type Outline = Pick<Destination, 'id' | 'enabled' | 'sourceIds' | 'eventTypes'>
 
-/** Look-ups are made anew at the first use after a change: a start with many settings stays linear. */
+/** Derived maps are rebuilt on first use after a change, so a startup with many settings stays linear. */
 export function createIndex() {
   const sources = new Map<string, Source>()
   const destinations = new Map<string, Destination>()
@@ -39,7 +39,7 @@ export function createIndex() {
     else traits.set(id, value)
   }
 
-  /** Its record cannot be read. What is set stays; where nothing is, the outline is gone by. */
+  /** For a record that cannot be read. A value that is set stays; without one, routing uses the outline. */
   function setUnread(key: string, outline: Outline | undefined): void {
     const { kind, id } = partsOf(key)
     changed(kind)
@@ -57,7 +57,7 @@ export function createIndex() {
   function get(key: string): Setting | undefined {
     const { kind, id } = partsOf(key)
     const value = kind === 'suppression' ? suppressed.suppressions.get(id) : byKind[kind]?.get(id)
-    // the map is that of its kind, which the compiler cannot see
+    // the map holds values of this kind, which the compiler cannot see
     return value && ({ kind, value } as Setting)
   }
 
@@ -89,7 +89,7 @@ export function createIndex() {
 
 /** @param key `kind/id` */
 export function partsOf(key: string): { kind: Kind; id: string } {
-  // those of other kinds are not followed
+  // other kinds are not followed
   const kind = key.slice(0, key.indexOf('/')) as Kind
   return { kind, id: key.slice(kind.length + 1) }
 }

@@ -1,15 +1,15 @@
 import { type Fault, isObject, type Members, pointer } from './faults.ts'
 import { mapSecrets, SECRET_FIELDS } from './seal.ts'
 
-/** Who asks: `admin` may do everything, `view` may only read. */
+/** The role of a caller: `admin` may do everything, `view` may only read. */
 export type Who = 'admin' | 'view'
 
-/** Stands in answers where a secret is; sent back in a PUT it means: as it was. */
+/** Replaces secrets in responses. Sent back in a PUT, it keeps the current value. */
 export const MASK = '***'
 
 /**
- * A record as it may leave the process: without its secrets, but for write keys, which an admin sees. Of webhooks' URLs the view token gets scheme
- * and host.
+ * A record that may leave the process: secrets are masked, except write keys for an admin. The view token
+ * gets only scheme and host of webhook URLs.
  */
 export function mask<T extends object>(record: T, who: Who): T {
   const masked: T & { webhooks?: unknown } = mapSecrets(record, () => MASK)
@@ -19,7 +19,7 @@ export function mask<T extends object>(record: T, who: Who): T {
   return masked
 }
 
-/** Tokens stand in URLs: in a query, and for some receivers in the path. Behind the host there is a mask for all of it. */
+/** URLs may hold tokens, in the query or the path, so everything after the host is masked. */
 export function maskUrl(url: string): string {
   const parsed = URL.parse(url)
   if (!parsed || parsed.href === `${parsed.origin}/`) return url
@@ -29,9 +29,9 @@ export function maskUrl(url: string): string {
 export type Restored = { body: unknown; faults: Fault[] }
 
 /**
- * The body of a request with each mask replaced by the secret it stands for: that of the record it replaces; a header's
- * is found by its webhook's URL and its own name. A masked URL is that of a webhook on the same host. Where there is none, that is a fault and the field is left out.
- * The body is as the client sent it: nothing is known of its shape yet.
+ * Replaces each mask in a request body with the value it stands for in the old record. Headers are matched by
+ * webhook URL and header name, masked URLs by host. A mask without a value is a fault, and its field is left
+ * out. The body has not been validated yet.
  */
 export function restoreMasked(body: unknown, old: object | undefined): Restored {
   const faults: Fault[] = []
@@ -60,11 +60,11 @@ function put(owner: Members, { name, kept, path, faults }: Place): void {
     return
   }
   delete owner[name]
-  const message = `"${MASK}" keeps the old value, and there is none: give the value itself, or leave it out`
+  const message = `"${MASK}" keeps the old value, but there is none: give the value itself, or leave it out`
   faults.push({ pointer: pointer(path), code: 'nothing_to_keep', message })
 }
 
-/** The one at the same place comes first. */
+/** Prefers the webhook at the same position. */
 function restoreUrl(
   webhook: Members,
   { old, index, faults }: { old: readonly unknown[]; index: number; faults: Fault[] },
@@ -82,7 +82,7 @@ function restoreUrl(
   })
 }
 
-/** Of several webhooks with one URL, the one at the same place comes first. */
+/** Of several webhooks with one URL, prefers the one at the same position. */
 function oldHeader(old: readonly unknown[], wanted: { url: unknown; name: string; index: number }): unknown {
   for (const webhook of [old[wanted.index], ...old]) {
     if (!isObject(webhook) || webhook.url !== wanted.url || !isObject(webhook.headers)) continue

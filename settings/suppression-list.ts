@@ -1,22 +1,25 @@
 import { createHash } from 'node:crypto'
 import { EVERY_SOURCE, type Suppression } from './settings.ts'
 
-/** Look-up of users by their id. */
+/** A set of user ids. */
 export type Users = Pick<ReadonlySet<string>, 'has'>
 
-/** The same parts always make the same id. Fits the shape of ids. */
+/** The same parts always make the same id, which matches `idShape`. */
 export const hashedId = (parts: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
 
-/** The same source and user always have the same. */
+/** The same source and user always make the same id. */
 export const suppressionId = ({ sourceId, userId }: Pick<Suppression, 'sourceId' | 'userId'>) =>
   hashedId([sourceId, userId])
 
-/** The suppression list, hundreds of thousands of users among it: a change costs the same however many there are. */
+/**
+ * The suppression list, which may hold hundreds of thousands of users: the cost of a change does not depend
+ * on their number.
+ */
 export function createSuppressed() {
   const suppressions = new Map<string, Suppression>()
   const bySource = new Map<string, Set<string>>()
-  /** Ids of those whose record cannot be read. */
+  /** Ids of suppressions whose record cannot be read. */
   const unread = new Set<string>()
 
   function set(id: string, suppression: Suppression | undefined): void {
@@ -42,7 +45,7 @@ export function createSuppressed() {
   function suppressedUsers(sourceId: string): Users | undefined {
     const known = knownUsers(sourceId)
     if (unread.size === 0) return known
-    // its id says whom it is about, though its record does not
+    // the id identifies the user even if the record cannot be read
     const isUnread = (userId: string) =>
       unread.has(suppressionId({ sourceId, userId })) ||
       unread.has(suppressionId({ sourceId: EVERY_SOURCE, userId }))

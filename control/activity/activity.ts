@@ -24,7 +24,7 @@ type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'onFata
   settings: Pick<Settings, 'sources' | 'destinations' | 'loaded'>
 }
 
-/** Begins to read what goes on; resolves when that has begun. */
+/** Starts reading Kafka for the read-only views; resolves once all readers have started. */
 export async function openActivity(
   parts: Parts,
 ): Promise<
@@ -79,18 +79,18 @@ export async function openActivity(
   const intake = followIngestRate({
     open: () => openOffsets(connection),
     onFailed: (err) =>
-      connection.failures.add({ kind: 'intake', text: 'how many calls come in cannot be looked at', err }),
+      connection.failures.add({ kind: 'intake', text: 'the rate of incoming calls cannot be measured', err }),
   })
   closing.adopt(intake, close)
   void Promise.all([settings.loaded, attempts.loaded]).then(
     () => health.begin(attempts.recent.all().map(({ attempt }) => attempt)),
-    // settings that cannot be read end the process elsewhere
+    // unreadable settings end the process elsewhere
     () => undefined,
   )
   return { attempts, dead, faults, live, events, trace, health, intake }
 }
 
-/** What goes on, to look at: attempts, dead letters, where a call is, how destinations are, calls as they come, how far consumers are behind. */
+/** The read-only views: attempts, dead letters, event search, health, live calls, lag. */
 export type ActivityParts = AttemptRouteParts &
   DeadRouteParts &
   EventRouteParts &

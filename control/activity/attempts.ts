@@ -22,12 +22,12 @@ import {
 
 export type AttemptRouteParts = { attempts: Omit<Attempts, 'onAttempt' | 'close'> }
 
-/** `/attempts`: those of late, newest first. */
+/** `/attempts`: recent attempts, newest first. */
 export function attemptRoutes(api: FastifyInstance, { attempts }: AttemptRouteParts): void {
   addPath(api, '/attempts', {
     GET: operation({
-      summary: 'The attempts of late',
-      description: 'Newest first, of the last 10,000 or 32 MB; `oldest` says how far back they reach.',
+      summary: 'List recent attempts',
+      description: 'The last 10,000 (at most 32 MB), newest first. `oldest` says how far back they reach.',
       query: attemptsQueryShape,
       responses: {
         200: { description: 'A page.', body: pageOf(attemptShape).extend({ oldest: timeShape }) },
@@ -50,36 +50,36 @@ export function attemptRoutes(api: FastifyInstance, { attempts }: AttemptRoutePa
   })
 }
 
-/** The attempts of late, of all deliverers. */
+/** Recent attempts of all deliverers. */
 export type Attempts = Followed &
   Pick<RecentAttempts, 'ofMessage'> & {
     recent: Pick<RecentRecords<RecentAttempt>, 'all' | 'page' | 'oldest'>
-    /** Tells of each attempt that is read from now on. @returns how to hear no more. */
+    /** Calls `listener` for each attempt read from now on. @returns unsubscribes. */
     onAttempt(listener: (attempt: Attempt) => void): () => void
     close(): Promise<void>
   }
 
-const MOST = 10_000
-const MOST_BYTES = 32 * 1024 * 1024
-/** All partitions together; of up to twenty each is read as far back as if it had the last ones of all. */
-const MOST_READ = 200_000
+const MAX_COUNT = 10_000
+const MAX_BYTES = 32 * 1024 * 1024
+/** Over all partitions. With up to twenty, each is read far enough to hold the newest of all. */
+const MAX_READ = 200_000
 
 export async function followAttempts(options: {
   connection: Connection
   codec: Pick<Codec<Attempt>, 'decode'>
   onUnreadable: (reason: Unreadable) => void
-  /** Told of each attempt that is read, those from before this process too. */
+  /** Called for each attempt read, including those from before this process started. */
   onRead: (attempt: Attempt) => void
   onFatal: (error: Error) => void
 }): Promise<Attempts> {
   const { connection, codec, onUnreadable, onRead, onFatal } = options
-  const { recent, ofMessage } = createRecentAttempts({ most: MOST, mostBytes: MOST_BYTES })
+  const { recent, ofMessage } = createRecentAttempts({ most: MAX_COUNT, maxBytes: MAX_BYTES })
   const listeners = new Set<(attempt: Attempt) => void>()
   const decode = decodeOrSkip(codec, onUnreadable)
   const tail = await openTail({
     connection,
     topics: [ATTEMPTS],
-    last: (partitions) => Math.min(MOST, Math.ceil(MOST_READ / partitions)),
+    last: (partitions) => Math.min(MAX_COUNT, Math.ceil(MAX_READ / partitions)),
     onRecord: ({ partition, offset, value }) =>
       decode(value, (attempt) => {
         recent.add({ time: attempt.startedAt, partition, offset, attempt, bytes: bytesOf(value) })
@@ -100,27 +100,23 @@ export async function followAttempts(options: {
   }
 }
 
-/** Decoded it takes a few hundred more, and where there is any character beyond Latin-1 twice as much. */
+/**
+ * A decoded attempt takes a few hundred bytes more, and twice the space if any character is beyond Latin-1.
+ */
 const bytesOf = (value: Buffer | null) => 500 + 2 * (value?.length ?? 0)
 
-/** The attempts of late, in their order and by the call that they are of. */
+/** Recent attempts, in order and by call. */
 export type RecentAttempts = {
   recent: RecentRecords<RecentAttempt>
-  /** All that are held of a call, in any order. Another source may have sent the same messageId. */
+  /** Attempts for this messageId, in any order. Another source may have used the same messageId. */
   ofMessage(messageId: string): Iterable<Attempt>
 }
 
-export function createRecentAttempts({
-  most,
-  mostBytes,
-}: {
-  most: number
-  mostBytes: number
-}): RecentAttempts {
+export function createRecentAttempts({ most, maxBytes }: { most: number; maxBytes: number }): RecentAttempts {
   const byMessage = new Map<string, Set<Attempt>>()
   const held = createRecentRecords<RecentAttempt>({
     most,
-    mostBytes,
+    maxBytes,
     bytesOf: ({ bytes }) => bytes,
     onDropped: forget,
   })
@@ -140,7 +136,7 @@ export function createRecentAttempts({
     recent: {
       ...held,
       add(item) {
-        // one that is too large is dropped as soon as it is added
+        // an item that is too large is dropped immediately
         note(item)
         held.add(item)
       },
@@ -171,7 +167,7 @@ export const attemptsQueryShape = z.strictObject({
 
 const FIELDS = ['destinationId', 'sourceId', 'outcome', 'deliveryId', 'messageId'] as const
 
-/** What is not asked for is all the same. */
+/** Parameters that are not given match everything. */
 export function matchesQuery(asked: z.infer<typeof attemptsQueryShape>): (held: RecentAttempt) => boolean {
   const fields = FIELDS.filter((field) => asked[field] !== undefined)
   return (held) => isWithin(held, asked) && fields.every((field) => held.attempt[field] === asked[field])
@@ -186,27 +182,27 @@ export const attemptShape = z
     urlIndex: z
       .number()
       .nullable()
-      .describe('Position of the webhook in the destination, from 0; null: none was chosen.'),
+      .describe('Position of the webhook in the destination, from 0; null if no webhook was chosen.'),
     attempt: z.number().describe('From 1, as in `X-Attempt`.'),
     startedAt: timeShape,
-    durationMs: z.number().describe("Until the answer's headers, or the failure."),
+    durationMs: z.number().describe('Until the response headers, or the failure.'),
     outcome: z.enum(OUTCOMES),
-    status: z.number().nullable().describe('Of the answer, when there was one.'),
+    status: z.number().nullable().describe('Status of the response, if there was one.'),
     code: z
       .string()
       .nullable()
-      .describe('Why it was not delivered: `http_5xx`, `timeout`, `ECONNREFUSED` and the like.'),
-    response: z.string().nullable().describe("The first 1,024 bytes of the answer's body."),
+      .describe('Why it was not delivered: `http_5xx`, `timeout`, `ECONNREFUSED` and so on.'),
+    response: z.string().nullable().describe('First 1,024 bytes of the response body.'),
   })
   .meta({ id: 'Attempt' })
 
-/** An attempt as it is answered; times are ISO 8601 UTC. */
+/** An attempt in a response. */
 export const attemptResponse = (attempt: Attempt): z.infer<typeof attemptShape> => ({
   ...attempt,
   startedAt: isoTime(attempt.startedAt),
 })
 
-/** As the deliverer had it when it logged it. */
+/** The outcome as the deliverer decided it. */
 export function outcomeOf({ outcome, status, code }: Attempt): Outcome {
   if (outcome === 'delivered') return { outcome, status: status ?? 0 }
   if (outcome === 'rejected') return { outcome, status: status ?? 0, code: code ?? '' }

@@ -4,16 +4,16 @@ import { withTimeout } from '../api/concurrency.ts'
 import { problem } from '../api/response.ts'
 import type { Place, RecentRecords } from './recent-records.ts'
 
-/** What is read from a topic before anything can be said of it. `loaded` never rejects. */
+/** Something read from a topic that must load first. `loaded` never rejects. */
 export type Loading = { loaded: Promise<void>; isLoaded(): boolean }
 
-/** What is read as it comes. `isFresh`: Kafka has answered of late; else nobody knows what came since. */
+/** Something that follows a topic. `isFresh`: Kafka has answered recently, so nothing newer is missing. */
 export type Followed = Loading & { isFresh(): boolean }
 
-/** When Kafka has not answered for so long, nothing is told any more. */
+/** After this time without an answer from Kafka, responses are 503. */
 export const STALE_MS = 30_000
 
-/** @returns how far the reading of a tail into `recent` is; `recent` is told what there was before. */
+/** Tells `recent` where the tail started. @returns the progress of the tail. */
 export function followed(tail: Tail, recent: Pick<RecentRecords<Place>, 'begunLate'>): Followed {
   let isLoaded = false
   const loaded = tail.caughtUp.then(() => {
@@ -24,42 +24,42 @@ export function followed(tail: Tail, recent: Pick<RecentRecords<Place>, 'begunLa
   return { loaded, isLoaded: () => isLoaded, isFresh }
 }
 
-/** Half of what is there would be taken for all of it. */
+/** A partial result would look complete. */
 export const loading = problem(
-  { code: 'unavailable', message: 'This process still reads what there is: try again in a moment' },
+  { code: 'unavailable', message: 'This process is still loading: try again in a moment' },
   { 'retry-after': '1' },
 )
 
-/** For what only reads: nothing was changed, so it can be asked again at once. */
+/** For reads: nothing was changed, so clients can retry at once. */
 export const unreachable = problem(
   { code: 'unavailable', message: 'Kafka does not answer: try again in a moment' },
   { 'retry-after': '5' },
 )
 
-/** @returns whether it is loaded, after a wait if need be. */
+/** Waits a moment if needed. @returns whether it is loaded. */
 export async function isLoadedSoon({ loaded, isLoaded }: Loading, timeoutMs?: number): Promise<boolean> {
   if (!isLoaded()) await withTimeout(loaded, timeoutMs).catch(() => undefined)
   return isLoaded()
 }
 
-/** Why a record is passed over. */
+/** Why a record is skipped. */
 export const UNREADABLE = ['undecodable', 'unknown_schema', 'registry_unreachable'] as const
 export type Unreadable = (typeof UNREADABLE)[number]
 
-/** Hands over what a record's value says: at once, or when the registry has told its schema. */
+/** Passes on a decoded value: at once, or after fetching its schema from the registry. */
 export type Decode<T> = (value: Buffer | null, onValue: (value: T) => void) => void
 
-/** Each holds its fetch until the registry has answered. */
-const MOST_WAITING = 1_000
+/** Each holds on to its fetch until the registry answers. */
+const MAX_WAITING = 1_000
 
-/** For those who only look on: what cannot be read is passed over, and stops nobody. */
+/** For read-only views: skips what cannot be decoded, and never blocks. */
 export function decodeOrSkip<T>(
   codec: Pick<Codec<T>, 'decode'>,
   onUnreadable: (reason: Unreadable) => void,
 ): Decode<T> {
   let waiting = 0
   return (value, onValue) => {
-    if (waiting >= MOST_WAITING) return onUnreadable('registry_unreachable')
+    if (waiting >= MAX_WAITING) return onUnreadable('registry_unreachable')
     const decoding = codec.decode(value)
     if (!(decoding instanceof Promise)) return take(decoding)
     waiting += 1

@@ -13,11 +13,11 @@ const count = z.number().int().nonnegative()
 
 const intakeShape = z
   .strictObject({
-    perSecond: z.number().nonnegative().describe('Accepted calls, over the last 10 s.'),
+    perSecond: z.number().nonnegative().describe('Accepted calls/s over the last 10 s.'),
     rejectedPerSecond: z.number().nonnegative(),
     minutes: z
-      .array(z.strictObject({ at: timeShape, calls: count.describe('Accepted ones.'), rejected: count }))
-      .describe('The last sixty; the last one is that of now.'),
+      .array(z.strictObject({ at: timeShape, calls: count.describe('Accepted calls.'), rejected: count }))
+      .describe('The last sixty minutes; the current one comes last.'),
   })
   .meta({ id: 'Ingest' })
 
@@ -26,19 +26,21 @@ const ratesResponse = ({ minutes, ...rates }: Rates): z.infer<typeof intakeShape
   minutes: minutes.map(({ at, ...total }) => ({ at: isoTime(at), ...total })),
 })
 
-/** As it is answered; undefined: nothing can be said of it now. */
+/** Undefined if the rate is not known right now. */
 export function intakeOf({ latest }: Pick<IngestRate, 'latest'>): z.infer<typeof intakeShape> | undefined {
   const rates = latest()
   return rates && ratesResponse(rates)
 }
 
-/** `/ingest`: how many calls come in. */
+/** `/ingest`: the rate of incoming calls. */
 export function ingestRoutes(api: FastifyInstance, { intake }: IngestRouteParts): void {
   addPath(api, '/ingest', {
     GET: operation({
-      summary: 'How many calls come in',
-      description: 'By the ends of topics `events` and `events.rejected`, looked at every 2 s.',
-      responses: { 200: { description: 'Now, and of the last hour.', body: intakeShape } },
+      summary: 'Show the rate of incoming calls',
+      description: 'Measured every 2 s from the end offsets of topics `events` and `events.rejected`.',
+      responses: {
+        200: { description: 'The current rate, and the last hour by minute.', body: intakeShape },
+      },
       async handle() {
         if (!(await isLoadedSoon(intake))) return loading
         const body = intakeOf(intake)
@@ -49,7 +51,7 @@ export function ingestRoutes(api: FastifyInstance, { intake }: IngestRouteParts)
 }
 
 export type IngestRate = Loading & {
-  /** Undefined before the first look, and when the last one is too old. */
+  /** Undefined before the first measurement, and if the last one is too old. */
   latest(): Rates | undefined
   close(): Promise<void>
 }
@@ -58,14 +60,14 @@ export type IngestRateOptions = {
   open: () => Promise<Offsets>
   onFailed: (error: unknown) => void
   everyMs?: number
-  /** When Kafka has not answered for so long, nothing is told any more. */
+  /** After this time without an answer from Kafka, the rate counts as unknown. */
   staleMs?: number
 }
 
 const EVERY_MS = 2_000
 const MINUTE = 60_000
 
-/** How many calls come in, by the ends of their topics: nothing is read for it, and all that writes there counts. */
+/** Measures incoming calls by the end offsets of their topics: reads no records, and counts every writer. */
 export function followIngestRate(options: IngestRateOptions): IngestRate {
   const { open, onFailed, everyMs = EVERY_MS, staleMs = STALE_MS } = options
   const { promise: loaded, resolve: onLoaded } = Promise.withResolvers<void>()
@@ -77,7 +79,7 @@ export function followIngestRate(options: IngestRateOptions): IngestRate {
     const now = Date.now()
     const begun = now - (now % MINUTE)
     if (!isLoaded) await lookBack(offsets, begun)
-    // asked again and again: what was written late is in it as well
+    // asked again each time, to include what was written late
     rates.minute(begun, await totalAt(offsets, begun))
     rates.look(
       Date.now(),
@@ -91,7 +93,9 @@ export function followIngestRate(options: IngestRateOptions): IngestRate {
     onLoaded()
   }
 
-  /** Kafka finds offsets by time in its index, which costs it little; one after the other, as this is not urgent. */
+  /**
+   * Kafka has an index of offsets by time, so this is cheap. One request at a time, because it is not urgent.
+   */
   async function lookBack(offsets: Offsets, begun: number): Promise<void> {
     for (let ago = 1; ago < MINUTES; ago++) {
       const at = begun - ago * MINUTE
@@ -108,7 +112,7 @@ export function followIngestRate(options: IngestRateOptions): IngestRate {
   }
 }
 
-/** What had come before this time. */
+/** Total up to this time. */
 const totalAt = (offsets: Offsets, time: number) =>
   totalOf(
     (topic) => offsets.at(topic, time),
@@ -121,28 +125,28 @@ async function totalOf<T>(ask: (topic: string) => Promise<T[]>, of: (each: T) =>
   return { calls: sum(calls), rejected: sum(rejected) }
 }
 
-/** How many there have been up to some moment. */
+/** Totals up to some moment. */
 export type Total = { calls: number; rejected: number }
 
-/** Times are ms since 1970; `calls` are those that were accepted. */
+/** Times are ms since 1970; `calls` are accepted ones. */
 export type Rates = {
   perSecond: number
   rejectedPerSecond: number
-  /** The last sixty, the one that it is now last. */
+  /** The last sixty, the current one last. */
   minutes: (Total & { at: number })[]
 }
 
 export const MINUTES = 60
-/** So long back the speed of now is measured. */
+/** Period for the current rate. */
 const LATELY_MS = 10_000
 
-/** What totals at some moments say of speed. */
+/** Computes rates from totals. */
 export function createRates() {
   const beginnings = new Map<number, Total>()
   let looks: (Total & { at: number })[] = []
 
   return {
-    /** What there was when this minute began. */
+    /** Total at the start of this minute. */
     minute(at: number, total: Total): void {
       beginnings.set(at, total)
       for (const old of beginnings.keys()) if (old <= at - MINUTES * MINUTE) beginnings.delete(old)
@@ -175,5 +179,5 @@ export function createRates() {
   }
 }
 
-/** A topic that was made anew begins at nought. */
+/** A recreated topic starts at 0 again. */
 const grown = (from: Total, to: Total, of: keyof Total) => Math.max(0, to[of] - from[of])

@@ -5,18 +5,17 @@ import { UNREADABLE, type Unreadable } from './following.ts'
 const registers = [registry]
 const unreadable = new Counter({
   name: 'sluice_control_unreadable_total',
-  help: 'Records that the API does not show, as they could not be read, by topic and reason.',
+  help: 'Records that the API cannot show because they could not be read, by topic and reason.',
   labelNames: ['topic', 'reason'],
   registers,
 })
 
 export function countUnreadable(topic: string): (reason: Unreadable) => void {
-  // a rate needs a beginning
+  // a rate needs an initial value
   for (const reason of UNREADABLE) unreadable.inc({ topic, reason }, 0)
   return (reason) => unreadable.inc({ topic, reason })
 }
 
-/** How many records of each topic the API has at hand. */
 export function watchHeld(held: Readonly<Record<string, () => number>>): void {
   new Gauge({
     name: 'sluice_control_held',
@@ -31,7 +30,7 @@ export function watchHeld(held: Readonly<Record<string, () => number>>): void {
 
 const liveSkipped = new Counter({
   name: 'sluice_control_live_skipped_total',
-  help: 'Calls (rate) and messages (slow) that were not shown to those who watch a source: too many a second, or read too slowly.',
+  help: 'Calls (rate) and messages (slow) not shown to people who watch live: too many a second, or read too slowly.',
   labelNames: ['reason'],
   registers,
 })
@@ -41,7 +40,7 @@ export const countSkipped = (reason: 'rate' | 'slow') => (count: number) => live
 export function watchLive({ watchers }: { watchers: () => number }): void {
   new Gauge({
     name: 'sluice_control_live_watchers',
-    help: 'Who watches calls as they come, on this process.',
+    help: 'Clients of this process that watch calls live.',
     registers,
     collect() {
       this.set(watchers())

@@ -1,33 +1,35 @@
 import { z } from 'zod'
 import { type Page, pageShape } from '../api/pagination.ts'
 
-/** The newest of what passes by, in bounded memory. */
+/** The newest records of a topic, in bounded memory. */
 export type RecentRecords<T extends Place> = {
-  /** In any order: what is read from several partitions comes in none. */
+  /** In any order: partitions have no common order. */
   add(item: T): void
   /** Oldest first. */
   all(): readonly T[]
-  /** Newest first, from behind the cursor. What comes or drops out between two pages moves nothing else. */
+  /**
+   * Newest first, starting after the cursor. Records added or dropped between two pages shift nothing else.
+   */
   page(asked: { limit: number; cursor?: Place | undefined; matches?: (item: T) => boolean }): Page<T>
-  /** These partitions were begun in the middle: what is older than the first of each was never added. */
+  /** These partitions were not read from their start: anything older than their first record is missing. */
   begunLate(partitions: ReadonlySet<number>): void
-  /** Since when all are held, in ms since 1970; null: nothing is. */
+  /** Since when all records are held, in ms since 1970; null if there are none. */
   oldest(): number | null
 }
 
 export type RecentRecordsOptions<T> = {
   most: number
-  mostBytes?: number
-  /** About how much memory it takes; always the same of one item. */
+  maxBytes?: number
+  /** Approximate memory of an item; constant for each item. */
   bytesOf?: (item: T) => number
   onDropped?: (item: T) => void
 }
 
-/** As many more may wait to be sorted in: sorting by the thousand costs next to nothing. */
+/** New records wait unsorted up to this share: sorting in large batches costs next to nothing. */
 const WAITING = 0.1
 
 export function createRecentRecords<T extends Place>(options: RecentRecordsOptions<T>): RecentRecords<T> {
-  const { most, mostBytes = Number.POSITIVE_INFINITY, bytesOf = () => 0, onDropped } = options
+  const { most, maxBytes = Number.POSITIVE_INFINITY, bytesOf = () => 0, onDropped } = options
   let held: T[] = []
   let added: T[] = []
   let [heldBytes, addedBytes] = [0, 0]
@@ -35,7 +37,7 @@ export function createRecentRecords<T extends Place>(options: RecentRecordsOptio
 
   function sortIn(): T[] {
     if (added.length === 0) return held
-    // two runs, each in order: one pass merges them
+    // both runs are sorted, so this is a single merge
     held = held.concat(added.sort(compare)).sort(compare)
     heldBytes += addedBytes
     added = []
@@ -47,7 +49,7 @@ export function createRecentRecords<T extends Place>(options: RecentRecordsOptio
   function dropOldest(): void {
     let dropped = 0
     for (const item of held) {
-      if (held.length - dropped <= most && heldBytes <= mostBytes) break
+      if (held.length - dropped <= most && heldBytes <= maxBytes) break
       heldBytes -= bytesOf(item)
       dropped += 1
       onDropped?.(item)
@@ -59,7 +61,7 @@ export function createRecentRecords<T extends Place>(options: RecentRecordsOptio
     add(item) {
       added.push(item)
       addedBytes += bytesOf(item)
-      if (added.length >= most * WAITING || addedBytes >= mostBytes * WAITING) sortIn()
+      if (added.length >= most * WAITING || addedBytes >= maxBytes * WAITING) sortIn()
     },
 
     all: sortIn,
@@ -100,21 +102,21 @@ function countBefore(place: Place, sorted: readonly Place[]): number {
   return low
 }
 
-/** Where something stands among others: by its time (ms since 1970), where that is the same by its place in its topic. */
+/** Sort order of a record: its time (ms since 1970), then its place in the topic. */
 export type Place = { time: number; partition: number; offset: number }
 
-/** @returns below 0 when `a` is the older one. */
+/** @returns a negative number if `a` is older. */
 export function compare(a: Place, b: Place): number {
   return a.time - b.time || a.partition - b.partition || a.offset - b.offset
 }
 
-/** The same in every process, also after a restart. */
+/** The same in every process, and after a restart. */
 export const cursorOf = ({ time, partition, offset }: Place) => `${time}.${partition}.${offset}`
 
-/** `next` of the page before. */
+/** `next` of the previous page. */
 export const cursorShape = z
   .string()
-  .regex(/^-?\d{1,15}\.\d{1,9}\.\d{1,15}$/, 'give the next of the page before')
+  .regex(/^-?\d{1,15}\.\d{1,9}\.\d{1,15}$/, 'use the next of the previous page')
   .transform((text): Place => {
     const [time = 0, partition = 0, offset = 0] = text.split('.').map(Number)
     return { time, partition, offset }
@@ -124,12 +126,12 @@ const time = z.iso
   .datetime({ offset: true, error: 'give a time in ISO 8601, like 2026-01-02T03:04:05.678Z' })
   .transform((text) => Date.parse(text))
 
-/** What is asked of the newest: a page of them, and from when to when (ms since 1970; `until` is not included). */
+/** Query parameters for a page and a time range, in ms since 1970; `until` is exclusive. */
 export const rangeFields = {
   limit: pageShape.shape.limit,
-  cursor: cursorShape.optional().describe('`next` of the page before.'),
-  since: time.optional().describe('The first time that is included.'),
-  until: time.optional().describe('This time is not included.'),
+  cursor: cursorShape.optional().describe('`next` of the previous page.'),
+  since: time.optional().describe('Start of the time range, inclusive.'),
+  until: time.optional().describe('End of the time range, exclusive.'),
 }
 
 /** Of deliveries and calls. */
@@ -137,7 +139,7 @@ export const idField = z
   .string()
   .min(1, 'must not be empty')
   .max(256, 'at most 256 characters')
-  .describe('Compared as it is.')
+  .describe('Must match exactly.')
 
 export function isWithin(
   { time }: Pick<Place, 'time'>,

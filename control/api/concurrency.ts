@@ -1,4 +1,4 @@
-/** Takes turns: so much is under way at a time, and who waits longest is next. */
+/** Runs at most so many at a time; the others wait in order. */
 export type Semaphore = <T>(work: () => Promise<T>) => Promise<T>
 
 export function createSemaphore(atOnce: number): Semaphore {
@@ -19,10 +19,10 @@ export function createSemaphore(atOnce: number): Semaphore {
 
 const TIMEOUT_MS = 10_000
 
-/** Waits for something for as long as a client should have to. @throws when it takes longer, or itself fails. */
+/** @throws if `work` takes longer than a client should wait, or fails. */
 export async function withTimeout<T>(work: Promise<T>, timeoutMs = TIMEOUT_MS): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error(`not within ${timeoutMs} ms`)), timeoutMs)
+  const timer = setTimeout(() => reject(new Error(`timed out after ${timeoutMs} ms`)), timeoutMs)
   try {
     return await Promise.race([work, late])
   } finally {

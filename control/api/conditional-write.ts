@@ -7,16 +7,16 @@ import type { Refusal } from '../../settings/resources/decide.ts'
 import { problem } from './response.ts'
 
 export type Conditions = {
-  /** All that decisions go by. */
+  /** The tables that the decision reads. */
   tables: readonly Pick<Table, 'caughtUp'>[]
   writer: Pick<FencedWriter, 'write'>
   log: Logger
-  /** So long a client waits for its answer. */
+  /** How long a client waits for its response. */
   timeoutMs?: number
 }
 
 type Write<D extends object> = {
-  /** May be called again when another instance has written meanwhile. */
+  /** Called again if another instance has written in the meantime. */
   decide(): D | { refusal: Refusal }
   records(decided: D): OutRecord[]
 }
@@ -24,9 +24,9 @@ type Write<D extends object> = {
 const TIMEOUT_MS = 10_000
 
 /**
- * Decides on the newest that there is and writes what comes of it; resolves when Kafka has acknowledged it and this process shows
- * it. `unavailable`: Kafka did not answer in time, and the write may or may not have happened. What makes a
- * record larger than Kafka takes is refused.
+ * Decides on the newest state and writes the result. Resolves once Kafka has acknowledged the write and this
+ * process shows it. `unavailable`: Kafka did not answer in time, and the write may or may not have happened.
+ * Refuses a record larger than Kafka takes.
  */
 export async function writeConditionally<D extends object>(
   conditions: Conditions,
@@ -46,10 +46,11 @@ async function attempt<D extends object>(
 ): Promise<D | { refusal: Refusal } | 'unavailable'> {
   let outcome: D | { refusal: Refusal } | 'unavailable' = 'unavailable'
   try {
-    // the writer's fence guards what is written, not a refusal: that could rest on what another instance has just changed
+    // the writer's fence protects writes, not refusals: a refusal could rest on what another instance has
+    // just changed
     await Promise.all(tables.map((table) => table.caughtUp(TIMEOUT_MS)))
     const written = await writer.write(() => {
-      // who has been told `unavailable` may have tried again: nothing is begun for them any more
+      // the client was already told `unavailable` and may have retried: start nothing for it
       outcome = late.aborted ? 'unavailable' : decide()
       if (outcome === 'unavailable' || 'refusal' in outcome) return { refusal: 'no write' }
       return { records: records(outcome) }
@@ -58,7 +59,7 @@ async function attempt<D extends object>(
     return outcome
   } catch (err) {
     if (isTooLarge(err)) return { refusal: { code: 'too_large' } }
-    log.warn({ err }, 'what a client asked for may not have been written')
+    log.warn({ err }, "a client's write may have failed")
     return 'unavailable'
   }
 }
@@ -66,7 +67,7 @@ async function attempt<D extends object>(
 export const unavailable = problem(
   {
     code: 'unavailable',
-    message: 'Kafka does not answer: what you wrote may or may not be there. Read it, then try again',
+    message: 'Kafka does not answer, so your change may or may not have been made. Read it, then try again',
   },
   { 'retry-after': '5' },
 )

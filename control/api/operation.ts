@@ -4,81 +4,83 @@ import type { Code } from '../../settings/error-codes.ts'
 import { faultsOf } from '../../settings/faults.ts'
 import { type ApiResponse, invalid, problem } from './response.ts'
 
-/** Who may ask for it: anyone at all, whoever has a token or a session, or only who may write. */
+/** Who may call an operation: anyone, any token or session, or only those who may write. */
 export type Access = 'anyone' | 'view' | 'admin'
 
 export const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD'
 
-/** @param operation undefined: nothing is there, which is nobody's to know without a token. */
+/**
+ * @param operation undefined for an unknown path: without a token, clients do not learn that it is unknown.
+ */
 export const accessTo = (method: string, operation: Pick<Operation, 'access'> | undefined): Access =>
   operation?.access ?? (isRead(method) ? 'view' : 'admin')
 
-/** A header of an answer that clients go by. */
+/** Response headers that clients rely on. */
 export type AnswerHeader = 'etag' | 'location' | 'set-cookie'
 
-/** An answer as the description shows it. */
+/** A response as the OpenAPI document describes it. */
 export type ResponseSpec = {
   description: string
-  /** Of a JSON body, or of the text of another type. Undefined: there is none. */
+  /** JSON, or the text of `type`. Undefined: no body. */
   body?: z.ZodType
-  /** `application/json` unless told. */
+  /** Default: `application/json`. */
   type?: string
   headers?: readonly AnswerHeader[]
 }
 
-/** What a client sends beside the path. Validated by whoever takes it, with the same schemas. */
+/** Input beside the path. Handlers validate with the same schemas. */
 type RequestSpec = {
-  /** By name, in lower case. */
+  /** By lower-case name. */
   headers?: Readonly<Record<string, { schema: z.ZodType; required: boolean; description: string }>>
-  /** By content type. `limit`: of its bytes; 1 MB unless told. */
+  /** By content type. `limit` in bytes; default 1 MB. */
   body?: { required: boolean; types: Readonly<Record<string, z.ZodType>>; limit?: number }
 }
 
-/** A body of JSON. @param required false: there may be none. */
+/** A JSON body. @param required false: the body may be missing. */
 export const json = (shape: z.ZodType, required = true) => ({
   required,
   types: { 'application/json': shape },
 })
 
-/** What is no JSON is read as it comes, however long it is. */
+/** Bodies other than JSON are streamed, whatever their length. */
 export const isStreamed = (operation: Pick<Operation, 'body'> | undefined): boolean =>
   Object.keys(operation?.body?.types ?? {}).some((type) => type !== 'application/json')
 
 type OperationSpec<Q extends z.ZodType> = RequestSpec & {
   summary: string
-  /** What the summary leaves out, as Markdown. */
+  /** Details, as Markdown. */
   description?: string
-  /** Unless told a GET takes who may view, and all else who may write. */
+  /** Default: `view` for GET, `admin` for everything else. */
   access?: Access
-  /** Without it there may be nothing in the query. */
+  /** Default: no query parameters. */
   query?: Q
-  /** Those of success, by status. */
+  /** Successful responses by status. */
   responses: Readonly<Record<number, ResponseSpec>>
-  /** Beside what any path of its kind can answer (openapi/codes.ts). */
+  /** Beside those common to its method and path (`codesOf`). */
   errorCodes?: readonly Code[]
 }
 
 type Request = FastifyRequest<{ Params: { id: string } }>
 
-/** A request as its handler gets it. */
+/** A request as handlers get it. */
 export type ApiRequest<Q = unknown> = Pick<
   Request,
   'method' | 'params' | 'headers' | 'body' | 'who' | 'caller' | 'ip' | 'protocol'
 > & { query: Q }
 
-/** What a path does for one method, and all that the description says of it. */
+/** What a path does for one method, with everything the OpenAPI document says about it. */
 export type Operation = OperationSpec<z.ZodType> & {
   run(request: Request): ApiResponse | Promise<ApiResponse>
 }
 
 const nothing = z.strictObject({})
 
-/** @param declared.handle gets the query as its schema makes it; a query that does not fit is refused before. */
+/** @param declared.handle gets the parsed query; an invalid query is rejected before. */
 export function operation<Q extends z.ZodType = typeof nothing>(
   declared: OperationSpec<Q> & { handle(asked: ApiRequest<z.output<Q>>): ApiResponse | Promise<ApiResponse> },
 ): Operation {
   const { handle, ...described } = declared
-  // without one of its own, Q is that of nothing
+  // without a schema of its own, Q is the type of `nothing`
   const shape = declared.query ?? (nothing as z.ZodType as Q)
   return {
     ...described,
@@ -93,7 +95,7 @@ export function operation<Q extends z.ZodType = typeof nothing>(
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What the route does; without it there is nothing to describe. */
+    /** Undefined: the route is not documented. */
     operation?: Operation
   }
 }
@@ -102,7 +104,7 @@ export function send(reply: FastifyReply, { status, headers = {}, body }: ApiRes
   return reply.code(status).headers(headers).send(body)
 }
 
-/** All that a path takes, by method; for every other method the answer is 405 with what it takes. */
+/** Registers all methods of a path. Other methods get 405 with the supported ones. */
 export function addPath(
   app: FastifyInstance,
   url: string,
@@ -119,11 +121,11 @@ export function addPath(
   // HEAD comes with GET
   const allowed = Object.keys(operations).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
   const refused = problem(
-    { code: 'method_not_allowed', message: `This path takes ${allowed.join(', ')}` },
+    { code: 'method_not_allowed', message: `This path supports ${allowed.join(', ')}` },
     { allow: allowed.join(', ') },
   )
   const others = app.supportedMethods.filter((method) => !allowed.includes(method))
-  // before the body is looked at: whatever it is, it is not wanted
+  // rejected before the body is read
   app.route({
     method: others,
     url,

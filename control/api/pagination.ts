@@ -2,23 +2,23 @@ import { z } from 'zod'
 import { idShape } from '../../settings/settings.ts'
 
 export const pageShape = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(1_000).default(100).describe('At most so many items.'),
-  cursor: idShape.optional().describe('`next` of the page before.'),
+  limit: z.coerce.number().int().min(1).max(1_000).default(100).describe('Maximum number of items.'),
+  cursor: idShape.optional().describe('`next` of the previous page.'),
 })
 
-/** @param shown of a record. */
+/** @param shown schema of one item. */
 export const pageOf = (shown: z.ZodType) => z.strictObject({ items: z.array(shown), next: nextShape })
 
 export const nextShape = z
   .string()
   .nullable()
-  .describe('The `cursor` of the page behind this one; null: there is none.')
+  .describe('Pass it as `cursor` to get the next page; null on the last one.')
 
 export type Page<T> = { items: T[]; next: string | null }
 
 /**
- * A page of records in the order of their ids. What is created or removed between two pages moves nothing else. One pass
- * over all, of which only a page is held: of suppressions there may be hundreds of thousands.
+ * A page of records in id order. Records created or removed between two pages shift nothing else. One pass
+ * over all records, holding only one page: there may be hundreds of thousands of suppressions.
  */
 export function page<T extends { id: string }>(
   all: Iterable<T>,

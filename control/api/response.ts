@@ -3,13 +3,13 @@ import { type Code, isCode, statusOf } from '../../settings/error-codes.ts'
 import type { Fault } from '../../settings/faults.ts'
 import type { Refusal } from '../../settings/resources/decide.ts'
 
-/** What a request comes to, before it is HTTP. Without `body` nothing is sent. */
+/** The result of a request, before it becomes HTTP. Without `body` nothing is sent. */
 export type ApiResponse = { status: number; headers?: Record<string, string>; body?: unknown }
 
-/** `message` says what to do; `errors` is empty where nothing in the request's content is at fault. */
+/** `message` says what to do; `errors` is empty unless the request's content is invalid. */
 export type Problem = { code: Code; message: string; errors?: readonly Fault[] }
 
-/** The one shape of all errors. */
+/** The shape of every error. */
 export function problem(
   { code, message, errors = [] }: Problem,
   headers: Record<string, string> = {},
@@ -17,20 +17,20 @@ export function problem(
   return { status: statusOf(code), headers, body: { code, message, errors } }
 }
 
-/** HTTP's own name of a version, for `ETag`. */
+/** A version as an `ETag`. */
 export const etag = (version: number) => `"${version}"`
 
-/** Nobody reads more, and a body of 1 MB can have 500,000 faults. */
-const MOST_ERRORS = 100
+/** A body of 1 MB can have 500,000 faults. */
+const MAX_ERRORS = 100
 
-/** The request's content is at fault: all of it that is, at once, or the first hundred. */
+/** Reports all faults of the request's content at once, up to the first hundred. */
 export function invalid(errors: readonly Fault[]): ApiResponse {
-  const count = errors.length === 1 ? 'One thing is' : `${errors.length} things are`
-  const where = errors.length > MOST_ERRORS ? `errors has the first ${MOST_ERRORS}` : 'see errors'
+  const count = errors.length === 1 ? 'One error' : `${errors.length} errors`
+  const where = errors.length > MAX_ERRORS ? `errors lists the first ${MAX_ERRORS}` : 'see errors'
   return problem({
     code: 'validation_failed',
-    message: `${count} wrong with the request: ${where}`,
-    errors: errors.slice(0, MOST_ERRORS),
+    message: `${count} in the request: ${where}`,
+    errors: errors.slice(0, MAX_ERRORS),
   })
 }
 
@@ -39,11 +39,11 @@ export function refusalResponse(refusal: Refusal): ApiResponse {
     case 'not_found':
       return problem({ code: 'not_found', message: `There is no ${refusal.what}` })
     case 'unreadable': {
-      const message = `The record of ${refusal.what} cannot be read (${refusal.reason}): create it anew under this id, or remove it`
+      const message = `The record of ${refusal.what} cannot be read (${refusal.reason}): create it again under this id, or remove it`
       return problem({ code: 'setting_unreadable', message })
     }
     case 'version_mismatch': {
-      const message = `It is at version ${refusal.current} by now: read it again, and repeat the change on that`
+      const message = `The current version is ${refusal.current}: read it again, then repeat your change`
       return problem({ code: 'version_mismatch', message }, { etag: etag(refusal.current) })
     }
     case 'too_large':
@@ -57,10 +57,10 @@ export function refusalResponse(refusal: Refusal): ApiResponse {
 const tooLarge = problem({
   code: 'body_too_large',
   message:
-    'What this would write is larger than Kafka takes (max.message.bytes of the topic): say less at once',
+    'The resulting record is larger than Kafka takes (max.message.bytes of the topic): send less at once',
 })
 
-/** Faults of no request by itself have a code of their own: another record stands in the way. */
+/** Conflicts with other records have a code of their own, not `validation_failed`. */
 function conflict(errors: readonly Fault[]): ApiResponse | undefined {
   const codes = errors.map((fault) => fault.code).filter(isCode)
   const [code] = codes
@@ -73,35 +73,35 @@ const versionShape = z
   .regex(/^\s*(?:"\d{1,15}"|\d{1,15})\s*$/)
   .transform((text) => Number(text.replaceAll('"', '')))
 
-/** @returns the version that an `If-Match` header asks for (`"3"` or `3`), undefined without one, or why it cannot be used. */
+/** Parses `If-Match` (`"3"` or `3`). @returns undefined without the header, or why it is invalid. */
 export function versionAsked(
   ifMatch: string | undefined,
 ): { version: number | undefined } | { refused: ApiResponse } {
   if (ifMatch === undefined) return { version: undefined }
   const { success, data: version } = versionShape.safeParse(ifMatch)
   if (success) return { version }
-  const message = 'If-Match takes one version, like "3" or 3: the version of the record that you have read'
+  const message = 'If-Match takes the version of the record you have read, like "3" or 3'
   return { refused: problem({ code: 'invalid_if_match', message }) }
 }
 
-/** A replacement must say what it replaces, or it could undo what somebody else has just written. */
+/** A replacement names the version it replaces; otherwise it could undo someone else's change. */
 export const versionNeeded = problem({
   code: 'precondition_required',
-  message: 'Send If-Match with the version of the record that you have read, like If-Match: "3"',
+  message: 'Send If-Match with the version of the record you have read, like If-Match: "3"',
 })
 
-/** As operations declare it. */
+/** For the headers of an operation. */
 export const ifMatch = (required: boolean) => ({
   'if-match': {
     schema: versionShape,
     required,
-    description: 'The `version` of the record that you have read, as `"3"` or `3`.',
+    description: 'The `version` of the record you have read, as `"3"` or `3`.',
   },
 })
 
-/** As `isoTime` makes it. */
+/** As `isoTime` formats it. */
 export const timeShape = z.iso.datetime().nullable()
 
-/** ISO 8601 UTC with milliseconds. What is beyond all dates is shown as none. */
+/** ISO 8601 UTC with milliseconds. Null for times beyond the range of dates. */
 export const isoTime = (ms: number): string | null =>
   Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString() : null

@@ -5,41 +5,42 @@ import { endInTime, shareConnections } from '../../http/connections.ts'
 import { registry } from '../../process/metrics.ts'
 import { isStreamed } from './operation.ts'
 
-/** What clients may take of this process, nearly all of it before they have shown a token. Times in milliseconds. */
+/** What clients may use of this process, most of it before they have sent a token. Times in milliseconds. */
 export type ServerLimits = {
-  /** Open ones; above them the network with the most gives one up. */
+  /** Open connections; beyond them the network with the most loses one. */
   connections: number
   headersMs: number
   /** For a whole request. */
   requestMs: number
-  /** For one of an upload, whose sender is known. */
+  /** For an upload, whose sender is authenticated. */
   uploadMs: number
-  /** How often Node looks. */
+  /** How often Node checks. */
   checkMs: number
-  /** For what is under way when the process ends. */
+  /** For requests in progress at shutdown. */
   closingMs: number
 }
 
 export const SERVER_LIMITS: ServerLimits = {
-  // a browser has six: some hundred operators at once. With all that may wait on each, 16 KB of headers and 4 KB of a body, 40 MB
+  // a browser opens six: enough for over a hundred operators. Each can hold 16 KB of headers and 4 KB of a
+  // body: 40 MB in all
   connections: 1_000,
   headersMs: 15_000,
-  // 1 MB at 35 KB a second
+  // 1 MB at 35 KB/s
   requestMs: 30_000,
   // millions of lines over a slow line
   uploadMs: 30 * 60_000,
   checkMs: 1_000,
-  // of the 15 s that all has to be closed in (lifecycle.ts)
+  // part of the 15 s that a shutdown may take (lifecycle.ts)
   closingMs: 5_000,
 }
 
-/** What Node takes for a server. Of its times for requests there is one for all routes: the longest. */
+/** Node has one request timeout for all routes, so it gets the longest. */
 export const serverOptions = ({ headersMs, uploadMs, checkMs }: ServerLimits) => ({
   requestTimeout: uploadMs,
   http: { headersTimeout: headersMs, connectionsCheckingInterval: checkMs },
 })
 
-/** Bounds connections, and the time of each request that is no upload. To be called before any route is added. */
+/** Limits connections, and the time of each request except uploads. Call it before adding routes. */
 export function limitServer(
   app: FastifyInstance,
   { connections, requestMs, closingMs }: ServerLimits,
@@ -51,13 +52,13 @@ export function limitServer(
   app.addHook('onRequest', async ({ raw }, reply) => {
     const timer = setTimeout(() => {
       if (raw.complete) return
-      // its answer is on its way, and it goes on sending
+      // already answered, yet the client keeps sending
       if (reply.raw.headersSent) raw.socket.destroy()
       else app.server.emit('clientError', late(), raw.socket)
     }, requestMs).unref()
     waiting.set(raw, timer)
   })
-  // behind the guard: who gets here may upload
+  // after the guard: only those who may upload get here
   app.addHook('preParsing', async ({ raw, routeOptions }) => {
     if (isStreamed(routeOptions.config.operation)) stop(raw)
   })
@@ -66,24 +67,25 @@ export function limitServer(
   endInTime(app, closingMs)
 }
 
-const late = () => Object.assign(new Error('the request is not whole'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+const late = () => Object.assign(new Error('the request is incomplete'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
 
 /**
- * What still comes of a body that has its answer is read and dropped, or the next request of its connection would wait behind it. Node
- * does so only with a body that nobody has begun to read. Who has not ended it in `mostMs` is let go.
+ * Reads and drops the rest of a body that was answered early; otherwise the next request on its connection
+ * would wait behind it. Node does so only if nothing has read the body yet. After `maxMs` the connection is
+ * closed.
  */
-export function drainBody(app: FastifyInstance, mostMs: number): void {
+export function drainBody(app: FastifyInstance, maxMs: number): void {
   app.addHook('onResponse', async ({ raw }) => {
     raw.resume()
     const { socket } = raw
     if (raw.complete !== false || socket.destroyed) return
-    const timer = setTimeout(() => socket.destroy(), mostMs).unref()
+    const timer = setTimeout(() => socket.destroy(), maxMs).unref()
     function over(): void {
       clearTimeout(timer)
       socket.off('close', over)
     }
     raw.once('end', over)
-    // once it is answered, a request is not told when its socket goes
+    // an answered request gets no event when its socket closes
     socket.once('close', over)
   })
 }

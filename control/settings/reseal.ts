@@ -13,12 +13,12 @@ type Resealing = {
   log: Pick<Logger, 'info' | 'warn'>
 }
 
-/** Of one transaction. */
+/** In one transaction. */
 const AT_ONCE = 100
 
 /**
- * Writes settings anew, as they are, that an earlier version has written without a signature, or that are signed with a key which is not the
- * first any more: so that UNSIGNED_SETTINGS=refuse, and a CONFIG_KEY without the old key, lock nothing out. What cannot be read is left alone.
+ * Rewrites settings that an earlier version wrote unsigned, or that are signed with an old key, so that
+ * UNSIGNED_SETTINGS=refuse and a CONFIG_KEY without the old key lock nothing out. Skips what cannot be read.
  */
 export async function resealSettings({ settings, writer, keys, log }: Resealing): Promise<void> {
   const { table } = settings
@@ -26,7 +26,7 @@ export async function resealSettings({ settings, writer, keys, log }: Resealing)
   let count = 0
   for (let first = 0; first < old.length; first += AT_ONCE) {
     const written = await writer.write(() => {
-      // one that has been written meanwhile is newer
+      // one written in the meantime is newer
       const records = old
         .slice(first, first + AT_ONCE)
         .filter(([key, value]) => table.get(key) === value)
@@ -37,10 +37,10 @@ export async function resealSettings({ settings, writer, keys, log }: Resealing)
     if ('unavailable' in written)
       return log.warn(
         { err: written.unavailable },
-        'old settings could not be signed anew: a later start of control does it',
+        'old settings were not signed again; the next start of control tries again',
       )
   }
-  if (count > 0) log.info({ settings: count }, 'old settings have been signed and sealed anew')
+  if (count > 0) log.info({ settings: count }, 'old settings are signed and sealed again')
 }
 
 function isOld(key: string, value: Buffer, keys: ConfigKeys): boolean {

@@ -25,7 +25,7 @@ import { dryRunResponse, logWrite, shown, writeResponse } from './write-response
 
 export type RouteParts = WriteParts & { egress: Pick<Egress, 'faultOf'> }
 
-/** `/<noun>`: list, create. `/<noun>/:id`: get, replace where that can be, remove. */
+/** `/<resource>`: list, create. `/<resource>/:id`: show, replace if the resource allows it, remove. */
 export function resourceRoutes<G extends object, T extends Stamp>(
   api: FastifyInstance,
   resource: Resource<G, T>,
@@ -59,19 +59,19 @@ export function resourceRoutes<G extends object, T extends Stamp>(
   addPath(api, `/${resource.path}/:id`, operationsOnOne(serving))
 }
 
-/** What a decision goes by beside the settings. */
+/** What a decision needs besides the settings. */
 export type Known = Moment & { unreachable: Unreachable }
 
-/** A request to write, which may be a dry run. */
+/** A write request, possibly a dry run. */
 export type Writing = ApiRequest<z.output<typeof dryRunShape>>
 
 type Serving<G extends object, T extends Stamp> = {
   resource: Resource<G, T>
-  /** What a dry run answers. */
+  /** The body of a dry run's response. */
   draft: z.ZodType
   facts: Facts
   records: () => ReadonlyMap<string, T>
-  /** Decides, writes unless it is a dry run, and answers. */
+  /** Decides, writes unless it is a dry run, and responds. */
   change: (request: Writing, decide: (facts: Facts, known: Known) => Decided<T>) => Promise<ApiResponse>
 }
 
@@ -79,14 +79,13 @@ const MISSING = ['not_found', 'setting_unreadable'] as const
 const AT_A_VERSION = [...MISSING, 'invalid_if_match', 'version_mismatch'] as const
 
 const DRY_RUN =
-  'What a dry run would write, secrets masked. An id or a write key that is made will be another.'
+  'Dry run: the record that would be written, secrets masked. A generated id or write key will differ.'
 
 const a = (kind: string) => `${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`
 
 const shownOf = ({ kind, responseShape }: Pick<Resource<never, never>, 'kind' | 'responseShape'>) =>
   ({ description: `The ${kind}, secrets masked.`, body: responseShape, headers: ['etag'] }) as const
 
-/** List, create. */
 export function operationsOnAll<G extends object, T extends Stamp>(serving: Serving<G, T>) {
   const { resource, draft, records, change } = serving
   return {
@@ -94,7 +93,7 @@ export function operationsOnAll<G extends object, T extends Stamp>(serving: Serv
       summary: `List ${resource.path}`,
       query: pageShape,
       responses: {
-        200: { description: 'A page, in the order of ids.', body: pageOf(resource.responseShape) },
+        200: { description: 'A page, in id order.', body: pageOf(resource.responseShape) },
       },
       handle({ query, who }) {
         const { items, next } = page(records().values(), query)
@@ -116,7 +115,7 @@ export function operationsOnAll<G extends object, T extends Stamp>(serving: Serv
   }
 }
 
-/** Show, replace where that can be, remove. */
+/** Show, replace if the resource allows it, remove. */
 export function operationsOnOne<G extends object, T extends Stamp>(
   serving: Serving<G, T>,
 ): Record<string, Operation> {
@@ -137,7 +136,7 @@ export function operationsOnOne<G extends object, T extends Stamp>(
       summary: `Remove ${a(resource.kind)}`,
       query: dryRunShape,
       headers: ifMatch(false),
-      responses: { 204: { description: 'It is gone, or in a dry run: it could be.' } },
+      responses: { 204: { description: 'Removed; in a dry run: can be removed.' } },
       errorCodes: [...AT_A_VERSION, ...resource.conflicts.remove],
       handle(request) {
         const asked = versionAsked(request.headers['if-match'])
@@ -156,7 +155,7 @@ function replacement<G extends object, T extends Stamp>(
 ): Operation {
   return operation({
     summary: `Replace ${a(resource.kind)}`,
-    description: '`"***"` keeps the secret that there is; that of a header goes with the URL of its webhook.',
+    description: '`"***"` keeps the current secret; in a header, that of the webhook with the same URL.',
     query: dryRunShape,
     headers: ifMatch(true),
     body: json(resource.replace),
@@ -175,27 +174,30 @@ function replacement<G extends object, T extends Stamp>(
   })
 }
 
-/** Of what would be written. */
+/** Query of every write. */
 export const dryRunShape = z.strictObject({
   dryRun: z
     .enum(['true', 'false'])
     .optional()
-    .describe('`true`: all is judged and answered as if it were so, and nothing is written.'),
+    .describe('`true`: checks the request and responds as usual, but writes nothing.'),
 })
 
-/** What a dry run of a write answers. @param shown of a record, with its id of the description. */
+/** Body of a dry run's response. @param shown the record's schema, with its OpenAPI id. */
 export const draftOf = (shown: z.ZodObject) =>
   shown
     .extend({
       changed: z
         .array(z.string())
         .describe(
-          'JSON pointers (RFC 6901) of the fields that would be others than now, secrets too. Empty: nothing would be.',
+          'JSON pointers (RFC 6901) of the fields that would change, secrets included. Empty: nothing would change.',
         ),
     })
     .meta({ id: `${shown.meta()?.id}Draft` })
 
-/** Vets URLs by the addresses of their hosts now, all at once. What is no URL for webhooks its shape refuses. */
+/**
+ * Looks up the hosts of all URLs in parallel and checks their addresses. Skips text that is no webhook URL:
+ * its schema rejects it.
+ */
 export async function unreachableOf(
   urls: readonly string[],
   egress: Pick<Egress, 'faultOf'>,

@@ -18,10 +18,10 @@ import { audit } from '../api/audit.ts'
 import { type ApiRequest, addPath, json, operation } from '../api/operation.ts'
 import { type ApiResponse, invalid, problem, refusalResponse } from '../api/response.ts'
 
-/** Of this process: a test is for a look, not for load. */
-export const MOST_AT_ONCE = 10
+/** Per process: tests are for looking, not for load. */
+export const MAX_AT_ONCE = 10
 
-/** What came of one POST, in the words of topic `attempts`; `url` as it is in the settings. */
+/** The result of one POST, in the terms of topic `attempts`; `url` as in the settings. */
 export const resultShape = z
   .strictObject({ url: z.string() })
   .extend(
@@ -31,7 +31,7 @@ export const resultShape = z
 
 export type TestSendParts = {
   settings: Pick<Facts, 'destinations'>
-  /** As the deliverer has it, with its time limit, its guard and its roots. It is closed here. */
+  /** Same time limit, address guard and certificates as in the deliverer. Closed by the test. */
   openPoster: () => Poster
   log: Pick<Logger, 'info'>
 }
@@ -43,14 +43,17 @@ const bodyShape = z
 const answerShape = z.strictObject({ results: z.array(resultShape) })
 
 const tooMany = problem(
-  { code: 'too_many_tests', message: `${MOST_AT_ONCE} test sends are under way: try again in a moment` },
+  { code: 'too_many_tests', message: `${MAX_AT_ONCE} test sends are in progress: try again in a moment` },
   { 'retry-after': '1' },
 )
 
-/** `/destinations/:id/test`: posts a sample to each URL now, also of a destination that is off. Nothing is kept or tried again. */
+/**
+ * `/destinations/:id/test`: posts a sample to each webhook now, even if the destination is off. Nothing is
+ * stored or retried.
+ */
 export function testSendRoute(api: FastifyInstance, { settings, openPoster, log }: TestSendParts): void {
   const testSends = createTestSends(openPoster)
-  // whoever waits for a test is answered before the server waits for its connections
+  // clients get their response before the server waits for their connections
   api.addHook('preClose', async () => testSends.close())
 
   async function test({ params: { id }, body, caller }: ApiRequest): Promise<ApiResponse> {
@@ -70,11 +73,12 @@ export function testSendRoute(api: FastifyInstance, { settings, openPoster, log 
 
   addPath(api, '/destinations/:id/test', {
     POST: operation({
-      summary: 'Post a sample to each URL of a destination now',
-      description: 'As a delivery would, also while it is off. Nothing is tried again or kept.',
+      summary: 'Send a test event to each webhook of a destination',
+      description:
+        'Posts a sample just like a delivery, even if the destination is off. Nothing is retried or stored.',
       body: json(bodyShape, false),
       responses: {
-        200: { description: 'What came of each, in the order of the webhooks.', body: answerShape },
+        200: { description: 'One result for each webhook, in their order.', body: answerShape },
       },
       errorCodes: ['not_found', 'too_many_tests'],
       handle: test,
@@ -87,7 +91,10 @@ export type Result = z.infer<typeof resultShape>
 /** `now`: ms since 1970. */
 export type PostToAll = { destination: Destination; posting: Posting; now: number }
 
-/** As the deliverer's first attempt, but to every URL whatever the others say. @returns in the order of the webhooks. Never rejects. */
+/**
+ * Like a first attempt of the deliverer, but to every webhook regardless of the other results.
+ * @returns results in webhook order. Never rejects.
+ */
 export function postToAll(
   poster: Pick<Poster, 'post'>,
   { destination, posting, now }: PostToAll,
@@ -117,15 +124,15 @@ function post(poster: Pick<Poster, 'post'>, request: Request): Promise<Result> {
 }
 
 export type TestSends = {
-  /** Resolves within the time limit of a POST, and never rejects. Undefined: too many are under way. */
+  /** Resolves within the time limit of a POST, and never rejects. Undefined: too many are in progress. */
   begin(asked: PostToAll): Promise<Result[]> | undefined
-  /** Ends those under way, as `aborted`; none begins any more. */
+  /** Aborts tests in progress, with outcome `aborted`, and starts no more. */
   close(): Promise<void>
 }
 
 /**
- * Each with connections of its own, closed behind it: a test says what is so now, which one that was kept from before, or its
- * TLS session, would not know.
+ * Each test opens its own connections and closes them: a reused connection or TLS session could hide a
+ * problem that exists now.
  */
 export function createTestSends(openPoster: () => Poster): TestSends {
   const underWay = new Set<Poster>()
@@ -143,7 +150,7 @@ export function createTestSends(openPoster: () => Poster): TestSends {
   }
 
   return {
-    begin: (asked) => (closed || underWay.size >= MOST_AT_ONCE ? undefined : send(asked)),
+    begin: (asked) => (closed || underWay.size >= MAX_AT_ONCE ? undefined : send(asked)),
     async close() {
       closed = true
       await Promise.all([...underWay].map((poster) => poster.close()))
@@ -153,10 +160,10 @@ export function createTestSends(openPoster: () => Poster): TestSends {
 
 const NO_SOURCE = ''
 
-/** `uuid`: random, so that each test has ids that no receiver has seen. `now`: ms since 1970. */
+/** `uuid`: random, so that receivers never see an id twice. `now`: ms since 1970. */
 export type SampleOf = { destinationId: string; uuid: string; now: number }
 
-/** What a delivery of that type posts, of a user and a group that are nobody's. */
+/** What a delivery of this type posts, with a made-up user and group. */
 export function sample(type: EventType, { destinationId, uuid, now }: SampleOf): Posting {
   const event: Event = {
     ...NOTHING_SAID,
@@ -173,7 +180,7 @@ export function sample(type: EventType, { destinationId, uuid, now }: SampleOf):
   return { deliveryId: deliveryId(destinationId, event), messageId, body: render(event), replay: false }
 }
 
-/** A phone's. */
+/** A phone. */
 const CONTEXT = JSON.stringify({
   device: { model: 'iPhone7,2', type: 'ios' },
   os: { name: 'iPhone OS', version: '8.1.3' },

@@ -10,17 +10,17 @@ import { changesOf } from './changes.ts'
 import type { Outcome } from './write.ts'
 
 const undecided = problem(
-  { code: 'unavailable', message: 'Kafka does not answer: what would come of it cannot be told. Try again' },
+  { code: 'unavailable', message: 'Kafka does not answer, so the result cannot be predicted: try again' },
   { 'retry-after': '5' },
 )
 
-/** A record as it is answered: secrets masked, what identifies it first. */
+/** A record in a response: secrets masked, the id first. */
 export function shown<T extends Stamp>(record: T, who: Who): object {
   const { id, version, updatedAt, ...rest } = mask(record, who)
   return { id, ...rest, version, updatedAt }
 }
 
-/** @param by.at the path of this kind of record. */
+/** @param by.at path of the record's kind. */
 export function writeResponse<T extends Stamp>(
   outcome: Outcome<T>,
   { who, at }: { who: Who; at: string },
@@ -30,12 +30,12 @@ export function writeResponse<T extends Stamp>(
   const { id, record } = outcome
   if (record === null) return { status: 204 }
   const answer = { headers: { etag: etag(record.version) }, body: shown(record, who) }
-  // only what is new is at version 1
+  // only new records are at version 1
   if (record.version > 1) return { status: 200, ...answer }
   return { status: 201, ...answer, headers: { ...answer.headers, location: `${at}/${id}` } }
 }
 
-/** What a write that was only tried would come to: the record as it would be, and where it would be another than now. */
+/** The record as it would be written, and which fields would change. */
 export function dryRunResponse<T extends Stamp>(outcome: Outcome<T>, who: Who): ApiResponse {
   if (outcome === 'unavailable') return undecided
   if ('refusal' in outcome) return refusalResponse(outcome.refusal)
@@ -51,7 +51,7 @@ export function dryRunResponse<T extends Stamp>(outcome: Outcome<T>, who: Who): 
 
 type Written = { caller: Caller; what: Kind; id: string | undefined }
 
-/** The one line of a write, of a refused one too. */
+/** Logs a write or its refusal, one line each. */
 export function logWrite<T extends Stamp>(
   log: Pick<Logger, 'info'>,
   { caller, what, id }: Written,

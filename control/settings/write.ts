@@ -13,7 +13,7 @@ export type WriteParts = Omit<Conditions, 'tables'> & {
   keys: ConfigKeys
 }
 
-/** What a decision needs of the clock and of randomness. */
+/** Time and random values for a decision. */
 export type Moment = { now: string; made: Generated }
 
 /** `unavailable`: Kafka did not answer in time; the write may or may not have happened. */
@@ -21,7 +21,10 @@ export type Outcome<T> = Decided<T> | 'unavailable'
 
 export type Decide<T> = (facts: Facts, moment: Moment) => Decided<T>
 
-/** Decides on the newest settings and writes; resolves when Kafka has acknowledged it and this process shows it. */
+/**
+ * Decides on the newest settings and writes. Resolves once Kafka has acknowledged the write and this process
+ * shows it.
+ */
 export async function write<T extends object>(
   parts: WriteParts,
   kind: Kind,
@@ -38,7 +41,7 @@ export async function write<T extends object>(
   )
 }
 
-/** Decides as `write` does, and writes nothing. Another instance that writes is not disturbed by it. */
+/** Decides like `write` but writes nothing, so it cannot fence out another instance. */
 export const writeDry = <T extends object>(parts: WriteParts, kind: Kind, decide: Decide<T>) =>
   write({ ...parts, writer: deciding }, kind, decide)
 
@@ -53,7 +56,7 @@ function make(): Generated {
   return { idSuffix: randomBytes(5).toString('hex'), writeKey: randomBytes(24).toString('base64url') }
 }
 
-/** How a setting is written to topic `config`: JSON with its secrets sealed, signed; `null` is a tombstone. */
+/** A setting as a record of topic `config`: signed JSON with sealed secrets; `null` removes it. */
 export function configRecord(
   setting: { kind: Kind; id: string; record: object | null },
   keys: ConfigKeys,

@@ -23,7 +23,7 @@ export type Background = {
   producer: Producer
   readerOf: Readers['readerOf']
   rangesOf: ReplayRouteParts['rangesOf']
-  /** Begins with what there is to do, once it and the settings have been read. Resolves when it has begun. */
+  /** Starts pending tasks once they and the settings are loaded. Resolves when it has started. */
   start(): Promise<void>
 }
 
@@ -32,10 +32,10 @@ type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'tracer
   writer: FencedWriter
 }
 
-/** Partitions that are compared at a time: each is in memory, of a million users in 12 some 20 MB. */
+/** Partitions compared at once. Each is in memory: about 20 MB for a million users in 12 partitions. */
 const PARTITIONS_AT_ONCE = 3
 
-/** What control does after it has answered. One process does all of it, the others take over when it ends. */
+/** What control does after it has responded. One process does all of it; another takes over when it ends. */
 export async function openBackground(parts: Parts): Promise<Background> {
   const { config, connection, closing, tracer, onFatal, onAway, settings, writer } = parts
   const tasks = closing.adopt(await followTasks(connection, onFatal), (open) => open.close())

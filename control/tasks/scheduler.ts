@@ -4,13 +4,13 @@ import { type Cause, type Sync, type Task, taskKey } from '../../schemas/task.ts
 import type { TaskIndex, Tasks } from './task-table.ts'
 import { taskRecord } from './task-table.ts'
 
-/** Asked now and then while a task runs: false when another process will go on with it, or nobody wants it any more. */
+/** Checked while a task runs: false once another process takes over, or the task was cancelled. */
 export type IsOwned = () => boolean
 
 /**
- * Does what remains to be done for a task. May be called again for the same task after a crash.
- * @returns the task as it has ended; undefined when it was not owned to the end.
- * @throws TaskFailed for what cannot pass; all else is tried again.
+ * Completes a task. May be called again for the same task after a crash.
+ * @returns the ended task; undefined if this process lost it.
+ * @throws TaskFailed if retrying is pointless; after other errors it is retried.
  */
 export type Perform = (task: Task, isOwned: IsOwned) => Promise<Task | undefined>
 
@@ -18,24 +18,24 @@ export type Running = {
   tasks: Pick<Tasks, 'pending' | 'table'>
   taskWriter: Pick<FencedWriter, 'write'>
   perform: Perform
-  /** Whether tasks are this process's to perform, now. */
+  /** Whether this process currently owns the tasks. */
   owns: () => boolean
   onEnded: (task: Task) => void
   log: Pick<Logger, 'warn' | 'error'>
-  /** Milliseconds that only go up. */
+  /** Monotonic milliseconds. */
   now: () => number
 }
 
 const NO_BACKOFF: Backoff = { failures: 0, waited: 0, until: 0 }
 
-/** Performs what is undone, each task beside the others, but for those of its lane. */
+/** Runs pending tasks: in parallel, but one at a time in each queue. */
 export function createRunner(running: Running): {
-  /** Begins what can be begun now. To be called often: nothing else begins anything. */
+  /** Starts what can be started now. Call it often: nothing else starts a task. */
   look(): void
   underWay(): number
 } {
   const { tasks, perform, owns, log, now } = running
-  /** The lanes of those that are performed here, by key. */
+  /** Queues of the running tasks, by task key. */
   const underWay = new Map<string, string>()
   const backoffs = new Map<string, Backoff>()
 
@@ -61,13 +61,13 @@ export function createRunner(running: Running): {
     look()
   }
 
-  /** @returns what trouble there is with it now. */
+  /** @returns how long to wait before the next try, after a failure. */
   async function once(task: Task, backoff: Backoff): Promise<Backoff | undefined> {
     const { kind, id } = task
     const isOwned = () => owns() && tasks.pending.has(taskKey(task))
     let isReached = false
     try {
-      // another process may have done it, and others after it: then it would undo what these have done
+      // another process may have finished it and later ones too: repeating it would undo those
       await tasks.table.caughtUp()
       isReached = true
       if (!isOwned()) return undefined
@@ -77,8 +77,8 @@ export function createRunner(running: Running): {
       if (end) await conclude(end, running)
       return undefined
     } catch (err) {
-      log.warn({ err, kind, id }, 'a task failed; it is tried again')
-      // that Kafka is away is no fault of the task, however long it lasts
+      log.warn({ err, kind, id }, 'a task failed and will be retried')
+      // an outage of Kafka does not count against the task, however long it lasts
       return afterFailure(isReached ? backoff : NO_BACKOFF, now())
     }
   }
@@ -86,7 +86,7 @@ export function createRunner(running: Running): {
   return { look, underWay: () => underWay.size }
 }
 
-/** @throws the error itself when it may pass. */
+/** @throws the error itself if a retry may help. */
 function causeOf(error: unknown, { waited }: Backoff): Cause {
   if (error instanceof TaskFailed) return { code: error.code, message: error.message }
   if (waited < GIVE_UP_MS) throw error
@@ -98,7 +98,7 @@ const failed = (task: Task, cause: Cause): Task =>
     ? { ...task, state: 'failed', cause, userIds: [] }
     : { ...task, state: 'failed', cause }
 
-/** Writes how a task has ended, unless somebody has ended it meanwhile. */
+/** Writes the end of a task, unless it has already ended. */
 async function conclude(end: Task, { tasks, taskWriter, onEnded, log }: Running): Promise<void> {
   const ended: Task = { ...end, finishedAt: end.finishedAt ?? new Date().toISOString() }
   const written = await taskWriter.write(() =>
@@ -107,11 +107,11 @@ async function conclude(end: Task, { tasks, taskWriter, onEnded, log }: Running)
   if ('unavailable' in written) throw written.unavailable
   if (!written.ok) return
   const { kind, id, state, cause } = ended
-  if (state === 'failed') log.error({ kind, id, cause }, 'a task has failed for good')
+  if (state === 'failed') log.error({ kind, id, cause }, 'a task has failed')
   onEnded(ended)
 }
 
-/** A task that cannot succeed however often it is tried: it ends as `failed` with this code and message, which clients are shown. */
+/** A task that retrying cannot help. It ends as `failed`, with this code and message shown to clients. */
 export class TaskFailed extends Error {
   readonly code: string
 
@@ -122,26 +122,26 @@ export class TaskFailed extends Error {
   }
 }
 
-/** Tasks of one lane are performed one after the other: what an audience or trait is told of builds on what it was told before. */
+/** Tasks of one queue run one after the other: each sync of an audience or trait builds on the one before. */
 export const queueOf = (task: Task) =>
   task.kind === 'sync' ? `${task.of.kind}/${task.of.id}` : taskKey(task)
 
-/** The first sync of an audience or trait that is not over. */
+/** The first unfinished sync of an audience or trait. */
 export function runningSync(of: Sync['of'], { pending }: Pick<TaskIndex, 'pending'>): Sync | undefined {
   for (const task of pending.values())
     if (task.kind === 'sync' && task.of.kind === of.kind && task.of.id === of.id) return task
   return undefined
 }
 
-/** How it stands with a task that fails: how often it has, for how long it has waited in all, and until when it waits. In ms. */
+/** Failures of a task, its total waiting time, and when to try again. In ms. */
 export type Backoff = { failures: number; waited: number; until: number }
 
 const FIRST_MS = 1_000
 const LONGEST_MS = 5 * 60_000
-/** Of waiting, over all tries: what has not passed by then does not pass by itself. */
+/** Total waiting time after which the task fails. */
 export const GIVE_UP_MS = 6 * 3_600_000
 
-/** Waits twice as long each time. */
+/** Doubles the wait each time. */
 export function afterFailure(
   { failures, waited }: Pick<Backoff, 'failures' | 'waited'>,
   now: number,

@@ -7,14 +7,14 @@ import { type Deletion, type Replay, type Sync, type Task, taskCodec, taskKey } 
 import { TASKS } from '../../schemas/topics.ts'
 import { createEndedSessions, type EndedSessions } from '../api/auth/sessions.ts'
 
-/** What control does in the background, as this process knows it. */
+/** Background tasks of control, as this process knows them. */
 export type Tasks = TaskIndex & {
-  /** Resolves when all that was there at the start has been read. */
+  /** Resolves once everything that existed at startup is read. */
   loaded: Promise<void>
   isLoaded(): boolean
-  /** Calls back after each change; one at a time. */
+  /** Calls `listener` after each change. Holds one listener. */
   onChange(listener: () => void): void
-  /** Of control's own sign-ins, which are in the same topic. */
+  /** Ended sessions share the topic. */
   endedSessions: Pick<EndedSessions, 'has' | 'expired'>
   table: Pick<Table, 'caughtUp' | 'reached' | 'get' | 'supposing'>
   close(): Promise<void>
@@ -28,7 +28,7 @@ export async function followTasks(connection: Connection, onFatal: (error: Error
   function follow(key: string, value: Buffer | undefined): void {
     if (endedSessions.apply(key, value)) return
     const task = value && read(value)
-    if (value && !task) connection.log.error({ key }, 'a task cannot be read; it is passed over')
+    if (value && !task) connection.log.error({ key }, 'skipping a task that cannot be read')
     else apply(key, task)
     changed()
   }
@@ -52,18 +52,18 @@ function read(value: Buffer): Task | undefined {
   return 'ok' in decoded && decoded.ok ? decoded.value : undefined
 }
 
-/** What is known of tasks: the last record of each. */
+/** The latest record of each task. */
 export type TaskIndex = {
   deletions: ReadonlyMap<string, Deletion>
   syncs: ReadonlyMap<string, Sync>
   replays: ReadonlyMap<string, Replay>
-  /** Those that are not over, by key, in the order in which they were accepted. */
+  /** Unfinished tasks by key, in the order they were accepted. */
   pending: ReadonlyMap<string, Task>
 }
 
-/** Tasks in memory, as topic `tasks` tells of them. */
+/** Tasks in memory, from the records of topic `tasks`. */
 export function createTaskIndex(): TaskIndex & {
-  /** @param task undefined: it is not kept any more. */
+  /** @param task undefined: it was removed. */
   apply(key: string, task: Task | undefined): void
 } {
   const deletions = new Map<string, Deletion>()
@@ -98,12 +98,12 @@ function forget(all: Map<string, Task>, key: string): void {
 
 export const KINDS = ['deletion', 'sync', 'replay'] as const satisfies readonly Task['kind'][]
 
-/** What waits to be done, or is being done. */
+/** Tasks that are waiting or running. */
 export const pendingShape = z
   .strictObject({
     kind: z.enum(KINDS),
-    count: z.number().int().nonnegative().describe('Those that are not over.'),
-    oldestSeconds: z.number().describe('How long ago the oldest of them was accepted; 0: there are none.'),
+    count: z.number().int().nonnegative().describe('Unfinished tasks.'),
+    oldestSeconds: z.number().describe('Seconds since the oldest of them was accepted; 0 if there are none.'),
   })
   .meta({ id: 'Undone' })
 
@@ -121,11 +121,14 @@ export function pendingByKind(
   })
 }
 
-/** Never twice the same: after a failure a writer tells by it whether its own is there (kafka/produce/transactions.ts), or another's of the same millisecond. */
+/**
+ * Every record is unique: after a failure, a writer can tell whether its own was written
+ * (kafka/produce/transactions.ts), or another's in the same millisecond.
+ */
 export function taskRecord(task: Task): OutRecord {
   const unique = { ...task, nonce: randomUUID() }
   return { topic: TASKS, key: taskKey(task), value: taskCodec.encode(unique) }
 }
 
-/** Nothing is kept of a task from then on. */
+/** Removes a task from the topic. */
 export const tombstone = (task: Task): OutRecord => ({ topic: TASKS, key: taskKey(task), value: null })

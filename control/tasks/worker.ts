@@ -18,17 +18,18 @@ type Options = Pick<Running, 'taskWriter' | 'perform'> & {
   onFatal: (error: Error) => void
 }
 
-/** What the records say the table knows. */
+/** The table holds the tasks, so the consumer need not decode them. */
 const unread: Pick<Codec<undefined>, 'decode'> = { decode: () => ({ ok: true, value: undefined }) }
-/** So long a task waits at most after a rebalance. */
+/** Longest wait of a task after a rebalance. */
 const LOOK_MS = 1_000
 const TIDY_MS = 60_000
-/** Of one transaction: other writes of tasks wait for it. */
+/** In one transaction; other writes of tasks wait for it. */
 const AT_ONCE = 500
 
 /**
- * Performs all that is undone while this process has the partition of `tasks`; the table of that topic says what is. The group says only
- * who has it: each record is settled at once, so that nothing piles up behind a task that takes hours.
+ * Runs pending tasks while this process owns the partition of topic `tasks`; the topic's table says which are
+ * pending. The consumer group only decides who owns them: it settles each record at once, so that nothing
+ * piles up behind a task that takes hours.
  */
 export async function performTasks(options: Options): Promise<{ close(): Promise<void> }> {
   const { connection, tasks, producer, onFatal } = options
@@ -73,13 +74,16 @@ export async function performTasks(options: Options): Promise<{ close(): Promise
   }
 }
 
-/** Removes what is over and need not be kept, here and in the topic: tasks, and ends of sessions. When Kafka does not answer, the next time. */
+/**
+ * Removes expired tasks and ended sessions, here and in the topic. If Kafka does not answer, the next run
+ * does it.
+ */
 async function removeExpired({ tasks, taskWriter }: Pick<Options, 'tasks' | 'taskWriter'>): Promise<void> {
   const old = expired(tasks, Date.now())
   for (let first = 0; first < old.length; first += AT_ONCE) {
     const some = old.slice(first, first + AT_ONCE)
     const written = await taskWriter.write(() => {
-      // one of the same id may have come, when another process has tidied
+      // another process may have removed it, and a new one may have the same id
       const records = some.filter((task) => !tasks.pending.has(taskKey(task))).map(tombstone)
       return records.length > 0 ? { records } : { refusal: 'nothing is left of them' }
     })
@@ -89,11 +93,14 @@ async function removeExpired({ tasks, taskWriter }: Pick<Options, 'tasks' | 'tas
   if (over.length > 0) await taskWriter.write(() => ({ records: over.map(endTombstone) }))
 }
 
-/** For so long, and so many of each kind: whoever waits for one, or repeats a request, comes long before. */
+/**
+ * Retention, and the maximum number of each kind: clients that wait for a task, or repeat a request, come
+ * long before.
+ */
 const KEPT_MS = 30 * 24 * 3_600_000
-export const MOST = 10_000
+export const MAX_COUNT = 10_000
 
-/** Tasks that are over and need not be kept any more. @param now ms since 1970. */
+/** Ended tasks that can be removed. @param now ms since 1970. */
 export function expired({ deletions, syncs, replays }: TaskIndex, now: number): Task[] {
   return [deletions, syncs, replays]
     .flatMap((all) => {
@@ -101,18 +108,18 @@ export function expired({ deletions, syncs, replays }: TaskIndex, now: number): 
         .filter(({ state }) => state !== 'accepted')
         .map((task) => ({ task, at: Date.parse(task.finishedAt ?? task.createdAt) }))
         .toSorted((one, other) => one.at - other.at)
-      return over.filter(({ at }, index) => index < over.length - MOST || at < now - KEPT_MS)
+      return over.filter(({ at }, index) => index < over.length - MAX_COUNT || at < now - KEPT_MS)
     })
     .map(({ task }) => task)
 }
 
 const registers = [registry]
 
-/** Every process tells of all tasks, whoever performs them. */
+/** Every process exports all tasks, whoever runs them. */
 export function watchTasks(known: Pick<TaskIndex, 'pending'>): void {
   new Gauge({
     name: 'sluice_control_tasks',
-    help: 'Deletions, syncs and replays that are not over, by kind.',
+    help: 'Unfinished deletions, syncs and replays, by kind.',
     labelNames: ['kind'],
     registers,
     collect() {
@@ -121,7 +128,7 @@ export function watchTasks(known: Pick<TaskIndex, 'pending'>): void {
   })
   new Gauge({
     name: 'sluice_control_tasks_oldest_seconds',
-    help: 'How long ago the oldest task that is not over was accepted, by kind; 0: there is none.',
+    help: 'Age of the oldest unfinished task, by kind; 0 if there is none.',
     labelNames: ['kind'],
     registers,
     collect() {
@@ -133,12 +140,12 @@ export function watchTasks(known: Pick<TaskIndex, 'pending'>): void {
 
 const ended = new Counter({
   name: 'sluice_control_tasks_ended_total',
-  help: 'Tasks that this process has performed to their end, by kind and state (done, cancelled or failed).',
+  help: 'Tasks that this process has ended, by kind and state (done, cancelled or failed).',
   labelNames: ['kind', 'state'],
   registers,
 })
 
-// a rate needs a beginning
+// a rate needs an initial value
 for (const kind of KINDS) for (const state of ['done', 'cancelled', 'failed']) ended.inc({ kind, state }, 0)
 
 export const countEnded = ({ kind, state }: Task) => ended.inc({ kind, state })

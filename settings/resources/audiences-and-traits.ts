@@ -14,7 +14,7 @@ import {
 type Given = z.infer<typeof computationShape> & { id?: string | undefined }
 type Class = 'audience' | 'trait'
 
-/** Not the client's to say. */
+/** Set by the server. */
 const ours = { key: ignored, createdAt: ignored, lastSyncAt: ignored }
 
 export const audiences = resource('audience', (facts) => facts.audiences)
@@ -31,7 +31,7 @@ function resource(kind: Class, all: (facts: Facts) => Facts['audiences']): Repla
     all,
     newId: namedId,
 
-    // receivers know it by its key: another name does not change that
+    // receivers know it by its key, so a new name does not change the key
     build: ({ name, sourceId }, { stamp, old }) => ({
       name,
       sourceId,
@@ -52,10 +52,10 @@ function resource(kind: Class, all: (facts: Facts) => Facts['audiences']): Repla
   }
 }
 
-/** Who has been told in one source's name is told of changes in the same. */
+/** Receivers that learned about users from one source get changes from the same one. */
 function sourceFixed({ sourceId }: Members, old: Computation): Fault[] {
   if (typeof sourceId !== 'string' || sourceId === old.sourceId) return []
-  const message = `its source stays: this is ${old.sourceId}; create another and remove this one`
+  const message = `the source cannot change (it is ${old.sourceId}): create another and remove this one`
   return [{ pointer: '/sourceId', code: 'source_fixed', message }]
 }
 
@@ -63,20 +63,21 @@ function keyFaults({ name, sourceId }: Members, facts: Facts): Fault[] {
   if (typeof name !== 'string' || name.trim() === '') return []
   const key = keyOf(name)
   if (key === '') {
-    const message = 'identify calls name it by the letters and digits of its name: give it at least one'
+    const message = 'the name needs at least one letter or digit: its key in identify calls is made of them'
     return [{ pointer: '/name', code: 'no_key', message }]
   }
   const others = [...facts.audiences.values(), ...facts.traits.values()]
   const owner = others.find((other) => other.sourceId === sourceId && other.key === key)
   if (!owner) return []
-  const message = `${owner.id} has the key ${key} at this source already: choose another name`
+  const message = `${owner.id} already has the key ${key} at this source: choose another name`
   return [{ pointer: '/name', code: 'key_taken', message }]
 }
 
 /**
- * The snake_case form of a name, under which identify calls tell of it (docs/users.md, "Tell of an audience"): words are
- * runs of letters and digits of any script, and begin anew at a capital. `HTTPUsers2` is `http_users2`; a name without a letter
- * or digit has none, `''`. A library that splits words takes the vowel signs of Indian scripts for gaps between them.
+ * The snake_case form of a name, used as its key in identify calls (docs/users.md, "Tell of an audience").
+ * Words are runs of letters and digits of any script; a capital starts a new word. `HTTPUsers2` becomes
+ * `http_users2`; a name without letters or digits has no key (`''`). Libraries that split words take the
+ * vowel signs of Indian scripts for gaps.
  */
 export function keyOf(name: string): string {
   return name

@@ -3,20 +3,20 @@ import { type Fault, faultsOf, isObject } from '../faults.ts'
 import { restoreMasked } from '../mask.ts'
 import type { Facts, Generated, Replaceable, Resource, Stamp, Unreachable } from './resource.ts'
 
-/** Why a write is not made. */
+/** Why a write is refused. */
 export type Refusal =
   | { code: 'not_found'; what: string }
   | { code: 'unreadable'; what: string; reason: string }
   | { code: 'version_mismatch'; current: number }
   | { code: 'faulty'; faults: readonly Fault[] }
   | { code: 'in_use'; faults: readonly Fault[] }
-  /** Of what would be written: for a record in Kafka. */
+  /** The resulting record is larger than Kafka takes. */
   | { code: 'too_large' }
 
-/** What a write comes to: the record to write, `null` to remove it, and what there was before; or why not. */
+/** The decision on a write: the record to write, or `null` to remove it, and the old one; or a refusal. */
 export type Decided<T> = { id: string; record: T | null; old: T | undefined } | { refusal: Refusal }
 
-/** Why there is none to answer with: there is none at all, or it cannot be read. */
+/** Why a record cannot be shown: it does not exist, or cannot be read. */
 export function missing<G extends object, T extends Stamp>(
   { kind }: Pick<Resource<G, T>, 'kind'>,
   id: string,
@@ -27,10 +27,10 @@ export function missing<G extends object, T extends Stamp>(
   return reason === undefined ? { code: 'not_found', what } : { code: 'unreadable', what, reason }
 }
 
-/** `now`: ISO 8601 UTC. `body`: JSON, unchecked. */
+/** `now`: ISO 8601 UTC. `body`: JSON, not validated. */
 export type Create = { body: unknown; now: string; made: Generated; unreachable: Unreachable }
 export type Replace = Create & { id: string; version: number }
-/** Without `version`: whichever it is at. */
+/** Without `version`: whatever version it has. */
 export type Remove = { id: string; version: number | undefined }
 
 export function create<G extends object, T extends Stamp>(
@@ -69,7 +69,7 @@ export function remove<G extends object, T extends Stamp>(
   facts: Facts,
 ): Decided<T> {
   const found = current(resource, asked, facts)
-  // of what nobody can read nobody knows the version either
+  // the version of an unreadable record is unknown
   const isUnreadable = 'refusal' in found && found.refusal.code === 'unreadable'
   if ('refusal' in found && !isUnreadable) return found
   const faults = resource.uses(asked.id, facts)
@@ -101,7 +101,10 @@ export type Checking<G, T> = {
   now: string
 }
 
-/** A body with its masks replaced, in its shape and by the rules between records; or everything that is wrong with it. */
+/**
+ * Restores masked values, then validates the body against the schema and the rules between records.
+ * @returns the parsed body, or everything that is wrong with it.
+ */
 export function check<G extends object, T extends Stamp>(
   resource: Resource<G, T>,
   asked: Checking<G, T>,
@@ -110,7 +113,7 @@ export function check<G extends object, T extends Stamp>(
   const { body, faults: masks } = restoreMasked(asked.body, old)
   const parsed = shape.safeParse(body, { reportInput: true })
   const found = [...masks, ...(parsed.success ? [] : faultsOf(parsed.error))]
-  // a malformed id of a source is not an unknown one as well
+  // do not report a malformed source id as unknown as well
   const places = new Set(found.map(({ pointer }) => pointer))
   const rules = isObject(body)
     ? [...idFaults(resource, body.id, asked), ...resource.faults(body, { facts, unreachable, old, now })]
@@ -119,7 +122,7 @@ export function check<G extends object, T extends Stamp>(
   return parsed.success && faults.length === 0 ? { given: parsed.data } : { faults }
 }
 
-/** A new record's id is free; an old one's stays. */
+/** A new record needs a free id; an old one keeps its id. */
 function idFaults<G extends object, T extends Stamp>(
   resource: Resource<G, T>,
   id: unknown,
@@ -131,7 +134,7 @@ function idFaults<G extends object, T extends Stamp>(
       {
         pointer: '/id',
         code: 'id_fixed',
-        message: `ids stay: this is ${old.id}; create another and remove this one`,
+        message: `the id cannot change (it is ${old.id}): create another and remove this one`,
       },
     ]
   return old ? [] : idTaken(resource, id, facts)
@@ -147,7 +150,7 @@ export function idTaken<G extends object, T extends Stamp>(
     {
       pointer: '/id',
       code: 'id_taken',
-      message: `there is a ${resource.kind} ${id}: choose another id, or replace that one`,
+      message: `${resource.kind} ${id} already exists: choose another id, or replace it`,
     },
   ]
 }

@@ -37,7 +37,10 @@ export const destinations: Replaceable<GivenDestination, Destination> = {
 
 type By = { old: Destination | undefined; now: string }
 
-/** What new destinations must keep to and stored ones need not, so that none becomes unreadable by a rule made after it. `now`: ISO 8601 UTC. */
+/**
+ * Rules for new destinations; stored ones are exempt, so that a later rule makes none unreadable. `now`: ISO
+ * 8601 UTC.
+ */
 export const destinationFaults = (body: Members, { old, now }: By): Fault[] => [
   ...rotationFaults(body, { old, now }),
   ...secretFaults(body, old),
@@ -45,14 +48,17 @@ export const destinationFaults = (body: Members, { old, now }: By): Fault[] => [
   ...longHeaders(body.webhooks),
 ]
 
-/** For all header values of one webhook together: every POST sends them, and every answer is searched for them. */
-const MOST_HEADER_CHARACTERS = 8_192
+/**
+ * For all header values of a webhook together: every POST sends them, and every response is searched for
+ * them.
+ */
+const MAX_HEADER_CHARACTERS = 8_192
 
 const BASE64 = /^whsec_(?=.)([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 /**
- * Standard Webhooks' libraries decode what stands behind `whsec_`, and could not verify with what is no base64. A secret that
- * has signed so before may stay, or become the previous one: it stands in the way of no other change.
+ * Standard Webhooks libraries decode what follows `whsec_` as base64. A secret that already signs this way
+ * may stay, or become the previous one, so that it blocks no other change.
  */
 function secretFaults(body: Members, old: Destination | undefined): Fault[] {
   if (body.standardWebhooks !== true) return []
@@ -64,8 +70,8 @@ function secretFaults(body: Members, old: Destination | undefined): Fault[] {
     if (before.includes(secret)) return []
     const message =
       body[name] === undefined
-        ? 'the present secret would be the previous one, and with standardWebhooks whsec_ is followed by base64, padded: turn standardWebhooks on when the rotation is over'
-        : 'with standardWebhooks whsec_ is followed by base64, padded: correct it, or leave whsec_ away'
+        ? 'the current secret would become the previous one, but with standardWebhooks whsec_ must be followed by padded base64: turn standardWebhooks on after the rotation'
+        : 'with standardWebhooks, whsec_ must be followed by padded base64: correct it, or drop the prefix whsec_'
     return [{ pointer: pointer([name]), code: 'invalid_secret', message }]
   })
 }
@@ -78,7 +84,7 @@ function longHeaders(webhooks: unknown): Fault[] {
       (sum, value) => sum + (typeof value === 'string' ? value.length : 0),
       0,
     )
-    if (length <= MOST_HEADER_CHARACTERS) return []
+    if (length <= MAX_HEADER_CHARACTERS) return []
     const message = `its header values have ${length.toLocaleString('en-US')} characters in total: at most 8,192 are allowed`
     return [{ pointer: pointer(['webhooks', index, 'headers']), code: 'too_long', message }]
   })
@@ -88,19 +94,19 @@ function repeated(statuses: unknown): Fault[] {
   if (!Array.isArray(statuses)) return []
   return statuses.flatMap((status, index) => {
     if (statuses.indexOf(status) === index) return []
-    const message = 'is there twice: leave one out'
+    const message = 'is a duplicate: remove it'
     return [{ pointer: pointer(['retryOn', index]), code: 'duplicate_value', message }]
   })
 }
 
-/** The URLs of a destination's webhooks to look up beforehand, as they are; those past the limit are faulty for that already. */
+/** The webhook URLs to look up beforehand; those beyond the limit are invalid anyway. */
 export function urlsOf(body: unknown): string[] {
   return inPlaces(body)
     .filter((url) => typeof url === 'string')
     .slice(0, MAX_WEBHOOKS)
 }
 
-/** Also for the unchanged URLs of a replacement: what they lead to may have changed. */
+/** Also checks unchanged URLs of a replacement: their addresses may have changed. */
 export function forbiddenUrls(body: Members, unreachable: Unreachable): Fault[] {
   return inPlaces(body).flatMap((url, index) => {
     const message = typeof url === 'string' && unreachable.get(url)
@@ -110,7 +116,7 @@ export function forbiddenUrls(body: Members, unreachable: Unreachable): Fault[] 
   })
 }
 
-/** What stands where a URL belongs, of each webhook. */
+/** The value in each webhook's `url`, whatever it is. */
 function inPlaces(body: unknown): unknown[] {
   if (!isObject(body) || !Array.isArray(body.webhooks)) return []
   return body.webhooks.map((webhook: unknown) => (isObject(webhook) ? webhook.url : undefined))

@@ -10,42 +10,45 @@ export type Facts = Pick<
   'sources' | 'destinations' | 'suppressions' | 'audiences' | 'traits' | 'unreadable' | 'sourceByWriteKey'
 >
 
-/** What every record has. `updatedAt`: ISO 8601 UTC. */
+/** Common to all records. `updatedAt`: ISO 8601 UTC. */
 export type Stamp = { id: string; version: number; updatedAt: string }
 
-/** Of the URLs that a body names, those that webhooks may not reach now, each with the reason. Looked up beforehand. */
+/** URLs of a body that webhooks may not reach now, with the reason. Looked up before the decision. */
 export type Unreachable = ReadonlyMap<string, string>
 
-/** Made of randomness beforehand, for a record that does not bring its own. */
+/** Random values, generated before the decision, for records that bring none of their own. */
 export type Generated = { idSuffix: string; writeKey: string }
 
 /**
- * One kind of setting, as the API offers it under `/api/<path>`: `G` is what a client gives of it, `T` the record. A further
- * kind is one more value of this type.
+ * A kind of setting as the API offers it under `/api/<path>`: `G` is what a client sends, `T` the record. To
+ * add a kind, add a value of this type.
  */
 export type Resource<G extends object, T extends Stamp> = {
   kind: Kind
   path: string
   create: z.ZodType<G>
-  /** Without it a record stays as it was created, until it is removed. */
+  /** Without it, a record cannot change until it is removed. */
   replace?: z.ZodType<G>
-  /** As it is answered. */
+  /** The record in responses. */
   responseShape: z.ZodObject
   all(facts: Facts): ReadonlyMap<string, T>
-  /** What a body, whose shape nobody has checked yet, would have webhooks reach. */
+  /** The webhook URLs in a body that is not validated yet. */
   urls?(body: unknown): string[]
   /** The id of a new record. */
   newId(given: G, made: Generated): string
-  /** The record that comes of what was given; `old` is the one it replaces. */
+  /** Makes the record from what was given; `old` is the one it replaces. */
   build(given: G, by: { stamp: Stamp; made: Generated; old: T | undefined }): T
-  /** Rules between records, and with the clock. The body's shape may be faulty as well: all faults are told at once. */
+  /**
+   * Rules that involve other records or the clock. The body may be invalid as well: all faults are reported
+   * at once.
+   */
   faults(
     body: Members,
     by: { facts: Facts; unreachable: Unreachable; old: T | undefined; now: string },
   ): Fault[]
-  /** The codes of what other records can have against a write. */
+  /** Codes of conflicts with other records. */
   conflicts: Readonly<Record<'create' | 'replace' | 'remove', readonly Code[]>>
-  /** What stands against removing it. */
+  /** What prevents its removal. */
   uses(id: string, facts: Facts): Fault[]
 }
 
@@ -58,20 +61,23 @@ export const isReplaceable = <G extends object, T extends Stamp>(
 export const createFields = {
   id: idShape
     .optional()
-    .describe('Made of the name when it is not given. It stays: a replacement can only repeat it.'),
+    .describe('Generated from the name if absent. It cannot change: a replacement can only repeat it.'),
 }
 
-/** What a GET has answered can be sent back. */
-export const ignored = z.unknown().optional().describe('Taken as a GET answers it, and ignored.')
+/** Lets clients send back what a GET returned. */
+export const ignored = z
+  .unknown()
+  .optional()
+  .describe('Ignored, so that the result of a GET can be sent back.')
 
-/** With what the server counts up itself. */
+/** Also accepts what the server itself sets. */
 export const replaceFields = { ...createFields, version: ignored, updatedAt: ignored }
 
-/** The client's own id, else one made of the name. */
+/** The client's id, otherwise one made from the name. */
 export const namedId = (given: { id?: string | undefined; name: string }, { idSuffix }: Generated): string =>
   given.id ?? idFor(given.name, idSuffix)
 
-/** An id that says what it names: `Café Nord` and the suffix `a1b2` make `cafe-nord-a1b2`. Fits the shape of ids. */
+/** A readable id: `Café Nord` with the suffix `a1b2` becomes `cafe-nord-a1b2`. Matches `idShape`. */
 export function idFor(name: string, suffix: string): string {
   const slug = name
     .normalize('NFKD')
@@ -83,13 +89,13 @@ export function idFor(name: string, suffix: string): string {
   return slug ? `${slug}-${suffix}` : suffix
 }
 
-/** What is wrong with the id of a source in a record that speaks of it. What is no string its shape refuses. */
+/** Checks that a source exists. Leaves values that are no strings to the schema. */
 export function unknownSource(
   id: unknown,
   { facts, path }: { facts: Pick<Facts, 'sources' | 'unreadable'>; path: readonly PropertyKey[] },
 ): Fault[] {
-  // one whose record cannot be read is there
+  // a source with an unreadable record exists
   if (typeof id !== 'string' || facts.sources.has(id) || facts.unreadable.has(`source/${id}`)) return []
-  const message = `there is no source ${JSON.stringify(id)}: create it first, or do not name it`
+  const message = `there is no source ${JSON.stringify(id)}: create it first, or leave it out`
   return [{ pointer: pointer(path), code: 'unknown_source', message }]
 }

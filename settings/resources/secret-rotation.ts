@@ -1,15 +1,15 @@
 import type { Fault, Members } from '../faults.ts'
 import type { Destination } from '../settings.ts'
 
-/** What a client gives of a destination's secrets, its masks replaced. Nothing is known of their types yet. */
+/** The secrets in a request, masks replaced, types unknown. */
 type Given = { sharedSecret?: unknown; previousSecret?: unknown; previousSecretExpiresAt?: unknown }
 type By = { old: Old; now: string }
 type Old = Pick<Destination, 'sharedSecret' | 'previousSecret' | 'previousSecretExpiresAt'> | undefined
 
 /**
- * A new `sharedSecret` with an expiry and no `previousSecret` begins a rotation: the secret that there was becomes the
- * previous one. So whoever may write can rotate, without knowing it; and again, when the answer was lost: the same secret
- * with the same expiry changes nothing.
+ * A new `sharedSecret` with an expiry and no `previousSecret` starts a rotation: the current secret becomes
+ * the previous one. So clients can rotate a secret without knowing it. Repeating the request, if its response
+ * was lost, changes nothing.
  */
 export function rotated(given: Given, old: Old): Pick<Destination, 'previousSecret'> {
   const { sharedSecret, previousSecret, previousSecretExpiresAt: expiry } = given
@@ -21,8 +21,9 @@ export function rotated(given: Given, old: Old): Pick<Destination, 'previousSecr
 }
 
 /**
- * A previous secret and its expiry belong together, and the present secret is not lost by mistake. Records from before this
- * rule are still read, and signed without it. @param by.now ISO 8601 UTC.
+ * A previous secret needs an expiry and vice versa, and the current secret is not lost by mistake. Stored
+ * records that break this rule are still read and used for signing.
+ * @param by.now ISO 8601 UTC.
  */
 export function rotationFaults(body: Members, { old, now }: By): Fault[] {
   const { sharedSecret, previousSecret, previousSecretExpiresAt }: Given = body
@@ -33,39 +34,40 @@ export function rotationFaults(body: Members, { old, now }: By): Fault[] {
   return changes ? loss({ previous, expiry: previousSecretExpiresAt }, { old, now }) : []
 }
 
-/** What a change of the present secret would do to it at once, although a rotation is asked for. */
+/** Faults of a rotation that would drop the current secret at once. */
 function loss({ previous, expiry }: { previous: unknown; expiry: unknown }, { old, now }: By): Fault[] {
   if (previous === undefined || !old) return []
   const isOver = isPast(expiry, now)
   if (previous === old.sharedSecret) return isOver ? [past] : []
-  // read, given a new secret, and sent back with its mask: with a new expiry, or while the old one lies ahead
+  // the client read the record, set a new secret and sent the mask back: with a new expiry, or before the old
+  // one has passed
   const isLeftOver = isOver && expiry === old.previousSecretExpiresAt
   return previous === old.previousSecret && !isLeftOver ? [outdated] : []
 }
 
-/** What is no time at all is none that has passed. */
+/** An invalid time has not passed. */
 const isPast = (time: unknown, now: string) => typeof time === 'string' && Date.parse(time) <= Date.parse(now)
 
 const noExpiry: Fault = {
   pointer: '/previousSecretExpiresAt',
   code: 'required',
-  message: 'say until when the previous secret signs as well (ISO 8601), or leave previousSecret out',
+  message: 'add the time until which the previous secret stays valid (ISO 8601), or leave previousSecret out',
 }
 const noPrevious: Fault = {
   pointer: '/previousSecret',
   code: 'required',
   message:
-    'give the secret that expires then, or a new sharedSecret, which makes the present one the previous; or leave previousSecretExpiresAt out',
+    'add the secret that expires then, or a new sharedSecret, which turns the current one into the previous; or leave previousSecretExpiresAt out',
 }
 const outdated: Fault = {
   pointer: '/previousSecret',
   code: 'outdated_secret',
   message:
-    'this is the secret before the present one, which would be lost at once: leave it out, and the present one becomes the previous as sharedSecret changes; or leave previousSecretExpiresAt out as well, if it is to be lost',
+    'this is already the previous secret, so the current one would be lost at once: leave it out, and the current one becomes the previous; to drop the current one, leave previousSecretExpiresAt out as well',
 }
 const past: Fault = {
   pointer: '/previousSecretExpiresAt',
   code: 'already_past',
   message:
-    'the present secret would be lost at once: give a time that lies ahead; or leave it and previousSecret out, if it is to be lost',
+    'the current secret would be lost at once: give a time in the future; to drop the current one, leave previousSecretExpiresAt and previousSecret out',
 }

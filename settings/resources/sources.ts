@@ -5,8 +5,8 @@ import { createFields, type Facts, namedId, type Replaceable, replaceFields } fr
 
 type GivenSource = z.infer<typeof sourceShape> & { id?: string | undefined }
 
-/** In new settings; a stored source that has more can be read. */
-const MOST_LABELS = 64
+/** For new settings; a stored source with more can still be read. */
+const MAX_LABELS = 64
 
 export const sources: Replaceable<GivenSource, Source> = {
   kind: 'source',
@@ -17,7 +17,7 @@ export const sources: Replaceable<GivenSource, Source> = {
   all: (facts) => facts.sources,
   newId: namedId,
 
-  // a replacement that names no write key keeps it: a new one would lock out every client that sends with the old
+  // a replacement without a write key keeps the old one: a new key would lock out every client
   build: (given, { stamp, made, old }) => ({
     ...given,
     ...stamp,
@@ -35,14 +35,14 @@ export const sources: Replaceable<GivenSource, Source> = {
     ...labelFaults(labels),
   ],
 
-  // suppressions of it stay: they are the users' wish, and hold again when a source of this id is made again
+  // suppressions stay: they are the users' wish, and apply again if a source with this id is created again
   uses(id, facts) {
     const connected = [...facts.destinations.values()].filter(({ sourceIds }) => sourceIds.includes(id))
     const telling = (all: Facts['audiences']) => [...all.values()].filter(({ sourceId }) => sourceId === id)
     return [
-      ...connected.map((user) => `destination ${user.id} is connected to it: disconnect that first`),
-      ...telling(facts.audiences).map((user) => `audience ${user.id} is of it: remove that first`),
-      ...telling(facts.traits).map((user) => `trait ${user.id} is of it: remove that first`),
+      ...connected.map((user) => `destination ${user.id} is connected to it: disconnect it first`),
+      ...telling(facts.audiences).map((user) => `audience ${user.id} belongs to it: remove it first`),
+      ...telling(facts.traits).map((user) => `trait ${user.id} belongs to it: remove it first`),
     ].map((message): Fault => ({ pointer: '', code: 'source_in_use', message }))
   },
 }
@@ -53,14 +53,14 @@ function writeKeyFaults(
 ): Fault[] {
   const owner = typeof writeKey === 'string' ? facts.sourceByWriteKey(writeKey) : undefined
   if (!owner || owner.id === old?.id) return []
-  const message = `source ${owner.id} has this write key: choose another, or leave it out to get one`
+  const message = `source ${owner.id} has this write key: choose another, or leave it out to get a new one`
   return [{ pointer: '/writeKey', code: 'write_key_taken', message }]
 }
 
 function labelFaults(labels: unknown): Fault[] {
   const count = isObject(labels) ? Object.keys(labels).length : 0
-  if (count <= MOST_LABELS) return []
+  if (count <= MAX_LABELS) return []
   return [
-    { pointer: '/labels', code: 'too_many', message: `at most ${MOST_LABELS} labels; there are ${count}` },
+    { pointer: '/labels', code: 'too_many', message: `at most ${MAX_LABELS} labels; there are ${count}` },
   ]
 }

@@ -4,7 +4,7 @@ import { EVERY_SOURCE, type Suppression, storedSuppression, suppressionShape } f
 import { suppressionId } from '../suppression-list.ts'
 import { type Facts, type Resource, unknownSource } from './resource.ts'
 
-/** There is nothing in one to change: its id is made of all that it says. */
+/** Cannot be replaced: the id is made from all of its content. */
 export const suppressions: Resource<z.infer<typeof suppressionShape>, Suppression> = {
   kind: 'suppression',
   path: 'suppressions',
@@ -28,6 +28,6 @@ function alreadyThere(sourceId: unknown, userId: unknown, { suppressions }: Fact
   if (typeof sourceId !== 'string' || typeof userId !== 'string') return []
   const id = suppressionId({ sourceId, userId })
   if (!suppressions.has(id)) return []
-  const message = `this user is suppressed already: suppression ${id} says so`
+  const message = `this user is already suppressed by suppression ${id}`
   return [{ pointer: '/userId', code: 'already_suppressed', message }]
 }

@@ -3,7 +3,7 @@ import { DEAD_REASONS } from '../../../delivery/ladder.ts'
 import { idShape } from '../../../settings/settings.ts'
 import { idField, isWithin, type Place, rangeFields } from '../recent-records.ts'
 
-/** What is held of a dead letter; `time` is when it was given up. */
+/** What is held of a dead letter. `time`: when the delivery was given up. */
 export type DeadLetter = Place & {
   deliveryId: string
   messageId: string
@@ -22,9 +22,9 @@ export const deadQueryShape = z.strictObject({
     .min(1)
     .max(100)
     .default(50)
-    .describe('At most so many items. Each has its body, which may have 64 KB and more.'),
+    .describe('Maximum number of items. Each holds its body, which can exceed 64 KB.'),
   destinationId: idShape.optional(),
-  reason: deadReasonShape.optional().describe('Why they were given up.'),
+  reason: deadReasonShape.optional().describe('Why the delivery was given up.'),
   deliveryId: idField.optional(),
   messageId: idField.optional(),
 })
@@ -33,7 +33,7 @@ export type DeadQuery = z.infer<typeof deadQueryShape>
 
 const FIELDS = ['destinationId', 'reason', 'deliveryId', 'messageId'] as const
 
-/** What is not asked for is all the same. */
+/** Parameters that are not given match everything. */
 export function matchesQuery(asked: DeadQuery): (letter: DeadLetter) => boolean {
   const fields = FIELDS.filter((field) => asked[field] !== undefined)
   return (letter) => isWithin(letter, asked) && fields.every((field) => letter[field] === asked[field])

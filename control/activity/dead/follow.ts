@@ -10,38 +10,38 @@ import { decodeOrSkip, type Followed, followed, type Unreadable } from '../follo
 import { createRecentRecords, type Place, type RecentRecords } from '../recent-records.ts'
 import type { DeadLetter } from './dead-letter.ts'
 
-/** The dead letters of late: what each of them is, and where in the topic it lies. */
+/** Recent dead letters, without their bodies, and where each lies in the topic. */
 export type DeadLetters = Followed & {
   recent: Pick<RecentRecords<DeadLetter>, 'all' | 'page' | 'oldest'>
   isPartial: Extent['isPartial']
-  /** Of the topic now. @throws when Kafka does not answer. */
+  /** Reads the topic's current bounds. @throws if Kafka does not answer. */
   lows(): Promise<Lows>
   readBodies: ReadBodies
   close(): Promise<void>
 }
 
 /** About 300 bytes each. */
-const MOST = 100_000
+const MAX_COUNT = 100_000
 
 export async function followDead(options: {
   connection: Connection
   codec: Pick<Codec<Delivery>, 'decode'>
   onUnreadable: (reason: Unreadable) => void
-  /** Told of each that is read, those from before this process too. */
+  /** Called for each dead letter read, including those from before this process started. */
   onRead: (letter: DeadLetter) => void
   onFatal: (error: Error) => void
 }): Promise<DeadLetters> {
   const { connection, codec, onUnreadable, onRead, onFatal } = options
   const extent = createExtent()
-  const recent = createRecentRecords<DeadLetter>({ most: MOST, onDropped: extent.dropped })
+  const recent = createRecentRecords<DeadLetter>({ most: MAX_COUNT, onDropped: extent.dropped })
   const decode = decodeOrSkip(codec, onUnreadable)
   const [reader, tail] = await Promise.all([
     openReader({ connection, topic: DEAD, onFatal }),
     openTail({
       connection,
       topics: [DEAD],
-      // with their bodies they are read: no more than can be held
-      last: (partitions) => Math.ceil(MOST / partitions),
+      // reading fetches the bodies too, so read no more than can be held
+      last: (partitions) => Math.ceil(MAX_COUNT / partitions),
       onRecord: ({ value, ...record }) =>
         decode(value, (delivery) => {
           const letter = letterOf(delivery, record)
@@ -64,7 +64,7 @@ export async function followDead(options: {
 
 type Found = Pick<TailRecord, 'partition' | 'offset' | 'timestamp'>
 
-/** A record of another writer may lack what ours set. */
+/** Records of other writers may lack fields that ours set. */
 function letterOf(
   { deliveryId, messageId, destinationId, deadReason, deadAt }: Delivery,
   { partition, offset, timestamp }: Found,
@@ -75,7 +75,10 @@ function letterOf(
 
 type Where = Pick<Place, 'partition' | 'offset'>
 
-/** Reads the deliveries at these places; what the topic has no more, or cannot be read, is left out. @throws when Kafka does not answer. */
+/**
+ * Reads the deliveries at these places, except expired and unreadable ones.
+ * @throws if Kafka does not answer.
+ */
 export type ReadBodies = <T extends Where>(places: readonly T[]) => Promise<Map<T, Delivery>>
 
 export function bodiesFrom(reader: Pick<Reader, 'read'>, codec: Pick<Codec<Delivery>, 'decode'>): ReadBodies {
@@ -101,10 +104,10 @@ export function bodiesFrom(reader: Pick<Reader, 'read'>, codec: Pick<Codec<Deliv
 
 const keyOf = ({ partition, offset }: Where) => `${partition}/${offset}`
 
-/** Of each partition the first offset that the topic has. */
+/** The first offset that the topic still has, by partition. */
 export type Lows = ReadonlyMap<number, { low: number }>
 
-/** How much of a topic is held: of each partition all from some offset on. */
+/** Which part of a topic is held: everything from some offset on, by partition. */
 export type Extent = {
   begun(begun: readonly Begun[]): void
   dropped(place: Where): void
@@ -129,10 +132,10 @@ export function createExtent(): Extent {
 export const isThere = (lows: Lows, { partition, offset }: Where): boolean =>
   offset >= (lows.get(partition)?.low ?? 0)
 
-/** So many others are read with them: one fetch brings about as many, wanted or not. */
+/** Gaps up to this size are read along: a fetch returns about this many records anyway. */
 const NEAR = 50
 
-/** What to read to get these records: of each partition its ranges, in order. */
+/** The ranges to read for these records, in order, by partition. */
 export function rangesOf(places: readonly Where[]): Range[][] {
   const byPartition = Map.groupBy(places, ({ partition }) => partition)
   return [...byPartition].map(([partition, among]) => {

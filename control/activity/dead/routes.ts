@@ -32,13 +32,10 @@ export const deadLetterShape = z
     reason: z.string(),
     deadAt: timeShape,
     attempts: z.array(pastShape),
-    body: z
-      .string()
-      .nullable()
-      .describe('What every attempt posted; null: the topic does not have it any more.'),
+    body: z.string().nullable().describe('What every attempt posted; null if it has expired from the topic.'),
     afterwards: afterwardsShape
       .nullable()
-      .describe('What came of it when it was replayed, as far as attempts of late tell; null: nothing yet.'),
+      .describe('Result of a replay, as far as recent attempts show it; null: none yet.'),
   })
   .meta({ id: 'DeadLetter' })
 
@@ -48,18 +45,18 @@ export type DeadRouteParts = { dead: Omit<DeadLetters, 'close'>; log: Pick<Logge
 
 const answerShape = pageOf(deadLetterShape).extend({
   counts: z.array(countShape),
-  partial: z.boolean().describe('Whether the topic has more than is counted.'),
+  partial: z.boolean().describe('Whether the topic has more dead letters than are counted.'),
   oldest: timeShape,
 })
 
-/** `/dead`: how many deliveries were given up and why, and which, newest first. */
+/** `/dead`: counts by destination and reason, and the dead letters, newest first. */
 export function deadRoutes(api: FastifyInstance, parts: DeadRouteParts & AttemptRouteParts): void {
   const { dead, log } = parts
   addPath(api, '/dead', {
     GET: operation({
-      summary: 'What was given up',
+      summary: 'List dead letters',
       description:
-        '`counts`: of each destination and reason, of the last 100,000; `partial`: there are more. `items`: newest first.',
+        '`counts` covers the last 100,000, by destination and reason; `partial` says that there are more. `items` come newest first.',
       query: deadQueryShape,
       responses: { 200: { description: 'Counts, and a page.', body: answerShape } },
       async handle({ query }) {
@@ -107,7 +104,7 @@ async function answer(
 
 export type Count = z.infer<typeof countShape>
 
-/** How many there are of each destination and reason, the most first. */
+/** Counts by destination and reason, largest first. */
 export function counts(letters: Iterable<DeadLetter>): Count[] {
   const found = new Map<string, Count>()
   for (const { destinationId, reason } of letters) {
@@ -124,8 +121,9 @@ const keyOf = ({ destinationId, reason }: Count) => `${destinationId}/${reason}`
 type Shown = z.infer<typeof deadLetterShape>
 
 /**
- * A dead letter as it is answered: users' data, and nothing of the destination's settings, as its URLs may hold secrets.
- * @param known.delivery undefined: the topic does not have it any more.
+ * A dead letter in a response: users' data, but nothing of the destination's settings, because its URLs may
+ * hold secrets.
+ * @param known.delivery undefined if it has expired from the topic.
  */
 export function deadLetterResponse(
   letter: DeadLetter,
@@ -140,8 +138,9 @@ export function deadLetterResponse(
 const pastAttemptResponse = (past: PastAttempt) => ({ ...past, startedAt: isoTime(past.startedAt) })
 
 /**
- * What came of a dead letter that was replayed: that it was delivered, or else the last attempt.
- * @param attempts those that are held of its message. @returns null: none was made since it was given up.
+ * The result of a replayed dead letter: delivered, otherwise the outcome of its last attempt.
+ * @param attempts those known for its message.
+ * @returns null if there was none since it was given up.
  */
 export function afterwards(
   { deliveryId, time }: Pick<DeadLetter, 'deliveryId' | 'time'>,

@@ -8,23 +8,23 @@ import { outcomeOf } from '../attempts.ts'
 import type { DeadLetter } from '../dead/dead-letter.ts'
 
 /**
- * `waiting`: nothing was tried yet. `retrying`: tried or put off, and to be tried again. `unknown`: it is too old for what is
- * known of attempts.
+ * `waiting`: not attempted yet. `retrying`: attempted or deferred, with another attempt to come. `unknown`:
+ * older than the attempts that are known.
  */
 export const STATES = ['waiting', 'retrying', 'delivered', 'dead', 'cancelled', 'unknown'] as const
 export type State = (typeof STATES)[number]
 
-/** `source`: it is not connected to the event's source; `removed`: there is no such destination any more. */
+/** `source`: not connected to the event's source. `removed`: the destination no longer exists. */
 export type Reason = Unmatched | 'source' | 'removed'
 
-/** What became of an event at a destination. Times are ms since 1970. */
+/** The status of an event at a destination. Times are ms since 1970. */
 export type DeliveryStatus = {
   destinationId: string
   deliveryId: string
-  /** By the settings of now. */
+  /** By the current settings. */
   routed: boolean
   reason: Reason | null
-  /** Null: it is not routed, and nothing was ever tried. */
+  /** Null: not routed and never attempted. */
   state: State | null
   /** Oldest first. */
   attempts: readonly Attempt[]
@@ -34,14 +34,14 @@ export type DeliveryStatus = {
 
 export type Known = {
   destination: Destination | undefined
-  /** Of the delivery, oldest first. */
+  /** Of this delivery, oldest first. */
   attempts: readonly Attempt[]
   dead: DeadLetter | undefined
   /** Since when all attempts are known. */
   knownSince: number
 }
 
-/** By the router's own decisions and the deliverer's. */
+/** Applies the rules of the router and the deliverer. */
 export function deliveryStatus(
   event: Event,
   destinationId: string,
@@ -67,14 +67,14 @@ function reasonAgainst(event: Event, destination: Destination | undefined): Reas
   return unmatched(event, destination) ?? null
 }
 
-/** Whether there may have been attempts that are not known. */
+/** Whether there may be attempts that are not known. */
 export function isMissing(
   { state, attempts }: DeliveryStatus,
   receivedAt: number,
   knownSince: number,
 ): boolean {
   const isOpen = state === 'unknown' || state === 'retrying'
-  // it is over, but what it answered is not known
+  // it is over, but the receiver's response is not known
   const isUntold = state === 'dead' && attempts.length === 0
   return (isOpen || isUntold) && (attempts.at(-1)?.startedAt ?? receivedAt) < knownSince
 }
@@ -90,19 +90,22 @@ function standing(
   const is = (state: State | null): Standing => ({ state, nextAttemptAt: null })
   const last = attempts.at(-1)
   if (attempts.some(({ outcome }) => outcome === 'delivered')) return is('delivered')
-  // what was replayed is tried again after it was given up
+  // a replay attempts it again after it was given up
   if (dead && (!last || last.startedAt <= dead.time)) return is('dead')
   if (!last && !isRouted) return is(null)
   if (!last) return is(event.receivedAt >= knownSince ? 'waiting' : 'unknown')
   if (last.outcome === 'cancelled') return is('cancelled')
   const after = afterAttempt(attempts, last, ladder)
   const longestMs = Math.max(0, ...ladder.ladder.map(({ delayMs }) => delayMs))
-  // what came of the next attempt is not known any more
+  // the next attempt is too old to be known
   const isOld = (after.nextAttemptAt ?? last.startedAt + longestMs) < knownSince
   return after.state === 'retrying' && isOld ? is('unknown') : after
 }
 
-/** What the deliverer decides by the last round, as far as the log tells: a receiver's Retry-After and the end of a deferral it does not. */
+/**
+ * What the deliverer decided after the last attempt, as far as the log shows it: not a receiver's
+ * Retry-After, nor the end of a deferral.
+ */
 export function afterAttempt(attempts: readonly Attempt[], last: Attempt, ladder: Ladder): Standing {
   const latest = lastAttemptPerWebhook(attempts, last)
   const round = latest.filter(({ outcome }) => outcome !== 'deferred')
@@ -123,13 +126,13 @@ export function afterAttempt(attempts: readonly Attempt[], last: Attempt, ladder
   return { state: 'retrying', nextAttemptAt: decided.dueAt }
 }
 
-/** The latest record of each URL in the last attempt. Before it, the URL may have been deferred. */
+/** The latest record of each webhook in the last attempt. An earlier record may be a deferral. */
 function lastAttemptPerWebhook(attempts: readonly Attempt[], last: Attempt): Attempt[] {
   const since = attempts.findLastIndex(({ attempt }) => attempt !== last.attempt)
   return [...new Map(attempts.slice(since + 1).map((each) => [each.urlIndex, each])).values()]
 }
 
-/** Of a delivery all that the ladder goes by is in its attempts. */
+/** The ladder needs only the attempts of a delivery. */
 const BARE: Delivery = {
   ...UNTRIED,
   deliveryId: '',

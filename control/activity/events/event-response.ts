@@ -12,22 +12,20 @@ const REASONS = ['integrations', 'disabled', 'type', 'source', 'removed'] as con
 const deliveryStatusShape = z.strictObject({
   destinationId: z.string(),
   deliveryId: z.string(),
-  routed: z.boolean().describe('By the settings of now.'),
+  routed: z.boolean().describe('By the current settings.'),
   reason: z
     .enum(REASONS)
     .nullable()
     .describe(
-      'Why not: the call turned it off, it is switched off, it does not take the type, is not connected to the source, or is not there any more.',
+      'Why the event is not routed. `integrations`: the call turned the destination off; `disabled`: the destination is off; `type`: it does not take this type; `source`: it is not connected to the source; `removed`: it no longer exists.',
     ),
   state: z
     .enum(STATES)
     .nullable()
-    .describe(
-      '`unknown`: older than what is known of attempts. Null: not routed, and nothing was ever tried.',
-    ),
-  attempts: z.array(attemptShape).describe('Those that are known, oldest first.'),
+    .describe('`unknown`: older than the attempts that are known. Null: not routed and never attempted.'),
+  attempts: z.array(attemptShape).describe('Known attempts, oldest first.'),
   nextAttemptAt: timeShape.describe(
-    'By the ladder. Null: none is to come, or it was put off for a time that only the deliverer knows.',
+    'By the retry ladder. Null: no attempt will follow, or only the deliverer knows when a deferral ends.',
   ),
   dead: z.strictObject({ reason: z.string(), deadAt: timeShape }).nullable(),
 })
@@ -46,7 +44,7 @@ export const eventShape = z
     ...callFields,
     sourceId: z.string(),
     receivedAt: timeShape,
-    call: z.looseObject({}).describe('As it is shown live (docs/activity.md).'),
+    call: z.looseObject({}).describe('The call as in live streams (docs/activity.md).'),
     rejected: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
     destinations: z.array(deliveryStatusShape),
   })

@@ -10,12 +10,12 @@ type Asked = Pick<EventsQuery, 'messageId' | 'userId' | 'anonymousId' | 'sourceI
 
 const IDS = ['messageId', 'userId', 'anonymousId'] as const
 
-/** Nobody writes these in JSON by an escape; other characters may be written so. */
+/** Characters that no writer of JSON escapes; others may be escaped. */
 const PLAIN = /^[\w.:@-]+$/
 
 /**
- * @returns whether a record may be one that is asked for, by the bytes of its value: in Avro a text lies as it is. To look for them
- * costs a tenth of decoding.
+ * Searches the bytes of a record for the ids: Avro holds text as it is, and this costs a tenth of decoding.
+ * @returns false only if the record cannot match.
  */
 export function mayMatch(asked: Asked): (value: Buffer) => boolean {
   const needles = IDS.flatMap((name) => asked[name] ?? [])
@@ -24,7 +24,7 @@ export function mayMatch(asked: Asked): (value: Buffer) => boolean {
   return (value) => needles.every((needle) => value.includes(needle))
 }
 
-/** @param destinationsOf the ids of destinations that a delivery of this source may be for. */
+/** @param destinationsOf ids of destinations that may have a delivery from this source. */
 export function matchesEvent(
   { deliveryId: wanted, sourceId, ...asked }: Asked,
   destinationsOf: (sourceId: string) => readonly string[],
@@ -37,7 +37,7 @@ export function matchesEvent(
       destinationsOf(event.sourceId).some((destination) => deliveryId(destination, event) === wanted))
 }
 
-/** By what the call says of itself; a text that is no JSON, or cut off, by whether the ids stand in it. */
+/** Compares the ids in the call; if it is not valid JSON or was cut off, searches its text. */
 export function matchesRejected({ sourceId, ...asked }: Asked): (rejected: Rejected) => boolean {
   const ids = IDS.flatMap((name) => (asked[name] === undefined ? [] : [{ name, id: asked[name] }]))
   return (rejected) => {
@@ -49,7 +49,7 @@ export function matchesRejected({ sourceId, ...asked }: Asked): (rejected: Rejec
   }
 }
 
-/** What a rejected call says of itself, as far as it is text; all null when it is no JSON, or many calls. */
+/** Text fields of a rejected call; all null if it is not JSON, or a batch of several calls. */
 export function fieldsIn(raw: string) {
   const calls = callsIn(raw) ?? []
   const said = (name: string) => (calls.length === 1 ? textOf(calls[0]?.[name]) : null)
@@ -63,13 +63,13 @@ export function fieldsIn(raw: string) {
   }
 }
 
-/** Clients send ids as numbers, too. */
+/** Some clients send ids as numbers. */
 const textOf = (value: unknown): string | null => {
   if (typeof value === 'string') return value
   return typeof value === 'number' ? String(value) : null
 }
 
-/** A call, or the calls of a batch that was refused as a whole. Undefined: it cannot be read. */
+/** One call, or the calls of a batch that was rejected as a whole. Undefined: not valid JSON. */
 function callsIn(raw: string): Record<string, unknown>[] | undefined {
   try {
     const parsed: unknown = JSON.parse(raw)
@@ -80,7 +80,7 @@ function callsIn(raw: string): Record<string, unknown>[] | undefined {
   }
 }
 
-/** A URL has room for no longer one. */
+/** Longer ids do not fit in a URL. */
 const userField = z.string().min(1, 'must not be empty').max(4_096, 'at most 4,096 characters')
 
 export const eventsQueryShape = z.strictObject({
@@ -89,11 +89,11 @@ export const eventsQueryShape = z.strictObject({
   messageId: idField.optional(),
   userId: userField.optional(),
   anonymousId: userField.optional(),
-  deliveryId: idField.optional().describe('Of accepted calls alone: what is rejected has no deliveries.'),
-  sourceId: idShape.optional().describe('With a user it makes the search faster.'),
+  deliveryId: idField.optional().describe('Finds accepted calls only: rejected ones have no deliveries.'),
+  sourceId: idShape.optional().describe('Together with a user id it makes the search faster.'),
   destinationId: idShape
     .optional()
-    .describe('Tells of this destination alone, also where it is not connected.'),
+    .describe('Report only this destination, even if it is not connected to the source.'),
 })
 
 /** Times are ms since 1970. */

@@ -33,32 +33,34 @@ export type EventRouteParts = AttemptRouteParts &
   }
 
 const tooMany = problem(
-  { code: 'too_many_searches', message: 'As many searches as may be are under way: try again in a moment' },
+  { code: 'too_many_searches', message: 'Too many searches are in progress: try again in a moment' },
   { 'retry-after': '1' },
 )
 const answerShape = pageOf(eventShape).extend({
   searchedSince: timeShape.describe(
-    'All that came in from then on has been searched. Null: all that there is. While there is a `next`, older ones may follow.',
+    'Everything received since then has been searched; null: everything. If there is a `next`, older calls may follow.',
   ),
   faults: faultShape
     .array()
     .describe(
-      'What Kafka has lost or removed that may explain why a call is not found (topic `events`), or why nothing more is known of a delivery (other topics). As in `GET /api/lag`.',
+      'Records that Kafka lost or removed, which may explain why a call is not found (topic `events`) or why a delivery does not go on (other topics). As in `GET /api/lag`.',
     ),
 })
 
-/** `/events`: where a call is, by any of its ids. */
+/** `/events`: finds calls by any of their ids. */
 export function eventRoutes(api: FastifyInstance, parts: EventRouteParts): void {
   addPath(api, '/events', {
     GET: operation({
-      summary: 'Where is my event?',
+      summary: 'Find calls and the status of their deliveries',
       description:
-        'Calls, accepted or rejected, newest first: to which destinations each goes by the settings of now, and what became of it there. Topics are read on demand, so a request searches for 3 s at most; `next` goes on from there.',
+        'Accepted and rejected calls, newest first. Each shows the destinations that it goes to by the current settings, and the status there. The search reads topics on demand, for at most 3 s a request; use `next` to continue.',
       query: eventsQueryShape,
-      responses: { 200: { description: 'A page; it may be empty and have a next.', body: answerShape } },
+      responses: {
+        200: { description: 'A page. It may be empty and still have a `next`.', body: answerShape },
+      },
       errorCodes: ['too_many_searches'],
       async handle({ query, caller }) {
-        // who looks for a person's data is on record; whom, as everywhere in the log, is not
+        // a search for a person's data is audited, without the person's id
         if (query.userId !== undefined || query.anonymousId !== undefined)
           audit(parts.log, caller, { what: 'search', outcome: 'searched' })
         if (!(await isLoadedSoon(parts.attempts)) || !(await isLoadedSoon(parts.dead))) return loading
@@ -105,16 +107,16 @@ async function answer(asked: EventsQuery, parts: EventRouteParts): Promise<ApiRe
   }
 }
 
-/** What is not over, as far as is known: its record may be one that Kafka has lost. */
+/** Not over, as far as known: Kafka may have lost its record. */
 const OPEN: ReadonlySet<DeliveryStatus['state']> = new Set(['waiting', 'retrying', 'unknown'])
 
-/** @returns when the oldest of these came in that has an open delivery, in ms since 1970. */
+/** @returns when the oldest of these events with an open delivery was received, in ms since 1970. */
 function openSince(statuses: Statuses): number | undefined {
   const open = [...statuses].filter(([, of]) => of.some(({ state }) => OPEN.has(state)))
   return open.length === 0 ? undefined : Math.min(...open.map(([{ receivedAt }]) => receivedAt))
 }
 
-/** @returns the ids of the destinations that are connected to a source, switched off ones too. */
+/** @returns ids of the destinations connected to a source, including disabled ones. */
 function connectedTo(destinations: Facts['destinations']): (sourceId: string) => readonly string[] {
   const known = new Map<string, string[]>()
   return (sourceId) => {
@@ -128,7 +130,7 @@ function connectedTo(destinations: Facts['destinations']): (sourceId: string) =>
 
 type Statuses = Map<Event, DeliveryStatus[]>
 
-/** At each destination that is connected to its source, that it has been tried for, or that is asked for. */
+/** Covers each destination that is connected to the event's source, was attempted, or is asked for. */
 async function statusesOf(
   events: readonly Event[],
   destinationId: string | undefined,
@@ -167,17 +169,17 @@ type Held = {
   dead: Pick<DeadRouteParts['dead'], 'recent'>
 }
 
-/** What is known of some events' deliveries. */
+/** What is known about the deliveries of some events. */
 export type History = {
-  /** Attempts oldest first, and the last time that it was given up. */
+  /** Attempts, oldest first, and the last time the delivery was given up. */
   of(deliveryId: string): { attempts: readonly Attempt[]; dead: DeadLetter | undefined }
-  /** Those that it has been tried for, or given up at. */
+  /** Destinations where the event was attempted or given up. */
   destinationsOf(event: Event): readonly string[]
   /** Since when all attempts are known, in ms since 1970. */
   knownSince: number
 }
 
-/** Of what is held: of dead letters in one pass over all, whatever the number of events. */
+/** Looks in memory. One pass over all dead letters, whatever the number of events. */
 export function historyOf(
   events: readonly Pick<Event, 'messageId'>[],
   { attempts, dead, now }: Held & { now: number },
@@ -210,7 +212,7 @@ export function historyOf(
   }
 }
 
-/** @returns the call that a delivery is of, as far as an attempt or a dead letter tells of it. */
+/** @returns the call that a delivery belongs to, if a known attempt or dead letter names it. */
 export function namedBy(
   id: string,
   { attempts, dead }: Held,

@@ -3,19 +3,19 @@ import type { Reader } from '../../../kafka/tables/reader.ts'
 import type { Semaphore } from '../../api/concurrency.ts'
 import { compare, cursorOf, type Place } from '../recent-records.ts'
 
-/** A topic to be searched: all of it, or these partitions of it. */
+/** A topic to search, or some of its partitions. */
 export type Part<T> = {
   topic: string
   isSearched(partition: number): boolean
   read: Reader['read']
-  /** What is looked for and found in a record; undefined: nothing. Must not keep value or key. */
+  /** @returns the match in a record, or undefined. Must not keep `value` or `key`. */
   find(value: Buffer | null, key: Buffer | null): Found<T>
 }
 
 type Found<T> = T | undefined | Promise<T | undefined>
 
 export type Search<T> = {
-  /** Always in this order: places say which it is. */
+  /** Always in the same order, because cursors depend on it. */
   parts: readonly Part<T>[]
   offsets: Pick<Offsets, 'bounds' | 'at'>
   limit: number
@@ -24,20 +24,20 @@ export type Search<T> = {
   since?: number | undefined
   until?: number | undefined
   now: number
-  /** Records that are read at once, about. */
+  /** Records to read at once, roughly. */
   step: number
-  /** Records that are read in all, about. */
+  /** Records to read in total, roughly. */
   most: number
-  /** Asked behind each step. */
+  /** Checked after each step. */
   isOver(): boolean
-  /** Ranges of one partition are read one at a time: others may search as well. */
+  /** Serializes reads: a reader reads one range of a partition at a time, and other searches run too. */
   semaphore: Semaphore
 }
 
-/** `searchedSince`: ms since 1970; all that came from then on was searched. Null: all that there is. */
+/** `searchedSince`: ms since 1970; everything received since then was searched. Null: everything. */
 export type Searched<T> = { items: T[]; next: string | null; searchedSince: number | null }
 
-/** Where in a partition is searched: what lies from `low` to before `to`. */
+/** The part of a partition still to search: from `low` to before `to`. */
 type Spot = { index: number; partition: number; low: number; to: number }
 type Window = { from: number; spots: (Spot & { from: number })[]; records: number }
 type Item<T> = Place & { found: T }
@@ -46,13 +46,14 @@ const FIRST_MS = 10_000
 const WIDER = 4
 
 /**
- * Reads topics from their end backwards, newest first, a window of time at a time: Kafka knows the offsets of a time. A record's
- * time is the latest up to it in its partition, for which the offset of a time is exact, whatever the clocks that wrote.
+ * Reads topics backwards, newest first, one time window after the other, using Kafka's index of offsets by
+ * time. A record counts with the latest time up to it in its partition: for that time the index is exact,
+ * whatever the writers' clocks say.
  */
 export async function searchBack<T>(search: Search<T>): Promise<Searched<T>> {
   const { limit, cursor, since = 0, until, now, most, isOver } = search
   const asked = cursor ? timeBehind(cursor) : until
-  // below zero a time means something else to Kafka
+  // to Kafka, negative times have a special meaning
   const top = asked === undefined ? undefined : Math.max(0, asked)
   let spots = await spotsBefore(search, top)
   let to = top ?? now
@@ -79,7 +80,7 @@ export async function searchBack<T>(search: Search<T>): Promise<Searched<T>> {
 
 const foundIn = <T>({ found }: Item<T>): T => found
 
-/** What is older than this time, and nothing of it: no place of that time is before this one. */
+/** The cursor for everything older than this time: no record of that time sorts before it. */
 const before = (time: number): Place => ({ time, partition: 0, offset: 0 })
 
 const timeBehind = ({ time, partition, offset }: Place) => (partition === 0 && offset === 0 ? time : time + 1)
@@ -100,7 +101,7 @@ async function spotsBefore<T>({ parts, offsets }: Search<T>, top: number | undef
   return found.flat()
 }
 
-/** As wide as it may be with no more records than are to be read at once; never narrower than a millisecond. */
+/** The widest window with no more records than to read at once, but at least 1 ms. */
 async function windowBefore<T>(
   { spots, to, widthMs, since }: { spots: readonly Spot[]; to: number; widthMs: number; since: number },
   { parts, offsets, step }: Search<T>,
@@ -123,7 +124,7 @@ async function windowBefore<T>(
   }
 }
 
-/** @returns newest first, one more than are wanted at most. */
+/** @returns newest first, at most one more than the limit. */
 async function readWindow<T>({ spots }: Window, search: Search<T>): Promise<Item<T>[]> {
   const { parts, limit, cursor, semaphore } = search
   const found: (Place & { found: Found<T> })[] = []

@@ -18,8 +18,9 @@ export type FoundCall = { event: Event } | { rejected: Rejected }
 
 export type EventSearch = {
   /**
-   * Accepted and rejected calls, newest first. Undefined: too many searches are under way. Rejects when Kafka does not answer.
-   * @param destinationsOf the ids of destinations that a delivery of this source may be for.
+   * Accepted and rejected calls, newest first. Undefined: too many searches are in progress. Rejects if Kafka
+   * does not answer.
+   * @param destinationsOf ids of destinations that may have a delivery from this source.
    */
   search(
     asked: EventsQuery,
@@ -33,11 +34,11 @@ export type SearchParts = {
   rejected: { reader: Pick<Reader, 'read' | 'partitions'>; codec: Pick<Codec<Rejected>, 'decode'> }
 }
 
-const MOST_AT_ONCE = 4
-/** Of one request; a record is looked at in some microseconds. */
-const MOST_RECORDS = 200_000
-const MOST_MS = 3_000
-/** Records that are read at once: of those that are nearly all found, and decoded, few. */
+const MAX_AT_ONCE = 4
+/** For one request; a record takes a few microseconds. */
+const MAX_RECORDS = 200_000
+const MAX_MS = 3_000
+/** Records to read at once. Few, if most of them match and have to be decoded. */
 const STEP = 10_000
 const FEW = 500
 
@@ -62,8 +63,8 @@ export function createEventSearch(parts: SearchParts): EventSearch {
         until,
         now: Date.now(),
         step: isNarrow(asked) ? STEP : FEW,
-        most: MOST_RECORDS,
-        isOver: () => performance.now() - begun > MOST_MS,
+        most: MAX_RECORDS,
+        isOver: () => performance.now() - begun > MAX_MS,
         semaphore,
       })
     } finally {
@@ -73,7 +74,7 @@ export function createEventSearch(parts: SearchParts): EventSearch {
 
   return {
     search(asked, destinationsOf) {
-      if (underWay >= MOST_AT_ONCE) return undefined
+      if (underWay >= MAX_AT_ONCE) return undefined
       underWay += 1
       return searchNow(asked, destinationsOf).finally(() => {
         underWay -= 1
@@ -82,7 +83,7 @@ export function createEventSearch(parts: SearchParts): EventSearch {
   }
 }
 
-/** What is not is decoded, and, for a delivery's id, hashed. */
+/** Other searches decode every record and, for a delivery id, hash it. */
 const isNarrow = ({ messageId, userId, anonymousId }: EventsQuery) =>
   messageId !== undefined || userId !== undefined || anonymousId !== undefined
 
@@ -94,7 +95,7 @@ function eventsPart(
   const { sourceId, userId } = asked
   const mayBeMatch = mayMatch(asked)
   const isMatch = matchesEvent(asked, destinationsOf)
-  // as eventRecord keys it
+  // the key that eventRecord uses
   const only =
     sourceId === undefined || userId === undefined
       ? undefined
@@ -117,7 +118,7 @@ function rejectedPart(asked: EventsQuery, { rejected: { reader, codec } }: Searc
   const isMatch = matchesRejected(asked)
   return {
     topic: REJECTED,
-    // what was rejected has no delivery
+    // rejected calls have no deliveries
     isSearched: () => deliveryId === undefined,
     read: reader.read,
     find(value, key) {
@@ -128,13 +129,13 @@ function rejectedPart(asked: EventsQuery, { rejected: { reader, codec } }: Searc
   }
 }
 
-/** What cannot be read is passed over. */
+/** Skips what cannot be read. */
 function decoded<T>(
   codec: Pick<Codec<T>, 'decode'>,
   value: Buffer,
   take: (value: T) => FoundCall | undefined,
 ): FoundCall | undefined | Promise<FoundCall | undefined> {
-  // asked for later, its fetch may be gone
+  // decode now: later the fetch's buffer may be gone
   const decoding = codec.decode(value)
   if (decoding instanceof Promise) return decoding.then((found) => (found.ok ? take(found.value) : undefined))
   return decoding.ok ? take(decoding.value) : undefined
@@ -153,7 +154,7 @@ export type EventReadingParts = {
   onFatal: (error: Error) => void
 }
 
-/** Readers that wait for somebody to search; nothing is read before. */
+/** Opens the readers; they read nothing until a search starts. */
 export async function openEventReading(parts: EventReadingParts): Promise<EventReading> {
   const { connection, ladder, codecs, onFatal } = parts
   const readerOf = (topic: string) => openReader({ connection, topic, onFatal })

@@ -8,12 +8,12 @@ import type { Codec } from '../../../schemas/codec.ts'
 import { ATTEMPTS } from '../../../schemas/topics.ts'
 import { afterAttempt } from './delivery-status.ts'
 
-/** A delivery of which attempts are missed. `receivedAt`: ms since 1970. */
+/** A delivery with unknown attempts. `receivedAt`: ms since 1970. */
 export type Missed = { deliveryId: string; destinationId: string; receivedAt: number }
 
 /**
- * Finds attempts that are not held any more, where in the log they should be: each tells when the next was to come. What cannot be
- * found in time is left out. Rejects when Kafka does not answer.
+ * Finds attempts that are no longer in memory, by looking in the topic where they should be: each attempt
+ * says when the next was due. Leaves out what it does not find in time. Rejects if Kafka does not answer.
  * @returns by deliveryId, oldest first.
  */
 export type Trace = (missed: readonly Missed[], until: number) => Promise<Map<string, Attempt[]>>
@@ -24,18 +24,18 @@ export type TraceParts = {
   codec: Pick<Codec<Attempt>, 'decode'>
   ladder: Ladder
   /** For one request. */
-  mostMs?: number
+  maxMs?: number
 }
 
-const MOST_MS = 2_000
-/** Of one look; at a thousand attempts a second for a destination that is what comes in the time that is looked at. */
-const MOST_RECORDS = 20_000
-/** It comes no earlier than it is expected but for clocks, and no later but for what waits before it. */
+const MAX_MS = 2_000
+/** For one look: about what a destination with a thousand attempts a second writes in that time. */
+const MAX_RECORDS = 20_000
+/** Clocks may make an attempt early, and waiting makes it late. */
 const EARLIER_MS = 2_000
 const LATER_MS = 20_000
 
 export function createTrace(parts: TraceParts): Trace {
-  const { openOffsets, reader, codec, ladder, mostMs = MOST_MS } = parts
+  const { openOffsets, reader, codec, ladder, maxMs = MAX_MS } = parts
   async function readAround(
     { deliveryId, destinationId }: Missed,
     time: number,
@@ -48,7 +48,7 @@ export function createTrace(parts: TraceParts): Trace {
       offsetAt(Math.max(0, time - EARLIER_MS)),
       offsetAt(time + LATER_MS),
     ])
-    const to = Math.min(end, from + MOST_RECORDS)
+    const to = Math.min(end, from + MAX_RECORDS)
     const needle = Buffer.from(deliveryId)
     const found: (Decoded<Attempt> | Promise<Decoded<Attempt>>)[] = []
     await reader.read({ partition, from, to }, (value) => {
@@ -80,7 +80,7 @@ export function createTrace(parts: TraceParts): Trace {
     const traced = new Map<string, Attempt[]>()
     if (missed.length === 0) return traced
     const begun = performance.now()
-    const isOver = () => performance.now() - begun > mostMs
+    const isOver = () => performance.now() - begun > maxMs
     const offsets = await openOffsets()
     try {
       for (const each of missed) traced.set(each.deliveryId, await traceOne(each, { offsets, until, isOver }))
@@ -91,7 +91,7 @@ export function createTrace(parts: TraceParts): Trace {
   }
 }
 
-/** Each once, oldest first. */
+/** Without duplicates, oldest first. */
 export function merged(some: readonly Attempt[], others: readonly Attempt[]): Attempt[] {
   const all = new Map([...some, ...others].map((each) => [keyOf(each), each]))
   return [...all.values()].sort((a, b) => a.startedAt - b.startedAt)
@@ -101,8 +101,8 @@ const keyOf = ({ attempt, urlIndex, startedAt, outcome }: Attempt) =>
   `${attempt}/${urlIndex}/${startedAt}/${outcome}`
 
 /**
- * When the next attempt of a delivery was, or is, to come, in ms since 1970: where that is not certain, each of the times that it can
- * be at, the earliest first. None: it is over.
+ * When the next attempt was or is due, in ms since 1970: all candidates, earliest first, if it is not
+ * certain. Empty if the delivery is over.
  * @param attempts those that are known, oldest first.
  */
 export function expected(attempts: readonly Attempt[], receivedAt: number, ladder: Ladder): number[] {
@@ -112,7 +112,7 @@ export function expected(attempts: readonly Attempt[], receivedAt: number, ladde
   const { state, nextAttemptAt } = afterAttempt(attempts, last, ladder)
   if (state !== 'retrying') return []
   if (nextAttemptAt !== null) return [nextAttemptAt]
-  // put off, to a rung that the log does not name
+  // deferred to a rung that the log does not name
   const delays = new Set(ladder.ladder.map(({ delayMs }) => delayMs))
   return [...delays].sort((a, b) => a - b).map((delayMs) => last.startedAt + delayMs)
 }

@@ -7,9 +7,9 @@ import { type BreakerState, createBreakers } from './breakers.ts'
 import { createMinutes, type Figures, type Minutes } from './minutes.ts'
 
 /**
- * The state of a webhook, for people. `rejecting`: its last answer was 3xx or 4xx. `failing`: its breaker is open, or
- * its last POST got no answer or a 5xx. `paused`: its destination is off. `idle`: nothing was sent to it in the last 15
- * minutes.
+ * The state of a webhook, for people. `rejecting`: its last response was 3xx or 4xx. `failing`: its breaker
+ * is open, or its last POST got no response or a 5xx. `paused`: its destination is off. `idle`: nothing was
+ * sent in the last 15 minutes.
  */
 export const WEBHOOK_STATES = ['failing', 'rejecting', 'healthy', 'idle', 'paused'] as const
 export type WebhookStatus = (typeof WEBHOOK_STATES)[number]
@@ -18,7 +18,7 @@ export type WebhookStatus = (typeof WEBHOOK_STATES)[number]
 export type WebhookHealth = {
   urlIndex: number
   breaker: BreakerState
-  /** When its breaker has opened or closed, as far as that was seen. */
+  /** When its breaker opened or closed, if that was seen. */
   since: number | null
   state: WebhookStatus
   /** The last POST that was not delivered, rejections included. */
@@ -36,12 +36,14 @@ export type Health = {
   attempt(attempt: Attempt): void
   died(letter: Pick<DeadLetter, 'destinationId' | 'time'>): void
   /**
-   * Begins to judge breakers. Not to be called before the settings are known, because they say which webhooks there are.
-   * @param attempts the recent ones, oldest first.
+   * Starts to derive breakers. Call it once the settings are loaded, because they define the webhooks.
+   * @param attempts recent ones, oldest first.
    */
   begin(attempts: Iterable<Attempt>): void
   of(destination: Destination): DestinationHealth
-  /** `breaker`, `state`: the worst among its webhooks. `rejectedStatus`: the last status of a webhook that rejects. */
+  /**
+   * `breaker`, `state`: the worst of its webhooks. `rejectedStatus`: the last status of a rejecting webhook.
+   */
   lately(
     destination: Destination,
   ): Figures & { breaker: BreakerState; state: WebhookStatus; rejectedStatus: number | null }
@@ -50,8 +52,8 @@ export type Health = {
 type Last = { error: Attempt | null; deliveredAt: number | null }
 type Held = { minutes: Minutes; last: Map<number, Last> }
 
-/** A destination with something to do in each minute takes some 40 KB. Those that had nothing to do for longest give way. */
-const MOST = 1_000
+/** A destination with activity in every minute takes about 40 KB. The least recently active are dropped. */
+const MAX_COUNT = 1_000
 
 /** @param options.now ms since 1970. */
 export function createHealth({
@@ -61,7 +63,7 @@ export function createHealth({
   destinations: Pick<ReadonlyMap<string, Destination>, 'get'>
   now: () => number
 }): Health {
-  const held = new LRUCache<string, Held>({ max: MOST })
+  const held = new LRUCache<string, Held>({ max: MAX_COUNT })
   const breakers = createBreakers()
   let hasBegun = false
 
@@ -125,7 +127,7 @@ export function createHealth({
   }
 }
 
-/** A clock that is ahead tells of times to come: left so, nothing that others tell would be newer until then. */
+/** A writer's clock may be ahead. An attempt in the future would hide newer ones until then. */
 const notToCome = (attempt: Attempt, now: number): Attempt =>
   attempt.startedAt > now ? { ...attempt, startedAt: now } : attempt
 
@@ -143,13 +145,13 @@ function statusOf(
   return error.outcome === 'rejected' ? 'rejecting' : 'failing'
 }
 
-/** What was cancelled is no fault of the destination, and none of it was posted. */
+/** A cancelled delivery is not the destination's fault, and nothing was posted. */
 function count({ outcome, startedAt: at, durationMs }: Attempt, minutes: Minutes, now: number): void {
   if (outcome === 'deferred') minutes.add({ what: outcome, at }, now)
   else if (outcome !== 'cancelled') minutes.add({ what: outcome, at, durationMs }, now)
 }
 
-/** By urlIndex; partitions of the log are not in one order. */
+/** By urlIndex. Partitions of the topic have no common order. */
 function note(attempt: Attempt, last: Held['last']): void {
   const { urlIndex, outcome, startedAt } = attempt
   if (urlIndex === null || outcome === 'cancelled' || outcome === 'deferred') return

@@ -21,7 +21,10 @@ export type HealthRouteParts = AttemptRouteParts &
     settings: Pick<Facts, 'destinations'>
   }
 
-/** `/health`, `/destinations/:id/health`: what comes of deliveries, now and in the last hour. `/health/stream`: the same, live. */
+/**
+ * `/health`, `/destinations/:id/health`: results of deliveries, now and in the last hour. `/health/stream`:
+ * the same, live.
+ */
 export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): void {
   const { health, intake, settings } = parts
   const { destinations } = settings
@@ -39,10 +42,10 @@ export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): voi
 
   addPath(api, '/health', {
     GET: operation({
-      summary: 'How all destinations are',
+      summary: 'Show the health of all destinations',
       description:
-        'Counts are of the last minute. 503 when what comes of deliveries has not been read for 30 s.',
-      responses: { 200: { description: 'Of each destination.', body: overviewShape } },
+        'Counts cover the last minute. 503 if the results of deliveries could not be read for 30 s.',
+      responses: { 200: { description: 'Health of each destination.', body: overviewShape } },
       async handle() {
         if (!(await isLoaded())) return loading
         const body = overview()
@@ -52,9 +55,9 @@ export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): voi
   })
   addPath(api, '/health/stream', {
     GET: operation({
-      summary: 'Watch how all destinations are, and how many calls come in',
+      summary: 'Watch the health of all destinations, and the rate of incoming calls',
       description:
-        'Server-sent events `health` (as `GET /api/health`) and `ingest` (as `GET /api/ingest`), at once and then whenever one has changed, every 2 s at most; `unavailable` for one of which nothing can be said now.',
+        'Server-sent events `health` (as `GET /api/health`) and `ingest` (as `GET /api/ingest`), first at once and then on every change, at most every 2 s. `unavailable` means that one of them is not known right now.',
       responses: { 200: STREAM },
       errorCodes: ['too_many_watchers'],
       handle: async (asked) => ((await isLoaded()) ? streamed(asked, broadcast) : loading),
@@ -62,10 +65,10 @@ export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): voi
   })
   addPath(api, '/destinations/:id/health', {
     GET: operation({
-      summary: 'How a destination is',
+      summary: 'Show the health of a destination',
       description:
-        'The last hour by the minute, the last minute, and each webhook with its breaker and its last error.',
-      responses: { 200: { description: 'Its health.', body: healthShape } },
+        'The last hour by minute, the last minute, and each webhook with its breaker and last error.',
+      responses: { 200: { description: "The destination's health.", body: healthShape } },
       errorCodes: ['not_found'],
       async handle({ params: { id } }) {
         const destination = destinations.get(id)
@@ -78,7 +81,7 @@ export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): voi
 }
 
 const count = z.number().int().nonnegative()
-const duration = z.number().nullable().describe('ms, to within an eighth; null: no POST was made.')
+const duration = z.number().nullable().describe('ms, accurate to an eighth; null: no POST was made.')
 const durations = { p50: duration, p99: duration }
 const breaker = z.enum(BREAKER_STATES)
 const state = z.enum(WEBHOOK_STATES)
@@ -86,18 +89,18 @@ const state = z.enum(WEBHOOK_STATES)
 const minuteShape = z.strictObject({
   at: timeShape,
   delivered: count.describe(
-    'POSTs answered with 2xx. Rejected, retry, refused and deferred are counts of POSTs as well.',
+    'POSTs answered with 2xx. `rejected`, `retry`, `refused` and `deferred` count POSTs as well.',
   ),
   rejected: count.describe('POSTs answered with 3xx or 4xx.'),
   retry: count,
   refused: count,
   deferred: count,
-  dead: count.describe('Deliveries that were given up.'),
+  dead: count.describe('Deliveries given up.'),
   ...durations,
 })
 
 const nowFields = {
-  delivered: count.describe('A minute, as all of these.'),
+  delivered: count.describe('In the last minute, like the other counts.'),
   rejected: count,
   retry: count,
   refused: count,
@@ -115,16 +118,16 @@ const errorShape = z.strictObject({
 
 export const healthShape = z
   .strictObject({
-    minutes: z.array(minuteShape).describe('The last sixty; the last one is that of now.'),
+    minutes: z.array(minuteShape).describe('The last sixty minutes; the current one comes last.'),
     now: z.strictObject(nowFields),
     endpoints: z.array(
       z.strictObject({
         urlIndex: z.number(),
         state: state.describe(
-          '`rejecting`: the last answer was 3xx or 4xx; `failing`: the breaker is open, or the last POST got no answer or a 5xx; `paused`: the destination is off; `idle`: nothing was sent in the last 15 minutes.',
+          '`rejecting`: the last response was 3xx or 4xx; `failing`: the breaker is open, or the last POST got no response or a 5xx; `paused`: the destination is off; `idle`: nothing was sent in the last 15 minutes.',
         ),
         breaker,
-        since: timeShape.describe('When it has opened or closed, as far as that was seen.'),
+        since: timeShape.describe('When the breaker opened or closed, if that was seen.'),
         lastError: errorShape.nullable(),
         lastDeliveredAt: timeShape,
       }),
@@ -137,12 +140,12 @@ export const overviewShape = z.strictObject({
     z.strictObject({
       destinationId: z.string(),
       ...nowFields,
-      breaker: breaker.describe('The worst among its webhooks.'),
-      state: state.describe('The worst among its webhooks.'),
+      breaker: breaker.describe('The worst of its webhooks.'),
+      state: state.describe('The worst of its webhooks.'),
       rejectedStatus: z
         .number()
         .nullable()
-        .describe('Last status of a webhook that rejects; null when none rejects.'),
+        .describe('Last status of a rejecting webhook; null if none is rejecting.'),
     }),
   ),
 })
@@ -155,7 +158,6 @@ export function healthResponse({ minutes, now, endpoints }: DestinationHealth): 
   }
 }
 
-/** Of all destinations that there are. */
 export const overviewResponse = (
   destinations: ReadonlyMap<string, Destination>,
   { lately }: Pick<Health, 'lately'>,

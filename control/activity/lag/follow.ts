@@ -5,35 +5,37 @@ import { createHistory, createHour, type Moment, readPast } from './history.ts'
 import { type End, type GroupTopic, observe } from './observe.ts'
 import type { LagItem } from './status.ts'
 
-/** `at`: when it was so, in ms since 1970. `ends`: of each topic that a group reads. */
+/** `at`: when it was observed, in ms since 1970. `ends`: of each topic that a group reads. */
 export type Report = { at: number; items: readonly LagItem[]; ends: readonly End[] }
 
 export type Lag = Loading & {
-  /** What the last look has shown; undefined before the first, and when the last one is too old. */
+  /** The last observation; undefined before the first, and if the last is too old. */
   latest(): Report | undefined
-  /** What the looks of the last hour have shown, oldest first. */
+  /** Observations of the last hour, oldest first. */
   hour(): readonly Moment[]
   close(): Promise<void>
 }
 
 export type LagOptions = {
   open: () => Promise<Offsets>
-  /** Asked at each look. */
+  /** Called for each observation. */
   groupTopics: (topics: readonly string[]) => readonly GroupTopic[]
   onFailed: (error: unknown) => void
-  /** From the beginning of one look to that of the next; a look that takes longer is waited for. */
+  /** From the start of one observation to the start of the next, unless one takes longer. */
   everyMs?: number
-  /** How many looks in a row say what state a partition is in. */
+  /** How many consecutive observations determine a status. */
   observations?: number
-  /** When Kafka has not answered for so long, nothing is told any more. */
+  /** After this time without an answer from Kafka, the lag counts as unknown. */
   staleMs?: number
 }
 
 export const EVERY_MS = 2_000
-/** Twenty seconds: longer than a restart takes, or an attempt by the default settings. */
+/** Twenty seconds: longer than a restart, or an attempt with default settings. */
 export const OBSERVATIONS = 10
 
-/** Looks at all consumer groups from outside, so that one whose consumers are dead shows as well. One look at a time. */
+/**
+ * Observes all consumer groups from outside, so that dead consumers show as well. One observation at a time.
+ */
 export function followLag(options: LagOptions): Lag {
   const {
     open,

@@ -3,19 +3,21 @@ import { partitionKey } from '../../../kafka/patches/log-watch.ts'
 import type { GroupTopic, PartitionOffsets, Snapshot } from './observe.ts'
 import { type LagItem, type Observation, statusOf } from './status.ts'
 
-/** What the looks up to now have shown. */
+/** What past observations have shown. */
 export type History = {
-  /** Whether it has been told how the topic grew before the first look. */
+  /** Whether `begin` was called for the topic. */
   knows(topic: string): boolean
   begin(topic: string, past: ReadonlyMap<number, readonly Point[]>): void
-  /** What is not in a look is gone. */
+  /** Partitions missing from an observation are forgotten. */
   add(observe: Pick<Snapshot, 'at' | 'seen'>): LagItem[]
 }
 
-/** What is known of a partition of a group: `front` and the commit of the last look, and what was observed up to it. */
+/**
+ * State of a group's partition: `front` and the commit of the last observation, and a window of observations.
+ */
 type Held = Pick<PartitionOffsets, 'front' | 'ahead'> & { position: number; window: Observation[] }
 
-/** @param looks how many in a row say what state a partition is in. */
+/** @param observations how many in a row determine a status. */
 export function createHistory(observations: number): History {
   const curves = new Map<string, Map<number, Curve>>()
   let held = new Map<string, Held>()
@@ -93,21 +95,24 @@ export function createHistory(observations: number): History {
 const keyOf = ({ groupTopic: { group, topic }, partition }: PartitionOffsets) =>
   `${group} ${partitionKey(topic, partition)}`
 
-/** From where the group goes on: at the earliest from the first record that there still is. */
+/** Where the group continues, but at least at the first remaining record. */
 const positionOf = ({ groupTopic, partition, committed, low }: PartitionOffsets) =>
   Math.max(low, committed ?? groupTopic.ranges?.get(partition)?.from ?? low)
 
 const upTo = ({ groupTopic, partition }: PartitionOffsets, offset: number) =>
   Math.min(offset, groupTopic.ranges?.get(partition)?.to ?? offset)
 
-/** Ten seconds ago, twice that, and so on up to a week: of what was there before this process, the age is known to a factor of two. */
+/**
+ * Ten seconds ago, then doubling up to a week: for records older than this process, the age is accurate to a
+ * factor of two.
+ */
 const AGO_MS = Array.from({ length: 17 }, (_, index) => 10_000 * 2 ** index).reverse()
 
 /**
- * How a topic's partitions have grown (of a rung: become due) before this process looked at them. Kafka finds offsets by time in
- * its index, which costs it little.
+ * How a topic's partitions grew (for a rung: became due) before this process started. Kafka has an index of
+ * offsets by time, so this is cheap.
  * @param now ms since 1970.
- * @returns by partition, in the order of time.
+ * @returns by partition, in time order.
  */
 export async function readPast(
   offsets: Pick<Offsets, 'at'>,
@@ -115,7 +120,7 @@ export async function readPast(
   now: number,
 ): Promise<Map<number, Point[]>> {
   const found: (Point & { partition: number })[] = []
-  // one after the other: this is not urgent
+  // one at a time, because it is not urgent
   for (const ago of AGO_MS) {
     const at = now - ago
     for (const place of await offsets.at(topic, at - delayMs)) found.push({ ...place, at })
@@ -123,26 +128,31 @@ export async function readPast(
   return Map.groupBy(found, ({ partition }) => partition)
 }
 
-/** At `at` (ms since 1970) all before `offset` was there. */
+/** At `at` (ms since 1970), everything before `offset` existed. */
 export type Point = { offset: number; at: number }
 
-/** How the end of a partition went up, as far as it was looked at. */
+/** How the end of a partition grew, as far as it was observed. */
 export type Curve = {
-  /** In the order of time. */
+  /** In time order. */
   add(point: Point): void
-  /** @returns about when the end passed this offset; undefined: before all that is known, or not yet. */
+  /**
+   * @returns roughly when the end passed this offset; undefined if before everything known, or not yet
+   * passed.
+   */
   timeOf(offset: number): number | undefined
-  /** How many points are held: 256 at most. */
+  /** Number of points held, at most 256. */
   size(): number
 }
 
-/** Points lie no further apart than the looks, or than this part of their age: 180 reach back a week. */
+/**
+ * Spacing of points relative to their age, but at least that of observations: 180 points reach back a week.
+ */
 const SPACING = 1 / 8
-const MOST = 256
+const MAX_COUNT = 256
 
 /**
- * As Kafka Lag Exporter does: no record needs to be read. Between two points records are taken to have come at even distances, so
- * that a time is wrong by at most the distance of the two.
+ * Interpolates between points, like Kafka Lag Exporter, so no record has to be read. A time is off by at most
+ * the distance of two points.
  */
 export function createCurve(): Curve {
   let points: Point[] = []
@@ -150,12 +160,12 @@ export function createCurve(): Curve {
   return {
     add(point) {
       const [last, before] = [points.at(-1), points.at(-2)]
-      // the topic was made anew, or the clock set back: what is known is of another time
+      // the topic was recreated, or the clock was set back: older points are void
       if (last && (last.offset > point.offset || last.at > point.at)) points = []
-      // while nothing comes, the first and the last look at it say all
+      // while nothing is written, the first and last point suffice
       else if (last?.offset === point.offset && before?.offset === point.offset) points.pop()
       points.push(point)
-      if (points.length > MOST) points = thinned(points, point.at)
+      if (points.length > MAX_COUNT) points = thinned(points, point.at)
     },
 
     timeOf(offset) {
@@ -177,16 +187,16 @@ function thinned(points: readonly Point[], now: number): Point[] {
     const isNeeded = !before || !after || after.at - before.at > (now - point.at) * SPACING
     if (isNeeded) kept.push(point)
   }
-  return kept.slice(-MOST)
+  return kept.slice(-MAX_COUNT)
 }
 
-/** How far each group was behind, all partitions together. `at`: ms since 1970. */
+/** Lag of each group over all partitions. `at`: ms since 1970. */
 export type Moment = { at: number; groups: readonly Sum[] }
-/** `lagSeconds`: of the partition that is furthest behind; null: not known of any. */
+/** `lagSeconds`: of the partition that is furthest behind; null if unknown for all. */
 export type Sum = { group: string; lag: number; lagSeconds: number | null }
 
 export type Hour = {
-  /** To be called with each look; one in ten seconds is kept. */
+  /** Call it with each observation; it stores one every ten seconds. */
   add(observe: { at: number; items: readonly LagItem[] }): void
   /** Oldest first. */
   all(): readonly Moment[]
@@ -195,7 +205,7 @@ export type Hour = {
 const KEPT_MS = 60 * 60_000
 const APART_MS = 10_000
 
-/** The last hour of looks, for who comes to look when something has happened. */
+/** The last hour, for someone who looks after an incident. */
 export function createHour(): Hour {
   let moments: readonly Moment[] = []
   return {

@@ -5,19 +5,19 @@ import type { Replay } from '../../../schemas/task.ts'
 import { DELIVERIES, DUE, EVENTS, isRung, rungDelay, TASKS } from '../../../schemas/topics.ts'
 import { topicOf } from '../../tasks/replays/records.ts'
 
-/** A partition of a group, as Kafka has it now. */
+/** A group's partition as Kafka reports it. */
 export type PartitionOffsets = Pick<Bounds, 'partition' | 'low' | 'end'> & {
   groupTopic: GroupTopic
-  /** Null: nothing yet. */
+  /** Null: nothing committed yet. */
   committed: number | null
-  /** Changes with each commit that does not move the offset (kafka/consume/tracker.ts). */
+  /** Changes with each commit that leaves the offset where it is (kafka/consume/tracker.ts). */
   ahead: string
   owned: boolean
-  /** All before it is there, and due. */
+  /** All records before it exist and are due. */
   front: number
 }
 
-/** Of a partition of a topic that is read, as Kafka has it, whatever a replay is to read of it. */
+/** Bounds of a partition, regardless of what a replay reads of it. */
 export type End = Bounds & { topic: string }
 
 /** `at`: ms since 1970. */
@@ -26,8 +26,8 @@ export type Snapshot = { at: number; seen: PartitionOffsets[]; ends: End[] }
 type Asked = Pick<Offsets, 'committed' | 'owned' | 'bounds' | 'at'>
 
 /**
- * Committed offsets first, then ends: so nothing is ever committed beyond an end.
- * @throws when Kafka does not answer.
+ * Reads committed offsets before ends, so no commit is ever beyond an end.
+ * @throws if Kafka does not answer.
  */
 export async function observe(
   offsets: Asked,
@@ -63,7 +63,9 @@ export async function observe(
 const keyOf = (group: string, { topic, partition }: { topic: string; partition: number }) =>
   `${group} ${partitionKey(topic, partition)}`
 
-/** What is in rungs is held back until it is due: the offsets of a time say how far that is, without a record being read. */
+/**
+ * Rungs hold records back until they are due. Offsets by time show how far that is, without reading a record.
+ */
 async function endsOf(
   { topic, delayMs, markers }: GroupTopic,
   offsets: Asked,
@@ -88,23 +90,24 @@ export type GroupTopic = {
   group: string
   topic: string
   /**
-   * Of a rung: its records are due so long after they were written, and nobody is late with them before. Else 0, as of one whose name says
-   * none: they are taken for due at once, as the deliverer goes by what they say themselves.
+   * Of a rung: records are due this long after they were written, and not late before. Otherwise 0, also for
+   * a rung whose name states no delay: the deliverer uses the times in its records, so they count as due at
+   * once.
    */
   delayMs: number
-  /** How many offsets before the end no record has: transactions end with a marker, which no consumer commits. */
+  /** Offsets before the end without a record: transactions end with a marker, which no consumer commits. */
   markers: 0 | 1
-  /** Of a replay: the partitions that it reads, each from one offset to before another. */
+  /** Of a replay: the range that it reads, by partition. */
   ranges?: ReadonlyMap<number, Pick<Range, 'from' | 'to'>>
 }
 
 const ordinary = { delayMs: 0, markers: 0 } as const
 
 /**
- * All that is read by groups that commit; tables, readers and tails commit nothing. What no group has ever read is here as well,
- * so that a process that was never started shows. Rungs are in the order of their delays.
- * @param topics those that there are; rungs of an older ladder among them.
- * @param replays those that are done or cancelled are passed over: nobody reads for them any more.
+ * Everything read by groups that commit; tables, readers and tails do not. Includes topics that no group has
+ * ever read, so that a process that was never started shows. Rungs are ordered by delay.
+ * @param topics existing ones, including rungs of an older ladder.
+ * @param replays ended ones are skipped.
  */
 export function groupTopics(
   topics: readonly string[],

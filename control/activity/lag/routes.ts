@@ -27,24 +27,29 @@ const hourShape = z.strictObject({
         groups: z.array(
           z.strictObject({
             group: z.string(),
-            lag: z.number().describe('Of all partitions.'),
+            lag: z.number().describe('Over all partitions.'),
             lagSeconds: z.number().nullable().describe('Of the partition that is furthest behind.'),
           }),
         ),
       }),
     )
-    .describe('One in ten seconds, oldest first; from before this process began there is none.'),
+    .describe('Every ten seconds, oldest first, since this process started.'),
 })
 const answerShape = z.strictObject({
   items: z.array(lagItemShape),
-  tasks: z.array(pendingShape).describe('What control has still to do, whatever is asked for.'),
+  tasks: z.array(pendingShape).describe('Tasks that control has yet to complete, regardless of the query.'),
   faults: z
     .array(faultShape)
-    .describe('What Kafka has lost or removed in the last seven days, newest first, whatever is asked for.'),
+    .describe(
+      'Records that Kafka lost or removed in the last seven days, newest first, regardless of the query.',
+    ),
   at: timeShape,
 })
 
-/** `/lag`: how far each consumer group is behind, in each partition. `/lag/hour`: and was, of late. `/lag/stream`: the same, live, and what comes in. */
+/**
+ * `/lag`: how far each consumer group is behind, by partition. `/lag/hour`: the last hour. `/lag/stream`: lag
+ * and incoming calls, live.
+ */
 export function lagRoutes(api: FastifyInstance, { lag, tasks, faults, intake }: LagRouteParts): void {
   const shown = (report: Report) => lagResponse(report, { tasks, faults })
   const broadcast = createBroadcast({
@@ -60,10 +65,10 @@ export function lagRoutes(api: FastifyInstance, { lag, tasks, faults, intake }: 
   api.addHook('preClose', async () => broadcast.end())
   addPath(api, '/lag', {
     GET: operation({
-      summary: 'How far each consumer group is behind',
-      description: 'As Kafka has it, looked at every 2 s, whether or not the consumers live.',
+      summary: 'Show how far each consumer group is behind',
+      description: 'As Kafka reports it every 2 s, whether or not consumers are running.',
       query: lagShape,
-      responses: { 200: { description: 'Of each partition, and when it was so.', body: answerShape } },
+      responses: { 200: { description: 'Lag by partition, and when it was observed.', body: answerShape } },
       async handle({ query: { group, topic } }) {
         if (!(await isLoadedSoon(lag))) return loading
         const report = lag.latest()
@@ -77,8 +82,8 @@ export function lagRoutes(api: FastifyInstance, { lag, tasks, faults, intake }: 
   })
   addPath(api, '/lag/hour', {
     GET: operation({
-      summary: 'How far each consumer group was behind in the last hour',
-      responses: { 200: { description: 'Of each group, every ten seconds.', body: hourShape } },
+      summary: 'Show how far each consumer group was behind in the last hour',
+      responses: { 200: { description: 'Lag by group, every ten seconds.', body: hourShape } },
       handle() {
         const items = lag.hour().map(({ at, groups }) => ({ at: isoTime(at), groups: [...groups] }))
         return { status: 200, body: { items } }
@@ -87,9 +92,9 @@ export function lagRoutes(api: FastifyInstance, { lag, tasks, faults, intake }: 
   })
   addPath(api, '/lag/stream', {
     GET: operation({
-      summary: 'Watch how far each consumer group is behind, and how many calls come in',
+      summary: 'Watch how far each consumer group is behind, and the rate of incoming calls',
       description:
-        'Server-sent events `lag` (as `GET /api/lag`) and `ingest` (as `GET /api/ingest`), at once and then whenever one has changed, every 2 s at most; `unavailable` for one of which nothing can be said now.',
+        'Server-sent events `lag` (as `GET /api/lag`) and `ingest` (as `GET /api/ingest`), first at once and then on every change, at most every 2 s. `unavailable` means that one of them is not known right now.',
       responses: { 200: STREAM },
       errorCodes: ['too_many_watchers'],
       handle: async (asked) => ((await isLoadedSoon(lag)) ? streamed(asked, broadcast) : loading),

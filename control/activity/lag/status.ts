@@ -1,14 +1,14 @@
 import { z } from 'zod'
 
 /**
- * `warn`: it works, but falls behind. `stall`: its consumer is there, but gets nowhere. `stop`: nobody works on it.
- * `rewind`: it was turned back, and is not yet where it was.
+ * `warn`: works, but falls behind. `stall`: has a consumer, but makes no progress. `stop`: has no consumer.
+ * `rewind`: was set back, and has not caught up yet.
  */
 export const STATUSES = ['ok', 'warn', 'stall', 'stop', 'rewind'] as const
 
 export type LagItem = z.infer<typeof lagItemShape>
 
-/** How far a group is behind in a partition, as it is told. */
+/** How far a group is behind in a partition. */
 export const lagItemShape = z
   .strictObject({
     group: z.string(),
@@ -16,48 +16,49 @@ export const lagItemShape = z
     partition: z.number(),
     end: z
       .number()
-      .describe('The offset behind the last record; for a replay, behind the last that it is to read.'),
-    committed: z.number().nullable().describe('Null: nothing yet.'),
+      .describe('Offset after the last record; for a replay, after the last record that it will read.'),
+    committed: z.number().nullable().describe('Null: nothing committed yet.'),
     lag: z
       .number()
       .describe(
-        'Offsets from the committed one (or the first that there still is) to the end. What is settled out of order beyond it is among them, until the gap closes.',
+        'Offsets from the committed one (or the first remaining one) to the end. Records settled out of order count until the gap before them closes.',
       ),
     lagSeconds: z
       .number()
       .nullable()
       .describe(
-        "How long the oldest record that is not settled has waited; on a rung, how long it is past due. Null: not known, or a replay's, whose records are old.",
+        'Age of the oldest unsettled record; on a rung, how long it is past due. Null: unknown, or a replay, whose records are old anyway.',
       ),
     status: z
       .enum(STATUSES)
       .describe(
-        'By how it went over the last 20 s: `warn`: falls behind; `stall`: a consumer is there, but gets nowhere; `stop`: nobody works on it; `rewind`: turned back.',
+        'Based on the last 20 s. `warn`: falls behind; `stall`: has a consumer, but makes no progress; `stop`: has no consumer; `rewind`: was set back.',
       ),
   })
   .meta({ id: 'Lag' })
 
 export type Status = (typeof STATUSES)[number]
 
-/** One look at a partition of a group. */
+/** One observation of a group's partition. */
 export type Observation = {
-  /** From where the group would go on. */
+  /** Where the group would continue. */
   position: number
-  /** Records that were there, and due, at the look before, and are not settled now. */
+  /** Records that existed and were due at the previous observation, and are still not settled. */
   behind: number
-  /** Whether the group has committed since the look before. */
+  /** Whether the group has committed since the previous observation. */
   committed: boolean
   /** Whether a member of the group has the partition. */
   owned: boolean
 }
 
 /**
- * Burrow's rules (https://github.com/linkedin/Burrow/wiki/Consumer-Lag-Evaluation-Rules, and its evaluator for `rewind`),
- * without any limit that would have to be chosen: what counts is how a partition went over the last looks. Burrow is told of
- * each commit; we see whether one has changed anything, and as our consumers commit only then, one that has a partition counts as
- * alive without a commit. And as it is behind only with what it was given time for, records that are just being worked on
- * are no lag here.
- * @param window the last looks, oldest first. Only as many as `observations` say more than `ok` and `rewind`.
+ * The rules of Burrow (https://github.com/linkedin/Burrow/wiki/Consumer-Lag-Evaluation-Rules, and its
+ * evaluator for `rewind`), which need no thresholds: only the course of recent observations counts. Burrow
+ * sees every commit; we see only commits that change something, and our consumers make no others, so a member
+ * that has the partition counts as alive without commits. Records that arrived since the last observation do
+ * not count as lag.
+ * @param window recent observations, oldest first. With fewer than `observations`, only `ok` and `rewind` are
+ * possible.
  */
 export function statusOf(window: readonly Observation[], observations: number): Status {
   const last = window.at(-1)
@@ -70,7 +71,7 @@ export function statusOf(window: readonly Observation[], observations: number): 
   return pairs(window).every(([before, after]) => after.behind >= before.behind) ? 'warn' : 'ok'
 }
 
-/** Also one that had no lag may be turned back; one that has come again to where it was has got over it. */
+/** Applies without lag too, and ends once the group is back where it was. */
 function isTurnedBack(window: readonly Observation[]): boolean {
   const furthest = Math.max(...window.map(({ position }) => position))
   return (window.at(-1)?.position ?? furthest) < furthest

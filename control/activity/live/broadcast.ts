@@ -1,31 +1,31 @@
 import type { Readable } from 'node:stream'
 import { type EventName, openWatcher, sse, type Watcher } from './watcher.ts'
 
-/** Tells all who watch what is so, at once and then whenever it has changed. */
+/** Sends the current state to all watchers, at once and after every change. */
 export type Broadcast = {
   watch(): Readable | 'too_many'
   watchers(): number
-  /** Ends all streams, and begins no more. */
+  /** Ends all streams and refuses new ones. */
   end(): void
 }
 
 export type BroadcastOptions = {
-  /** What is so, by event; undefined: nothing can be said of it now, which `unavailable` tells. */
+  /** Current state by event; undefined if unknown, sent as `unavailable`. */
   current: Partial<Record<EventName, () => object | undefined>>
-  /** Somebody reads too slowly. */
+  /** A watcher reads too slowly. */
   onSkipped: (messages: number) => void
   everyMs?: number
-  mostWatchers?: number
+  maxWatchers?: number
 }
 
 const EVERY_MS = 2_000
-/** As in `createLive`, each may hold 2 MB. */
-const MOST_WATCHERS = 20
+/** As in `createLive`: each may hold 2 MB. */
+const MAX_WATCHERS = 20
 
 export function createBroadcast(options: BroadcastOptions): Broadcast {
-  const { current, onSkipped, everyMs = EVERY_MS, mostWatchers = MOST_WATCHERS } = options
+  const { current, onSkipped, everyMs = EVERY_MS, maxWatchers = MAX_WATCHERS } = options
   const watchers = new Set<Watcher>()
-  /** By event, what all have been told. */
+  /** What all watchers have been sent, by event. */
   const told = new Map<string, string>()
   let telling: NodeJS.Timeout | undefined
   let hasEnded = false
@@ -33,7 +33,7 @@ export function createBroadcast(options: BroadcastOptions): Broadcast {
   const messages = () =>
     Object.entries(current).map(([event, say]) => {
       const data = say()
-      // its keys are names of events
+      // the keys are event names
       return [event, data ? sse(event as EventName, data) : sse('unavailable', { event })] as const
     })
 
@@ -46,7 +46,7 @@ export function createBroadcast(options: BroadcastOptions): Broadcast {
   }
 
   function begin(watcher: Watcher): void {
-    // for who is alone nothing was told before
+    // nobody has been sent anything yet
     if (watchers.size === 0) told.clear()
     watchers.add(watcher)
     for (const [event, message] of messages()) {
@@ -65,7 +65,7 @@ export function createBroadcast(options: BroadcastOptions): Broadcast {
 
   return {
     watch() {
-      if (hasEnded || watchers.size >= mostWatchers) return 'too_many'
+      if (hasEnded || watchers.size >= maxWatchers) return 'too_many'
       const watcher = openWatcher({ onSkipped, onClosed: () => left(watcher) })
       begin(watcher)
       return watcher.stream

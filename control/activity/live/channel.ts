@@ -2,22 +2,24 @@ import { createTokenBucket } from '../../../process/token-bucket.ts'
 import { REJECTED } from '../../../schemas/topics.ts'
 import { sse, type Watcher } from './watcher.ts'
 
-/** What goes to all who watch one source. */
+/** Everyone who watches one source, or all sources. */
 export type Channel = {
   watchers: Set<Pick<Watcher, 'send'>>
-  /** Whether a call that comes now (ms of a monotonic clock) is shown; those that are not are counted while somebody watches. */
+  /**
+   * Whether to show a call at `now` (ms of a monotonic clock). Counts those not shown while someone watches.
+   */
   admits(call: { topic: string }, now: number): boolean
   send(message: string): void
-  /** Notes that the call is shown. @returns false: it was before, as it came twice. */
+  /** Marks the call as shown. @returns false if it already was, because it came twice. */
   markShown(messageId: string): boolean
   isShown(messageId: string): boolean
-  /** Says how many were left out since it last did. @returns how many. */
+  /** Reports how many calls were left out since the last report. @returns how many. */
   reportSkipped(): number
 }
 
-/** Accepted calls, and rejected ones: among many that are accepted those are what is looked for. */
+/** Rejected calls have a limit of their own: among many accepted ones, they are what people look for. */
 const PER_SECOND = 100
-const MOST_SHOWN = 1_000
+const MAX_SHOWN = 1_000
 
 export function createChannel(): Channel {
   const accepted = createTokenBucket({ perSecond: PER_SECOND, burst: PER_SECOND })
@@ -42,7 +44,7 @@ export function createChannel(): Channel {
       if (shown.has(messageId)) return false
       shown.add(messageId)
       const [oldest = ''] = shown
-      if (shown.size > MOST_SHOWN) shown.delete(oldest)
+      if (shown.size > MAX_SHOWN) shown.delete(oldest)
       return true
     },
     isShown: (messageId) => shown.has(messageId),

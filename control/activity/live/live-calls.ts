@@ -13,26 +13,26 @@ import { sse, type Watcher } from './watcher.ts'
 
 type Receiver = Pick<Watcher, 'send'>
 
-/** In place of a source: all of them. No source has this id. */
+/** Stands for all sources. No source has this id. */
 export const ALL = ''
 
-/** The calls of all sources, and who watches those of one, or all. */
+/** Passes the calls of all sources to their watchers. */
 export type LiveCalls = {
-  /** A call of some source, in the order of its partition. */
+  /** Handles a call of any source, in the order of its partition. */
   call(record: TailRecord): void
   attempt(attempt: Attempt): void
-  /** From now on a call is a new one; those before were the last ones, of which nobody has been told yet. */
+  /** Ends the initial phase: calls before it are recent ones, which nobody is sent as new. */
   begin(): void
-  /** Shows the last calls and what became of them, and from then on what comes. Not before it has begun. */
+  /** Sends recent calls with their attempts, then new ones. Call `begin` first. */
   join(watched: string, watcher: Receiver): void
   leave(watched: string, watcher: Receiver): void
-  /** Says to all who watch how many calls were left out; to be called now and then. */
+  /** Reports to all watchers how many calls were left out. Call it regularly. */
   reportSkipped(): void
 }
 
 export type LiveCallsParts = {
   sources: ReadonlyMap<string, Pick<Source, 'writeKey'>>
-  /** Those that are known of a message, of any source. */
+  /** Known attempts for a message, of any source. */
   attemptsOf: (messageId: string) => Iterable<Attempt>
   decodeEvent: Decode<Event>
   decodeRejected: Decode<Rejected>
@@ -55,7 +55,7 @@ export function createLiveCalls(parts: LiveCallsParts): LiveCalls {
     return found
   }
 
-  /** @param watched a source, or all: then it is said whose each call is. */
+  /** @param watched a source, or `ALL`, which adds `sourceId` to each call. */
   function tell(watched: string, raw: RawCall, onShown: OnShown): void {
     const id = `${raw.topic}/${raw.partition}/${raw.offset}`
     const { sourceId } = raw
@@ -85,7 +85,7 @@ export function createLiveCalls(parts: LiveCallsParts): LiveCalls {
     if (channel.watchers.size === 0) return
     tell(watched, raw, (message, messageId) => {
       channel.send(message)
-      // a fast receiver's answer may have come before the call itself
+      // a fast receiver's attempt may arrive before the call itself
       if (messageId !== undefined && channel.markShown(messageId))
         for (const known of attemptsOf(watched, [messageId])) channel.send(known)
     })

@@ -2,22 +2,22 @@ import { LRUCache } from 'lru-cache'
 import type { TailRecord } from '../../../kafka/tables/tail.ts'
 import { EVENTS, REJECTED } from '../../../schemas/topics.ts'
 
-/** The last calls of each source. */
+/** Recent calls of each source. */
 export type Recent = {
-  /** In any order: what is read from several partitions comes in none. */
+  /** In any order: partitions have no common order. */
   add(sourceId: string, call: RawCall): void
   /** Oldest first. */
   of(sourceId: string): readonly RawCall[]
 }
 
-const MOST = 50
-const MOST_BYTES = 1024 * 1024
-const MOST_BYTES_OF_ALL = 16 * 1024 * 1024
+const MAX_COUNT = 50
+const MAX_BYTES = 1024 * 1024
+const MAX_BYTES_OF_ALL = 16 * 1024 * 1024
 const OVERHEAD = 200
 
-export function createRecent(mostBytesOfAll = MOST_BYTES_OF_ALL): Recent {
+export function createRecent(maxBytesOfAll = MAX_BYTES_OF_ALL): Recent {
   const sources = new LRUCache<string, { calls: RawCall[]; bytes: number }>({
-    maxSize: mostBytesOfAll,
+    maxSize: maxBytesOfAll,
     sizeCalculation: ({ bytes }) => bytes,
   })
   return {
@@ -25,7 +25,7 @@ export function createRecent(mostBytesOfAll = MOST_BYTES_OF_ALL): Recent {
       const { calls, bytes } = sources.get(sourceId) ?? { calls: [], bytes: 0 }
       calls.splice(calls.findLastIndex(({ timestamp }) => timestamp <= call.timestamp) + 1, 0, call)
       let total = bytes + bytesOf(call)
-      while (calls.length > MOST || (total > MOST_BYTES && calls.length > 1)) {
+      while (calls.length > MAX_COUNT || (total > MAX_BYTES && calls.length > 1)) {
         const oldest = calls.shift()
         if (oldest) total -= bytesOf(oldest)
       }
@@ -37,7 +37,7 @@ export function createRecent(mostBytesOfAll = MOST_BYTES_OF_ALL): Recent {
 
 const bytesOf = ({ value }: RawCall) => OVERHEAD + value.length
 
-/** A call as it lies in its topic, not decoded. `value` is a copy. */
+/** A call as its topic holds it, not decoded. `value` is a copy. */
 export type RawCall = {
   sourceId: string
   topic: typeof EVENTS | typeof REJECTED
@@ -47,7 +47,10 @@ export type RawCall = {
   value: Buffer
 }
 
-/** Keys are `source/user` and, of what was rejected, `source`; most records are of sources that nobody watches. */
+/**
+ * Keys are `source/user`, or `source` for rejected calls. Most records are of sources that nobody watches, so
+ * only the source is decoded.
+ */
 export function sourceOf(key: Buffer): string {
   const slash = key.indexOf('/')
   return key.toString('latin1', 0, slash < 0 ? key.length : slash)

@@ -12,15 +12,14 @@ export type LiveRouteParts = {
   settings: { sources: ReadonlyMap<string, Source> }
 }
 
-/** `/sources/:id/live`, `/live`: the calls of a source, or of all, as they come, as server-sent events. */
+/** `/sources/:id/live`, `/live`: calls of a source, or of all, as server-sent events. */
 export function liveRoutes(api: FastifyInstance, { live, settings }: LiveRouteParts): void {
   api.addHook('preClose', async () => live.end())
 
   addPath(api, '/sources/:id/live', {
     GET: operation({
-      summary: 'Watch the calls of a source as they come',
-      description:
-        'Server-sent events: the last calls, `ready`, and then what comes. docs/activity.md has all of them.',
+      summary: 'Watch the calls of a source live',
+      description: 'Server-sent events: recent calls, `ready`, then new calls. See docs/activity.md.',
       responses: { 200: STREAM },
       errorCodes: ['not_found', 'too_many_watchers'],
       handle({ params: { id }, ...asked }) {
@@ -31,8 +30,8 @@ export function liveRoutes(api: FastifyInstance, { live, settings }: LiveRoutePa
   })
   addPath(api, '/live', {
     GET: operation({
-      summary: 'Watch the calls of all sources as they come',
-      description: 'As of one source; `sourceId` says whose each call is.',
+      summary: 'Watch the calls of all sources live',
+      description: 'As for one source; `sourceId` names the source of each call.',
       responses: { 200: STREAM },
       errorCodes: ['too_many_watchers'],
       handle: (asked) => streamed(asked, { ...live, watch: () => live.watch(ALL) }),
@@ -41,37 +40,40 @@ export function liveRoutes(api: FastifyInstance, { live, settings }: LiveRoutePa
 }
 
 const tooMany = problem(
-  { code: 'too_many_watchers', message: 'As many as may watch do already: close a page that does' },
+  { code: 'too_many_watchers', message: 'Too many clients are watching: close a page that does' },
   { 'retry-after': '10' },
 )
 
 const headers = {
   'content-type': 'text/event-stream; charset=utf-8',
-  // one connection, one stream: at the end of the process nobody waits for what else might come on it
+  // one stream for each connection, so that a shutdown does not wait for further requests on it
   connection: 'close',
-  // nginx would gather it
+  // keeps nginx from buffering
   'x-accel-buffering': 'no',
 }
 
-/** As the description has it. */
+/** Documentation of a stream. */
 export const STREAM: ResponseSpec = {
-  description: 'A stream, without end.',
+  description: 'An endless stream.',
   type: 'text/event-stream',
   body: z.string(),
 }
 
-/** Who watches one kind of thing; with `too_many` nobody else may. */
+/** A stream that many can watch; `too_many`: no more watchers are allowed. */
 export type Watched = { watchers(): number; watch(): Readable | 'too_many' }
 
-/** Of the 20 that may watch one kind of thing, so many with the view token: whoever holds it, administrators find a place. */
-const MOST_VIEWERS = 15
+/**
+ * Of the 20 watchers of a stream, at most this many may use the view token, so that administrators always
+ * find a place.
+ */
+const MAX_VIEWERS = 15
 
-/** A stream of server-sent events; who asks for the headers alone gets them without one. */
+/** Responds with a stream of server-sent events; HEAD gets only the headers. */
 export function streamed(
   { method, who }: Pick<ApiRequest, 'method' | 'who'>,
   { watchers, watch }: Watched,
 ): ApiResponse {
   if (method === 'HEAD') return { status: 200, headers }
-  const stream = who === 'view' && watchers() >= MOST_VIEWERS ? 'too_many' : watch()
+  const stream = who === 'view' && watchers() >= MAX_VIEWERS ? 'too_many' : watch()
   return stream === 'too_many' ? tooMany : { status: 200, headers, body: stream }
 }

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 
-/** Who watches a source, as a stream of server-sent events that may be read slowly, or not at all. */
+/** A client that watches, as a stream of server-sent events. It may read slowly, or not at all. */
 export type Watcher = {
   stream: Readable
-  /** Sends it, or counts it as skipped when too much waits already. */
+  /** Sends the message, or counts it as skipped if too much is waiting already. */
   send(message: string): void
   end(): void
   isClosed(): boolean
@@ -11,19 +11,19 @@ export type Watcher = {
 
 export type WatcherOptions = {
   onSkipped: (messages: number) => void
-  /** Told once, whoever ends it. */
+  /** Called once, whoever ends it. */
   onClosed: () => void
   heartbeatMs?: number
 }
 
-/** The last fifty calls, each as long as they are shown, come at once. */
-const MOST_WAITING = 2 * 1024 * 1024
+/** Enough for fifty recent calls of the largest size. */
+const MAX_WAITING = 2 * 1024 * 1024
 /** Below this there is room again. */
 const FEW_WAITING = 64 * 1024
 const HEARTBEAT_MS = 15_000
-/** So many heartbeats in a row that find somebody who has taken nothing although there was something: nobody is there. */
+/** Heartbeats in a row without anything read, although something was waiting: the client is gone. */
 const PATIENCE = 4
-/** For so long what waits may still be read at the end. */
+/** How long waiting messages can still be read at the end. */
 const LAST_WORDS_MS = 1_000
 
 export function openWatcher(options: WatcherOptions): Watcher {
@@ -63,8 +63,8 @@ export function openWatcher(options: WatcherOptions): Watcher {
     stream,
     send(message) {
       if (ended || stream.destroyed) return
-      // once some are left out all are, until that can be said: what comes before and after it is then clear
-      if (skipped === 0 && stream.readableLength < MOST_WAITING) stream.push(message)
+      // after one skipped message, skip all until that can be reported: so the report marks where the gap is
+      if (skipped === 0 && stream.readableLength < MAX_WAITING) stream.push(message)
       else {
         skipped += 1
         onSkipped(1)
@@ -80,7 +80,7 @@ export function openWatcher(options: WatcherOptions): Watcher {
   }
 }
 
-/** What a watcher is told; docs/activity.md says what each holds. */
+/** Events of the streams; docs/activity.md describes their data. */
 export type EventName =
   | 'call'
   | 'rejected'
@@ -92,13 +92,13 @@ export type EventName =
   | 'lag'
   | 'unavailable'
 
-/** A server-sent event. @param id the same when the same is sent again. */
+/** A server-sent event. @param id stays the same if the event is sent again. */
 export function sse(event: EventName, data: object, id?: string): string {
   const head = id === undefined ? '' : `id: ${id}\n`
   return `${head}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
-/** How long a client waits before it comes again. */
+/** How long clients wait before they reconnect. */
 export const RETRY = 'retry: 2000\n\n'
-/** Read by nobody: says to all between the two that the connection is in use. */
+/** A comment that keeps proxies from closing the connection. */
 export const HEARTBEAT = ': still here\n\n'

@@ -16,31 +16,31 @@ declare module 'fastify' {
 export type GuardParts = { checkToken: TokenCheck; sessions: Pick<Sessions, 'read'>; probe: Probe }
 
 const unauthorized = problem(
-  { code: 'unauthorized', message: 'Send Authorization: Bearer with the control token, or sign in' },
+  { code: 'unauthorized', message: 'Send Authorization: Bearer with a control token, or sign in' },
   { 'www-authenticate': 'Bearer realm="sluice"' },
 )
 const unknownToken = problem(
-  { code: 'unauthorized', message: 'This is no token of this system' },
+  { code: 'unauthorized', message: 'This token is not valid' },
   // RFC 6750, 3.1
   { 'www-authenticate': 'Bearer realm="sluice", error="invalid_token"' },
 )
 const csrf = problem({
   code: 'csrf',
-  message: 'Send X-Requested-With with a change by cookie, whatever it says',
+  message: 'Changes made with a session cookie need the header X-Requested-With (any value)',
 })
-const readOnly = problem({ code: 'read_only', message: 'This token may only read: use the admin token' })
+const readOnly = problem({ code: 'read_only', message: 'This token is read-only: use the admin token' })
 const notReady = problem(
-  { code: 'unavailable', message: 'This process is starting or ending: try again in a moment' },
+  { code: 'unavailable', message: 'This process is starting or shutting down: try again in a moment' },
   { 'retry-after': '1' },
 )
 
-/** Who may pass, before any body is read. Sets `request.who` and `request.caller`. */
+/** Decides who may pass before any body is read. Sets `request.who` and `request.caller`. */
 export function guard(api: FastifyInstance, parts: GuardParts): void {
   const identify = identifier(parts)
   api.decorateRequest('who', 'view')
   api.decorateRequest('caller')
   api.addHook('onRequest', async (request, reply) => {
-    // write keys are in some of the answers
+    // some responses hold write keys
     reply.header('cache-control', 'no-store')
     const { method, headers } = request
     const access = accessTo(method, request.routeOptions.config.operation)
@@ -49,15 +49,16 @@ export function guard(api: FastifyInstance, parts: GuardParts): void {
     if ('status' in caller) return send(reply, caller)
     request.who = caller.who
     request.caller = caller
-    // another site can have a browser send a cookie, but no header of its own
+    // another site can make a browser send the cookie, but not a custom header
     if (caller.by === 'cookie' && !isRead(method) && !headers['x-requested-with']) return send(reply, csrf)
     if (caller.who === 'view' && access === 'admin') return send(reply, readOnly)
-    // an answer from half of the settings, at the start or after a fatal one, would show the others as removed
+    // with half of the settings (at startup, or after a fatal error) a response would show the others as
+    // removed
     return parts.probe.notReady() === undefined ? undefined : send(reply, notReady)
   })
 }
 
-/** A token goes before a cookie; that of a session is signed, and cannot be guessed. */
+/** A token takes precedence over a cookie. Session cookies are signed, so guesses need no rate limit. */
 function identifier({ checkToken, sessions }: GuardParts): (request: FastifyRequest) => Caller | ApiResponse {
   return ({ headers, ip: address, protocol }) => {
     const token = bearer(headers.authorization)

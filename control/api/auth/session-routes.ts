@@ -20,22 +20,27 @@ export type SessionRouteParts = {
   log: Logger
 }
 
-/** A token has 1,024 characters at most. Anyone at all may send it. */
+/** Tokens have at most 1,024 characters. Anyone may send this body. */
 const TOKEN_BYTES = 4 * 1024
 const signInShape = z.strictObject({ token: z.string().min(1).max(1_024) }).meta({ id: 'SignIn' })
 const sessionShape = z.strictObject({ who: z.enum(['admin', 'view']) }).meta({ id: 'Session' })
 
 const wrong = problem(
-  { code: 'unauthorized', message: 'This is no token of this system' },
+  { code: 'unauthorized', message: 'This token is not valid' },
   { 'www-authenticate': 'Bearer realm="sluice"' },
 )
 
 const notEnded = problem(
-  { code: 'unavailable', message: 'Kafka does not answer, so the session may not be over: sign out again' },
+  {
+    code: 'unavailable',
+    message: 'Kafka does not answer, so the session may still be valid: sign out again',
+  },
   { 'retry-after': '5' },
 )
 
-/** `/session`: sign in with a token, so that a browser need not keep it; who is signed in; sign out. */
+/**
+ * `/session`: sign in with a token (so that a browser need not store it), show who is signed in, sign out.
+ */
 export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): void {
   const { checkToken, sessions, log } = parts
 
@@ -50,7 +55,7 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
     return { status: 204, headers: { 'set-cookie': sessionCookie(cookie, { protocol }) } }
   }
 
-  /** A copy of the cookie that somebody may have is of no use from then on. */
+  /** Ends the session itself, so that copies of the cookie stop working too. */
   async function signOut({ caller, protocol }: ApiRequest): Promise<ApiResponse> {
     const { session } = caller
     if (session) {
@@ -70,22 +75,22 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
 
   addPath(api, '/session', {
     GET: operation({
-      summary: 'Who is signed in',
-      responses: { 200: { description: 'Who asks.', body: sessionShape } },
+      summary: 'Show who is signed in',
+      responses: { 200: { description: 'The role of the caller.', body: sessionShape } },
       handle: ({ who }) => ({ status: 200, body: { who } }),
     }),
     POST: operation({
       summary: 'Sign in with a token',
       access: 'anyone',
       body: { ...json(signInShape), limit: TOKEN_BYTES },
-      responses: { 204: { description: 'Signed in, for 12 hours.', headers: ['set-cookie'] } },
+      responses: { 204: { description: 'Signed in for 12 hours.', headers: ['set-cookie'] } },
       errorCodes: ['unauthorized', 'too_many_attempts'],
       handle: signIn,
     }),
     DELETE: operation({
       summary: 'Sign out',
       description:
-        'The session is over for whoever has its cookie, within a second in every control process.',
+        'Ends the session in every control process within a second, for everyone who holds its cookie.',
       access: 'view',
       responses: { 204: { description: 'Signed out.', headers: ['set-cookie'] } },
       handle: signOut,
@@ -93,14 +98,17 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
   })
 }
 
-/** By https browsers take it from this very host alone, and no other host of the domain can set it (RFC 6265bis, 4.1.3.2). */
+/**
+ * With https, `__Host-` ties the cookie to this host: no other host of the domain can set it (RFC 6265bis,
+ * 4.1.3.2).
+ */
 const nameFor = (protocol: string) => (protocol === 'https' ? '__Host-sluice_session' : 'sluice_session')
 
-/** The session that a `Cookie` header brings. */
+/** The session in a `Cookie` header. */
 export const sessionIn = (header: string | undefined, protocol: string): string | undefined =>
   header === undefined ? undefined : parseCookie(header)[nameFor(protocol)]
 
-/** A `Set-Cookie` that no script can read, and no other site can send. `''` takes it away. */
+/** A `Set-Cookie` that scripts cannot read and other sites cannot send. `''` deletes the cookie. */
 export const sessionCookie = (session: string, { protocol }: { protocol: string }): string =>
   stringifySetCookie({
     name: nameFor(protocol),

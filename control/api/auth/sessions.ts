@@ -6,11 +6,17 @@ import type { Who } from '../../../settings/mask.ts'
 import type { Keys } from '../../../settings/seal.ts'
 import type { Session, Tokens } from './tokens.ts'
 
-/** Sessions that no process keeps: who it is, which one and until when, signed. What one instance has issued any other knows. */
+/**
+ * Stateless sessions: the cookie holds role, id and expiry, signed. Every instance accepts what another has
+ * issued.
+ */
 export type Sessions = {
-  /** Good for `SESSION_S` from now, unless it is ended before. @param now ms since 1970. */
+  /** Valid for `SESSION_S` unless ended earlier. @param now ms since 1970. */
   issue(who: Who, now: number): { cookie: string; session: Session }
-  /** Undefined: it is over or ended, another's, or of a token that has changed since. @param now ms since 1970. */
+  /**
+   * @param now ms since 1970.
+   * @returns undefined if expired, ended, forged, or issued for a token that has changed since.
+   */
   read(cookie: string, now: number): { who: Who; session: Session } | undefined
 }
 
@@ -18,8 +24,8 @@ export const SESSION_S = 12 * 60 * 60
 const ID_BYTES = 12
 
 /**
- * @param keys CONFIG_KEY: the first signs, all verify. Without it nobody can make one, whoever knows a token.
- * @param isEnded whether the session of this id was signed out.
+ * @param keys derived from CONFIG_KEY: the first signs, all verify. A token alone cannot forge a session.
+ * @param isEnded whether the session with this id was signed out.
  */
 export function createSessions(keys: Keys, tokens: Tokens, isEnded: (id: string) => boolean): Sessions {
   const derived = { admin: derive(keys, tokens.admin), view: derive(keys, tokens.view) }
@@ -27,7 +33,7 @@ export function createSessions(keys: Keys, tokens: Tokens, isEnded: (id: string)
   return {
     issue(who, now) {
       const [key] = derived[who]
-      if (!key) throw new Error(`nobody signs in as ${who}: there is no such token`)
+      if (!key) throw new Error(`cannot sign in as ${who}: that token is not configured`)
       const session = {
         id: randomBytes(ID_BYTES).toString('base64url'),
         until: Math.floor(now / 1000) + SESSION_S,
@@ -50,7 +56,7 @@ export function createSessions(keys: Keys, tokens: Tokens, isEnded: (id: string)
   }
 }
 
-/** Of each key one for this alone, and for this token: another token makes another. */
+/** One key for each of `keys`, bound to this purpose and this token: a new token invalidates old sessions. */
 function derive(keys: Keys, token: string | undefined): Buffer[] {
   if (!token) return []
   return keys.map((key) => Buffer.from(hkdfSync('sha256', key, token, 'sluice control session', 32)))
@@ -59,14 +65,15 @@ function derive(keys: Keys, token: string | undefined): Buffer[] {
 const sign = (claim: string, key: Buffer): Buffer => createHmac('sha256', key).update(claim).digest()
 
 /**
- * Sessions that were signed out before their time, as topic `tasks` tells of them: JSON under the key `session/<id>`, until they would be over
- * anyway. Each control process follows that topic, so that an end is known everywhere within a second and outlives restarts.
+ * Sessions that were signed out early. Topic `tasks` holds them as JSON under the key `session/<id>` until
+ * they would have expired. Every control process follows that topic, so an end takes effect within a second
+ * and survives restarts.
  */
 export type EndedSessions = {
   has(id: string): boolean
-  /** Takes in a record of the topic. @returns false when it is none of a session. */
+  /** Applies a record of the topic. @returns false if it is not about a session. */
   apply(key: string, value: Buffer | undefined): boolean
-  /** The ids of those that would be over by now. @param now ms since 1970. */
+  /** Ids of sessions that have expired by now. @param now ms since 1970. */
   expired(now: number): string[]
 }
 
@@ -74,7 +81,7 @@ const PREFIX = 'session/'
 const endShape = z.object({ until: z.number() })
 
 export function createEndedSessions(): EndedSessions {
-  /** When each would be over, in seconds since 1970. */
+  /** Expiry in seconds since 1970, by id. */
   const ended = new Map<string, number>()
   return {
     has: (id) => ended.has(id),
@@ -82,7 +89,7 @@ export function createEndedSessions(): EndedSessions {
       if (!key.startsWith(PREFIX)) return false
       const id = key.slice(PREFIX.length)
       if (value === undefined) ended.delete(id)
-      // one that cannot be read has ended nevertheless
+      // a record that cannot be read still ends its session
       else ended.set(id, untilIn(value))
       return true
     },
@@ -98,12 +105,12 @@ function untilIn(value: Buffer): number {
   }
 }
 
-/** From this record on the session is over. */
+/** The record that ends a session. */
 export const endRecord = ({ id, until }: Session): OutRecord => ({
   topic: TASKS,
   key: PREFIX + id,
   value: JSON.stringify({ until }),
 })
 
-/** Nothing is kept of its end any more. */
+/** Removes the record of an end that is no longer needed. */
 export const endTombstone = (id: string): OutRecord => ({ topic: TASKS, key: PREFIX + id, value: null })

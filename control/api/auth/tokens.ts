@@ -8,21 +8,21 @@ import type { Who } from '../../../settings/mask.ts'
 import { type ApiResponse, problem } from '../response.ts'
 
 /**
- * Who asks, and how that is known: by the token itself, or by the session of who signed in with it. `address`: of the client, also behind a
- * trusted proxy.
+ * Who sends a request, and the proof: a token, or the session of someone who signed in with one. `address`:
+ * the client's, also behind a trusted proxy.
  */
 export type Caller = { who: Who; by: 'bearer' | 'cookie'; address: string; session?: Session | undefined }
 
-/** `until`: when it is over, in seconds since 1970. */
+/** `until`: expiry in seconds since 1970. */
 export type Session = { id: string; until: number }
 
 export type Tokens = { admin: string; view?: string | undefined }
 
-/** The token in an `Authorization` header; undefined: there is none, or it is of another scheme. */
+/** The token in an `Authorization` header; undefined without one, or with another scheme. */
 export const bearer = (header: string | undefined): string | undefined =>
   /^Bearer +(\S+)$/i.exec(header ?? '')?.[1]
 
-/** Tells whose a token is; undefined: nobody's. The time it takes says nothing of the tokens. */
+/** @returns the role of a token; undefined if it is unknown. Takes the same time for every token. */
 export function authenticator({ admin, view }: Tokens): (token: string) => Who | undefined {
   const known = { admin: digest(admin), view: view ? digest(view) : undefined }
   return (token) => {
@@ -34,21 +34,23 @@ export function authenticator({ admin, view }: Tokens): (token: string) => Who |
   }
 }
 
-/** Hashed, tokens of any length can be compared in constant time. */
+/** Hashes have one length, so tokens of any length compare in constant time. */
 function digest(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }
 
-/** Whose a token from an address is; undefined: nobody's. Or what to answer after too many wrong ones. */
+/**
+ * The role of a token; undefined if it is unknown; or the response after too many wrong ones from this
+ * network.
+ */
 export type TokenCheck = (token: string, ip: string) => Who | ApiResponse | undefined
 
-/** Told of each wrong token. `isOneOfMany`: too many have come from there of late. */
+/** Called for each wrong token. `isOneOfMany`: the network is over its limit. */
 export type OnWrong = (address: string, isOneOfMany: boolean) => void
 
 /**
- * A right token always passes: whoever sends wrong ones cannot keep others out, from whatever address. What makes guessing
- * hopeless is that tokens have 16 characters at least (config.ts), compared in constant time; that too many wrong ones are told to
- * wait only tells of it.
+ * A valid token always passes, so wrong ones cannot lock others out. Guessing is hopeless because tokens have
+ * at least 16 characters (config.ts) and compare in constant time; the limit only makes it visible.
  */
 export function createTokenCheck(
   tokens: Tokens,
@@ -67,19 +69,19 @@ export function createTokenCheck(
 
 const tooMany = (seconds: number): ApiResponse =>
   problem(
-    { code: 'too_many_attempts', message: `This is no token of this system; try the next in ${seconds} s` },
+    { code: 'too_many_attempts', message: `This token is not valid; try again in ${seconds} s` },
     { 'retry-after': String(seconds) },
   )
 
-/** Wrong tokens, by the network that they come from. */
+/** Wrong tokens by network. */
 export type WrongTokenLimit = {
-  /** Counts one more. @returns whole seconds to wait, when too many have come from there of late. */
+  /** Counts one. @returns whole seconds to wait if the network is over its limit. */
   wrong(ip: string): number | undefined
 }
 
 const LIMIT: RateLimit = { perSecond: 10 / 60, burst: 10 }
 
-/** In memory, of one process. @param clock milliseconds, monotonic. */
+/** In the memory of one process. @param clock milliseconds, monotonic. */
 export function createWrongTokenLimit(clock: () => number): WrongTokenLimit {
   const limit = createNetworkLimit(LIMIT, clock)
   return { wrong: (ip) => limit.draw(ip, 1) }
@@ -87,14 +89,14 @@ export function createWrongTokenLimit(clock: () => number): WrongTokenLimit {
 
 const wrongTokens = new Counter({
   name: 'sluice_control_wrong_tokens_total',
-  help: 'Requests and sign-ins with a token that is none of this system.',
+  help: 'Requests and sign-ins with an invalid token.',
   registers: [registry],
 })
 
-/** The first ten of a network are logged, and then one in 6 s; all are counted. */
+/** Logs the first ten of a network, then one every 6 s; counts all. */
 export function logWrongTokens(log: Pick<Logger, 'warn'>): (address: string, isOneOfMany: boolean) => void {
   return (address, isOneOfMany) => {
     wrongTokens.inc()
-    if (!isOneOfMany) log.warn({ audit: true, address }, 'a wrong token')
+    if (!isOneOfMany) log.warn({ audit: true, address }, 'wrong token')
   }
 }

@@ -3,10 +3,10 @@ import { CODES, type Code, FAULT_CODES, meaningOf, statusOf } from '../../../set
 import { idShape } from '../../../settings/settings.ts'
 import { type AnswerHeader, accessTo, isRead, type Operation, type ResponseSpec } from '../operation.ts'
 
-/** An operation where it is: `url` as Fastify has it, with `:id`. */
+/** An operation with its method and path; `url` in Fastify's form, with `:id`. */
 export type RoutedOperation = { method: string; url: string; operation: Operation }
 
-/** The API as OpenAPI 3.1, made of the operations that its paths were given and of the very schemas that these validate with. */
+/** Builds the API's OpenAPI 3.1 document from its operations and the schemas that validate requests. */
 export function describe(operations: readonly RoutedOperation[]) {
   const { components, schemaOf } = createSchemas()
   const paths: Record<string, Record<string, unknown>> = {}
@@ -44,14 +44,13 @@ const SECURITY = {
   bearer: {
     type: 'http',
     scheme: 'bearer',
-    description: '`CONTROL_TOKEN`, or to read only `CONTROL_VIEW_TOKEN`.',
+    description: '`CONTROL_TOKEN`; read-only: `CONTROL_VIEW_TOKEN`.',
   },
   session: {
     type: 'apiKey',
     in: 'cookie',
     name: 'sluice_session',
-    description:
-      'Of who has signed in. A change needs the header `X-Requested-With` as well, whatever it says.',
+    description: 'Set by signing in. Changes also need the header `X-Requested-With`, with any value.',
   },
 }
 
@@ -98,7 +97,7 @@ function parametersOf({ query, headers = {} }: Operation, path: string, schemaOf
   return [...inPath, ...(query ? inQuery(schemaOf(query, 'input')) : []), ...inHeaders]
 }
 
-/** Each property of the query's schema is a parameter. */
+/** Turns each property of the query's schema into a parameter. */
 function inQuery({ properties = {}, required = [] }: JsonSchema) {
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
     name,
@@ -121,15 +120,15 @@ function bodyOf({ body }: Operation, schemaOf: SchemaOf) {
 type Header = AnswerHeader | 'retry-after' | 'allow' | 'www-authenticate'
 
 const HEADERS: Record<Header, string> = {
-  etag: 'The version, in quotes.',
-  location: 'Where it is from now on.',
-  'set-cookie': 'The session, or its end.',
-  'retry-after': 'Whole seconds, until it is worth another try.',
-  allow: 'What the path takes.',
-  'www-authenticate': 'How to ask.',
+  etag: 'The version, quoted.',
+  location: 'URL of the created resource.',
+  'set-cookie': 'Sets or deletes the session cookie.',
+  'retry-after': 'Whole seconds to wait before the next try.',
+  allow: 'Methods that the path supports.',
+  'www-authenticate': 'The expected authentication scheme.',
 }
 
-/** Those that always come with a code. */
+/** Headers that always accompany a code. */
 const WITH: Partial<Record<Code, Header>> = {
   unauthorized: 'www-authenticate',
   method_not_allowed: 'allow',
@@ -150,7 +149,7 @@ export function describeResponse(shown: ResponseSpec, schemaOf: SchemaOf) {
   }
 }
 
-/** By status, each with the codes that it may have. */
+/** Responses by status, with the codes that each can carry. */
 export function errorsByStatus(codes: readonly Code[], schemaOf: SchemaOf) {
   const byStatus = Object.groupBy(codes, statusOf)
   const entries = Object.entries(byStatus).map(([status, its = []]) => [
@@ -178,7 +177,7 @@ const describeHeaders = (names: readonly Header[]) =>
     names.map((name) => [name, { description: HEADERS[name], required: true, schema: { type: 'string' } }]),
   )
 
-/** As far as the document takes it apart. */
+/** The keywords that this file uses. */
 export type JsonSchema = {
   description?: string
   properties?: Record<string, JsonSchema>
@@ -188,7 +187,7 @@ export type JsonSchema = {
 
 const faultShape = z
   .strictObject({
-    pointer: z.string().describe('JSON pointer (RFC 6901) into the body or the query; empty: the whole.'),
+    pointer: z.string().describe('JSON pointer (RFC 6901) into the body or the query; empty for the whole.'),
     code: z.enum(FAULT_CODES),
     message: z.string(),
   })
@@ -197,18 +196,18 @@ const faultShape = z
 export const problemShape = z
   .strictObject({
     code: z.enum(CODES),
-    message: z.string().describe('What to do, for people.'),
-    errors: z.array(faultShape).describe('All that is wrong with the content of the request.'),
+    message: z.string().describe('What to do, for people. Do not parse it.'),
+    errors: z.array(faultShape).describe("Everything that is wrong with the request's content."),
   })
   .meta({ id: 'Problem' })
 
 export type SchemaOf = (shape: z.ZodType, io: 'input' | 'output') => JsonSchema
 
-/** JSON schemas of zod's, each that has a name (`.meta({ id })`) once, among the components. */
+/** Converts zod schemas; those with a name (`.meta({ id })`) become components. */
 export function createSchemas() {
   const components: Record<string, JsonSchema> = {}
 
-  /** @param io `input`: as a client sends it; `output`: as it is answered. */
+  /** @param io `input`: as clients send it; `output`: as responses hold it. */
   const schemaOf: SchemaOf = (shape, io) => {
     const { $schema: _, $defs = {}, ...schema } = referring(z.toJSONSchema(shape, { io, override: readable }))
     Object.assign(components, $defs)
@@ -218,28 +217,29 @@ export function createSchemas() {
   return { components, schemaOf }
 }
 
-/** What the format says already is said by a pattern of 400 characters as well. */
+/** Drops a 400-character pattern that only repeats the format. */
 function readable({ jsonSchema }: { jsonSchema: { format?: string; pattern?: string } }): void {
   if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
 }
 
-/** With references to components in place of zod's own. */
+/** Points references at the document's components instead of zod's `$defs`. */
 function referring(schema: object): JsonSchema & { $defs?: Record<string, JsonSchema> } {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'))
 }
 
-/** What holds for the whole API. */
-export const ABOUT = `Settings, audiences and deletions, and what goes on. Each request brings a token, or the cookie of a session.
+/** Introduction of the document. */
+export const ABOUT = `Change settings, audiences and traits, delete users, replay deliveries, and see what is going on. Every request needs a token, or
+the cookie of a session.
 
-Every error is \`{code, message, errors}\`: clients go by the codes, people by the messages, and \`errors\` names all that is wrong
-with the content of a request. Fields and parameters that are not described are refused.
+Every error is \`{code, message, errors}\`: programs rely on \`code\`, people read \`message\`, and \`errors\` lists everything that is
+wrong with the request's content. Unknown fields and query parameters are rejected.
 
-Records have a \`version\`, which is their \`ETag\`: a PUT says in \`If-Match\` which one it replaces, and gets 412 when another has
-been written meanwhile. With \`?dryRun=true\` a write of settings is judged as it would be, the answer tells what it would change,
-and nothing is written. Secrets and the values of webhooks' headers are shown as \`"***"\`, write keys to the admin alone; sent
-back, \`"***"\` keeps what there is. Lists come in pages: \`next\` is the \`cursor\` of the next one, null at the end.
+Records have a \`version\`, which is also their \`ETag\`. A PUT names the version that it replaces in \`If-Match\`, and gets 412 if someone
+else has changed the record since. With \`?dryRun=true\`, a write is checked and the response shows what it would change, but nothing is
+written. Secrets and header values of webhooks appear as \`"***"\`, write keys too unless you use the admin token; send \`"***"\` back to
+leave a value as it is. Lists come in pages: pass \`next\` as \`cursor\` to get the next page; it is null on the last one.
 
-Whoever sends ten wrong tokens a minute from one address, or a hundred come from all, waits for \`Retry-After\`.`
+After ten wrong tokens a minute from one network, further wrong ones get 429 with \`Retry-After\`. A valid token always works.`
 
 const CONTENT: readonly Code[] = [
   'bad_request',
@@ -250,7 +250,7 @@ const CONTENT: readonly Code[] = [
   'request_timeout',
 ]
 
-/** Every code that a request may be answered with: those that its operation names, and those of all of its kind. */
+/** All codes that a request can get: those of its operation, and those common to its method and path. */
 export function codesOf(method: string, path: string, operation: Operation): readonly Code[] {
   const access = accessTo(method, operation)
   const isChange = !isRead(method)
@@ -261,7 +261,7 @@ export function codesOf(method: string, path: string, operation: Operation): rea
       ...(isChange && access !== 'anyone' ? (['csrf'] as const) : []),
       ...(access === 'admin' ? (['read_only'] as const) : []),
       ...(path.includes('{') ? (['invalid_path'] as const) : []),
-      // whatever a client sends with it is read
+      // even an unexpected body is read
       ...(isChange ? CONTENT : []),
       ...ANY,
     ]),
@@ -269,5 +269,5 @@ export function codesOf(method: string, path: string, operation: Operation): rea
 }
 
 const GUARDED: readonly Code[] = ['unauthorized', 'too_many_attempts', 'unavailable']
-/** At least the query can be wrong. */
+/** Any query can be invalid. */
 const ANY: readonly Code[] = ['validation_failed', 'internal']

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { addPath, operation } from '../operation.ts'
 import { describe, type RoutedOperation } from './document.ts'
 
-/** Collects what all paths are given from now on. */
+/** Collects every operation that is registered from now on. */
 export function collectOperations(app: FastifyInstance): readonly RoutedOperation[] {
   const routed: RoutedOperation[] = []
   app.addHook('onRoute', ({ method, url, config }) => {
@@ -19,12 +19,12 @@ export function collectOperations(app: FastifyInstance): readonly RoutedOperatio
 
 const documentShape = z.looseObject({ openapi: z.string() })
 
-/** `/openapi.json`: all of the API. It holds no secret, and is open to anyone. */
+/** `/openapi.json`: holds no secrets, and needs no token. */
 export function openapiRoute(api: FastifyInstance, operations: readonly RoutedOperation[]): void {
   let document: object | undefined
   addPath(api, '/openapi.json', {
     GET: operation({
-      summary: 'This description',
+      summary: 'This document',
       access: 'anyone',
       responses: { 200: { description: 'OpenAPI 3.1.', body: documentShape } },
       handle() {
@@ -38,7 +38,7 @@ export function openapiRoute(api: FastifyInstance, operations: readonly RoutedOp
 const HTML = 'text/html; charset=utf-8'
 const JS = 'text/javascript; charset=utf-8'
 
-/** Swagger UI's own files come out of the package: a page that loads nothing from anywhere else. */
+/** Swagger UI's files come from its package, so the page loads nothing from other hosts. */
 const FILES: Readonly<Record<string, { file: string; type: string }>> = {
   '/docs': { file: own('index.html'), type: HTML },
   '/docs/start.js': { file: own('start.js'), type: JS },
@@ -65,7 +65,7 @@ const CSP = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** `/docs`: `/api/openapi.json` as a page. As that it is open to anyone; what is tried on it needs a token, or a session. */
+/** `/docs`: a page for `/api/openapi.json`. The page needs no token; requests made with it do. */
 export function docsRoutes(app: FastifyInstance): void {
   for (const [url, { file, type }] of Object.entries(FILES))
     app.get(url, async (_, reply) =>

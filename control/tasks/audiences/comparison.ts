@@ -4,14 +4,14 @@ import type { Sync } from '../../../schemas/task.ts'
 import { MEMBERS, UPLOADS, VALUES } from '../../../schemas/topics.ts'
 import { TaskFailed } from '../scheduler.ts'
 
-/** Where it is kept what receivers were told last: one record a user. */
+/** Topics with what receivers were last sent: one record for each user. */
 export const MEMBER_TOPICS = { audience: MEMBERS, trait: VALUES } as const
 
 export const memberKey = ({ id }: Sync['of'], userId: string) => `${id}/${userId}`
 
 /**
- * `since`: when the audience or trait was created. One that is made again under the same id has nothing to do with what is left of
- * the first, should a crash have left something.
+ * `since`: when the audience or trait was created. One created again under the same id ignores records that a
+ * crash left behind.
  */
 export const memberRecord = ({ userId, value }: Change, of: Sync['of'], since: string): OutRecord => ({
   topic: MEMBER_TOPICS[of.kind],
@@ -19,38 +19,41 @@ export const memberRecord = ({ userId, value }: Change, of: Sync['of'], since: s
   value: value === null ? null : `{"since":${JSON.stringify(since)},"value":${value}}`,
 })
 
-/** @returns the value as JSON, undefined for what another of the same id has left. */
+/** @returns the value as JSON; undefined if an earlier resource with the same id wrote it. */
 export function valueIn(record: Buffer, since: string): string | undefined {
   const text = record.toString()
   const before = `{"since":${JSON.stringify(since)},"value":`
   return text.startsWith(before) ? text.slice(before.length, -1) : undefined
 }
 
-/** Opens a reader of a topic, or gives the one that is open. */
+/** Opens the reader of a topic, or returns the open one. */
 export type Reading = { readerOf: (topic: string) => Promise<Pick<Reader, 'partitions' | 'bounds' | 'read'>> }
 
-/** What was told of users, and what is said of them now: each user is in the same partition of both. */
+/** What receivers were last sent, beside the upload. Both hold a user in the same partition. */
 export type Comparison = {
-  /** The partitions in which there may be something to do. */
+  /** Partitions where there may be something to do. */
   partitions: readonly number[]
-  /** Of one of them, in memory. @throws TaskFailed `upload_lost` */
+  /** Loads one of them into memory. @throws TaskFailed `upload_lost` */
   read(partition: number): Promise<PartitionComparison>
 }
 
 export type PartitionComparison = {
-  /** By user: the value, as JSON, that receivers were told last. */
+  /** By user: the value, as JSON, that receivers were last sent. */
   current: Map<string, string>
-  /** By user: what the upload says. */
+  /** By user: the value in the upload. */
   listed: Map<string, string | null>
-  /** Lines of the upload: more of them than users where it names some twice, or Kafka was told twice. */
+  /**
+   * Lines of the upload. There are more lines than users if it names some twice, or Kafka got a record twice.
+   */
   lines: number
-  /** Users of one that was removed, and has been made again under the same id or not. */
+  /** Users of an earlier resource with this id, which was removed. */
   leftovers: Set<string>
 }
 
 /**
- * @param since when the audience or trait was created; undefined: it is not there any more.
- * @throws TaskFailed `upload_lost`: whoever is not in what Kafka still has would pass for gone.
+ * @param since when the audience or trait was created; undefined if it was removed.
+ * @throws TaskFailed `upload_lost` if Kafka no longer has all of the upload: missing users would seem to have
+ * left.
  */
 export async function openComparison(
   sync: Sync,
@@ -86,7 +89,7 @@ export async function openComparison(
   }
 
   return {
-    // who is not named in one that says it of some is left as they are
+    // users that are not named keep their value, so other partitions have no changes
     partitions: sync.others === 'stay' ? sync.ranges.map(({ partition }) => partition) : [...kept.keys()],
     async read(partition) {
       const comparison = { current: new Map(), listed: new Map(), lines: 0, leftovers: new Set<string>() }
@@ -106,7 +109,7 @@ async function expectWhole(ranges: Sync['ranges'], uploads: Pick<Reader, 'bounds
 }
 
 export const uploadLost = () =>
-  new TaskFailed('upload_lost', `Kafka has not all of the upload any more (topic ${UPLOADS}): send it again`)
+  new TaskFailed('upload_lost', `Kafka no longer has all of the upload (topic ${UPLOADS}): send it again`)
 
 type Kept = { userId: string; value: Buffer | null; since: string | undefined }
 
@@ -119,18 +122,20 @@ function apply({ current, leftovers }: PartitionComparison, { userId, value, sin
   else current.set(userId, told)
 }
 
-/** What is known, or told, of one user: a value as JSON, or `null` for none. */
+/** A user's value as JSON; `null` for none. */
 export type Change = { userId: string; value: string | null }
 
 type Compared = {
-  /** By user: what receivers were told last. */
+  /** By user: what receivers were last sent. */
   current: ReadonlyMap<string, string>
-  /** By user: what the upload says. */
+  /** By user: the value in the upload. */
   listed: ReadonlyMap<string, string | null>
   others: Sync['others']
 }
 
-/** What is different in an upload from what was there; whoever is as before is left out (docs/users.md, "Tell of an audience"). */
+/**
+ * The users whose value in the upload differs from the current one (docs/users.md, "Tell of an audience").
+ */
 export function* diff({ current, listed, others }: Compared): Generator<Change> {
   for (const [userId, value] of listed) if ((current.get(userId) ?? null) !== value) yield { userId, value }
   if (others !== 'removed') return

@@ -16,9 +16,10 @@ export type WriteParts = {
 }
 
 /**
- * Tells receivers of changes. That a user was told is written when the event is in Kafka: killed in between, the user is told
- * again, with the same message id. Nothing is told or written of suppressed users: the next sync after the suppression finds them
- * as different as they are now. @throws when Kafka refuses or does not answer.
+ * Writes identify events for the changes, then records what was sent. After a crash in between, users get the
+ * event again, with the same message id. Skips suppressed users, so the first sync after their suppression
+ * ends still finds the difference.
+ * @throws if Kafka refuses or does not answer.
  */
 export async function writeChanges(
   changes: readonly Change[],
@@ -38,7 +39,10 @@ export async function writeChanges(
   return { changed: written.length - removed, removed, suppressed: changes.length - written.length }
 }
 
-/** Of users of one that is gone nobody is told: whoever removed it knows. @throws when Kafka refuses or does not answer. */
+/**
+ * Forgets users of a removed resource. Sends no events: whoever removed it knows.
+ * @throws if Kafka refuses or does not answer.
+ */
 export const writeRemovals = (
   users: readonly string[],
   { of }: Pick<Sync, 'of'>,
@@ -51,15 +55,15 @@ export const writeRemovals = (
 
 async function produceAll(producer: Pick<Producer, 'produce'>, records: readonly OutRecord[]): Promise<void> {
   const outcome = await producer.produce(records)
-  if (outcome !== 'acked') throw new Error(`what a sync comes to cannot be written: ${outcome}`)
+  if (outcome !== 'acked') throw new Error(`the records of a sync cannot be written: ${outcome}`)
 }
 
-/** An audience's users have `true`; who is none of them any more `false`, and a trait without value is `null`. */
+/** Members of an audience have `true`, others `false`; a trait without a value is `null`. */
 const GONE = { audience: 'false', trait: 'null' }
 
 /**
- * The identify call that tells of a change. It has the same id when the sync is performed anew after a crash, so that the router
- * drops what is there already.
+ * The identify call for a change. Repeated after a crash, it has the same id, so the router drops the
+ * duplicate.
  */
 export function identifyOf(
   { userId, value }: Change,

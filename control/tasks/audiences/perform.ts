@@ -16,23 +16,24 @@ export type SyncParts = Reading &
     settings: Pick<Settings, 'audiences' | 'traits' | 'unreadable' | 'suppressedUsers' | 'table'>
     writer: Pick<FencedWriter, 'write'>
     keys: ConfigKeys
-    /** Both sides of a partition are in memory for as long as one lasts. */
+    /** Limits how many partitions are in memory at once. */
     semaphore: Semaphore
   }
 
-/** Changes that are in memory as records at a time. */
+/** Changes in memory as records at a time. */
 const AT_ONCE = 1_000
 
 /**
- * Compares an upload with what receivers were told last, one partition after the other, and tells them of the changes. It is over
- * when what it is of is removed. To be called for one sync of an audience or trait at a time.
- * @returns how it has ended; undefined when it was not owned to the end. @throws TaskFailed; and when Kafka refuses or does not answer.
+ * Compares an upload with what receivers were last sent, partition by partition, and writes the changes. Ends
+ * early if its audience or trait is removed. Call it for one sync of an audience or trait at a time.
+ * @returns the ended sync; undefined if this process lost the task.
+ * @throws TaskFailed; or if Kafka refuses or does not answer.
  */
 export async function performSync(sync: Sync, isOwned: IsOwned, parts: SyncParts): Promise<Sync | undefined> {
-  // what another process has just made is not known here yet
+  // another process may just have created it
   await parts.settings.table.caughtUp()
   const { kind, id } = sync.of
-  // it is tried again: one that cannot be read is not one that is removed
+  // unreadable is not removed: retry
   if (!recordOf(sync, parts) && parts.settings.unreadable.has(`${kind}/${id}`))
     throw new Error(`the settings of ${kind} ${id} cannot be read`)
   const since = sync.since ?? recordOf(sync, parts)?.createdAt
@@ -48,28 +49,28 @@ export async function performSync(sync: Sync, isOwned: IsOwned, parts: SyncParts
       return compare(read, counts, performing)
     })
     if (end === 'cancelled') return { ...sync, state: end }
-    if (end === 'given away') return undefined
+    if (end === 'not owned') return undefined
   }
-  // half of it has been told by now, but nobody is to take it for whole
+  // some changes are already written, but the sync must not count as complete
   if (lines < sync.lines) throw uploadLost()
   return finished({ ...sync, state: 'done', counts }, performing)
 }
 
 type Performing = SyncParts & { sync: Sync; isOwned: IsOwned; computation: () => Computation | undefined }
 
-/** Tells of what is different in a partition, and counts it. */
+/** Writes the changes of a partition and counts them. */
 async function compare(
   comparison: PartitionComparison,
   counts: Counts,
   { sync, isOwned, computation, ...parts }: Performing,
-): Promise<'told' | 'cancelled' | 'given away'> {
+): Promise<'told' | 'cancelled' | 'not owned'> {
   for (const users of batches(comparison.leftovers)) {
-    if (!isOwned()) return 'given away'
+    if (!isOwned()) return 'not owned'
     await writeRemovals(users, sync, parts)
   }
   counts.unchanged += comparison.listed.size
   for (const changes of batches(diff({ ...comparison, others: sync.others }))) {
-    if (!isOwned()) return 'given away'
+    if (!isOwned()) return 'not owned'
     const now = computation()
     if (!now) return 'cancelled'
     const suppressed = parts.settings.suppressedUsers(now.sourceId)
@@ -93,7 +94,7 @@ function* batches<T>(items: Iterable<T>): Generator<T[]> {
   if (batch.length > 0) yield batch
 }
 
-/** What a sync is of, for as long as it is there and not another under the same id. */
+/** The audience or trait of a sync, unless it was removed or created again since. */
 function recordOf({ of, since }: Sync, { settings }: Pick<SyncParts, 'settings'>): Computation | undefined {
   const found = (of.kind === 'audience' ? settings.audiences : settings.traits).get(of.id)
   return since === undefined || found?.createdAt === since ? found : undefined
@@ -116,19 +117,19 @@ async function finished(
 }
 
 export type Readers = {
-  /** One for each topic, opened when it is first asked for. */
+  /** One reader for each topic, opened when first needed. */
   readerOf: (topic: string) => Promise<Reader>
   close(): Promise<void>
 }
 
-/** Audiences and traits are not everybody's: who has none of them pays for no consumer. */
+/** Installations without audiences or traits pay for no consumer. */
 export function openReaders(connection: Connection, onFatal: (error: Error) => void): Readers {
   const open = new Map<string, Promise<Reader>>()
   return {
     readerOf(topic) {
       const reader = open.get(topic) ?? openReader({ connection, topic, onFatal })
       open.set(topic, reader)
-      // what failed is tried anew
+      // try again after a failure
       reader.catch(() => open.delete(topic))
       return reader
     },

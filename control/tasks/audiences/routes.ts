@@ -14,7 +14,7 @@ import { type ComputationRouteParts, takeStreams, uploadOperations } from './upl
 
 export type { ComputationRouteParts }
 
-/** `/audiences/:id/members`, `/traits/:id/values`: who and what they are now. `/syncs`: what has come of uploads. */
+/** `/audiences/:id/members`, `/traits/:id/values`: upload members and values. `/syncs`: the results. */
 export function computationRoutes(api: FastifyInstance, parts: ComputationRouteParts): void {
   const ending = new AbortController()
   api.addHook('preClose', async () => ending.abort())
@@ -29,19 +29,19 @@ export function computationRoutes(api: FastifyInstance, parts: ComputationRouteP
 
 const listShape = z.strictObject({
   limit: pageShape.shape.limit,
-  cursor: idShape.optional().describe('`next` of the page before.'),
-  audienceId: idShape.optional().describe('Of this audience.'),
-  traitId: idShape.optional().describe('Of this trait.'),
+  cursor: idShape.optional().describe('`next` of the previous page.'),
+  audienceId: idShape.optional().describe('Only syncs of this audience.'),
+  traitId: idShape.optional().describe('Only syncs of this trait.'),
 })
 
 const it = { description: 'The sync.', body: syncShape }
 
-/** `/syncs`: list, newest first. `/syncs/:id`: what has come of one, cancel. */
+/** `/syncs`: list, newest first. `/syncs/:id`: show, cancel. */
 export function syncRoutes(api: FastifyInstance, parts: SyncRouteParts): void {
   const { syncs } = parts.tasks
   addPath(api, '/syncs', {
     GET: operation({
-      summary: 'List what has come of uploads',
+      summary: 'List syncs',
       query: listShape,
       responses: {
         200: {
@@ -57,7 +57,7 @@ export function syncRoutes(api: FastifyInstance, parts: SyncRouteParts): void {
   })
   addPath(api, '/syncs/:id', {
     GET: operation({
-      summary: 'What has come of an upload',
+      summary: 'Show a sync',
       responses: { 200: it },
       errorCodes: ['not_found'],
       handle({ params: { id } }) {
@@ -68,8 +68,7 @@ export function syncRoutes(api: FastifyInstance, parts: SyncRouteParts): void {
     }),
     DELETE: operation({
       summary: 'Cancel a sync',
-      description:
-        'Whom receivers have been told of they have been told of: the next upload is compared with that.',
+      description: 'Changes that receivers were already sent stay; the next upload is compared with them.',
       responses: { 200: it },
       errorCodes: ['not_found', 'sync_ended'],
       handle: (request) => cancel(request, parts),
@@ -79,7 +78,7 @@ export function syncRoutes(api: FastifyInstance, parts: SyncRouteParts): void {
 
 type Listed = z.infer<typeof listShape>
 
-/** Those that are kept no longer are the oldest: behind one of them there is nothing. */
+/** Expired syncs are the oldest, so nothing follows a cursor that is unknown. */
 function newest(syncs: ReadonlyMap<string, Sync>, { limit, cursor, ...of }: Listed): Page<Sync> {
   const last = syncs.get(cursor ?? '')
   if (cursor !== undefined && !last) return { items: [], next: null }
@@ -94,7 +93,7 @@ const isOf = ({ of }: Sync, { audienceId, traitId }: Pick<Listed, 'audienceId' |
   (audienceId === undefined || (of.kind === 'audience' && of.id === audienceId)) &&
   (traitId === undefined || (of.kind === 'trait' && of.id === traitId))
 
-/** Newest first. Of two of the same millisecond their ids say which is. */
+/** Newest first, then by id. */
 function inOrder(one: Sync, other: Sync): number {
   const [left, right] = [placeOf(one), placeOf(other)]
   return left < right ? 1 : left > right ? -1 : 0
@@ -108,8 +107,9 @@ async function cancel({ params: { id }, caller }: ApiRequest, parts: SyncRoutePa
   const decide = (): Sync | { refusal: Refusal } => {
     const sync = tasks.syncs.get(id)
     if (!sync) return { refusal: { code: 'not_found', what: `sync ${id}` } }
-    if (sync.state !== 'accepted') return ended(`sync ${id} is ${sync.state} already`)
-    if (sync.others === 'forgotten') return ended(`sync ${id} forgets the users of what was removed`)
+    if (sync.state !== 'accepted') return ended(`sync ${id} is already ${sync.state}`)
+    if (sync.others === 'forgotten')
+      return ended(`sync ${id} is deleting the users of a removed audience or trait`)
     return { ...sync, state: 'cancelled', finishedAt }
   }
   const outcome = await writeConditionally(

@@ -15,12 +15,12 @@ import { taskRecord } from '../task-table.ts'
 import { UploadFault } from './upload-lines.ts'
 import { type Changes, type UploadParts, UploadUnavailable, upload } from './upload-records.ts'
 
-/** It has counts when it is done. */
+/** The counts are present once it is done. */
 export const syncShape = syncTask
   .pick({ id: true, state: true, createdAt: true, finishedAt: true, lines: true, cause: true })
   .extend({
-    audienceId: z.string().optional().describe('Of a sync of an audience.'),
-    traitId: z.string().optional().describe('Of a sync of a trait.'),
+    audienceId: z.string().optional().describe('If it is the sync of an audience.'),
+    traitId: z.string().optional().describe('If it is the sync of a trait.'),
     ...counts.partial().shape,
   })
   .strict()
@@ -50,15 +50,17 @@ type Wanted = Pick<Sync, 'of' | 'others' | 'since'> & {
   caller: Caller
   changes: Changes
   mayBeEmpty: boolean
-  /** How long to wait for what comes of it, in milliseconds. */
+  /** How long to wait for the result, in milliseconds. */
   timeoutMs: number
-  /** The process ends: whoever goes on with it cannot answer. */
+  /** Aborted at shutdown: another process will finish the sync, but cannot respond to this client. */
   ends: AbortSignal
 }
 
 const EVERY_MS = 20
 
-/** Takes an upload, has it compared, and answers with what has come of it. One at a time of each audience or trait. */
+/**
+ * Takes an upload, waits for its sync and responds with the result. One at a time for each audience or trait.
+ */
 export function syncer(parts: SyncRouteParts): (wanted: Wanted) => Promise<ApiResponse> {
   const uploading = new Set<string>()
   return async (wanted) => {
@@ -115,7 +117,7 @@ async function answered(
   }
 }
 
-/** @param running undefined: it is not taken yet. */
+/** @param running undefined while the upload is still being received. */
 const isRunning = ({ kind, id }: Sync['of'], running: Sync | undefined): Refusal => ({
   code: 'in_use',
   faults: [
@@ -123,8 +125,8 @@ const isRunning = ({ kind, id }: Sync['of'], running: Sync | undefined): Refusal
       pointer: '',
       code: 'sync_running',
       message: running
-        ? `sync ${running.id} of ${kind} ${id} is under way: GET /api/syncs/${running.id} tells of it`
-        : `an upload for ${kind} ${id} is under way: try again when it is done`,
+        ? `sync ${running.id} of ${kind} ${id} is in progress: see GET /api/syncs/${running.id}`
+        : `an upload for ${kind} ${id} is in progress: try again when it is done`,
     },
   ],
 })
@@ -132,29 +134,29 @@ const isRunning = ({ kind, id }: Sync['of'], running: Sync | undefined): Refusal
 const empty = problem({
   code: 'empty_upload',
   message:
-    'The upload names nobody, which would remove all members: send ?allowEmpty=true if that is what you want',
+    'The upload lists no users, which would remove all members: send ?allowEmpty=true if that is what you want',
 })
 
-/** What is neither the client's fault nor Kafka's is thrown on. */
+/** Rethrows errors that are neither the client's fault nor Kafka's. */
 function faultOf(error: unknown, { log }: Pick<SyncRouteParts, 'log'>): ApiResponse {
   if (error instanceof UploadUnavailable) {
-    log.warn({ err: error }, 'an upload cannot be taken')
+    log.warn({ err: error }, 'an upload failed')
     return unavailable
   }
   if (error instanceof UploadFault) {
     const { code, line, message } = error
-    return problem({ code, message: `Line ${line} ${message}. Nothing has been changed` })
+    return problem({ code, message: `Line ${line} ${message}. Nothing has changed` })
   }
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (code.startsWith('Z_')) return problem({ code: 'invalid_encoding', message: 'The body is no gzip' })
+  if (code.startsWith('Z_')) return problem({ code: 'invalid_encoding', message: 'The body is not gzip' })
   if (code === 'ECONNRESET')
-    return problem({ code: 'upload_broken', message: 'The upload broke off. Nothing has been changed' })
+    return problem({ code: 'upload_broken', message: 'The upload broke off. Nothing has changed' })
   throw error
 }
 
 /**
- * Has what is kept of the users of an audience or trait removed with it. Killed before that is written, they stay in the topic until
- * one is made again under the same id; they count as nobody's.
+ * Deletes the stored users of a removed audience or trait. After a crash before this task is written, their
+ * records stay, but are ignored; a resource created under the same id deletes them.
  */
 export function forgetter(
   kind: Sync['of']['kind'],
@@ -174,6 +176,9 @@ export function forgetter(
     }
     const written = await taskWriter.write(() => ({ records: [taskRecord(task)] }))
     if ('unavailable' in written)
-      log.warn({ err: written.unavailable, kind, id }, 'the users of what was removed may still be kept')
+      log.warn(
+        { err: written.unavailable, kind, id },
+        'users of a removed audience or trait may still be stored',
+      )
   }
 }

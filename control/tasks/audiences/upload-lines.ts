@@ -1,11 +1,11 @@
 import { userIdShape } from '../../../settings/settings.ts'
 import type { Change } from './comparison.ts'
 
-/** The codes of what a line can have against it. */
+/** What can be wrong with a line. */
 export const LINE_CODES = ['invalid_line', 'inexact_number', 'line_too_long', 'invalid_encoding'] as const
 type LineCode = (typeof LINE_CODES)[number]
 
-/** Something of an upload that cannot be read. `line` counts from 1. */
+/** A fault in an upload. `line` counts from 1. */
 export class UploadFault extends Error {
   readonly code: LineCode
   readonly line: number
@@ -16,12 +16,13 @@ export class UploadFault extends Error {
   }
 }
 
-/** A call has at most so many bytes, and a line tells less than one. */
-const MOST_CHARS = 40_000
+/** A call allows this many bytes, and a line becomes less than a call. */
+const MAX_CHARS = 40_000
 
 /**
- * The lines of a text in UTF-8, as they come, with their numbers from 1; empty ones are left out. Holds no more than what came at
- * once and a line. @throws UploadFault `invalid_encoding`, `line_too_long`; and what the text throws when it breaks off.
+ * Splits UTF-8 text into numbered lines (from 1) as it arrives, without empty ones. Holds no more than one
+ * chunk and one line.
+ * @throws UploadFault `invalid_encoding`, `line_too_long`; and whatever the text throws if it breaks off.
  */
 export async function* linesOf(
   text: AsyncIterable<Buffer>,
@@ -34,11 +35,7 @@ export async function* linesOf(
     try {
       return decoder.decode(bytes, { stream: bytes !== undefined })
     } catch {
-      throw new UploadFault(
-        'invalid_encoding',
-        number + 1,
-        'is no UTF-8, or one of the lines that came with it',
-      )
+      throw new UploadFault('invalid_encoding', number + 1, 'is not UTF-8, or a line near it is not')
     }
   }
 
@@ -63,25 +60,22 @@ export async function* linesOf(
 }
 
 function bounded(line: string, number: number): void {
-  if (line.length > MOST_CHARS)
-    throw new UploadFault('line_too_long', number, `has more than ${MOST_CHARS} characters`)
+  if (line.length > MAX_CHARS)
+    throw new UploadFault('line_too_long', number, `has more than ${MAX_CHARS} characters`)
 }
 
-/** Reads a line of an upload. @throws UploadFault `invalid_line`, `inexact_number`. */
+/** Parses a line of an upload. @throws UploadFault `invalid_line`, `inexact_number`. */
 export type ReadLine = (line: string, number: number) => Change
 
-/** What a text says of users, line by line. @throws UploadFault, and what the text throws when it breaks off. */
+/** The changes in an upload. @throws UploadFault, and whatever the text throws if it breaks off. */
 export async function* changesIn(text: AsyncIterable<Buffer>, readLine: ReadLine): AsyncGenerator<Change[]> {
   for await (const lines of linesOf(text)) yield lines.map(({ line, number }) => readLine(line, number))
 }
 
-/** A user's id as it is; a line of NDJSON under the wrong name would be the id of nobody. */
+/** A plain user id. Rejects JSON objects: NDJSON sent with the wrong content type would become user ids. */
 export const plainMember: ReadLine = (line, number) => {
   if (/^\{.*\}$/.test(line.trim()))
-    throw invalid(
-      number,
-      'is a JSON object, which as text/plain would be a user\u2019s id: send application/x-ndjson',
-    )
+    throw invalid(number, 'is a JSON object, but text/plain lists user ids: send application/x-ndjson')
   return { userId: idOf(line, number), value: 'true' }
 }
 
@@ -94,15 +88,15 @@ export const jsonMember: ReadLine = (line, number) => {
   }
 }
 
-/** Of a trait, in JSON: it goes out in a call, which has at most twice that. */
+/** JSON characters of a trait's value: it is sent in a call, which allows about twice as many. */
 const VALUE_CHARS = 16_384
 
-/** `{"userId": "u1", "value": 42}`; null takes the value away. */
+/** `{"userId": "u1", "value": 42}`; null removes the value. */
 export const traitValue: ReadLine = (line, number) => {
   const { userId, value } = membersOf(exactly(line, number), number)
-  if (value === undefined) throw invalid(number, 'has no "value"; null takes the value away')
+  if (value === undefined) throw invalid(number, 'has no "value"; use null to remove the value')
   const text = JSON.stringify(value)
-  if (text.length > VALUE_CHARS) throw invalid(number, `has a value of over ${VALUE_CHARS} characters`)
+  if (text.length > VALUE_CHARS) throw invalid(number, `has a value of more than ${VALUE_CHARS} characters`)
   return { userId: idOf(userId, number), value: value === null ? null : text }
 }
 
@@ -112,33 +106,34 @@ function parsed<T>(line: string, number: number, parse: (text: string) => T): T 
   try {
     return parse(line)
   } catch {
-    throw invalid(number, 'is no JSON')
+    throw invalid(number, 'is not JSON')
   }
 }
 
 function exactly(line: string, number: number): unknown {
   const said = parsed(line, number, parseExactly)
   if ('value' in said) return said.value
-  const message = `has the number ${said.inexact.slice(0, 50)}, which no double is: send it as a string`
+  const message = `has the number ${said.inexact.slice(0, 50)}, which a double cannot hold: send it as a string`
   throw new UploadFault('inexact_number', number, message)
 }
 
 function membersOf(said: unknown, number: number): { userId?: unknown; value?: unknown } {
   if (typeof said === 'object' && said !== null && !Array.isArray(said)) return said
-  throw invalid(number, 'is no JSON object with a "userId"')
+  throw invalid(number, 'is not a JSON object with a "userId"')
 }
 
 function idOf(id: unknown, number: number): string {
   const checked = userIdShape.safeParse(id)
-  if (!checked.success) throw invalid(number, 'has no "userId" of 1 to 32,768 characters of Unicode')
+  if (!checked.success) throw invalid(number, 'has no "userId" of 1 to 32,768 Unicode characters')
   return checked.data
 }
 
 /**
- * Reads JSON whose numbers are read again as they were written. Others would reach receivers as another value: 12345678901234567890
- * as ...567000, 1e999 as null. They cannot be passed on digit by digit either: receivers recompute signatures over
+ * Parses JSON, and finds numbers that would not survive: receivers would get 12345678901234567890 as
+ * ...567000, and 1e999 as null. Their digits cannot be passed on either: receivers verify signatures over
  * `JSON.stringify(JSON.parse(body))`.
- * @returns `inexact`: the first number that is not. @throws SyntaxError
+ * @returns `inexact`: the first such number.
+ * @throws SyntaxError
  */
 export function parseExactly(text: string): { value: unknown } | { inexact: string } {
   let inexact: string | undefined
@@ -153,7 +148,7 @@ export function parseExactly(text: string): { value: unknown } | { inexact: stri
 const isExact = (source: string, value: number) =>
   Number.isFinite(value) && (source === String(value) || canonical(source) === canonical(String(value)))
 
-/** The same for all ways to write a decimal: its digits without zeros at the ends, and where its point is. */
+/** A canonical form of a decimal: its digits without leading and trailing zeros, and the exponent. */
 function canonical(number: string): string {
   const [mantissa = '', exponent = '0'] = number.toLowerCase().split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')

@@ -25,19 +25,20 @@ const allowEmptyShape = z.strictObject({
   allowEmpty: z
     .enum(['true', 'false'])
     .optional()
-    .describe('`true`: an upload that names nobody is taken, and removes all.'),
+    .describe('`true`: accepts an upload that lists no users, which removes all members.'),
 })
 
 const responses = {
-  200: { description: 'What has come of it.', body: syncShape },
+  200: { description: 'The result of the sync.', body: syncShape },
   202: {
-    description: 'It is taken, and goes on: `Prefer: respond-async` was given, or this process ends.',
+    description:
+      'The upload is accepted, and the sync goes on: because of `Prefer: respond-async`, or because this process is shutting down.',
     body: syncShape.pick({ id: true, state: true }),
     headers: ['location'],
   },
 } as const
 
-/** Without one nobody is named. */
+/** Without a body, nobody is named. */
 const lines = { required: false, types: { 'text/plain': z.string(), 'application/x-ndjson': z.string() } }
 const errorCodes = [
   ...LINE_CODES,
@@ -48,14 +49,17 @@ const errorCodes = [
   'storage_full',
 ] as const
 
-/** What says who is in an audience, and what users' traits are. @param ends the process ends. */
+/**
+ * Operations that set the members of an audience and the values of a trait.
+ * @param ends aborted at shutdown.
+ */
 export function uploadOperations(parts: ComputationRouteParts, ends: AbortSignal) {
   const { put, patch } = uploader(parts, ends)
   const members = {
     PUT: operation({
-      summary: 'Say who all members of an audience are',
+      summary: 'Set all members of an audience',
       description:
-        'One user id a line, or one JSON string or `{"userId"}` a line; of any length, also with `Content-Encoding: gzip`. Who joined or left since the last sync is told of with an identify call.',
+        'One user id on each line; or, as NDJSON, one string or `{"userId"}`. Any length, optionally with `Content-Encoding: gzip`. An identify call is sent for each user who joined or left since the last sync.',
       query: allowEmptyShape,
       headers: preferHeader,
       body: lines,
@@ -69,7 +73,7 @@ export function uploadOperations(parts: ComputationRouteParts, ends: AbortSignal
         }),
     }),
     PATCH: operation({
-      summary: 'Say who joins an audience, and who leaves it',
+      summary: 'Add and remove members of an audience',
       headers: preferHeader,
       body: json(patchShape),
       responses,
@@ -79,9 +83,9 @@ export function uploadOperations(parts: ComputationRouteParts, ends: AbortSignal
   }
   const values = {
     PUT: operation({
-      summary: 'Say which values users have of a trait',
+      summary: 'Set values of a trait',
       description:
-        'One `{"userId", "value"}` a line; null takes the value away, and who is not named keeps theirs. Each changed value is told of with an identify call.',
+        'One `{"userId", "value"}` on each line. Null removes the value; users that are not listed keep theirs. An identify call is sent for each changed value.',
       headers: preferHeader,
       body: lines,
       responses,
@@ -106,7 +110,7 @@ function uploader(parts: ComputationRouteParts, ends: AbortSignal) {
     const read = textOf(request)
     if ('refused' in read) return read.refused
     const changes = changesIn(read.text, readLine)
-    // of a trait it is said only who has which value, of an audience who all its members are
+    // a trait's upload lists some users, an audience's all members
     const others = kind === 'audience' ? 'removed' : 'stay'
     const wanted = { of, since: found.createdAt, others, changes, mayBeEmpty, timeoutMs, ends } as const
     return sync({ ...wanted, caller })
@@ -135,13 +139,13 @@ function uploader(parts: ComputationRouteParts, ends: AbortSignal) {
   return { put, patch }
 }
 
-/** As ingest takes no calls then. */
+/** Like calls to ingest in this situation. */
 const storageFull = problem(
-  { code: 'storage_full', message: "Kafka's disk is almost full, and no uploads are taken: try again later" },
+  { code: 'storage_full', message: 'Kafka is short of space, so uploads are refused: try again later' },
   { 'retry-after': '30' },
 )
 
-/** Another instance may just have made it. */
+/** Another instance may just have created it. */
 async function computationOf(
   { kind, id }: Sync['of'],
   { settings, storage, log }: ComputationRouteParts,
@@ -153,38 +157,41 @@ async function computationOf(
   try {
     await withTimeout(settings.table.caughtUp())
   } catch (err) {
-    log.warn({ err }, 'an upload cannot be taken: the settings cannot be followed')
+    log.warn({ err }, 'an upload failed: the settings cannot be followed')
     return unavailable
   }
   return all.get(id) ?? refusalResponse({ code: 'not_found', what: `${kind} ${id}` })
 }
 
-/** Bodies that are no JSON are read as they come, however long they are. */
+/** Bodies other than JSON are streamed, whatever their length. */
 export function takeStreams(api: FastifyInstance): void {
   api.addContentTypeParser('*', (_, body, done) => done(null, body))
 }
 
 export const readAsStream = (body: unknown): body is Readable => body instanceof Readable
 
-/** The text of a streamed body, inflated; or why it is none. Whoever has read enough of it leaves the rest to be read off. */
+/**
+ * The decompressed text of a streamed body, or why there is none. A caller that stops early leaves the rest
+ * to be drained.
+ */
 export function textOf({
   body,
   headers,
 }: Pick<ApiRequest, 'body' | 'headers'>): { text: AsyncIterable<Buffer> } | { refused: ApiResponse } {
-  // without a body there is nothing to parse
+  // a missing body is an empty text
   if (body === undefined || body === null) return { text: Readable.from([]) }
   if (!readAsStream(body)) return { refused: wrongType(LINES) }
   const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity'
-  // destroyed, a body could not be read off, and its connection would be good for no other request
+  // a destroyed body cannot be drained, and its connection could serve no other request
   if (encoding === 'identity') return { text: body.iterator({ destroyOnReturn: false }) }
   if (encoding !== 'gzip') return { refused: wrongEncoding }
   return { text: inflated(body) }
 }
 
-/** Not by `pipeline`, which destroys the body when no more of the text is wanted. */
+/** `pipeline` would destroy the body once no more text is wanted. */
 async function* inflated(body: Readable): AsyncGenerator<Buffer> {
   const text = createGunzip()
-  // it may have broken off before this
+  // the body may have broken off already
   finished(body, (error) => error && text.destroy(error))
   yield* body.pipe(text)
 }
@@ -193,13 +200,14 @@ async function* inflated(body: Readable): AsyncGenerator<Buffer> {
 export const isNdjson = ({ headers }: Pick<ApiRequest, 'headers'>) =>
   /^application\/(x-ndjson|ndjson|jsonl|x-jsonlines)\b/i.test(headers['content-type'] ?? '')
 
-const LINES = 'Send lines: one user id each as text/plain, or one JSON value each as application/x-ndjson'
+const LINES =
+  'Send one user id on each line as text/plain, or one JSON value on each line as application/x-ndjson'
 
 export const wrongType = (message: string) => problem({ code: 'unsupported_media_type', message })
 
 const wrongEncoding = problem({
   code: 'unsupported_encoding',
-  message: 'Send the body as it is, or with Content-Encoding: gzip',
+  message: 'Send the body uncompressed, or with Content-Encoding: gzip',
 })
 
 const users = z
@@ -209,11 +217,14 @@ const users = z
 export const patchShape = z
   .strictObject({
     add: users.describe('Ids of users who join.'),
-    remove: users.describe('Ids of users who leave. Nobody may be in both.'),
+    remove: users.describe('Ids of users who leave. No user may be in both lists.'),
   })
   .meta({ id: 'MembersPatch' })
 
-/** A change of an audience without a snapshot: who joins, and who leaves; or all that is wrong with it. */
+/**
+ * Parses a change of an audience: who joins, and who leaves.
+ * @returns the changes, or everything that is wrong.
+ */
 export function readPatch(body: unknown): { changes: Change[] } | { faults: Fault[] } {
   const parsed = patchShape.safeParse(body, { reportInput: true })
   if (!parsed.success) return { faults: faultsOf(parsed.error) }
@@ -222,7 +233,11 @@ export function readPatch(body: unknown): { changes: Change[] } | { faults: Faul
   const faults = remove.flatMap((userId, index): Fault[] => {
     if (!added.has(userId)) return []
     return [
-      { pointer: pointer(['remove', index]), code: 'in_both', message: 'is in add as well: leave one out' },
+      {
+        pointer: pointer(['remove', index]),
+        code: 'in_both',
+        message: 'is in add as well: remove it from one of them',
+      },
     ]
   })
   if (faults.length > 0) return { faults }
@@ -235,17 +250,17 @@ export function readPatch(body: unknown): { changes: Change[] } | { faults: Faul
 
 const WAIT_MS = 5_000
 
-/** What a client may say of how long it waits (RFC 7240). */
+/** How long a client waits (RFC 7240). */
 export const preferHeader = {
   prefer: {
     schema: z.string(),
     required: false,
     description:
-      '`respond-async`: an answer is to come within 5 s of the upload, or within `wait` seconds (`respond-async, wait=20`), done or not.',
+      '`respond-async`: respond at most 5 s after the upload, or `wait` seconds (`respond-async, wait=20`), even if the sync is not done.',
   },
 }
 
-/** @returns for how long a client waits for what comes of an upload, in ms. Preferences that are not known are none. */
+/** @returns how long a client waits for the result of an upload, in ms. Ignores unknown preferences. */
 export function waitPreference({ headers }: Pick<ApiRequest, 'headers'>): number {
   const prefer = String(headers.prefer ?? '')
   if (!/(^|,)\s*respond-async\s*(;|,|$)/i.test(prefer)) return Number.POSITIVE_INFINITY

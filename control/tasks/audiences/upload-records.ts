@@ -7,21 +7,21 @@ import { type Change, MEMBER_TOPICS, memberKey, type Reading } from './compariso
 
 export type UploadParts = Reading & { producer: Pick<Producer, 'produce'> }
 
-/** What a record gets before it is written. */
+/** A record is written once it has this size. */
 const RECORD_CHARS = 64 * 1024
 
-/** Kafka does not answer, or does not take more just now. */
+/** Kafka does not answer, or accepts no more right now. */
 export class UploadUnavailable extends Error {}
 
-/** What is said of users, as it comes. */
+/** The changes of an upload, as they arrive. */
 export type Changes = AsyncIterable<readonly Change[]> | Iterable<readonly Change[]>
 
 type Upload = { changes: Changes } & Pick<Sync, 'id' | 'of'>
 
 /**
- * Puts an upload into Kafka as it comes, however long it is: each user into the partition in which is kept what was told of the user.
- * Nothing follows from it before a task names its ranges, so that one that breaks off changes nothing.
- * @throws UploadUnavailable when Kafka lets a client wait too long; and what the changes throw, when they cannot be read or break off.
+ * Streams an upload of any length into Kafka, each user into the partition that holds what receivers were
+ * last sent. It has no effect until a task names its ranges, so an upload that breaks off changes nothing.
+ * @throws UploadUnavailable if Kafka makes a client wait too long; and whatever the changes throw.
  */
 export async function upload(
   { changes, id, of }: Upload,
@@ -31,7 +31,7 @@ export async function upload(
     Promise.all([readerOf(UPLOADS), readerOf(MEMBER_TOPICS[of.kind])]),
   )
   if (uploads.partitions !== partitions)
-    throw new Error(`topics ${UPLOADS} and ${MEMBER_TOPICS[of.kind]} need as many partitions as each other`)
+    throw new Error(`topics ${UPLOADS} and ${MEMBER_TOPICS[of.kind]} must have the same number of partitions`)
   const before = await answered(uploads.bounds())
   const waiting = Array.from({ length: partitions }, () => ({ lines: [] as string[], chars: 0 }))
   let count = 0
@@ -63,7 +63,7 @@ async function answered<T>(work: Promise<T>): Promise<T> {
   try {
     return await withTimeout(work)
   } catch (cause) {
-    throw new UploadUnavailable('Kafka does not take an upload', { cause })
+    throw new UploadUnavailable('Kafka does not accept an upload', { cause })
   }
 }
 
@@ -74,7 +74,9 @@ const rangesBetween = (before: Bounds, after: Bounds): Sync['ranges'] =>
     .map(([partition, { high }]) => ({ partition, from: before.get(partition)?.high ?? 0, to: high }))
     .filter(({ from, to }) => from < to)
 
-/** What an upload says of some users of one partition: a line of JSON for each, `[userId, value]`, the value as JSON or null. */
+/**
+ * Part of an upload, for users of one partition: on each line `[userId, value]`, the value as JSON or null.
+ */
 export const uploadRecord = (id: Sync['id'], partition: number, lines: readonly string[]): OutRecord => ({
   topic: UPLOADS,
   key: id,

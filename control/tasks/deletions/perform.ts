@@ -16,13 +16,14 @@ export type DeletionParts = Suppressing & {
   encode: Codec<Event>['encode']
 }
 
-/** Events that are in memory at a time. */
+/** Events in memory at a time. */
 const AT_ONCE = 1_000
 
 /**
- * Suppresses the users first, so that no call of theirs is taken behind the event that deletes them, but for those on their way.
- * Then writes the events. @returns it as done, without the users' ids.
- * @throws when Kafka refuses or does not answer.
+ * Suppresses the users first, so that no call of theirs follows the event that deletes them, except calls
+ * already on their way. Then writes the events.
+ * @returns the finished deletion, without user ids; undefined if this process lost the task.
+ * @throws if Kafka refuses or does not answer.
  */
 export async function performDeletion(
   deletion: Deletion,
@@ -56,12 +57,15 @@ export type Suppressing = {
   keys: ConfigKeys
 }
 
-/** Of one transaction: other writes of settings wait for it. */
+/** In one transaction; other writes of settings wait for it. */
 const SUPPRESSED_AT_ONCE = 500
-/** Kafka takes 1 MB of them at once, and an id may be as long as a whole call. */
-const MOST_BYTES = 512 * 1024
+/** Kafka takes 1 MB at once, and an id may be as long as a call. */
+const MAX_BYTES = 512 * 1024
 
-/** Puts the users of a deletion on the suppression list, but for those who are on it. @throws when Kafka does not answer. */
+/**
+ * Adds the users of a deletion to the suppression list, except those already on it.
+ * @throws if Kafka does not answer.
+ */
 export async function suppressUsers(
   deletion: Deletion,
   { settings, writer, keys }: Suppressing,
@@ -95,7 +99,7 @@ function* batches(wanted: readonly Suppression[]): Generator<Suppression[]> {
   let bytes = 0
   for (const each of wanted) {
     const size = Buffer.byteLength(JSON.stringify(each))
-    if (batch.length === SUPPRESSED_AT_ONCE || (batch.length > 0 && bytes + size > MOST_BYTES)) {
+    if (batch.length === SUPPRESSED_AT_ONCE || (batch.length > 0 && bytes + size > MAX_BYTES)) {
       yield batch
       batch = []
       bytes = 0
@@ -107,8 +111,8 @@ function* batches(wanted: readonly Suppression[]): Generator<Suppression[]> {
 }
 
 /**
- * One event for each user and affected source, with the same ids however often they are made: the router drops those that
- * are there already when a deletion is performed anew after a crash.
+ * One event for each user and affected source. Repeated after a crash, they have the same ids, so the router
+ * drops duplicates.
  */
 export function* deleteEvents({ id, userIds, sourceIds, createdAt }: Deletion): Generator<Event> {
   const time = Date.parse(createdAt)

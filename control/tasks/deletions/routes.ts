@@ -30,7 +30,7 @@ const deletionResponseShape = deletionTask
   .strict()
   .meta({ id: 'Deletion' })
 
-/** `/deletions`: list, create. `/deletions/:id`: how far it is. */
+/** `/deletions`: list, create. `/deletions/:id`: show. */
 export function deletionRoutes(api: FastifyInstance, parts: DeletionRouteParts): void {
   const { deletions } = parts.tasks
   addPath(api, '/deletions', {
@@ -38,7 +38,7 @@ export function deletionRoutes(api: FastifyInstance, parts: DeletionRouteParts):
       summary: 'List deletions',
       query: pageShape,
       responses: {
-        200: { description: 'A page, in the order of ids.', body: pageOf(deletionResponseShape) },
+        200: { description: 'A page, in id order.', body: pageOf(deletionResponseShape) },
       },
       handle({ query }) {
         const { items, next } = page(deletions.values(), query)
@@ -46,11 +46,16 @@ export function deletionRoutes(api: FastifyInstance, parts: DeletionRouteParts):
       },
     }),
     POST: operation({
-      summary: 'Have users deleted by all who got their data',
-      description: 'One event of type `delete` for each user and source that has a destination which is on.',
+      summary: 'Delete users at every destination',
+      description:
+        'Sends an event of type `delete` for each user and each source that has an enabled destination.',
       body: json(deletionShape),
       responses: {
-        202: { description: 'Kafka has the request.', body: deletionResponseShape, headers: ['location'] },
+        202: {
+          description: 'The deletion is stored in Kafka and will be carried out.',
+          body: deletionResponseShape,
+          headers: ['location'],
+        },
       },
       errorCodes: ['id_taken'],
       handle: (request) => create(request, parts),
@@ -58,7 +63,7 @@ export function deletionRoutes(api: FastifyInstance, parts: DeletionRouteParts):
   })
   addPath(api, '/deletions/:id', {
     GET: operation({
-      summary: 'How far a deletion is',
+      summary: 'Show a deletion',
       responses: {
         200: { description: 'The deletion, without the ids of its users.', body: deletionResponseShape },
       },
@@ -72,7 +77,7 @@ export function deletionRoutes(api: FastifyInstance, parts: DeletionRouteParts):
   })
 }
 
-/** Answers when the request is in Kafka; what follows from it is done in the background, also after a crash. */
+/** Responds once the request is in Kafka; the rest happens in the background, even after a crash. */
 async function create({ body, caller }: ApiRequest, parts: DeletionRouteParts): Promise<ApiResponse> {
   const { settings, tasks, taskWriter: writer, log } = parts
   const made = { id: randomUUID(), now: new Date().toISOString() }
@@ -94,7 +99,7 @@ async function create({ body, caller }: ApiRequest, parts: DeletionRouteParts): 
   return { status: 202, headers: { location: `/api/deletions/${id}` }, body: deletionResponse(outcome.task) }
 }
 
-/** Without the users' ids: whoever asked for it has them, and nobody else needs them. */
+/** Leaves out user ids: the requester has them, and nobody else needs them. */
 function deletionResponse({
   kind: _,
   userIds: __,

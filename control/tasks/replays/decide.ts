@@ -10,7 +10,7 @@ import { type DeadLetter, deadReasonShape } from '../../activity/dead/dead-lette
 import { idField } from '../../activity/recent-records.ts'
 
 const DAY_MS = 24 * 60 * 60_000
-/** As long as topics keep them. */
+/** Retention of the topics. */
 const KEPT_MS = { dead: 14 * DAY_MS, events: 7 * DAY_MS }
 
 export const replayShape = z
@@ -18,25 +18,35 @@ export const replayShape = z
     id: idShape
       .optional()
       .describe(
-        'Made when it is not given. With one of its own a client can repeat a request whose answer it did not get.',
+        'Generated if absent. Set one to retry safely: 409 `id_taken` means the first request succeeded.',
       ),
     destinationId: idShape,
     what: z
       .enum(['dead', 'events'])
       .default('dead')
-      .describe('`dead`: what was given up. `events`: what came in, as if the destination had been there.'),
-    reason: deadReasonShape.optional().describe('Of dead letters: those alone that were given up for it.'),
+      .describe(
+        '`dead`: deliveries that were given up. `events`: everything received, as if the destination had existed then.',
+      ),
+    reason: deadReasonShape.optional().describe('Only dead letters with this reason.'),
     deliveryIds: z
       .array(idField)
       .min(1)
       .max(1_000)
       .optional()
       .describe(
-        'These dead letters alone; of one that was given up several times the last. Without from, to and reason.',
+        'Only these dead letters; if one was given up several times, the last. Cannot be combined with from, to and reason.',
       ),
-    from: z.iso.datetime({ offset: true }).optional().describe('The oldest that is kept, unless told.'),
-    to: z.iso.datetime({ offset: true }).optional().describe('This time is not included. Now, unless told.'),
-    perSecond: z.number().min(1).max(10_000).default(500).describe('At most so many deliveries are made.'),
+    from: z.iso
+      .datetime({ offset: true })
+      .optional()
+      .describe('Start, inclusive. Default: the oldest one stored.'),
+    to: z.iso.datetime({ offset: true }).optional().describe('End, exclusive. Default: now.'),
+    perSecond: z
+      .number()
+      .min(1)
+      .max(10_000)
+      .default(500)
+      .describe('Maximum number of deliveries per second.'),
   })
   .meta({ id: 'NewReplay' })
 
@@ -44,26 +54,26 @@ export type Asked = {
   body: unknown
   destinations: Facts['destinations']
   replays: ReadonlyMap<string, unknown>
-  /** Those that are known, oldest first. */
+  /** Known ones, oldest first. */
   dead: readonly DeadLetter[]
   /** Milliseconds since 1970. */
   now: number
 }
 
-/** What a replay is asked to be; times in milliseconds since 1970. */
+/** A valid request; times in milliseconds since 1970. */
 export type Wanted = {
   id: string | undefined
   destinationId: string
   what: 'dead' | 'events'
   reason: string | undefined
-  /** Where the dead letters are that were chosen. */
+  /** Places of the selected dead letters. */
   places: Place[] | undefined
   from: number
   to: number
   perSecond: number
 }
 
-/** What a replay request comes to (docs/replay.md), or all that is wrong with it. */
+/** Decides on a replay (docs/replay.md). @returns the valid request, or everything that is wrong with it. */
 export function decideReplay({
   body,
   destinations,
@@ -74,25 +84,25 @@ export function decideReplay({
   const parsed = replayShape.safeParse(body, { reportInput: true })
   if (!parsed.success) return { refusal: { code: 'faulty', faults: faultsOf(parsed.error) } }
   const { id, what, reason, destinationId, perSecond, deliveryIds } = parsed.data
-  // below zero a time means something else to Kafka
+  // to Kafka, negative times have a special meaning
   const oldest = deliveryIds ? 0 : now - KEPT_MS[what]
   const from = parsed.data.from ? Math.max(0, Date.parse(parsed.data.from)) : oldest
-  // what has not come in yet cannot be read again
+  // future events cannot be replayed
   const to = Math.min(now, parsed.data.to ? Date.parse(parsed.data.to) : now)
   const faults: Fault[] = [...destinationFaults(destinationId, destinations)]
   if (from >= to)
-    faults.push({ pointer: '/from', code: 'invalid_value', message: 'is to be before "to", and in the past' })
+    faults.push({ pointer: '/from', code: 'invalid_value', message: 'must be before "to", and in the past' })
   if (what === 'events' && reason !== undefined)
     faults.push({
       pointer: '/reason',
       code: 'invalid_value',
-      message: 'only dead letters have one: leave it out',
+      message: 'only dead letters have a reason: leave it out',
     })
   if (id !== undefined && replays.has(id))
     faults.push({
       pointer: '/id',
       code: 'id_taken',
-      message: `there is a replay ${id}: it is this one, or choose another id`,
+      message: `replay ${id} already exists: it is the one you sent before, or choose another id`,
     })
   const chosen = deliveryIds && choose(parsed.data, dead)
   if (chosen) faults.push(...chosen.faults)
@@ -106,7 +116,7 @@ function destinationFaults(id: string, destinations: Facts['destinations']): Fau
   if (!destination)
     return [{ pointer, code: 'unknown_destination', message: `there is no destination ${id}` }]
   if (destination.enabled) return []
-  const message = 'is switched off, and what is replayed would be cancelled: switch it on first'
+  const message = 'is disabled, so replayed deliveries would be cancelled: enable it first'
   return [{ pointer, code: 'destination_disabled', message }]
 }
 
@@ -122,7 +132,10 @@ type Naming = {
   reason?: string | undefined
 }
 
-/** The dead letters that are named, or what is wrong with naming them. */
+/**
+ * Finds the dead letters with these delivery ids.
+ * @returns their places, and what is wrong with the request.
+ */
 export function choose(
   { deliveryIds = [], destinationId, what, ...others }: Naming,
   dead: readonly DeadLetter[],
@@ -132,15 +145,15 @@ export function choose(
     .map((name) => ({
       pointer: `/${name}`,
       code: 'invalid_value',
-      message: 'deliveryIds says already which: leave it out',
+      message: 'cannot be combined with deliveryIds: leave it out',
     }))
   if (what !== 'dead')
     faults.push({
       pointer: '/deliveryIds',
       code: 'invalid_value',
-      message: 'only dead letters are chosen by it',
+      message: 'only dead letters can be selected with it',
     })
-  // oldest first: of one delivery the last stays
+  // oldest first, so of one delivery the last stays
   const known = new Map(
     dead
       .filter((letter) => letter.destinationId === destinationId)
@@ -154,14 +167,14 @@ export function choose(
       faults.push({
         pointer: `/deliveryIds/${index}`,
         code: 'unknown_delivery',
-        message: `there is no dead letter ${id} of ${destinationId} among the last 100,000: replay by time`,
+        message: `there is no dead letter ${id} of ${destinationId} among the last 100,000: replay by time instead`,
       })
   }
   const places = [...chosen].map(({ partition, offset }) => ({ partition, offset }))
   return { places, faults }
 }
 
-/** What is wanted, as it is written; where its records are is still to be found. `now`: ms since 1970. */
+/** The task of a request; its ranges are still to be found. `now`: ms since 1970. */
 export function taskOf({ id = randomUUID(), reason, places, ...wanted }: Wanted, now: number): Replay {
   return {
     ...wanted,
@@ -180,7 +193,7 @@ export function taskOf({ id = randomUUID(), reason, places, ...wanted }: Wanted,
   }
 }
 
-/** Of each partition one range that has them all. */
+/** For each partition, one range that covers all places. */
 export function spanning(places: readonly Place[]): Range[] {
   const byPartition = Map.groupBy(places, ({ partition }) => partition)
   return [...byPartition].map(([partition, among]) => {

@@ -31,14 +31,16 @@ export type ReplayParts = {
 
 const LOOK_MS = 250
 const NOTE_MS = 2_000
-/** How late a partition notices that its rest is over. */
+/** How late a paused partition resumes. */
 const WAIT_MS = 25
-/** What may be made up for at once: longer than a rest and that wait, or a replay would be slower than it was asked to be. */
+/** Burst: covers a pause and that delay, otherwise the replay would be slower than requested. */
 const AT_ONCE_MS = 250
 
 /**
- * Reads what a replay names, with a consumer group of its own: its commits say how far it is, also after a crash.
- * @throws when Kafka refuses or does not answer.
+ * Reads the records of a replay with a consumer group of its own, whose commits hold the progress across
+ * crashes.
+ * @returns the ended replay; undefined if this process lost the task.
+ * @throws if Kafka refuses or does not answer.
  */
 export async function performReplay(
   replay: Replay,
@@ -47,7 +49,7 @@ export async function performReplay(
 ): Promise<Replay | undefined> {
   const { connection, known, settings } = parts
   const { id, destinationId, ranges, read, replayed, parked } = replay
-  // it is tried again: what is read meanwhile would be replayed to nobody
+  // retry later: until it can be read, records would be replayed to nobody
   if (!settings.destinations.has(destinationId) && settings.unreadable.has(`destination/${destinationId}`))
     throw new Error(`the settings of destination ${destinationId} cannot be read`)
   const group = await openRangeGroup(connection, { group: `replay.${id}`, topic: topicOf(replay), ranges })
@@ -73,9 +75,9 @@ export async function performReplay(
   }
 }
 
-const GONE = 'The topic does not hold the records that are to be replayed: it was made anew'
+const GONE = 'The topic no longer holds the records to replay: it was recreated'
 
-/** As fast as it is asked to be, whatever there is to read. */
+/** Reads and replays at the requested rate. */
 function startReading(replay: Replay, counts: Counts, parts: ReplayParts): Promise<Consumer> {
   const { connection, producer, delivery, event, onFatal } = parts
   const { id, ranges, perSecond } = replay
@@ -107,7 +109,7 @@ function startReading(replay: Replay, counts: Counts, parts: ReplayParts): Promi
       })
 }
 
-/** A trace of its own, with a link to the one in which the delivery was given up or the event came in. */
+/** A trace of its own, linked to the one that received the event or gave up the delivery. */
 function tracedIn(replay: Replay, { connection, tracer }: ReplayParts): Replaying<unknown>['traced'] {
   if (!tracer) return undefined
   const topic = connection.named(topicOf(replay))
@@ -118,8 +120,8 @@ function tracedIn(replay: Replay, { connection, tracer }: ReplayParts): Replayin
 type Reading = { replay: Replay; group: Pick<RangeGroup, 'isThrough'>; counts: Counts; isOwned: IsOwned }
 
 /**
- * Resolves when all is read, when it is not owned any more, or when nothing can be delivered any more.
- * @returns why that is.
+ * Resolves once everything is read, the task is lost, or nothing can be delivered any more.
+ * @returns why nothing can.
  */
 async function through(
   { replay, group, counts, isOwned }: Reading,
@@ -137,15 +139,15 @@ async function through(
   return undefined
 }
 
-/** What makes a request for this replay be refused now. */
+/** Conditions under which a request for this replay would be refused now. */
 function hindrance({ destinationId: id }: Replay, { settings }: ReplayParts): Cause | undefined {
   const destination = settings.destinations.get(id)
   if (!destination) return { code: 'unknown_destination', message: `Destination ${id} was removed` }
   if (destination.enabled) return undefined
-  return { code: 'destination_disabled', message: `Destination ${id} was switched off` }
+  return { code: 'destination_disabled', message: `Destination ${id} was disabled` }
 }
 
-/** Writes how far it is, unless it is over. */
+/** Stores the progress, unless the replay has ended. */
 async function note(replay: Replay, { tasks, known }: ReplayParts): Promise<void> {
   const written = await tasks.write(() =>
     known.pending.has(taskKey(replay)) ? { records: [taskRecord(replay)] } : { refusal: 'it is over' },

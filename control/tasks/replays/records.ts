@@ -12,29 +12,32 @@ import { DEAD, DUE, EVENTS } from '../../../schemas/topics.ts'
 import type { Settings } from '../../../settings/follow.ts'
 import type { Processed, Trace } from '../../../trace/trace.ts'
 
-/** A delivery that is made of a record, and its key. */
+/** A delivery made from a record, and its key. */
 export type Made = { delivery: Delivery; key: string }
 
 export type Counts = Pick<Replay, 'read' | 'replayed' | 'parked'>
 
 export type Replaying<T> = {
   ranges: readonly Range[]
-  /** What is made of a record; undefined: nothing. */
+  /** Makes a delivery of a record; undefined if the record is skipped. */
   make: (record: Pick<Taken<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'offset'>) => Made | undefined
   /** Whether another delivery may be made now, which counts it; ms since 1970. */
   mayMake: (now: number) => boolean
   counts: Counts
   producer: Pick<Producer, 'produce'>
   encode: Codec<Delivery>['encode']
-  /** Begins the trace of a delivery that is made again; undefined while traces are off. */
+  /** Starts the trace of a replayed delivery; undefined while traces are off. */
   traced?: ((of: Pick<Processed, 'partition' | 'offset' | 'headers'>, made: Delivery) => Trace) | undefined
 }
 
-/** Some at once, then a rest: each costs a fetch. */
+/** Pauses between bursts, because each resume costs a fetch. */
 const REST_MS = 50
 const AGES_MS = 60_000
 
-/** Puts what is made of a range where retries are: first attempts have a lane of their own, and do not wait for them. */
+/**
+ * Writes the deliveries of a range to the topic that retries use: first attempts have their own lane and do
+ * not wait for them.
+ */
 export function replayer<T>(replaying: Replaying<T>): Handler<T> {
   const { ranges, make, mayMake, producer, encode, traced } = replaying
   const ends = new Map(ranges.map(({ partition, to }) => [partition, to]))
@@ -65,7 +68,7 @@ function through<T>(record: Taken<T>, { counts }: Replaying<T>): void {
 
 type Concluded<T> = { record: Taken<T>; message: Message; outcome: Produced }
 
-/** `unknown` comes only at the end of the process: whoever goes on makes it again. */
+/** `unknown` occurs only at shutdown: the next process makes the delivery again. */
 function conclude<T>({ record, message, outcome }: Concluded<T>, replaying: Replaying<T>): void {
   if (outcome === 'unknown') record.release()
   else if (outcome === 'acked') {
@@ -79,18 +82,18 @@ type Read<T> = Pick<Taken<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'off
 
 export const topicOf = ({ what }: Pick<Replay, 'what'>) => (what === 'dead' ? DEAD : EVENTS)
 
-/** Some 20 MB. */
-const MOST_REMEMBERED = 200_000
+/** About 20 MB. */
+const MAX_REMEMBERED = 200_000
 
 /**
- * The same delivery, untried (docs/replay.md); none when it is another destination's, or died of
- * something else. What was given up more than once, replayed in between, is made once.
+ * The same delivery, without attempts (docs/replay.md). Skips other destinations and reasons. A delivery that
+ * was given up more than once, replayed in between, is made once.
  */
 export function makeOfDead(replay: Replay, { settings }: Facts) {
   const isChosen = chosenBy(replay)
-  const firsts = new LRUCache<string, string>({ max: MOST_REMEMBERED })
+  const firsts = new LRUCache<string, string>({ max: MAX_REMEMBERED })
 
-  /** A record is asked about again when it had to wait. */
+  /** A record may be seen again after a pause. */
   function isFirst({ value: { deliveryId }, partition, offset }: Read<Delivery>): boolean {
     const place = `${partition}/${offset}`
     const first = firsts.get(deliveryId) ?? place
@@ -108,7 +111,7 @@ export function makeOfDead(replay: Replay, { settings }: Facts) {
   }
 }
 
-/** One by one, or by time and reason. */
+/** Selects by place, or by time and reason. */
 function chosenBy(replay: Replay): (record: Read<Delivery>) => boolean {
   const { places, reason } = replay
   if (!places)
@@ -118,7 +121,10 @@ function chosenBy(replay: Replay): (record: Read<Delivery>) => boolean {
   return ({ partition, offset }) => chosen.has(`${partition}/${offset}`)
 }
 
-/** As the router would make it for the destination as it is now; none when the destination does not get the event. */
+/**
+ * What the router would make for the destination as it is now; nothing if the destination does not get the
+ * event.
+ */
 export const makeOfEvent =
   (replay: Replay, { settings }: Facts) =>
   ({ value: event, timestamp }: Read<Event>): Made | undefined => {
@@ -130,11 +136,11 @@ export const makeOfEvent =
     return { delivery: { ...delivery, replay: true }, key: deliveryKey(destination.id, event) }
   }
 
-/** Times of a topic's records need not ascend: the offsets of a time say only where it begins. */
+/** Times in a topic are not always ascending, so the offset of a time only says where to start. */
 const isWithin = (timestamp: number, { from, to }: Replay) =>
   timestamp >= Date.parse(from) && timestamp < Date.parse(to)
 
-/** Of who has been suppressed since nothing is told, but that the user is to be deleted. */
+/** Users suppressed since then get nothing but their deletion. */
 const isHidden = (
   { type, sourceId, userId }: { type: string; sourceId: string; userId: string | null },
   settings: Facts['settings'],

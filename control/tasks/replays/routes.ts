@@ -26,8 +26,13 @@ export const replayResponseShape = replayTask
   .omit({ kind: true, ranges: true, places: true })
   .extend({
     state: z.enum(['running', 'done', 'cancelled', 'failed']),
-    total: z.number().int().nonnegative().describe('Records that there are to read.'),
-    selected: z.number().int().positive().optional().describe('So many were chosen by deliveryIds.'),
+    total: z.number().int().nonnegative().describe('Number of records to read.'),
+    selected: z
+      .number()
+      .int()
+      .positive()
+      .optional()
+      .describe('Number of deliveries selected by deliveryIds.'),
   })
   .strict()
   .meta({ id: 'Replay' })
@@ -36,7 +41,7 @@ export type ReplayRouteParts = {
   settings: Pick<Facts, 'destinations'> & { table: Pick<Settings['table'], 'caughtUp'> }
   tasks: Pick<Tasks, 'replays' | 'table'>
   taskWriter: Pick<FencedWriter, 'write'>
-  /** Where in a topic the records of a time are; times in milliseconds since 1970. */
+  /** Finds the records of a time span in a topic; times in milliseconds since 1970. */
   rangesOf: (wanted: { topic: string; from: number; to: number }) => Promise<Range[]>
   dead: Pick<DeadRouteParts['dead'], 'recent' | 'loaded' | 'isLoaded'>
   log: Logger
@@ -44,7 +49,7 @@ export type ReplayRouteParts = {
 
 const it = { description: 'The replay.', body: replayResponseShape }
 
-/** `/replays`: list, create. `/replays/:id`: how far it is, cancel. */
+/** `/replays`: list, create. `/replays/:id`: show, cancel. */
 export function replayRoutes(api: FastifyInstance, parts: ReplayRouteParts): void {
   const { replays } = parts.tasks
   const missing = (id: string) => refusalResponse({ code: 'not_found', what: `replay ${id}` })
@@ -59,7 +64,7 @@ export function replayRoutes(api: FastifyInstance, parts: ReplayRouteParts): voi
       },
     }),
     POST: operation({
-      summary: 'Deliver again what was given up, or what came in',
+      summary: 'Replay dead letters or past events',
       body: json(replayShape),
       responses: { 202: { ...it, headers: ['location'] } },
       errorCodes: ['id_taken'],
@@ -68,7 +73,7 @@ export function replayRoutes(api: FastifyInstance, parts: ReplayRouteParts): voi
   })
   addPath(api, '/replays/:id', {
     GET: operation({
-      summary: 'How far a replay is',
+      summary: 'Show a replay',
       responses: { 200: it },
       errorCodes: ['not_found'],
       handle({ params: { id } }) {
@@ -124,7 +129,7 @@ async function cancel({ params: { id }, caller }: ApiRequest, parts: ReplayRoute
     const replay = parts.tasks.replays.get(id)
     if (!replay) return { refusal: { code: 'not_found', what: `replay ${id}` } }
     if (replay.state === 'accepted') return { ...replay, state: 'cancelled', finishedAt }
-    const message = `replay ${id} is ${replay.state} already`
+    const message = `replay ${id} is already ${replay.state}`
     return { refusal: { code: 'in_use', faults: [{ pointer: '', code: 'replay_ended', message }] } }
   }
   const outcome = await written(decide, parts)
@@ -150,17 +155,17 @@ export const replaysShape = z.strictObject({
   limit: pageShape.shape.limit,
   cursor: z
     .string()
-    .regex(/^[a-z0-9_-]{1,81}$/, 'give the next of the page before')
+    .regex(/^[a-z0-9_-]{1,81}$/, 'use the next of the previous page')
     .optional()
-    .describe('`next` of the page before.'),
+    .describe('`next` of the previous page.'),
   newest: z
     .enum(['true', 'false'])
     .optional()
-    .describe('`true`: those that were begun last come first. Unless told in the order of ids.'),
-  destinationId: idShape.optional().describe('Those to this destination alone.'),
+    .describe('`true`: most recently created first. Default: in id order.'),
+  destinationId: idShape.optional().describe('Only replays to this destination.'),
 })
 
-/** A page of replays: in the order of ids, or the newest first. */
+/** A page of replays, in id order or newest first. */
 export function listed(
   replays: Iterable<Replay>,
   { newest, destinationId, ...asked }: z.infer<typeof replaysShape>,
@@ -174,7 +179,7 @@ export function listed(
   return { items: items.map(({ replay }) => replay), next }
 }
 
-/** The last moment that there is (ECMA-262, "Time Values"): what is left to it goes down as time goes on. */
+/** The latest possible time (ECMA-262, "Time Values"): the time left until then sorts newest first. */
 const LAST = 8.64e15
 const placeOf = ({ createdAt, id }: Replay) =>
   `${String(LAST - Date.parse(createdAt)).padStart(16, '0')}-${id}`

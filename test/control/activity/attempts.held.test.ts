@@ -4,7 +4,7 @@ import { afterwards } from '../../../control/activity/dead/routes.ts'
 import { anAttempt } from '../attempts-in-memory.ts'
 
 function held(most: number, count: number) {
-  const { recent, ofMessage } = createRecentAttempts({ most, mostBytes: Number.POSITIVE_INFINITY })
+  const { recent, ofMessage } = createRecentAttempts({ most, maxBytes: Number.POSITIVE_INFINITY })
   for (let index = 0; index < count; index++) {
     const attempt = anAttempt({ messageId: `m${index % 10}`, startedAt: index, attempt: index })
     recent.add({ time: index, partition: 0, offset: index, attempt, bytes: 0 })

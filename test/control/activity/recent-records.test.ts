@@ -79,7 +79,7 @@ describe('bounds', () => {
     const dropped: number[] = []
     const newest = createRecentRecords<Place>({
       most: 5,
-      mostBytes: 100,
+      maxBytes: 100,
       bytesOf: ({ time }) => (time === 7 ? 90 : 10),
       onDropped: ({ time }) => dropped.push(time),
     })
@@ -91,7 +91,7 @@ describe('bounds', () => {
   })
 
   test('one that is larger than all may be is not held', () => {
-    const newest = createRecentRecords<Place>({ most: 5, mostBytes: 100, bytesOf: () => 101 })
+    const newest = createRecentRecords<Place>({ most: 5, maxBytes: 100, bytesOf: () => 101 })
     newest.add(at(1))
     expect(newest.all()).toEqual([])
   })

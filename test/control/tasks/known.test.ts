@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { runningSync } from '../../../control/tasks/scheduler.ts'
 import { createTaskIndex } from '../../../control/tasks/task-table.ts'
-import { expired, MOST } from '../../../control/tasks/worker.ts'
+import { expired, MAX_COUNT } from '../../../control/tasks/worker.ts'
 import { type Task, taskKey } from '../../../schemas/task.ts'
 import { aDeletion, aReplay, aSync } from '../tasks-in-memory.ts'
 
@@ -56,11 +56,11 @@ describe('surplus', () => {
   })
 
   test('is what was over first, where there are more of a kind than are kept', () => {
-    const many = Array.from({ length: MOST }, (_, each) =>
+    const many = Array.from({ length: MAX_COUNT }, (_, each) =>
       aSync({ id: `s${each}`, state: 'done', finishedAt: at(NOW - each) }),
     )
     const last = aSync({ id: 'last', createdAt: at(NOW - 20 * DAY), state: 'done', finishedAt: at(NOW) })
     const others = [aDeletion({ state: 'done', finishedAt: at(NOW - DAY) }), aSync({ id: 'undone' })]
-    expect(idsOf(last, ...many, ...others)).toEqual([`sync/s${MOST - 1}`])
+    expect(idsOf(last, ...many, ...others)).toEqual([`sync/s${MAX_COUNT - 1}`])
   })
 })

@@ -38,7 +38,7 @@ test('what is found twice is one, oldest first', () => {
 })
 
 /** A log of one partition, its records written when their attempts had ended. */
-function traced(log: readonly Attempt[], more: { mostMs?: number } = {}) {
+function traced(log: readonly Attempt[], more: { maxMs?: number } = {}) {
   const sorted = log.toSorted((a, b) => a.startedAt - b.startedAt)
   const reads: number[] = []
   let closed = 0
@@ -91,7 +91,7 @@ describe('attempts that are not held any more', () => {
   })
 
   test('are looked for no longer than there is time', async () => {
-    const { trace, reads } = traced(others, { mostMs: -1 })
+    const { trace, reads } = traced(others, { maxMs: -1 })
     expect(await trace([missed], Number.POSITIVE_INFINITY)).toEqual(new Map([['d1', []]]))
     expect(reads).toEqual([])
   })

@@ -68,7 +68,7 @@ test('while nobody watches nothing is asked', async () => {
 })
 
 test('there is room for so many, and for none after its end', async () => {
-  const made = broadcast({ lag: () => ({}) }, { mostWatchers: 2 })
+  const made = broadcast({ lag: () => ({}) }, { maxWatchers: 2 })
   const [first] = [watch(made), watch(made)]
   expect(made.watch()).toBe('too_many')
   first.stream.destroy()
