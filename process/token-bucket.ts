@@ -12,8 +12,8 @@ const LONGEST_S = 300
 const ROUNDING_S = 1e-6
 
 /**
- * A request passes if there is at least one token, and takes as many as it costs (docs/control-api.md, "Limit
- * a source, drop a user"). A request that costs more than the bucket holds still passes and leaves a debt.
+ * A request passes if there is at least one token, and takes as many as it costs. A request that costs more than
+ * the bucket holds still passes and leaves a debt. See docs/control-api.md, "Limit a source, drop a user".
  * @param bucket undefined: a full one.
  */
 export function draw(
@@ -38,12 +38,21 @@ function tokensAt(bucket: Bucket | undefined, { perSecond, burst }: RateLimit, n
   return bucket ? Math.min(burst, bucket.tokens + ((now - bucket.at) / 1000) * perSecond) : burst
 }
 
-/** @returns a function that takes one token, if there is one. The bucket starts full. `now`: milliseconds. */
-export function createTokenBucket(limit: RateLimit): (now: number) => boolean {
+/** A token bucket with state of its own, full at first. Times are milliseconds of a monotonic clock. */
+export type TokenBucket = {
+  allows(now: number): boolean
+  /** Takes a token. Call `allows` first. */
+  take(now: number): void
+}
+
+/** @param limit `burst` is at least 1. */
+export function createTokenBucket(limit: RateLimit): TokenBucket {
   let bucket: Bucket | undefined
-  return (now) => {
-    const drawn = draw(bucket, { limit, cost: 1, now })
-    if (drawn.passed) bucket = drawn.bucket
-    return drawn.passed
+  return {
+    allows: (now) => waitOf(bucket, { limit, now }) === undefined,
+    take(now) {
+      const drawn = draw(bucket, { limit, cost: 1, now })
+      if (drawn.passed) bucket = drawn.bucket
+    },
   }
 }

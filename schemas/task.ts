@@ -10,7 +10,7 @@ import type { Codec } from './codec.ts'
 /** Codes are for programs, messages for people. */
 export const cause = z
   .strictObject({ code: z.string(), message: z.string() })
-  .describe('Why it has failed, or was cancelled by nobody’s wish.')
+  .describe('Why it failed, or was cancelled without a request.')
 
 const stored = {
   id: idShape,
@@ -23,7 +23,7 @@ export const deletionTask = z.object({
   ...stored,
   kind: z.literal('deletion'),
   state: z.enum(['accepted', 'done', 'failed']),
-  users: z.number().int().nonnegative().describe('How many there are, each counted once.'),
+  users: z.number().int().nonnegative().describe('Number of distinct users.'),
   deletes: z
     .number()
     .int()
@@ -31,7 +31,7 @@ export const deletionTask = z.object({
     .describe('Events of type `delete`: one for each user and each of `sourceIds`.'),
   sourceIds: z
     .array(z.string())
-    .describe('The affected sources: of those asked for the ones that have a destination which is on.'),
+    .describe('The affected sources: those requested that have an enabled destination.'),
   /** The sources for which the users are suppressed; `*` is all of them. Empty: they are not. */
   suppressedFor: z.array(z.string()),
   userIds: z.array(z.string()),
@@ -44,14 +44,14 @@ const ranges = z.array(
 
 /** What has come of a comparison, in users. */
 export const counts = z.object({
-  changed: z.number().int().nonnegative().describe('Users who are new, or have another value.'),
-  removed: z.number().int().nonnegative().describe('Users who are gone, or have no value any more.'),
-  unchanged: z.number().int().nonnegative().describe('Users named in the upload who are as before.'),
+  changed: z.number().int().nonnegative().describe('Users who are new, or whose value changed.'),
+  removed: z.number().int().nonnegative().describe('Users who left, or whose value was removed.'),
+  unchanged: z.number().int().nonnegative().describe('Users in the upload without a change.'),
   suppressed: z
     .number()
     .int()
     .nonnegative()
-    .describe('Users of whom there was something to tell, and is told nothing.'),
+    .describe('Users with a change that is not sent, because they are suppressed.'),
 })
 
 export const syncTask = z.object({
@@ -59,7 +59,7 @@ export const syncTask = z.object({
   kind: z.literal('sync'),
   state: z
     .enum(['accepted', 'done', 'cancelled', 'failed'])
-    .describe('`cancelled`: on request, or the audience or trait was removed meanwhile.'),
+    .describe('`cancelled`: on request, or because the audience or trait was removed.'),
   of: z.object({ kind: z.enum(['audience', 'trait']), id: idShape }),
   /** When that was created: one that is made anew under the same id has nothing to do with it. None: all that is left is forgotten. */
   since: z.string().optional(),
@@ -67,11 +67,11 @@ export const syncTask = z.object({
   others: z.enum(['removed', 'stay', 'forgotten']),
   /** Where in topic `uploads` the upload is; the records with this task's id as their key are its. */
   ranges,
-  lines: z.number().int().nonnegative().describe('Lines of the upload that name a user.'),
+  lines: z.number().int().nonnegative().describe('Lines in the upload that name a user.'),
   counts: counts.optional(),
 })
 
-const NOTED = 'a few seconds old, and after a crash too few by what was under way at most'
+const NOTED = 'a few seconds old, and slightly low after a crash'
 
 export const replayTask = z.object({
   ...stored,
@@ -79,27 +79,22 @@ export const replayTask = z.object({
   state: z.enum(['accepted', 'done', 'cancelled', 'failed']),
   destinationId: idShape,
   what: z.enum(['dead', 'events']),
-  reason: z.string().optional().describe('Of dead letters: those alone that were given up for it.'),
+  reason: z.string().optional().describe('Only dead letters with this reason.'),
   /** Where those dead letters are that were chosen one by one; without it all of the ranges are meant. */
   places: z.array(z.object({ partition: z.number().int(), offset: z.number().int() })).optional(),
-  from: z.string().describe('ISO 8601 UTC; the oldest that is replayed.'),
-  to: z.string().describe('ISO 8601 UTC; this time is not included.'),
-  perSecond: z.number().describe('At most so many deliveries are made.'),
+  from: z.string().describe('ISO 8601 UTC, inclusive.'),
+  to: z.string().describe('ISO 8601 UTC, exclusive.'),
+  perSecond: z.number().describe('Maximum number of deliveries per second.'),
   ranges,
-  read: z.number().int().nonnegative().default(0).describe(`Records that it has read: ${NOTED}.`),
-  replayed: z
-    .number()
-    .int()
-    .nonnegative()
-    .default(0)
-    .describe(`Deliveries that it has made of them: ${NOTED}.`),
+  read: z.number().int().nonnegative().default(0).describe(`Records read so far: ${NOTED}.`),
+  replayed: z.number().int().nonnegative().default(0).describe(`Deliveries made so far: ${NOTED}.`),
   parked: z
     .number()
     .int()
     .nonnegative()
     .default(0)
     .describe(
-      'Records that could not be replayed, and are kept in topic `parked`; they are not among `read`.',
+      'Records that could not be replayed, and were parked in topic `parked`. Not included in `read`.',
     ),
 })
 

@@ -55,7 +55,7 @@ const url = z
   .superRefine((text, ctx) => {
     const parsed = URL.canParse(text) ? new URL(text) : undefined
     if (!parsed || !/^https?:$/.test(parsed.protocol))
-      ctx.addIssue('a full URL starting with http:// or https:// is needed')
+      ctx.addIssue('a full URL beginning with http:// or https:// is needed')
     else if (parsed.username || parsed.password) ctx.addIssue('no user or password in the URL: use a header')
   })
   // not `format: uri`: the URL Standard accepts more than RFC 3986

@@ -43,7 +43,7 @@ export function refusalResponse(refusal: Refusal): ApiResponse {
       return problem({ code: 'setting_unreadable', message })
     }
     case 'version_mismatch': {
-      const message = `The current version is ${refusal.current}: read it again, then repeat your change`
+      const message = `The record is now at version ${refusal.current}: read it again, then repeat your change`
       return problem({ code: 'version_mismatch', message }, { etag: etag(refusal.current) })
     }
     case 'too_large':

@@ -44,7 +44,7 @@ const MB = 1024 ** 2
 function ofShortage({ of, free, reserve }: Room): Warning {
   const [where, todo] =
     of === 'disk'
-      ? ["Kafka's disk is almost full", 'free space on it']
+      ? ["Kafka's disk is almost full", 'make room on it']
       : ["Sluice's topics have almost reached STORAGE_LIMIT", 'raise it, or shorten the retention of topics']
   const needed = `${Math.floor(free / MB)} MB are left, ${Math.ceil(reserve / MB)} MB are needed`
   const message = `${where}: ${needed}. Calls are refused (503) until there is space again: ${todo}.`

@@ -38,7 +38,7 @@ describe('one whose record cannot be read', () => {
   const lost = {
     kind: 'destination',
     id: 'lost',
-    reason: 'it is no JSON object',
+    reason: 'it is not a JSON object',
     since: 0,
     isKept: false,
   } as const

@@ -36,7 +36,9 @@ export function createChannel(): Channel {
     watchers,
     send,
     admits({ topic }, now) {
-      const isTaken = (topic === REJECTED ? rejected : accepted)(now)
+      const pace = topic === REJECTED ? rejected : accepted
+      const isTaken = pace.allows(now)
+      if (isTaken) pace.take(now)
       if (!isTaken && watchers.size > 0) skipped += 1
       return isTaken
     },

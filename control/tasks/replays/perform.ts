@@ -84,7 +84,7 @@ function startReading(replay: Replay, counts: Counts, parts: ReplayParts): Promi
   const burst = Math.max(1, (perSecond * AT_ONCE_MS) / 1_000)
   const replaying = {
     ranges,
-    mayMake: createTokenBucket({ perSecond, burst }),
+    pace: createTokenBucket({ perSecond, burst }),
     counts,
     producer,
     encode: delivery.encode,

@@ -4,6 +4,7 @@ import type { Handler, Message, Taken } from '../../../kafka/consume/record.ts'
 import type { Produced } from '../../../kafka/produce/pending.ts'
 import type { Producer } from '../../../kafka/produce/produce.ts'
 import type { Range } from '../../../kafka/tables/ranges.ts'
+import type { TokenBucket } from '../../../process/token-bucket.ts'
 import type { Codec } from '../../../schemas/codec.ts'
 import type { Delivery } from '../../../schemas/delivery.ts'
 import type { Event } from '../../../schemas/event.ts'
@@ -21,8 +22,7 @@ export type Replaying<T> = {
   ranges: readonly Range[]
   /** Makes a delivery of a record; undefined if the record is skipped. */
   make: (record: Pick<Taken<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'offset'>) => Made | undefined
-  /** Whether another delivery may be made now, which counts it; ms since 1970. */
-  mayMake: (now: number) => boolean
+  pace: TokenBucket
   counts: Counts
   producer: Pick<Producer, 'produce'>
   encode: Codec<Delivery>['encode']
@@ -39,7 +39,7 @@ const AGES_MS = 60_000
  * not wait for them.
  */
 export function replayer<T>(replaying: Replaying<T>): Handler<T> {
-  const { ranges, make, mayMake, producer, encode, traced } = replaying
+  const { ranges, make, pace, producer, encode, traced } = replaying
   const ends = new Map(ranges.map(({ partition, to }) => [partition, to]))
   return (record, message) => {
     const { partition, offset } = record
@@ -50,7 +50,8 @@ export function replayer<T>(replaying: Replaying<T>): Handler<T> {
       through(record, replaying)
       return undefined
     }
-    if (!mayMake(now)) return { holdUntil: now + REST_MS }
+    if (!pace.allows(now)) return { holdUntil: now + REST_MS }
+    pace.take(now)
     const value = encode(made.delivery)
     const trace = traced?.({ partition, offset, headers: message.headers }, made.delivery)
     void producer.produce([{ topic: DUE, key: made.key, value }], { trace }).then((outcome) => {

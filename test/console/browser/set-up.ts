@@ -21,7 +21,7 @@ export function setUp(on: () => Stage): void {
     await page.goto('/sources')
     await page.getByRole('textbox', { name: 'Control token' }).fill('a-wrong-token-0123456789')
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByText('This is no token of this system').waitFor()
+    await page.getByText('This token is not valid').waitFor()
     await shoot(page, 'sign-in-refused')
   })
 
@@ -159,7 +159,7 @@ export function setUp(on: () => Stage): void {
     await page.getByRole('textbox', { name: 'Name of header 1 of URL 1' }).fill('X-Signature')
     await page.getByRole('button', { name: 'Next: secret' }).click()
     await page.getByRole('button', { name: 'Save without a secret' }).click()
-    await page.getByText('this header is set by Sluice itself').waitFor()
+    await page.getByText('this header is set by Sluice').waitFor()
     await expectInOrder(page)
     await shoot(page, 'set-up-faults')
   })

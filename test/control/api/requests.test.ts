@@ -83,6 +83,6 @@ describe('a body that no request needs', () => {
     const body = { name: 'a', labels: labels(1_000, 5) }
     const { json } = await ask({ method: 'POST', url: '/api/sources', body })
     expect(json.errors).toHaveLength(100)
-    expect(json.message).toContain('1001 things are wrong with the request: errors has the first 100')
+    expect(json.message).toContain('1001 errors in the request: errors lists the first 100')
   })
 })

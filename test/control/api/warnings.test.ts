@@ -5,7 +5,7 @@ import { crm, given, shop } from '../in-memory.ts'
 const lost = {
   kind: 'destination',
   id: 'lost',
-  reason: 'it is no JSON object',
+  reason: 'it is not a JSON object',
   since: 0,
   isKept: false,
 } as const
@@ -60,7 +60,7 @@ test('it is told apart from one that is not there, and may be named by others', 
   for (const asked of [{}, { method: 'PUT', headers: { 'if-match': '"1"' }, body: given }])
     expect(await ask({ url: '/api/destinations/lost', ...asked })).toMatchObject({
       status: 409,
-      json: { code: 'setting_unreadable', message: expect.stringContaining('it is no JSON object') },
+      json: { code: 'setting_unreadable', message: expect.stringContaining('it is not a JSON object') },
     })
   expect((await ask({ url: '/api/destinations/nope' })).status).toBe(404)
   const body = { ...given, sourceIds: ['shop', 'app'] }

@@ -42,7 +42,7 @@ describe('a deletion request', () => {
   })
 
   test('is for all sources while a destination cannot be read: nobody knows which of them it has', async () => {
-    const lost = { kind: 'destination', id: 'lost', reason: 'it is no JSON object', since: 0 } as const
+    const lost = { kind: 'destination', id: 'lost', reason: 'it is not a JSON object', since: 0 } as const
     const { ask } = api({ ...records, unreadable: [{ ...lost, isKept: false }] })
     expect((await ask(post({ userIds: ['u1'] }))).json.sourceIds).toEqual([
       'shop',

@@ -193,7 +193,7 @@ describe('a task that fails', () => {
     isAway = false
     await runner.look()
     await runner.call(0).fail(broken)
-    expect(runner.logged.at(-1)).toBe('a task failed; it is tried again')
+    expect(runner.logged.at(-1)).toBe('a task failed and will be retried')
     expect(known.pending.has('replay/r1')).toBe(true)
   })
 

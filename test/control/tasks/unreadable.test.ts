@@ -4,7 +4,7 @@ import { performReplay, type ReplayParts } from '../../../control/tasks/replays/
 import type { Replay, Sync } from '../../../schemas/task.ts'
 import { factsOf } from '../in-memory.ts'
 
-const unread = { reason: 'it is no JSON object', since: 0, isKept: false }
+const unread = { reason: 'it is not a JSON object', since: 0, isKept: false }
 const isOwned = () => true
 
 // what can be read of a setting decides before anything else is asked of Kafka
