@@ -68,22 +68,64 @@ export type FollowOptions = {
   onFatal: (error: Error) => void
 }
 
-/** If a record cannot be read, the last good version stays in force, and the process reports it. */
-export async function followSettings({
-  connection,
-  keys,
-  kinds = ['source', 'destination'],
-  onFatal,
-}: FollowOptions): Promise<Settings> {
+export async function followSettings(options: FollowOptions): Promise<Settings> {
+  const { connection, keys, kinds = ['source', 'destination'], onFatal } = options
   const { log } = connection
+  const { index, unreadable, apply, supposing } = createState({ keys, kinds, log })
+  let isLoaded = false
+  /** A gap at startup: decide nothing until the process ends. */
+  let hasGap = false
+
+  const table = await openTable({
+    connection,
+    topic: CONFIG,
+    wanted: kindFilter(kinds, log),
+    onFatal,
+    // the batch could hold any setting: a running process keeps what it has, a starting one would take them for removed
+    onSkipped({ reason, firstOffset, lastOffset }) {
+      const offsets = `${firstOffset} to ${lastOffset}`
+      if (isLoaded)
+        return log.error({ reason, offsets }, 'settings cannot be read: their previous versions stay in use')
+      hasGap = true
+      onFatal(new Error(gapIn(offsets, reason)))
+    },
+    // older values may be sealed with a key that is gone, so only the latest of each key counts
+    onChange: (key, value) => {
+      if (isLoaded) apply(key, value)
+    },
+  })
+  const loaded = table.loaded.then(async () => {
+    if (hasGap) await new Promise<never>(() => undefined)
+    const sealed = new Map<string, string>()
+    for (const [key, value] of table.entries()) {
+      const unread = apply(key, value)
+      if (unread?.unread === 'sealed') sealed.set(key, unread.reason)
+    }
+    refuseWrongKey(sealed, index)
+    isLoaded = true
+  })
+  const { set: _, setUnread: __, get: ___, ...facts } = index
+  return {
+    ...facts,
+    unreadable,
+    destination: destinationReader({ index, unreadable, caughtUp: shared(() => caughtUpSurely(table)) }),
+    table: { ...table, supposing: (work) => supposing(() => table.supposing(work)) },
+    loaded,
+    isLoaded: () => isLoaded,
+    isFresh: () => !hasGap && table.isFresh(),
+    close: table.close,
+  }
+}
+
+type StateOptions = { keys: ConfigKeys; kinds: readonly Kind[]; log: Connection['log'] }
+type Index = ReturnType<typeof createIndex>
+
+/** If a record cannot be read, the last good version stays in force, and the process reports it. */
+function createState({ keys, kinds, log }: StateOptions) {
   const index = createIndex()
   const unreadable = new Map<string, Unreadable>()
   /** What is used instead of unreadable records; undefined: nothing. */
   const lastGood = new Map<string, Setting | undefined>()
-  const unknownKinds = new Set<string>()
-  let isLoaded = false
-  /** A gap at startup: decide nothing until the process ends. */
-  let hasGap = false
   let isSupposing = false
 
   /** @returns why it cannot be read. */
@@ -115,7 +157,23 @@ export async function followSettings({
     log.error({ setting: key, reason }, `a setting cannot be read: ${goingOn}`)
   }
 
-  function isFollowed(key: string): boolean {
+  /** Undoing a supposed write is not reported as a change. */
+  function supposing<T>(work: () => T): T {
+    isSupposing = true
+    try {
+      return work()
+    } finally {
+      isSupposing = false
+    }
+  }
+
+  return { index, unreadable, apply, supposing }
+}
+
+/** @returns whether a key is of one of these kinds. Warns once about each kind that is unknown. */
+function kindFilter(kinds: readonly Kind[], log: Connection['log']): (key: string) => boolean {
+  const unknownKinds = new Set<string>()
+  return (key) => {
     if (kinds.some((kind) => key.startsWith(`${kind}/`))) return true
     const kind = key.split('/', 1)[0] ?? ''
     if (KINDS.some((known) => known === kind) || unknownKinds.has(kind)) return false
@@ -123,75 +181,18 @@ export async function followSettings({
     log.warn({ kind, setting: key }, 'ignoring settings of a kind that this version does not know')
     return false
   }
+}
 
-  const table = await openTable({
-    connection,
-    topic: CONFIG,
-    wanted: isFollowed,
-    onFatal,
-    // the batch could hold any setting: a running process keeps what it has, a starting one would take them
-    // for removed
-    onSkipped: ({ reason, firstOffset, lastOffset }) => {
-      const offsets = `${firstOffset} to ${lastOffset}`
-      if (isLoaded)
-        log.error({ reason, offsets }, 'settings cannot be read: their previous versions stay in use')
-      else {
-        hasGap = true
-        onFatal(new Error(gapIn(offsets, reason)))
-      }
-    },
-    // older values may be sealed with a key that is gone, so only the latest of each key counts
-    onChange: (key, value) => {
-      if (isLoaded) apply(key, value)
-    },
-  })
-  const loaded = table.loaded.then(async () => {
-    if (hasGap) await new Promise<never>(() => undefined)
-    const sealed = new Map<string, string>()
-    for (const [key, value] of table.entries()) {
-      const unread = apply(key, value)
-      if (unread?.unread === 'sealed') sealed.set(key, unread.reason)
-    }
-    refuseWrongKey(sealed, index)
-    isLoaded = true
-  })
-  const caughtUp = shared(() => caughtUpSurely(table))
+type Reading = Pick<Settings, 'unreadable'> & { index: Index; caughtUp: () => Promise<void> }
 
-  async function destination(id: string): Promise<Destination | 'unreadable' | undefined> {
+function destinationReader({ index, unreadable, caughtUp }: Reading): Settings['destination'] {
+  return async (id) => {
     const known = index.destinations.get(id)
     if (known?.enabled) return known
     await caughtUp()
     const found = index.destinations.get(id)
     // its last good version may be disabled
     return !found?.enabled && unreadable.has(`destination/${id}`) ? 'unreadable' : found
-  }
-
-  /** Undoing a supposed write is not reported as a change. */
-  function supposing<T>(work: Parameters<typeof table.supposing<T>>[0]): T {
-    isSupposing = true
-    try {
-      return table.supposing(work)
-    } finally {
-      isSupposing = false
-    }
-  }
-
-  const { set: _, setUnread: __, get: ___, ...facts } = index
-  return {
-    ...facts,
-    unreadable,
-    destination,
-    table: {
-      caughtUp: table.caughtUp,
-      reached: table.reached,
-      get: table.get,
-      entries: table.entries,
-      supposing,
-    },
-    loaded,
-    isLoaded: () => isLoaded,
-    isFresh: () => !hasGap && table.isFresh(),
-    close: table.close,
   }
 }
 

@@ -10,7 +10,7 @@ export type Setting =
 /** What routing needs of a destination. */
 export type Outline = Pick<Destination, 'id' | 'enabled' | 'sourceIds' | 'eventTypes'>
 
-/** Derived maps are rebuilt on first use after a change, so a startup with many settings stays linear. */
+/** The settings in memory, by kind and id. */
 export function createIndex() {
   const sources = new Map<string, Source>()
   const destinations = new Map<string, Destination>()
@@ -19,8 +19,7 @@ export function createIndex() {
   const traits = new Map<string, Computation>()
   const suppressed = createSuppressed()
   const byKind = { source: sources, destination: destinations, audience: audiences, trait: traits }
-  let byWriteKey: Map<string, Source> | undefined
-  let bySource: Map<string, Outline[]> | undefined
+  const { changed, ...lookups } = createDerived({ sources, destinations, outlines })
 
   function set(key: string, setting: Setting | undefined): void {
     const { kind, id } = partsOf(key)
@@ -49,11 +48,6 @@ export function createIndex() {
     else outlines.delete(id)
   }
 
-  function changed(kind: Kind): void {
-    if (kind === 'source') byWriteKey = undefined
-    if (kind === 'destination') bySource = undefined
-  }
-
   function get(key: string): Setting | undefined {
     const { kind, id } = partsOf(key)
     const value = kind === 'suppression' ? suppressed.suppressions.get(id) : byKind[kind]?.get(id)
@@ -61,29 +55,34 @@ export function createIndex() {
     return value && ({ kind, value } as Setting)
   }
 
-  function sourceByWriteKey(writeKey: string): Source | undefined {
-    byWriteKey ??= new Map([...sources.values()].map((source) => [source.writeKey, source]))
-    return byWriteKey.get(writeKey)
-  }
-
-  function destinationsOf(sourceId: string): readonly Outline[] {
-    bySource ??= grouped([...destinations.values(), ...outlines.values()])
-    return bySource.get(sourceId) ?? []
-  }
-
   const { suppressions, suppressedUsers } = suppressed
+  const stores = { sources, destinations, audiences, traits, suppressions }
+  return { ...stores, ...lookups, suppressedUsers, set, setUnread, get }
+}
+
+type Stores = {
+  sources: ReadonlyMap<string, Source>
+  destinations: ReadonlyMap<string, Destination>
+  outlines: ReadonlyMap<string, Outline>
+}
+
+/** Derived maps are rebuilt on first use after a change, so a startup with many settings stays linear. */
+function createDerived({ sources, destinations, outlines }: Stores) {
+  let byWriteKey: Map<string, Source> | undefined
+  let bySource: Map<string, Outline[]> | undefined
   return {
-    set,
-    setUnread,
-    get,
-    sources,
-    destinations,
-    suppressions,
-    audiences,
-    traits,
-    sourceByWriteKey,
-    destinationsOf,
-    suppressedUsers,
+    changed(kind: Kind): void {
+      if (kind === 'source') byWriteKey = undefined
+      if (kind === 'destination') bySource = undefined
+    },
+    sourceByWriteKey(writeKey: string): Source | undefined {
+      byWriteKey ??= new Map([...sources.values()].map((source) => [source.writeKey, source]))
+      return byWriteKey.get(writeKey)
+    },
+    destinationsOf(sourceId: string): readonly Outline[] {
+      bySource ??= grouped([...destinations.values(), ...outlines.values()])
+      return bySource.get(sourceId) ?? []
+    },
   }
 }
 

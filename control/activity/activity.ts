@@ -1,22 +1,24 @@
 import type { FastifyInstance } from 'fastify'
 import { openOffsets } from '../../kafka/admin/offsets.ts'
 import type { Context } from '../../lifecycle.ts'
-import type { SchemaName } from '../../schemas/codec.ts'
+import type { Codec, SchemaName } from '../../schemas/codec.ts'
+import type { Event } from '../../schemas/event.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
+import type { Rejected } from '../../schemas/rejected.ts'
 import { ATTEMPTS, DEAD, EVENTS, REJECTED } from '../../schemas/topics.ts'
 import type { Settings } from '../../settings/follow.ts'
-import { type AttemptRouteParts, attemptRoutes, followAttempts } from './attempts.ts'
+import { type AttemptRouteParts, type Attempts, attemptRoutes, followAttempts } from './attempts.ts'
 import { followDead } from './dead/follow.ts'
 import { type DeadRouteParts, deadRoutes } from './dead/routes.ts'
 import { type EventRouteParts, eventRoutes } from './events/routes.ts'
 import { openEventReading } from './events/search.ts'
-import { decodeOrSkip } from './following.ts'
+import { decodeOrSkip, type Unreadable } from './following.ts'
 import { createHealth } from './health/health.ts'
 import { type HealthRouteParts, healthRoutes } from './health/routes.ts'
-import { followIngestRate, type IngestRouteParts, ingestRoutes } from './ingest-rate.ts'
+import { followIngestRate, type IngestRate, type IngestRouteParts, ingestRoutes } from './ingest-rate.ts'
 import { followFaults } from './lag/log-faults.ts'
 import { type LagRouteParts, lagRoutes } from './lag/routes.ts'
-import { createLive, openFeed } from './live/live.ts'
+import { createLive, type Live, openFeed } from './live/live.ts'
 import { type LiveRouteParts, liveRoutes } from './live/routes.ts'
 import { countSkipped, countUnreadable, watchHeld, watchLive } from './metrics.ts'
 
@@ -24,26 +26,16 @@ type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'onFata
   settings: Pick<Settings, 'sources' | 'destinations' | 'loaded'>
 }
 
+type Opened = Pick<
+  ActivityParts,
+  'attempts' | 'dead' | 'live' | 'events' | 'trace' | 'health' | 'intake' | 'faults'
+>
+
 /** Starts reading Kafka for the read-only views; resolves once all readers have started. */
-export async function openActivity(
-  parts: Parts,
-): Promise<
-  Pick<ActivityParts, 'attempts' | 'dead' | 'live' | 'events' | 'trace' | 'health' | 'intake' | 'faults'>
-> {
-  const { config, connection, closing, log, onFatal, onAway, settings } = parts
-  const registry = openRegistry(config.registry, { onAway })
-  const decoding = async <N extends SchemaName>(schema: N, topic: string) => ({
-    codec: await openCodec(registry, schema, `${connection.named(topic)}-value`),
-    onUnreadable: countUnreadable(topic),
-  })
+export async function openActivity(parts: Parts): Promise<Opened> {
+  const { config, connection, closing, onFatal, settings } = parts
   const health = createHealth({ destinations: settings.destinations, now: Date.now })
-  const close = (open: { close(): Promise<void> }) => open.close()
-  const [attempt, delivery, event, rejected] = await Promise.all([
-    decoding('attempt', ATTEMPTS),
-    decoding('delivery', DEAD),
-    decoding('event', EVENTS),
-    decoding('rejected', REJECTED),
-  ])
+  const { attempt, delivery, event, rejected } = await openDecoding(parts)
   const codecs = { event: event.codec, rejected: rejected.codec, attempt: attempt.codec }
   const [attempts, dead, faults, { events, trace, close: closeReading }] = await Promise.all([
     followAttempts({ ...attempt, connection, onRead: health.attempt, onFatal }),
@@ -55,6 +47,45 @@ export async function openActivity(
   closing.adopt(dead, close)
   closing.adopt(faults, close)
   closing.defer(closeReading)
+  watchHeld({
+    [ATTEMPTS]: () => attempts.recent.all().length,
+    [DEAD]: () => dead.recent.all().length,
+  })
+  const live = openLive(parts, { attempts, event, rejected })
+  const intake = openIngestRate(parts)
+  void Promise.all([settings.loaded, attempts.loaded]).then(
+    () => health.begin(attempts.recent.all().map(({ attempt }) => attempt)),
+    // unreadable settings end the process elsewhere
+    () => undefined,
+  )
+  return { attempts, dead, faults, live, events, trace, health, intake }
+}
+
+const close = (open: { close(): Promise<void> }) => open.close()
+
+type Decoding<T> = { codec: Codec<T>; onUnreadable: (reason: Unreadable) => void }
+
+async function openDecoding({ config, connection, onAway }: Parts) {
+  const registry = openRegistry(config.registry, { onAway })
+  const decoding = async <N extends SchemaName>(schema: N, topic: string) => ({
+    codec: await openCodec(registry, schema, `${connection.named(topic)}-value`),
+    onUnreadable: countUnreadable(topic),
+  })
+  const [attempt, delivery, event, rejected] = await Promise.all([
+    decoding('attempt', ATTEMPTS),
+    decoding('delivery', DEAD),
+    decoding('event', EVENTS),
+    decoding('rejected', REJECTED),
+  ])
+  return { attempt, delivery, event, rejected }
+}
+
+type LiveSources = { attempts: Attempts; event: Decoding<Event>; rejected: Decoding<Rejected> }
+
+function openLive(
+  { connection, closing, settings, log }: Parts,
+  { attempts, event, rejected }: LiveSources,
+): Live {
   const live = createLive({
     openFeed: (onFatal) =>
       openFeed({
@@ -70,24 +101,17 @@ export async function openActivity(
     onSkipped: countSkipped('slow'),
     log,
   })
-  closing.adopt(live, close)
   watchLive(live)
-  watchHeld({
-    [ATTEMPTS]: () => attempts.recent.all().length,
-    [DEAD]: () => dead.recent.all().length,
-  })
+  return closing.adopt(live, close)
+}
+
+function openIngestRate({ connection, closing }: Parts): IngestRate {
+  const text = 'the rate of incoming calls cannot be measured'
   const intake = followIngestRate({
     open: () => openOffsets(connection),
-    onFailed: (err) =>
-      connection.failures.add({ kind: 'intake', text: 'the rate of incoming calls cannot be measured', err }),
+    onFailed: (err) => connection.failures.add({ kind: 'intake', text, err }),
   })
-  closing.adopt(intake, close)
-  void Promise.all([settings.loaded, attempts.loaded]).then(
-    () => health.begin(attempts.recent.all().map(({ attempt }) => attempt)),
-    // unreadable settings end the process elsewhere
-    () => undefined,
-  )
-  return { attempts, dead, faults, live, events, trace, health, intake }
+  return closing.adopt(intake, close)
 }
 
 /** The read-only views: attempts, dead letters, event search, health, live calls, lag. */

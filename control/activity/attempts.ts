@@ -73,7 +73,7 @@ export async function followAttempts(options: {
   onFatal: (error: Error) => void
 }): Promise<Attempts> {
   const { connection, codec, onUnreadable, onRead, onFatal } = options
-  const { recent, ofMessage } = createRecentAttempts({ most: MAX_COUNT, maxBytes: MAX_BYTES })
+  const { recent, ofMessage } = createRecentAttempts({ maxCount: MAX_COUNT, maxBytes: MAX_BYTES })
   const listeners = new Set<(attempt: Attempt) => void>()
   const decode = decodeOrSkip(codec, onUnreadable)
   const tail = await openTail({
@@ -112,10 +112,16 @@ export type RecentAttempts = {
   ofMessage(messageId: string): Iterable<Attempt>
 }
 
-export function createRecentAttempts({ most, maxBytes }: { most: number; maxBytes: number }): RecentAttempts {
+export function createRecentAttempts({
+  maxCount,
+  maxBytes,
+}: {
+  maxCount: number
+  maxBytes: number
+}): RecentAttempts {
   const byMessage = new Map<string, Set<Attempt>>()
   const held = createRecentRecords<RecentAttempt>({
-    most,
+    maxCount,
     maxBytes,
     bytesOf: ({ bytes }) => bytes,
     onDropped: forget,

@@ -18,7 +18,7 @@ export type RecentRecords<T extends Place> = {
 }
 
 export type RecentRecordsOptions<T> = {
-  most: number
+  maxCount: number
   maxBytes?: number
   /** Approximate memory of an item; constant for each item. */
   bytesOf?: (item: T) => number
@@ -29,13 +29,52 @@ export type RecentRecordsOptions<T> = {
 const WAITING = 0.1
 
 export function createRecentRecords<T extends Place>(options: RecentRecordsOptions<T>): RecentRecords<T> {
-  const { most, maxBytes = Number.POSITIVE_INFINITY, bytesOf = () => 0, onDropped } = options
+  const { add, sorted } = createSortedBuffer(options)
+  let allSince = Number.NEGATIVE_INFINITY
+  return {
+    add,
+    all: sorted,
+
+    page({ limit, cursor, matches = () => true }) {
+      const all = sorted()
+      const items: T[] = []
+      for (let index = (cursor ? countBefore(cursor, all) : all.length) - 1; index >= 0; index--) {
+        const item = all[index]
+        if (!item || !matches(item)) continue
+        const last = items.at(-1)
+        if (items.length === limit && last) return { items, next: cursorOf(last) }
+        items.push(item)
+      }
+      return { items, next: null }
+    },
+
+    begunLate(partitions) {
+      const left = new Set(partitions)
+      for (const { time, partition } of sorted())
+        if (left.delete(partition)) allSince = Math.max(allSince, time)
+    },
+
+    oldest() {
+      const [first] = sorted()
+      return first ? Math.max(allSince, first.time) : null
+    },
+  }
+}
+
+/** Holds the newest items, oldest first. */
+function createSortedBuffer<T extends Place>(options: RecentRecordsOptions<T>) {
+  const { maxCount, maxBytes = Number.POSITIVE_INFINITY, bytesOf = () => 0, onDropped } = options
   let held: T[] = []
   let added: T[] = []
   let [heldBytes, addedBytes] = [0, 0]
-  let allSince = Number.NEGATIVE_INFINITY
 
-  function sortIn(): T[] {
+  function add(item: T): void {
+    added.push(item)
+    addedBytes += bytesOf(item)
+    if (added.length >= maxCount * WAITING || addedBytes >= maxBytes * WAITING) sorted()
+  }
+
+  function sorted(): readonly T[] {
     if (added.length === 0) return held
     // both runs are sorted, so this is a single merge
     held = held.concat(added.sort(compare)).sort(compare)
@@ -49,7 +88,7 @@ export function createRecentRecords<T extends Place>(options: RecentRecordsOptio
   function dropOldest(): void {
     let dropped = 0
     for (const item of held) {
-      if (held.length - dropped <= most && heldBytes <= maxBytes) break
+      if (held.length - dropped <= maxCount && heldBytes <= maxBytes) break
       heldBytes -= bytesOf(item)
       dropped += 1
       onDropped?.(item)
@@ -57,39 +96,7 @@ export function createRecentRecords<T extends Place>(options: RecentRecordsOptio
     if (dropped > 0) held = held.slice(dropped)
   }
 
-  return {
-    add(item) {
-      added.push(item)
-      addedBytes += bytesOf(item)
-      if (added.length >= most * WAITING || addedBytes >= maxBytes * WAITING) sortIn()
-    },
-
-    all: sortIn,
-
-    page({ limit, cursor, matches = () => true }) {
-      const sorted = sortIn()
-      const items: T[] = []
-      for (let index = (cursor ? countBefore(cursor, sorted) : sorted.length) - 1; index >= 0; index--) {
-        const item = sorted[index]
-        if (!item || !matches(item)) continue
-        const last = items.at(-1)
-        if (items.length === limit && last) return { items, next: cursorOf(last) }
-        items.push(item)
-      }
-      return { items, next: null }
-    },
-
-    begunLate(partitions) {
-      const left = new Set(partitions)
-      for (const { time, partition } of sortIn())
-        if (left.delete(partition)) allSince = Math.max(allSince, time)
-    },
-
-    oldest() {
-      const [first] = sortIn()
-      return first ? Math.max(allSince, first.time) : null
-    },
-  }
+  return { add, sorted }
 }
 
 function countBefore(place: Place, sorted: readonly Place[]): number {

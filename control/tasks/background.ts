@@ -3,9 +3,10 @@ import { createProducer, type Producer } from '../../kafka/produce/produce.ts'
 import { createFencedWriter, type FencedWriter } from '../../kafka/produce/transactions.ts'
 import { rangesByTime } from '../../kafka/tables/ranges.ts'
 import type { Context } from '../../lifecycle.ts'
-import { SCHEMA_WAIT_MS } from '../../schemas/codec.ts'
+import { type Codec, SCHEMA_WAIT_MS } from '../../schemas/codec.ts'
+import type { Delivery } from '../../schemas/delivery.ts'
+import type { Event } from '../../schemas/event.ts'
 import { openCodec, openRegistry } from '../../schemas/registry.ts'
-import type { Task } from '../../schemas/task.ts'
 import { DELIVERIES, EVENTS } from '../../schemas/topics.ts'
 import type { Settings } from '../../settings/follow.ts'
 import { createSemaphore } from '../api/concurrency.ts'
@@ -13,7 +14,7 @@ import { openReaders, performSync, type Readers } from './audiences/perform.ts'
 import { performDeletion } from './deletions/perform.ts'
 import { performReplay } from './replays/perform.ts'
 import type { ReplayRouteParts } from './replays/routes.ts'
-import type { IsOwned } from './scheduler.ts'
+import type { Perform } from './scheduler.ts'
 import { followTasks, type Tasks } from './task-table.ts'
 import { performTasks, watchTasks } from './worker.ts'
 
@@ -37,7 +38,7 @@ const PARTITIONS_AT_ONCE = 3
 
 /** What control does after it has responded. One process does all of it; another takes over when it ends. */
 export async function openBackground(parts: Parts): Promise<Background> {
-  const { config, connection, closing, tracer, onFatal, onAway, settings, writer } = parts
+  const { config, connection, closing, onFatal, onAway, settings } = parts
   const tasks = closing.adopt(await followTasks(connection, onFatal), (open) => open.close())
   const taskWriter = closing.adopt(
     createFencedWriter({ connection, transactionalId: 'control.tasks', table: tasks.table }),
@@ -50,40 +51,10 @@ export async function openBackground(parts: Parts): Promise<Background> {
   const event = await openCodec(registry, 'event', `${connection.named(EVENTS)}-value`)
   const delivery = await openCodec(registry, 'delivery', `${connection.named(DELIVERIES)}-value`)
   const { readerOf } = closing.adopt(openReaders(connection, onFatal), (open) => open.close())
-  const performing = {
-    settings,
-    writer,
-    keys: config.configKeys,
-    producer,
-    encode: event.encode,
-    readerOf,
-    semaphore: createSemaphore(PARTITIONS_AT_ONCE),
-  }
-  const replaying = {
-    connection,
-    settings,
-    producer,
-    event,
-    delivery,
-    known: tasks,
-    tracer,
-    tasks: taskWriter,
-    onFatal,
-  }
+  const perform = performer({ ...parts, tasks, taskWriter, producer, event, delivery, readerOf })
 
   watchTasks(tasks)
   watchProducer(producer)
-
-  function perform(task: Task, isOwned: IsOwned): Promise<Task | undefined> {
-    switch (task.kind) {
-      case 'deletion':
-        return performDeletion(task, isOwned, performing)
-      case 'sync':
-        return performSync(task, isOwned, performing)
-      case 'replay':
-        return performReplay(task, isOwned, replaying)
-    }
-  }
 
   async function start(): Promise<void> {
     await Promise.all([settings.loaded, tasks.loaded])
@@ -94,4 +65,30 @@ export async function openBackground(parts: Parts): Promise<Background> {
 
   const rangesOf: Background['rangesOf'] = (wanted) => rangesByTime(connection, wanted)
   return { tasks, taskWriter, producer, readerOf, rangesOf, start }
+}
+
+type Performing = Parts & {
+  tasks: Tasks
+  taskWriter: FencedWriter
+  producer: Producer
+  event: Codec<Event>
+  delivery: Codec<Delivery>
+  readerOf: Readers['readerOf']
+}
+
+function performer(parts: Performing): Perform {
+  const { config, event, tasks, taskWriter } = parts
+  const semaphore = createSemaphore(PARTITIONS_AT_ONCE)
+  const changing = { ...parts, keys: config.configKeys, encode: event.encode, semaphore }
+  const replaying = { ...parts, known: tasks, tasks: taskWriter }
+  return (task, isOwned) => {
+    switch (task.kind) {
+      case 'deletion':
+        return performDeletion(task, isOwned, changing)
+      case 'sync':
+        return performSync(task, isOwned, changing)
+      case 'replay':
+        return performReplay(task, isOwned, replaying)
+    }
+  }
 }

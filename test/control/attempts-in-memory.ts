@@ -22,7 +22,7 @@ export function attemptsHeld(
   attempts: readonly Attempt[] = [],
   more: Partial<AttemptRouteParts['attempts']> = {},
 ): AttemptRouteParts {
-  const { recent, ofMessage } = createRecentAttempts({ most: 1_000, maxBytes: Number.POSITIVE_INFINITY })
+  const { recent, ofMessage } = createRecentAttempts({ maxCount: 1_000, maxBytes: Number.POSITIVE_INFINITY })
   for (const [offset, attempt] of attempts.entries())
     recent.add({ time: attempt.startedAt, partition: 0, offset, attempt, bytes: 0 })
   const held = { recent, ofMessage, loaded: Promise.resolve(), isLoaded: () => true, isFresh: () => true }

@@ -28,7 +28,7 @@ export function deadHeld(
   deliveries: readonly Delivery[] = [],
   { low = 0, isPartial = () => false, ...more }: { low?: number } & Partial<DeadRouteParts['dead']> = {},
 ): Pick<DeadRouteParts, 'dead'> {
-  const recent = createRecentRecords<DeadLetter>({ most: 1_000 })
+  const recent = createRecentRecords<DeadLetter>({ maxCount: 1_000 })
   for (const [offset, delivery] of deliveries.entries()) {
     const { deliveryId, messageId, destinationId, deadReason, deadAt } = delivery
     const reason = deadReason ?? ''

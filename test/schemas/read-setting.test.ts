@@ -61,7 +61,12 @@ describe('a record that cannot be read says why, without its secrets and users:'
       'sourceId: ',
     ],
     ['the key of another', 'suppression/s2', printed(suppression), 'its id does not match its key'],
-    ['webhooks that are none', 'destination/crm', '{"webhooks":[null]}', 'it does not have the shape of its kind'],
+    [
+      'webhooks that are none',
+      'destination/crm',
+      '{"webhooks":[null]}',
+      'it does not have the shape of its kind',
+    ],
     ['a field of a newer version', 'suppression/s1', printed({ ...suppression, until: 'then' }), 'until'],
   ])('%s', (_what, owner, text, reason) => {
     expect(read(owner, text)).toMatchObject({ unread: 'malformed', reason: expect.stringContaining(reason) })

@@ -33,7 +33,7 @@ export async function followDead(options: {
 }): Promise<DeadLetters> {
   const { connection, codec, onUnreadable, onRead, onFatal } = options
   const extent = createExtent()
-  const recent = createRecentRecords<DeadLetter>({ most: MAX_COUNT, onDropped: extent.dropped })
+  const recent = createRecentRecords<DeadLetter>({ maxCount: MAX_COUNT, onDropped: extent.dropped })
   const decode = decodeOrSkip(codec, onUnreadable)
   const [reader, tail] = await Promise.all([
     openReader({ connection, topic: DEAD, onFatal }),

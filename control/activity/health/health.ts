@@ -75,60 +75,63 @@ export function createHealth({
     return made
   }
 
-  function checkToken(attempt: Attempt): void {
+  function updateBreaker(attempt: Attempt): void {
     const destination = destinations.get(attempt.destinationId)
     const target = destination && targetsOf(destination)[attempt.urlIndex ?? -1]
     if (target) breakers.heard(target.webhook, attempt)
   }
 
-  const breakersOf = (destination: Destination) =>
+  const webhooksOf = (destination: Destination) =>
     targetsOf(destination).map(({ urlIndex, webhook }) => {
       const { state: breaker, since } = breakers.of(webhook, now())
       const last = held.peek(destination.id)?.last.get(urlIndex)
       return { urlIndex, breaker, since, state: statusOf(destination, breaker, last), last }
     })
 
+  const minutesOf = ({ id }: Destination) => held.peek(id)?.minutes ?? createMinutes()
+
   return {
-    attempt(told) {
-      const attempt = notToCome(told, now())
+    attempt(logged) {
+      const attempt = notInFuture(logged, now())
       const { minutes, last } = heldOf(attempt.destinationId)
       count(attempt, minutes, now())
       note(attempt, last)
-      if (hasBegun) checkToken(attempt)
+      if (hasBegun) updateBreaker(attempt)
     },
     died: ({ destinationId, time }) =>
       heldOf(destinationId).minutes.add({ what: 'dead', at: Math.min(time, now()) }, now()),
     begin(attempts) {
-      for (const attempt of attempts) checkToken(notToCome(attempt, now()))
+      for (const attempt of attempts) updateBreaker(notInFuture(attempt, now()))
       hasBegun = true
     },
     of(destination) {
-      const { minutes = createMinutes() } = held.peek(destination.id) ?? {}
-      return {
-        minutes: minutes.all(now()),
-        now: minutes.lately(now()),
-        endpoints: breakersOf(destination).map(({ last, ...rest }) => ({
-          ...rest,
-          lastError: last?.error ?? null,
-          lastDeliveredAt: last?.deliveredAt ?? null,
-        })),
-      }
+      const minutes = minutesOf(destination)
+      const endpoints = webhooksOf(destination).map(healthOf)
+      return { minutes: minutes.all(now()), now: minutes.lately(now()), endpoints }
     },
-    lately(destination) {
-      const { minutes = createMinutes() } = held.peek(destination.id) ?? {}
-      const webhooks = breakersOf(destination)
-      return {
-        ...minutes.lately(now()),
-        breaker: WORST_FIRST.find((one) => webhooks.some(({ breaker }) => breaker === one)) ?? 'unknown',
-        state: WEBHOOK_STATES.find((one) => webhooks.some(({ state }) => state === one)) ?? 'idle',
-        rejectedStatus: webhooks.find(({ state }) => state === 'rejecting')?.last?.error?.status ?? null,
-      }
-    },
+    lately: (destination) => ({
+      ...minutesOf(destination).lately(now()),
+      ...worstOf(webhooksOf(destination)),
+    }),
   }
 }
 
+type Current = Pick<WebhookHealth, 'urlIndex' | 'breaker' | 'since' | 'state'> & { last: Last | undefined }
+
+const healthOf = ({ last, ...rest }: Current): WebhookHealth => ({
+  ...rest,
+  lastError: last?.error ?? null,
+  lastDeliveredAt: last?.deliveredAt ?? null,
+})
+
+const worstOf = (webhooks: readonly Current[]) => ({
+  breaker: WORST_FIRST.find((one) => webhooks.some(({ breaker }) => breaker === one)) ?? 'unknown',
+  state: WEBHOOK_STATES.find((one) => webhooks.some(({ state }) => state === one)) ?? 'idle',
+  rejectedStatus: webhooks.find(({ state }) => state === 'rejecting')?.last?.error?.status ?? null,
+})
+
 /** A writer's clock may be ahead. An attempt in the future would hide newer ones until then. */
-const notToCome = (attempt: Attempt, now: number): Attempt =>
+const notInFuture = (attempt: Attempt, now: number): Attempt =>
   attempt.startedAt > now ? { ...attempt, startedAt: now } : attempt
 
 const WORST_FIRST = ['open', 'half-open', 'closed', 'unknown'] as const

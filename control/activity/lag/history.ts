@@ -9,7 +9,7 @@ export type History = {
   knows(topic: string): boolean
   begin(topic: string, past: ReadonlyMap<number, readonly Point[]>): void
   /** Partitions missing from an observation are forgotten. */
-  add(observe: Pick<Snapshot, 'at' | 'seen'>): LagItem[]
+  add(snapshot: Pick<Snapshot, 'at' | 'seen'>): LagItem[]
 }
 
 /**
@@ -19,16 +19,8 @@ type Held = Pick<PartitionOffsets, 'front' | 'ahead'> & { position: number; wind
 
 /** @param observations how many in a row determine a status. */
 export function createHistory(observations: number): History {
-  const curves = new Map<string, Map<number, Curve>>()
+  const curves = createCurves()
   let held = new Map<string, Held>()
-
-  function curveOf(topic: string, partition: number): Curve {
-    const ofTopic = curves.get(topic) ?? new Map<number, Curve>()
-    curves.set(topic, ofTopic)
-    const curve = ofTopic.get(partition) ?? createCurve()
-    ofTopic.set(partition, curve)
-    return curve
-  }
 
   function observed(seen: PartitionOffsets, position: number): Held {
     const { owned, ahead } = seen
@@ -45,43 +37,23 @@ export function createHistory(observations: number): History {
   }
 
   function itemOf(seen: PartitionOffsets, { position, window }: Held, at: number): LagItem {
-    const { groupTopic, partition, committed } = seen
-    const { group, topic } = groupTopic
+    const { partition, committed } = seen
+    const { group, topic } = seen.groupTopic
     const end = upTo(seen, seen.end)
-    return {
-      group,
-      topic,
-      partition,
-      end,
-      committed,
-      lag: Math.max(0, end - position),
-      lagSeconds: secondsOf(seen, position, at),
-      status: statusOf(window, observations),
-    }
-  }
-
-  function secondsOf(seen: PartitionOffsets, position: number, at: number): number | null {
-    if (upTo(seen, seen.front) <= position) return 0
-    if (seen.groupTopic.ranges) return null
-    const since = curveOf(seen.groupTopic.topic, seen.partition).timeOf(position)
-    return since === undefined ? null : Math.round((at - since) / 100) / 10
+    const lagSeconds = secondsOf(seen, position, { at, curve: curves.of(topic, partition) })
+    const status = statusOf(window, observations)
+    return { group, topic, partition, end, committed, lag: Math.max(0, end - position), lagSeconds, status }
   }
 
   return {
-    knows: (topic) => curves.has(topic),
-
-    begin(topic, past) {
-      curves.set(topic, new Map())
-      for (const [partition, points] of past) points.forEach(curveOf(topic, partition).add)
-    },
-
+    knows: curves.has,
+    begin: curves.begin,
     add({ at, seen }) {
-      const topics = new Set(seen.map(({ groupTopic }) => groupTopic.topic))
-      for (const topic of curves.keys()) if (!topics.has(topic)) curves.delete(topic)
+      curves.keepOnly(new Set(seen.map(({ groupTopic }) => groupTopic.topic)))
       const now = new Map<string, Held>()
       const items = seen.map((each) => {
         const position = positionOf(each)
-        curveOf(each.groupTopic.topic, each.partition).add({ offset: each.front, at })
+        curves.of(each.groupTopic.topic, each.partition).add({ offset: each.front, at })
         const next = observed(each, position)
         now.set(keyOf(each), next)
         return itemOf(each, next, at)
@@ -90,6 +62,17 @@ export function createHistory(observations: number): History {
       return items
     },
   }
+}
+
+function secondsOf(
+  seen: PartitionOffsets,
+  position: number,
+  { at, curve }: { at: number; curve: Curve },
+): number | null {
+  if (upTo(seen, seen.front) <= position) return 0
+  if (seen.groupTopic.ranges) return null
+  const since = curve.timeOf(position)
+  return since === undefined ? null : Math.round((at - since) / 100) / 10
 }
 
 const keyOf = ({ groupTopic: { group, topic }, partition }: PartitionOffsets) =>
@@ -142,6 +125,31 @@ export type Curve = {
   timeOf(offset: number): number | undefined
   /** Number of points held, at most 256. */
   size(): number
+}
+
+/** A curve for each partition, created when first asked for. */
+function createCurves() {
+  const curves = new Map<string, Map<number, Curve>>()
+
+  function of(topic: string, partition: number): Curve {
+    const ofTopic = curves.get(topic) ?? new Map<number, Curve>()
+    curves.set(topic, ofTopic)
+    const curve = ofTopic.get(partition) ?? createCurve()
+    ofTopic.set(partition, curve)
+    return curve
+  }
+
+  return {
+    of,
+    has: (topic: string) => curves.has(topic),
+    begin(topic: string, past: ReadonlyMap<number, readonly Point[]>): void {
+      curves.set(topic, new Map())
+      for (const [partition, points] of past) points.forEach(of(topic, partition).add)
+    },
+    keepOnly(topics: ReadonlySet<string>): void {
+      for (const topic of curves.keys()) if (!topics.has(topic)) curves.delete(topic)
+    },
+  }
 }
 
 /**

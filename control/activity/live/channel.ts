@@ -21,7 +21,21 @@ export type Channel = {
 const PER_SECOND = 100
 const MAX_SHOWN = 1_000
 
-export function createChannel(): Channel {
+/** Channels by source, created when first asked for. */
+export function createChannels() {
+  const channels = new Map<string, Channel>()
+  return {
+    of(sourceId: string): Channel {
+      const found = channels.get(sourceId) ?? createChannel()
+      channels.set(sourceId, found)
+      return found
+    },
+    get: (sourceId: string) => channels.get(sourceId),
+    values: () => channels.values(),
+  }
+}
+
+function createChannel(): Channel {
   const accepted = createTokenBucket({ perSecond: PER_SECOND, burst: PER_SECOND })
   const rejected = createTokenBucket({ perSecond: PER_SECOND, burst: PER_SECOND })
   const watchers: Channel['watchers'] = new Set()

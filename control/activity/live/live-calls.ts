@@ -7,7 +7,7 @@ import type { Source } from '../../../settings/settings.ts'
 import { attemptResponse } from '../attempts.ts'
 import type { Decode } from '../following.ts'
 import { callJson, rejectedJson } from './call-json.ts'
-import { type Channel, createChannel } from './channel.ts'
+import { type Channel, createChannels } from './channel.ts'
 import { createRecent, type RawCall, rawOf, sourceOf } from './recent-calls.ts'
 import { sse, type Watcher } from './watcher.ts'
 
@@ -41,54 +41,23 @@ export type LiveCallsParts = {
   onSkipped: (calls: number) => void
 }
 
-type OnShown = (message: string, messageId?: string) => void
-
 export function createLiveCalls(parts: LiveCallsParts): LiveCalls {
-  const { sources, decodeEvent, decodeRejected, now, onSkipped } = parts
+  const { sources, now, onSkipped } = parts
   const recent = createRecent()
-  const channels = new Map<string, Channel>()
+  const channels = createChannels()
   let hasBegun = false
 
-  function channelOf(sourceId: string): Channel {
-    const found = channels.get(sourceId) ?? createChannel()
-    channels.set(sourceId, found)
-    return found
-  }
-
-  /** @param watched a source, or `ALL`, which adds `sourceId` to each call. */
-  function tell(watched: string, raw: RawCall, onShown: OnShown): void {
-    const id = `${raw.topic}/${raw.partition}/${raw.offset}`
-    const { sourceId } = raw
-    const of = watched === ALL ? { sourceId } : {}
-    if (raw.topic === REJECTED)
-      decodeRejected(raw.value, (rejected) =>
-        onShown(sse('rejected', { ...of, ...rejectedJson(rejected, sources.get(sourceId)?.writeKey) }, id)),
-      )
-    else
-      decodeEvent(raw.value, (event) =>
-        onShown(sse('call', { ...of, ...callJson(event) }, id), event.messageId),
-      )
-  }
-
-  /** Oldest first. */
-  function attemptsOf(watched: string, messageIds: readonly string[]): string[] {
-    return messageIds
-      .flatMap((messageId) => [...parts.attemptsOf(messageId)])
-      .filter(({ sourceId }) => watched === ALL || sourceId === watched)
-      .sort((one, other) => one.startedAt - other.startedAt)
-      .map((attempt) => sse('attempt', attemptResponse(attempt)))
-  }
-
   function show(watched: string, raw: RawCall): void {
-    const channel = channelOf(watched)
+    const channel = channels.of(watched)
     recent.add(watched, raw)
     if (channel.watchers.size === 0) return
-    tell(watched, raw, (message, messageId) => {
+    function send(message: string, messageId?: string): void {
       channel.send(message)
       // a fast receiver's attempt may arrive before the call itself
       if (messageId !== undefined && channel.markShown(messageId))
-        for (const known of attemptsOf(watched, [messageId])) channel.send(known)
-    })
+        for (const known of renderAttempts(watched, [messageId], parts)) channel.send(known)
+    }
+    renderCall({ watched, raw, onRendered: send }, parts)
   }
 
   return {
@@ -100,7 +69,7 @@ export function createLiveCalls(parts: LiveCallsParts): LiveCalls {
       const sourceId = record.key ? sourceOf(record.key) : ''
       if (!sources.has(sourceId) || record.value === null) return
       const taking = [sourceId, ALL].filter(
-        (watched) => !hasBegun || channelOf(watched).admits(record, now()),
+        (watched) => !hasBegun || channels.of(watched).admits(record, now()),
       )
       if (taking.length === 0) return
       const raw = rawOf(record, sourceId)
@@ -116,18 +85,8 @@ export function createLiveCalls(parts: LiveCallsParts): LiveCalls {
     },
 
     join(watched, watcher) {
-      const channel = channelOf(watched)
-      const messageIds = new Set<string>()
-      const last = recent.of(watched)
-      for (const raw of last)
-        tell(watched, raw, (message, messageId) => {
-          watcher.send(message)
-          if (messageId === undefined) return
-          channel.markShown(messageId)
-          messageIds.add(messageId)
-        })
-      for (const message of attemptsOf(watched, [...messageIds])) watcher.send(message)
-      watcher.send(sse('ready', { calls: last.length }))
+      const channel = channels.of(watched)
+      sendRecent({ watched, watcher, channel, calls: recent.of(watched) }, parts)
       channel.watchers.add(watcher)
     },
 
@@ -137,4 +96,51 @@ export function createLiveCalls(parts: LiveCallsParts): LiveCalls {
       for (const channel of channels.values()) onSkipped(channel.reportSkipped())
     },
   }
+}
+
+type Joining = { watched: string; watcher: Receiver; channel: Channel; calls: readonly RawCall[] }
+
+function sendRecent({ watched, watcher, channel, calls }: Joining, parts: LiveCallsParts): void {
+  const messageIds = new Set<string>()
+  function send(message: string, messageId?: string): void {
+    watcher.send(message)
+    if (messageId === undefined) return
+    channel.markShown(messageId)
+    messageIds.add(messageId)
+  }
+  for (const raw of calls) renderCall({ watched, raw, onRendered: send }, parts)
+  for (const message of renderAttempts(watched, [...messageIds], parts)) watcher.send(message)
+  watcher.send(sse('ready', { calls: calls.length }))
+}
+
+type OnRendered = (message: string, messageId?: string) => void
+type Rendering = { watched: string; raw: RawCall; onRendered: OnRendered }
+
+/** Decodes a call, possibly later. `watched`: a source, or `ALL`, which adds `sourceId` to each call. */
+function renderCall({ watched, raw, onRendered }: Rendering, parts: LiveCallsParts): void {
+  const { sources, decodeEvent, decodeRejected } = parts
+  const id = `${raw.topic}/${raw.partition}/${raw.offset}`
+  const { sourceId } = raw
+  const of = watched === ALL ? { sourceId } : {}
+  if (raw.topic === REJECTED)
+    decodeRejected(raw.value, (rejected) =>
+      onRendered(sse('rejected', { ...of, ...rejectedJson(rejected, sources.get(sourceId)?.writeKey) }, id)),
+    )
+  else
+    decodeEvent(raw.value, (event) =>
+      onRendered(sse('call', { ...of, ...callJson(event) }, id), event.messageId),
+    )
+}
+
+/** Oldest first. */
+function renderAttempts(
+  watched: string,
+  messageIds: readonly string[],
+  { attemptsOf }: Pick<LiveCallsParts, 'attemptsOf'>,
+): string[] {
+  return messageIds
+    .flatMap((messageId) => [...attemptsOf(messageId)])
+    .filter(({ sourceId }) => watched === ALL || sourceId === watched)
+    .sort((one, other) => one.startedAt - other.startedAt)
+    .map((attempt) => sse('attempt', attemptResponse(attempt)))
 }

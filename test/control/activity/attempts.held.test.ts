@@ -3,8 +3,8 @@ import { createRecentAttempts } from '../../../control/activity/attempts.ts'
 import { afterwards } from '../../../control/activity/dead/routes.ts'
 import { anAttempt } from '../attempts-in-memory.ts'
 
-function held(most: number, count: number) {
-  const { recent, ofMessage } = createRecentAttempts({ most, maxBytes: Number.POSITIVE_INFINITY })
+function held(maxCount: number, count: number) {
+  const { recent, ofMessage } = createRecentAttempts({ maxCount, maxBytes: Number.POSITIVE_INFINITY })
   for (let index = 0; index < count; index++) {
     const attempt = anAttempt({ messageId: `m${index % 10}`, startedAt: index, attempt: index })
     recent.add({ time: index, partition: 0, offset: index, attempt, bytes: 0 })

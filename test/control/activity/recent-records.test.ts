@@ -15,8 +15,8 @@ const place = fc.record({
 })
 const places = fc.uniqueArray(place, { selector: cursorOf, maxLength: 60 })
 
-function holding<T extends Place>(items: readonly T[], most = 1_000) {
-  const newest = createRecentRecords<T>({ most })
+function holding<T extends Place>(items: readonly T[], maxCount = 1_000) {
+  const newest = createRecentRecords<T>({ maxCount })
   for (const item of items) newest.add(item)
   return newest
 }
@@ -25,8 +25,8 @@ const at = (time: number, partition = 0): Place => ({ time, partition, offset: t
 
 test('whatever the order in which they come, the newest are held, in their order', () => {
   fc.assert(
-    fc.property(places, fc.integer({ min: 1, max: 20 }), (items, most) => {
-      expect(holding(items, most).all()).toEqual(items.toSorted(compare).slice(-most))
+    fc.property(places, fc.integer({ min: 1, max: 20 }), (items, maxCount) => {
+      expect(holding(items, maxCount).all()).toEqual(items.toSorted(compare).slice(-maxCount))
     }),
   )
 })
@@ -78,7 +78,7 @@ describe('bounds', () => {
   test('by bytes as well as by number, and each that drops out is told once', () => {
     const dropped: number[] = []
     const newest = createRecentRecords<Place>({
-      most: 5,
+      maxCount: 5,
       maxBytes: 100,
       bytesOf: ({ time }) => (time === 7 ? 90 : 10),
       onDropped: ({ time }) => dropped.push(time),
@@ -91,7 +91,7 @@ describe('bounds', () => {
   })
 
   test('one that is larger than all may be is not held', () => {
-    const newest = createRecentRecords<Place>({ most: 5, maxBytes: 100, bytesOf: () => 101 })
+    const newest = createRecentRecords<Place>({ maxCount: 5, maxBytes: 100, bytesOf: () => 101 })
     newest.add(at(1))
     expect(newest.all()).toEqual([])
   })
@@ -100,7 +100,7 @@ describe('bounds', () => {
     let weighed = 0
     const dropped: Place[] = []
     const newest = createRecentRecords<Place>({
-      most: 100,
+      maxCount: 100,
       bytesOf: () => ++weighed && 0,
       onDropped: (item) => dropped.push(item),
     })
