@@ -57,7 +57,7 @@ export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): voi
     GET: operation({
       summary: 'Watch the health of all destinations, and the rate of incoming calls',
       description:
-        'Server-sent events `health` (as `GET /api/health`) and `ingest` (as `GET /api/ingest`), first at once and then on every change, at most every 2 s. `unavailable` means that one of them is not known right now.',
+        'Server-sent events `health` (as `GET /api/health`) and `ingest` (as `GET /api/ingest`), at once and then on every change, at most every 2 s. `unavailable` means that one of them is not known right now.',
       responses: { 200: STREAM },
       errorCodes: ['too_many_watchers'],
       handle: async (asked) => ((await isLoaded()) ? streamed(asked, broadcast) : loading),

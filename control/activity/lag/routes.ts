@@ -94,7 +94,7 @@ export function lagRoutes(api: FastifyInstance, { lag, tasks, faults, intake }: 
     GET: operation({
       summary: 'Watch how far each consumer group is behind, and the rate of incoming calls',
       description:
-        'Server-sent events `lag` (as `GET /api/lag`) and `ingest` (as `GET /api/ingest`), first at once and then on every change, at most every 2 s. `unavailable` means that one of them is not known right now.',
+        'Server-sent events `lag` (as `GET /api/lag`) and `ingest` (as `GET /api/ingest`), at once and then on every change, at most every 2 s. `unavailable` means that one of them is not known right now.',
       responses: { 200: STREAM },
       errorCodes: ['too_many_watchers'],
       handle: async (asked) => ((await isLoadedSoon(lag)) ? streamed(asked, broadcast) : loading),

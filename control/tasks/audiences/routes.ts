@@ -68,7 +68,7 @@ export function syncRoutes(api: FastifyInstance, parts: SyncRouteParts): void {
     }),
     DELETE: operation({
       summary: 'Cancel a sync',
-      description: 'Changes that receivers were already sent stay; the next upload is compared with them.',
+      description: 'Changes already sent to receivers stay; the next upload is compared with them.',
       responses: { 200: it },
       errorCodes: ['not_found', 'sync_ended'],
       handle: (request) => cancel(request, parts),
