@@ -44,9 +44,9 @@ const ARTICLES: Record<string, string> = {
 }
 
 function wrongType({ expected, input }: Extract<Issue, { code: 'invalid_type' }>): Omit<Fault, 'pointer'> {
-  const wanted = ARTICLES[expected] ?? `a ${expected}`
-  if (input === undefined) return { code: 'required', message: `is required: give ${wanted}` }
-  return { code: 'invalid_type', message: `give ${wanted}` }
+  const expectedType = ARTICLES[expected] ?? `a ${expected}`
+  if (input === undefined) return { code: 'required', message: `is required: give ${expectedType}` }
+  return { code: 'invalid_type', message: `give ${expectedType}` }
 }
 
 const TOO_BIG: Record<string, FaultCode> = { array: 'too_many', string: 'too_long' }

@@ -83,11 +83,11 @@ function restoreUrl(
 }
 
 /** Of several webhooks with one URL, prefers the one at the same position. */
-function oldHeader(old: readonly unknown[], wanted: { url: unknown; name: string; index: number }): unknown {
-  for (const webhook of [old[wanted.index], ...old]) {
-    if (!isObject(webhook) || webhook.url !== wanted.url || !isObject(webhook.headers)) continue
+function oldHeader(old: readonly unknown[], header: { url: unknown; name: string; index: number }): unknown {
+  for (const webhook of [old[header.index], ...old]) {
+    if (!isObject(webhook) || webhook.url !== header.url || !isObject(webhook.headers)) continue
     const found = Object.entries(webhook.headers).find(
-      ([name]) => name.toLowerCase() === wanted.name.toLowerCase(),
+      ([name]) => name.toLowerCase() === header.name.toLowerCase(),
     )
     if (found) return found[1]
   }

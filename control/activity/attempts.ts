@@ -124,18 +124,18 @@ export function createRecentAttempts({
     maxCount,
     maxBytes,
     bytesOf: ({ bytes }) => bytes,
-    onDropped: forget,
+    onDropped: removeFromMessage,
   })
 
-  function note({ attempt }: RecentAttempt): void {
-    const its = byMessage.get(attempt.messageId) ?? new Set()
-    byMessage.set(attempt.messageId, its.add(attempt))
+  function addToMessage({ attempt }: RecentAttempt): void {
+    const found = byMessage.get(attempt.messageId) ?? new Set()
+    byMessage.set(attempt.messageId, found.add(attempt))
   }
 
-  function forget({ attempt }: RecentAttempt): void {
-    const its = byMessage.get(attempt.messageId)
-    its?.delete(attempt)
-    if (its?.size === 0) byMessage.delete(attempt.messageId)
+  function removeFromMessage({ attempt }: RecentAttempt): void {
+    const found = byMessage.get(attempt.messageId)
+    found?.delete(attempt)
+    if (found?.size === 0) byMessage.delete(attempt.messageId)
   }
 
   return {
@@ -143,7 +143,7 @@ export function createRecentAttempts({
       ...held,
       add(item) {
         // an item that is too large is dropped immediately
-        note(item)
+        addToMessage(item)
         held.add(item)
       },
     },
@@ -174,9 +174,9 @@ export const attemptsQueryShape = z.strictObject({
 const FIELDS = ['destinationId', 'sourceId', 'outcome', 'deliveryId', 'messageId'] as const
 
 /** Parameters that are not given match everything. */
-export function matchesQuery(asked: z.infer<typeof attemptsQueryShape>): (held: RecentAttempt) => boolean {
-  const fields = FIELDS.filter((field) => asked[field] !== undefined)
-  return (held) => isWithin(held, asked) && fields.every((field) => held.attempt[field] === asked[field])
+export function matchesQuery(query: z.infer<typeof attemptsQueryShape>): (held: RecentAttempt) => boolean {
+  const fields = FIELDS.filter((field) => query[field] !== undefined)
+  return (held) => isWithin(held, query) && fields.every((field) => held.attempt[field] === query[field])
 }
 
 export const attemptShape = z

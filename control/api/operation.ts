@@ -77,7 +77,9 @@ const nothing = z.strictObject({})
 
 /** @param declared.handle gets the parsed query; an invalid query is rejected before. */
 export function operation<Q extends z.ZodType = typeof nothing>(
-  declared: OperationSpec<Q> & { handle(asked: ApiRequest<z.output<Q>>): ApiResponse | Promise<ApiResponse> },
+  declared: OperationSpec<Q> & {
+    handle(parsed: ApiRequest<z.output<Q>>): ApiResponse | Promise<ApiResponse>
+  },
 ): Operation {
   const { handle, ...described } = declared
   // without a schema of its own, Q is the type of `nothing`
@@ -86,9 +88,9 @@ export function operation<Q extends z.ZodType = typeof nothing>(
     ...described,
     query: shape,
     run({ method, params, headers, body, who, caller, ip, protocol, query }) {
-      const asked = shape.safeParse(query, { reportInput: true })
-      if (!asked.success) return invalid(faultsOf(asked.error))
-      return handle({ method, params, headers, body, who, caller, ip, protocol, query: asked.data })
+      const parsed = shape.safeParse(query, { reportInput: true })
+      if (!parsed.success) return invalid(faultsOf(parsed.error))
+      return handle({ method, params, headers, body, who, caller, ip, protocol, query: parsed.data })
     },
   }
 }

@@ -139,10 +139,10 @@ export function operationsOnOne<G extends object, T extends Stamp>(
       responses: { 204: { description: 'Removed; in a dry run: can be removed.' } },
       errorCodes: [...AT_A_VERSION, ...resource.conflicts.remove],
       handle(request) {
-        const asked = versionAsked(request.headers['if-match'])
-        if ('refused' in asked) return asked.refused
+        const ifMatchVersion = versionAsked(request.headers['if-match'])
+        if ('refused' in ifMatchVersion) return ifMatchVersion.refused
         return change(request, (facts) =>
-          remove(resource, { id: request.params.id, version: asked.version }, facts),
+          remove(resource, { id: request.params.id, version: ifMatchVersion.version }, facts),
         )
       },
     }),
@@ -162,9 +162,9 @@ function replacement<G extends object, T extends Stamp>(
     responses: { 200: { ...shownOf(resource), body: z.union([resource.responseShape, draft]) } },
     errorCodes: [...AT_A_VERSION, 'precondition_required', ...resource.conflicts.replace],
     handle(request) {
-      const asked = versionAsked(request.headers['if-match'])
-      if ('refused' in asked) return asked.refused
-      const { version } = asked
+      const ifMatchVersion = versionAsked(request.headers['if-match'])
+      if ('refused' in ifMatchVersion) return ifMatchVersion.refused
+      const { version } = ifMatchVersion
       if (version === undefined) return versionNeeded
       const { body, params } = request
       return change(request, (facts, known) =>

@@ -59,9 +59,9 @@ export function testSendRoute(api: FastifyInstance, { settings, openPoster, log 
   async function test({ params: { id }, body, caller }: ApiRequest): Promise<ApiResponse> {
     const destination = settings.destinations.get(id)
     if (!destination) return refusalResponse({ code: 'not_found', what: `destination ${id}` })
-    const asked = bodyShape.safeParse(body, { reportInput: true })
-    if (!asked.success) return invalid(faultsOf(asked.error))
-    const { type } = asked.data
+    const parsed = bodyShape.safeParse(body, { reportInput: true })
+    if (!parsed.success) return invalid(faultsOf(parsed.error))
+    const { type } = parsed.data
     const now = Date.now()
     const posting = sample(type, { destinationId: id, uuid: randomUUID(), now })
     const results = await testSends.begin({ destination, posting, now })
@@ -125,7 +125,7 @@ function post(poster: Pick<Poster, 'post'>, request: Request): Promise<Result> {
 
 export type TestSends = {
   /** Resolves within the time limit of a POST, and never rejects. Undefined: too many are in progress. */
-  begin(asked: PostToAll): Promise<Result[]> | undefined
+  begin(parsed: PostToAll): Promise<Result[]> | undefined
   /** Aborts tests in progress, with outcome `aborted`, and starts no more. */
   close(): Promise<void>
 }
@@ -138,11 +138,11 @@ export function createTestSends(openPoster: () => Poster): TestSends {
   const underWay = new Set<Poster>()
   let closed = false
 
-  async function send(asked: PostToAll): Promise<Result[]> {
+  async function send(parsed: PostToAll): Promise<Result[]> {
     const poster = openPoster()
     underWay.add(poster)
     try {
-      return await postToAll(poster, asked)
+      return await postToAll(poster, parsed)
     } finally {
       underWay.delete(poster)
       await poster.close()
@@ -150,7 +150,7 @@ export function createTestSends(openPoster: () => Poster): TestSends {
   }
 
   return {
-    begin: (asked) => (closed || underWay.size >= MAX_AT_ONCE ? undefined : send(asked)),
+    begin: (parsed) => (closed || underWay.size >= MAX_AT_ONCE ? undefined : send(parsed)),
     async close() {
       closed = true
       await Promise.all([...underWay].map((poster) => poster.close()))

@@ -63,7 +63,7 @@ export async function openBackground(parts: Parts): Promise<Background> {
     )
   }
 
-  const rangesOf: Background['rangesOf'] = (wanted) => rangesByTime(connection, wanted)
+  const rangesOf: Background['rangesOf'] = (request) => rangesByTime(connection, request)
   return { tasks, taskWriter, producer, readerOf, rangesOf, start }
 }
 

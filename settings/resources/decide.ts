@@ -35,10 +35,10 @@ export type Remove = { id: string; version: number | undefined }
 
 export function create<G extends object, T extends Stamp>(
   resource: Resource<G, T>,
-  asked: Create,
+  request: Create,
   facts: Facts,
 ): Decided<T> {
-  const { body, now, made, unreachable } = asked
+  const { body, now, made, unreachable } = request
   const checked = check(resource, { shape: resource.create, body, old: undefined, facts, unreachable, now })
   if ('faults' in checked) return { refusal: { code: 'faulty', faults: checked.faults } }
   const id = resource.newId(checked.given, made)
@@ -50,11 +50,11 @@ export function create<G extends object, T extends Stamp>(
 
 export function replace<G extends object, T extends Stamp>(
   resource: Replaceable<G, T>,
-  asked: Replace,
+  request: Replace,
   facts: Facts,
 ): Decided<T> {
-  const { id, body, now, made, unreachable } = asked
-  const found = current(resource, asked, facts)
+  const { id, body, now, made, unreachable } = request
+  const found = current(resource, request, facts)
   if ('refusal' in found) return found
   const { old } = found
   const checked = check(resource, { shape: resource.replace, body, old, facts, unreachable, now })
@@ -65,16 +65,16 @@ export function replace<G extends object, T extends Stamp>(
 
 export function remove<G extends object, T extends Stamp>(
   resource: Resource<G, T>,
-  asked: Remove,
+  request: Remove,
   facts: Facts,
 ): Decided<T> {
-  const found = current(resource, asked, facts)
+  const found = current(resource, request, facts)
   // the version of an unreadable record is unknown
   const isUnreadable = 'refusal' in found && found.refusal.code === 'unreadable'
   if ('refusal' in found && !isUnreadable) return found
-  const faults = resource.uses(asked.id, facts)
+  const faults = resource.uses(request.id, facts)
   if (faults.length > 0) return { refusal: { code: 'in_use', faults } }
-  return { id: asked.id, record: null, old: 'old' in found ? found.old : undefined }
+  return { id: request.id, record: null, old: 'old' in found ? found.old : undefined }
 }
 
 function current<G extends object, T extends Stamp>(
@@ -107,16 +107,16 @@ export type Checking<G, T> = {
  */
 export function check<G extends object, T extends Stamp>(
   resource: Resource<G, T>,
-  asked: Checking<G, T>,
+  request: Checking<G, T>,
 ): Checked<G> {
-  const { shape, old, facts, unreachable, now } = asked
-  const { body, faults: masks } = restoreMasked(asked.body, old)
+  const { shape, old, facts, unreachable, now } = request
+  const { body, faults: masks } = restoreMasked(request.body, old)
   const parsed = shape.safeParse(body, { reportInput: true })
   const found = [...masks, ...(parsed.success ? [] : faultsOf(parsed.error))]
   // do not report a malformed source id as unknown as well
   const places = new Set(found.map(({ pointer }) => pointer))
   const rules = isObject(body)
-    ? [...idFaults(resource, body.id, asked), ...resource.faults(body, { facts, unreachable, old, now })]
+    ? [...idFaults(resource, body.id, request), ...resource.faults(body, { facts, unreachable, old, now })]
     : []
   const faults = [...found, ...rules.filter(({ pointer }) => !places.has(pointer))]
   return parsed.success && faults.length === 0 ? { given: parsed.data } : { faults }

@@ -34,7 +34,7 @@ export type DeadQuery = z.infer<typeof deadQueryShape>
 const FIELDS = ['destinationId', 'reason', 'deliveryId', 'messageId'] as const
 
 /** Parameters that are not given match everything. */
-export function matchesQuery(asked: DeadQuery): (letter: DeadLetter) => boolean {
-  const fields = FIELDS.filter((field) => asked[field] !== undefined)
-  return (letter) => isWithin(letter, asked) && fields.every((field) => letter[field] === asked[field])
+export function matchesQuery(query: DeadQuery): (letter: DeadLetter) => boolean {
+  const fields = FIELDS.filter((field) => query[field] !== undefined)
+  return (letter) => isWithin(letter, query) && fields.every((field) => letter[field] === query[field])
 }

@@ -83,12 +83,12 @@ export type ReadBodies = <T extends Where>(places: readonly T[]) => Promise<Map<
 
 export function bodiesFrom(reader: Pick<Reader, 'read'>, codec: Pick<Codec<Delivery>, 'decode'>): ReadBodies {
   return async <T extends Where>(places: readonly T[]) => {
-    const wanted = new Map(places.map((place) => [keyOf(place), place]))
+    const byKey = new Map(places.map((place) => [keyOf(place), place]))
     const found = new Map<T, Decoded<Delivery> | Promise<Decoded<Delivery>>>()
     const partitions = rangesOf(places).map(async (ranges) => {
       for (const range of ranges)
         await reader.read(range, (value, offset) => {
-          const place = wanted.get(keyOf({ partition: range.partition, offset }))
+          const place = byKey.get(keyOf({ partition: range.partition, offset }))
           if (place) found.set(place, codec.decode(value))
         })
     })
@@ -138,9 +138,9 @@ const NEAR = 50
 /** The ranges to read for these records, in order, by partition. */
 export function rangesOf(places: readonly Where[]): Range[][] {
   const byPartition = Map.groupBy(places, ({ partition }) => partition)
-  return [...byPartition].map(([partition, among]) => {
+  return [...byPartition].map(([partition, inPartition]) => {
     const ranges: Range[] = []
-    for (const { offset } of among.toSorted((a, b) => a.offset - b.offset)) {
+    for (const { offset } of inPartition.toSorted((a, b) => a.offset - b.offset)) {
       const last = ranges.at(-1)
       if (last && offset - last.to <= NEAR) last.to = offset + 1
       else ranges.push({ partition, from: offset, to: offset + 1 })

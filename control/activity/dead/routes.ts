@@ -62,7 +62,7 @@ export function deadRoutes(api: FastifyInstance, parts: DeadRouteParts & Attempt
       async handle({ query }) {
         if (!(await isLoadedSoon(dead))) return loading
         try {
-          return await withTimeout(answer(query, parts))
+          return await withTimeout(respond(query, parts))
         } catch (err) {
           log.warn({ err }, 'dead letters could not be read')
           return unreachable
@@ -72,15 +72,15 @@ export function deadRoutes(api: FastifyInstance, parts: DeadRouteParts & Attempt
   })
 }
 
-async function answer(
-  asked: DeadQuery,
+async function respond(
+  query: DeadQuery,
   { dead, attempts }: DeadRouteParts & AttemptRouteParts,
 ): Promise<ApiResponse> {
   const lows = await dead.lows()
   const there = dead.recent.all().filter((letter) => isThere(lows, letter))
-  const matches = matchesQuery(asked)
+  const matches = matchesQuery(query)
   const { items, next } = dead.recent.page({
-    ...asked,
+    ...query,
     matches: (letter) => matches(letter) && isThere(lows, letter),
   })
   const bodies = await dead.readBodies(items)

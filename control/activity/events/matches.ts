@@ -6,7 +6,7 @@ import { isObject } from '../../../settings/faults.ts'
 import { idShape } from '../../../settings/settings.ts'
 import { idField, rangeFields } from '../recent-records.ts'
 
-type Asked = Pick<EventsQuery, 'messageId' | 'userId' | 'anonymousId' | 'sourceId' | 'deliveryId'>
+type IdQuery = Pick<EventsQuery, 'messageId' | 'userId' | 'anonymousId' | 'sourceId' | 'deliveryId'>
 
 const IDS = ['messageId', 'userId', 'anonymousId'] as const
 
@@ -17,8 +17,8 @@ const PLAIN = /^[\w.:@-]+$/
  * Searches the bytes of a record for the ids: Avro holds text as it is, and this costs a tenth of decoding.
  * @returns false only if the record cannot match.
  */
-export function mayMatch(asked: Asked): (value: Buffer) => boolean {
-  const needles = IDS.flatMap((name) => asked[name] ?? [])
+export function mayMatch(query: IdQuery): (value: Buffer) => boolean {
+  const needles = IDS.flatMap((name) => query[name] ?? [])
     .filter((id) => PLAIN.test(id))
     .map((id) => Buffer.from(id))
   return (value) => needles.every((needle) => value.includes(needle))
@@ -26,20 +26,20 @@ export function mayMatch(asked: Asked): (value: Buffer) => boolean {
 
 /** @param destinationsOf ids of destinations that may have a delivery from this source. */
 export function matchesEvent(
-  { deliveryId: wanted, sourceId, ...asked }: Asked,
+  { deliveryId: wantedId, sourceId, ...query }: IdQuery,
   destinationsOf: (sourceId: string) => readonly string[],
 ): (event: Event) => boolean {
-  const ids = IDS.filter((name) => asked[name] !== undefined)
+  const ids = IDS.filter((name) => query[name] !== undefined)
   return (event) =>
     (sourceId === undefined || event.sourceId === sourceId) &&
-    ids.every((name) => event[name] === asked[name]) &&
-    (wanted === undefined ||
-      destinationsOf(event.sourceId).some((destination) => deliveryId(destination, event) === wanted))
+    ids.every((name) => event[name] === query[name]) &&
+    (wantedId === undefined ||
+      destinationsOf(event.sourceId).some((destination) => deliveryId(destination, event) === wantedId))
 }
 
 /** Compares the ids in the call; if it is not valid JSON or was cut off, searches its text. */
-export function matchesRejected({ sourceId, ...asked }: Asked): (rejected: Rejected) => boolean {
-  const ids = IDS.flatMap((name) => (asked[name] === undefined ? [] : [{ name, id: asked[name] }]))
+export function matchesRejected({ sourceId, ...query }: IdQuery): (rejected: Rejected) => boolean {
+  const ids = IDS.flatMap((name) => (query[name] === undefined ? [] : [{ name, id: query[name] }]))
   return (rejected) => {
     if (sourceId !== undefined && rejected.sourceId !== sourceId) return false
     if (ids.length === 0) return true
@@ -52,14 +52,14 @@ export function matchesRejected({ sourceId, ...asked }: Asked): (rejected: Rejec
 /** Text fields of a rejected call; all null if it is not JSON, or a batch of several calls. */
 export function fieldsIn(raw: string) {
   const calls = callsIn(raw) ?? []
-  const said = (name: string) => (calls.length === 1 ? textOf(calls[0]?.[name]) : null)
+  const textIn = (name: string) => (calls.length === 1 ? textOf(calls[0]?.[name]) : null)
   return {
-    messageId: said('messageId'),
-    type: said('type'),
-    userId: said('userId'),
-    anonymousId: said('anonymousId'),
-    event: said('event'),
-    name: said('name'),
+    messageId: textIn('messageId'),
+    type: textIn('type'),
+    userId: textIn('userId'),
+    anonymousId: textIn('anonymousId'),
+    event: textIn('event'),
+    name: textIn('name'),
   }
 }
 

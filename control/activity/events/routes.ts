@@ -65,7 +65,7 @@ export function eventRoutes(api: FastifyInstance, parts: EventRouteParts): void 
           audit(parts.log, caller, { what: 'search', outcome: 'searched' })
         if (!(await isLoadedSoon(parts.attempts)) || !(await isLoadedSoon(parts.dead))) return loading
         try {
-          return await withTimeout(answer(query, parts))
+          return await withTimeout(respond(query, parts))
         } catch (err) {
           parts.log.warn({ err }, 'events could not be searched')
           return unreachable
@@ -75,21 +75,21 @@ export function eventRoutes(api: FastifyInstance, parts: EventRouteParts): void 
   })
 }
 
-async function answer(asked: EventsQuery, parts: EventRouteParts): Promise<ApiResponse> {
+async function respond(query: EventsQuery, parts: EventRouteParts): Promise<ApiResponse> {
   const { events, settings } = parts
-  const named = asked.deliveryId === undefined ? undefined : namedBy(asked.deliveryId, parts)
+  const named = query.deliveryId === undefined ? undefined : namedBy(query.deliveryId, parts)
   const connected = connectedTo(settings.destinations)
-  const more = [named?.destinationId ?? [], asked.destinationId ?? []].flat()
+  const more = [named?.destinationId ?? [], query.destinationId ?? []].flat()
   const destinationsOf = (sourceId: string) => [...connected(sourceId), ...more]
   const searching = events.search(
-    { ...asked, messageId: asked.messageId ?? named?.messageId, sourceId: asked.sourceId ?? named?.sourceId },
+    { ...query, messageId: query.messageId ?? named?.messageId, sourceId: query.sourceId ?? named?.sourceId },
     destinationsOf,
   )
   if (!searching) return tooMany
   const { items, next, searchedSince } = await searching
   const statuses = await statusesOf(
     items.flatMap((item) => ('event' in item ? item.event : [])),
-    asked.destinationId,
+    query.destinationId,
     parts,
   )
   return {
@@ -102,7 +102,7 @@ async function answer(asked: EventsQuery, parts: EventRouteParts): Promise<ApiRe
       ),
       next,
       searchedSince: searchedSince === null ? null : isoTime(searchedSince),
-      faults: explaining(parts.faults.all(), { since: asked.since, openSince: openSince(statuses) }),
+      faults: explaining(parts.faults.all(), { since: query.since, openSince: openSince(statuses) }),
     },
   }
 }
@@ -158,10 +158,10 @@ async function statusesOf(
   }
 
   const first = statuses()
-  const missed = [...first].flatMap(([{ receivedAt }, of]) =>
+  const incomplete = [...first].flatMap(([{ receivedAt }, of]) =>
     of.filter((each) => isMissing(each, receivedAt, knownSince)).map((each) => ({ ...each, receivedAt })),
   )
-  return missed.length === 0 ? first : statuses(await trace(missed, knownSince))
+  return incomplete.length === 0 ? first : statuses(await trace(incomplete, knownSince))
 }
 
 type Held = {
@@ -184,20 +184,20 @@ export function historyOf(
   events: readonly Pick<Event, 'messageId'>[],
   { attempts, dead, now }: Held & { now: number },
 ): History {
-  const wanted = new Set(events.map(({ messageId }) => messageId))
-  const tried = [...wanted]
+  const messageIds = new Set(events.map(({ messageId }) => messageId))
+  const attempted = [...messageIds]
     .flatMap((messageId) => [...attempts.ofMessage(messageId)])
     .sort((one, other) => one.startedAt - other.startedAt)
-  const letters = dead.recent.all().filter(({ messageId }) => wanted.has(messageId))
-  const triedBy = Map.groupBy(tried, ({ deliveryId }) => deliveryId)
-  const deadBy = new Map(letters.map((letter) => [letter.deliveryId, letter]))
-  const places = [...tried, ...letters]
+  const letters = dead.recent.all().filter(({ messageId }) => messageIds.has(messageId))
+  const attemptsBy = Map.groupBy(attempted, ({ deliveryId }) => deliveryId)
+  const lettersBy = new Map(letters.map((letter) => [letter.deliveryId, letter]))
+  const places = [...attempted, ...letters]
   const heldSince = attempts.recent.oldest() ?? Number.NEGATIVE_INFINITY
   return {
     knownSince: Math.max(heldSince, now - ATTEMPTS_KEPT),
     of: (id) => ({
-      attempts: triedBy.get(id) ?? [],
-      dead: deadBy.get(id),
+      attempts: attemptsBy.get(id) ?? [],
+      dead: lettersBy.get(id),
     }),
     destinationsOf: (event) => {
       const ids = new Set(
@@ -206,7 +206,7 @@ export function historyOf(
           .map(({ destinationId }) => destinationId),
       )
       // another source may have sent the same messageId
-      const isKnown = (id: string) => triedBy.has(id) || deadBy.has(id)
+      const isKnown = (id: string) => attemptsBy.has(id) || lettersBy.has(id)
       return [...ids].filter((id) => isKnown(deliveryId(id, event)))
     },
   }
@@ -217,6 +217,6 @@ export function namedBy(
   id: string,
   { attempts, dead }: Held,
 ): { messageId: string; destinationId: string; sourceId?: string } | undefined {
-  const tried = attempts.recent.all().find(({ attempt }) => attempt.deliveryId === id)
-  return tried?.attempt ?? dead.recent.all().find(({ deliveryId }) => deliveryId === id)
+  const attempted = attempts.recent.all().find(({ attempt }) => attempt.deliveryId === id)
+  return attempted?.attempt ?? dead.recent.all().find(({ deliveryId }) => deliveryId === id)
 }

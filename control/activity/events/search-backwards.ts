@@ -52,9 +52,9 @@ const WIDER = 4
  */
 export async function searchBack<T>(search: Search<T>): Promise<Searched<T>> {
   const { limit, cursor, since = 0, until, now, most, isOver } = search
-  const asked = cursor ? timeBehind(cursor) : until
+  const end = cursor ? timeBehind(cursor) : until
   // to Kafka, negative times have a special meaning
-  const top = asked === undefined ? undefined : Math.max(0, asked)
+  const top = end === undefined ? undefined : Math.max(0, end)
   let spots = await spotsBefore(search, top)
   let to = top ?? now
   let widthMs = FIRST_MS

@@ -23,7 +23,7 @@ export type EventSearch = {
    * @param destinationsOf ids of destinations that may have a delivery from this source.
    */
   search(
-    asked: EventsQuery,
+    query: EventsQuery,
     destinationsOf: (sourceId: string) => readonly string[],
   ): Promise<Searched<FoundCall>> | undefined
 }
@@ -47,22 +47,22 @@ export function createEventSearch(parts: SearchParts): EventSearch {
   let underWay = 0
 
   async function searchNow(
-    asked: EventsQuery,
+    query: EventsQuery,
     destinationsOf: (sourceId: string) => readonly string[],
   ): Promise<Searched<FoundCall>> {
     const begun = performance.now()
-    const { limit, cursor, since, until } = asked
+    const { limit, cursor, since, until } = query
     const offsets = await parts.openOffsets()
     try {
       return await searchBack({
-        parts: [eventsPart(asked, parts, destinationsOf), rejectedPart(asked, parts)],
+        parts: [eventsPart(query, parts, destinationsOf), rejectedPart(query, parts)],
         offsets,
         limit,
         cursor,
         since,
         until,
         now: Date.now(),
-        step: isNarrow(asked) ? STEP : FEW,
+        step: isNarrow(query) ? STEP : FEW,
         most: MAX_RECORDS,
         isOver: () => performance.now() - begun > MAX_MS,
         semaphore,
@@ -73,10 +73,10 @@ export function createEventSearch(parts: SearchParts): EventSearch {
   }
 
   return {
-    search(asked, destinationsOf) {
+    search(query, destinationsOf) {
       if (underWay >= MAX_AT_ONCE) return undefined
       underWay += 1
-      return searchNow(asked, destinationsOf).finally(() => {
+      return searchNow(query, destinationsOf).finally(() => {
         underWay -= 1
       })
     },
@@ -88,13 +88,13 @@ const isNarrow = ({ messageId, userId, anonymousId }: EventsQuery) =>
   messageId !== undefined || userId !== undefined || anonymousId !== undefined
 
 function eventsPart(
-  asked: EventsQuery,
+  query: EventsQuery,
   { events: { reader, codec } }: SearchParts,
   destinationsOf: (sourceId: string) => readonly string[],
 ): Part<FoundCall> {
-  const { sourceId, userId } = asked
-  const mayBeMatch = mayMatch(asked)
-  const isMatch = matchesEvent(asked, destinationsOf)
+  const { sourceId, userId } = query
+  const mayBeMatch = mayMatch(query)
+  const isMatch = matchesEvent(query, destinationsOf)
   // the key that eventRecord uses
   const only =
     sourceId === undefined || userId === undefined
@@ -112,10 +112,10 @@ function eventsPart(
   }
 }
 
-function rejectedPart(asked: EventsQuery, { rejected: { reader, codec } }: SearchParts): Part<FoundCall> {
-  const { sourceId, deliveryId } = asked
-  const mayBeMatch = mayMatch(asked)
-  const isMatch = matchesRejected(asked)
+function rejectedPart(query: EventsQuery, { rejected: { reader, codec } }: SearchParts): Part<FoundCall> {
+  const { sourceId, deliveryId } = query
+  const mayBeMatch = mayMatch(query)
+  const isMatch = matchesRejected(query)
   return {
     topic: REJECTED,
     // rejected calls have no deliveries

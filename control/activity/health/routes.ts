@@ -60,7 +60,7 @@ export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): voi
         'Server-sent events `health` (as `GET /api/health`) and `ingest` (as `GET /api/ingest`), at once and then on every change, at most every 2 s. `unavailable` means that one of them is not known right now.',
       responses: { 200: STREAM },
       errorCodes: ['too_many_watchers'],
-      handle: async (asked) => ((await isLoaded()) ? streamed(asked, broadcast) : loading),
+      handle: async (request) => ((await isLoaded()) ? streamed(request, broadcast) : loading),
     }),
   })
   addPath(api, '/destinations/:id/health', {

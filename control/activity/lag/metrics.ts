@@ -38,10 +38,10 @@ const where = ['consumergroup', ...place] as const
 export function watchLag({ latest }: Pick<Lag, 'latest'>): void {
   const items = () => latest()?.items ?? []
   const ends = () => latest()?.ends ?? []
-  const ofGroups = (name: string, help: string, told: (item: LagItem) => number | null) =>
-    gauge(name, help, where, () => items().map((item) => [whereOf(item), told(item)]))
-  const ofTopics = (name: string, help: string, told: (end: End) => number) =>
-    gauge(name, help, place, () => ends().map((end) => [placeOf(end), told(end)]))
+  const ofGroups = (name: string, help: string, valueOf: (item: LagItem) => number | null) =>
+    gauge(name, help, where, () => items().map((item) => [whereOf(item), valueOf(item)]))
+  const ofTopics = (name: string, help: string, valueOf: (end: End) => number) =>
+    gauge(name, help, place, () => ends().map((end) => [placeOf(end), valueOf(end)]))
 
   ofGroups(
     'kafka_consumergroup_lag',
@@ -93,7 +93,7 @@ function gauge<L extends string>(
   name: string,
   help: string,
   labelNames: readonly L[],
-  told: () => [Record<L, string>, number | null][],
+  valueOf: () => [Record<L, string>, number | null][],
 ): void {
   new Gauge({
     name,
@@ -102,7 +102,7 @@ function gauge<L extends string>(
     registers: [registry],
     collect() {
       this.reset()
-      for (const [labels, value] of told()) if (value !== null) this.set(labels, value)
+      for (const [labels, value] of valueOf()) if (value !== null) this.set(labels, value)
     },
   })
 }

@@ -23,14 +23,14 @@ export type End = Bounds & { topic: string }
 /** `at`: ms since 1970. */
 export type Snapshot = { at: number; seen: PartitionOffsets[]; ends: End[] }
 
-type Asked = Pick<Offsets, 'committed' | 'owned' | 'bounds' | 'at'>
+type GroupOffsets = Pick<Offsets, 'committed' | 'owned' | 'bounds' | 'at'>
 
 /**
  * Reads committed offsets before ends, so no commit is ever beyond an end.
  * @throws if Kafka does not answer.
  */
 export async function observe(
-  offsets: Asked,
+  offsets: GroupOffsets,
   groupTopics: readonly GroupTopic[],
   now: () => number,
 ): Promise<Snapshot> {
@@ -68,7 +68,7 @@ const keyOf = (group: string, { topic, partition }: { topic: string; partition: 
  */
 async function endsOf(
   { topic, delayMs, markers }: GroupTopic,
-  offsets: Asked,
+  offsets: GroupOffsets,
   now: () => number,
 ): Promise<(End & { front: number })[]> {
   const bounds = await offsets.bounds(topic)

@@ -51,12 +51,12 @@ const answerShape = z.strictObject({
  * and incoming calls, live.
  */
 export function lagRoutes(api: FastifyInstance, { lag, tasks, faults, intake }: LagRouteParts): void {
-  const shown = (report: Report) => lagResponse(report, { tasks, faults })
+  const respond = (report: Report) => lagResponse(report, { tasks, faults })
   const broadcast = createBroadcast({
     current: {
       lag() {
         const report = lag.latest()
-        return report && shown(report)
+        return report && respond(report)
       },
       ingest: () => intakeOf(intake),
     },
@@ -76,7 +76,7 @@ export function lagRoutes(api: FastifyInstance, { lag, tasks, faults, intake }: 
         const items = report.items.filter(
           (item) => item.group === (group ?? item.group) && item.topic === (topic ?? item.topic),
         )
-        return { status: 200, body: shown({ ...report, items }) }
+        return { status: 200, body: respond({ ...report, items }) }
       },
     }),
   })
@@ -97,7 +97,7 @@ export function lagRoutes(api: FastifyInstance, { lag, tasks, faults, intake }: 
         'Server-sent events `lag` (as `GET /api/lag`) and `ingest` (as `GET /api/ingest`), at once and then on every change, at most every 2 s. `unavailable` means that one of them is not known right now.',
       responses: { 200: STREAM },
       errorCodes: ['too_many_watchers'],
-      handle: async (asked) => ((await isLoadedSoon(lag)) ? streamed(asked, broadcast) : loading),
+      handle: async (request) => ((await isLoadedSoon(lag)) ? streamed(request, broadcast) : loading),
     }),
   })
 }

@@ -26,48 +26,48 @@ export function createBroadcast(options: BroadcastOptions): Broadcast {
   const { current, onSkipped, everyMs = EVERY_MS, maxWatchers = MAX_WATCHERS } = options
   const watchers = new Set<Watcher>()
   /** What all watchers have been sent, by event. */
-  const told = new Map<string, string>()
-  let telling: NodeJS.Timeout | undefined
+  const sent = new Map<string, string>()
+  let sending: NodeJS.Timeout | undefined
   let hasEnded = false
 
   const messages = () =>
-    Object.entries(current).map(([event, say]) => {
-      const data = say()
+    Object.entries(current).map(([event, state]) => {
+      const data = state()
       // the keys are event names
       return [event, data ? sse(event as EventName, data) : sse('unavailable', { event })] as const
     })
 
-  function tell(): void {
+  function sendChanges(): void {
     for (const [event, message] of messages()) {
-      if (told.get(event) === message) continue
-      told.set(event, message)
+      if (sent.get(event) === message) continue
+      sent.set(event, message)
       for (const watcher of watchers) watcher.send(message)
     }
   }
 
-  function begin(watcher: Watcher): void {
+  function join(watcher: Watcher): void {
     // nobody has been sent anything yet
-    if (watchers.size === 0) told.clear()
+    if (watchers.size === 0) sent.clear()
     watchers.add(watcher)
     for (const [event, message] of messages()) {
-      if (watchers.size === 1) told.set(event, message)
+      if (watchers.size === 1) sent.set(event, message)
       watcher.send(message)
     }
-    telling ??= setInterval(tell, everyMs)
+    sending ??= setInterval(sendChanges, everyMs)
   }
 
-  function left(watcher: Watcher): void {
+  function leave(watcher: Watcher): void {
     watchers.delete(watcher)
     if (watchers.size > 0) return
-    clearInterval(telling)
-    telling = undefined
+    clearInterval(sending)
+    sending = undefined
   }
 
   return {
     watch() {
       if (hasEnded || watchers.size >= maxWatchers) return 'too_many'
-      const watcher = openWatcher({ onSkipped, onClosed: () => left(watcher) })
-      begin(watcher)
+      const watcher = openWatcher({ onSkipped, onClosed: () => leave(watcher) })
+      join(watcher)
       return watcher.stream
     },
     watchers: () => watchers.size,

@@ -51,10 +51,10 @@ function createChannel(): Channel {
     send,
     admits({ topic }, now) {
       const pace = topic === REJECTED ? rejected : accepted
-      const isTaken = pace.allows(now)
-      if (isTaken) pace.take(now)
-      if (!isTaken && watchers.size > 0) skipped += 1
-      return isTaken
+      const isAdmitted = pace.allows(now)
+      if (isAdmitted) pace.take(now)
+      if (!isAdmitted && watchers.size > 0) skipped += 1
+      return isAdmitted
     },
     markShown(messageId) {
       if (shown.has(messageId)) return false

@@ -45,7 +45,7 @@ export function createLiveCalls(parts: LiveCallsParts): LiveCalls {
   const { sources, now, onSkipped } = parts
   const recent = createRecent()
   const channels = createChannels()
-  let hasBegun = false
+  let isLive = false
 
   function show(watched: string, raw: RawCall): void {
     const channel = channels.of(watched)
@@ -62,18 +62,18 @@ export function createLiveCalls(parts: LiveCallsParts): LiveCalls {
 
   return {
     begin() {
-      hasBegun = true
+      isLive = true
     },
 
     call(record) {
       const sourceId = record.key ? sourceOf(record.key) : ''
       if (!sources.has(sourceId) || record.value === null) return
-      const taking = [sourceId, ALL].filter(
-        (watched) => !hasBegun || channels.of(watched).admits(record, now()),
+      const admitting = [sourceId, ALL].filter(
+        (watched) => !isLive || channels.of(watched).admits(record, now()),
       )
-      if (taking.length === 0) return
+      if (admitting.length === 0) return
       const raw = rawOf(record, sourceId)
-      for (const watched of taking) show(watched, raw)
+      for (const watched of admitting) show(watched, raw)
     },
 
     attempt(attempt) {

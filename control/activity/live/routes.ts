@@ -22,9 +22,9 @@ export function liveRoutes(api: FastifyInstance, { live, settings }: LiveRoutePa
       description: 'Server-sent events: recent calls, `ready`, then new calls. See docs/activity.md.',
       responses: { 200: STREAM },
       errorCodes: ['not_found', 'too_many_watchers'],
-      handle({ params: { id }, ...asked }) {
+      handle({ params: { id }, ...request }) {
         if (!settings.sources.has(id)) return refusalResponse({ code: 'not_found', what: `source ${id}` })
-        return streamed(asked, { ...live, watch: () => live.watch(id) })
+        return streamed(request, { ...live, watch: () => live.watch(id) })
       },
     }),
   })
@@ -34,7 +34,7 @@ export function liveRoutes(api: FastifyInstance, { live, settings }: LiveRoutePa
       description: 'As for one source; `sourceId` names the source of each call.',
       responses: { 200: STREAM },
       errorCodes: ['too_many_watchers'],
-      handle: (asked) => streamed(asked, { ...live, watch: () => live.watch(ALL) }),
+      handle: (request) => streamed(request, { ...live, watch: () => live.watch(ALL) }),
     }),
   })
 }

@@ -22,21 +22,21 @@ const MAX_WAITING = 2 * 1024 * 1024
 const FEW_WAITING = 64 * 1024
 const HEARTBEAT_MS = 15_000
 /** Heartbeats in a row without anything read, although something was waiting: the client is gone. */
-const PATIENCE = 4
+const MAX_MISSED_HEARTBEATS = 4
 /** How long waiting messages can still be read at the end. */
 const LAST_WORDS_MS = 1_000
 
 export function openWatcher(options: WatcherOptions): Watcher {
   const { onSkipped, onClosed, heartbeatMs = HEARTBEAT_MS } = options
   let skipped = 0
-  let isTaken = true
-  let inVain = 0
+  let wasRead = true
+  let missedHeartbeats = 0
   let ended = false
 
   const stream = new Readable({
     highWaterMark: FEW_WAITING,
     read() {
-      isTaken = true
+      wasRead = true
       if (skipped === 0 || ended) return
       const count = skipped
       skipped = 0
@@ -46,9 +46,9 @@ export function openWatcher(options: WatcherOptions): Watcher {
 
   function beat(): void {
     if (ended) return
-    inVain = isTaken || stream.readableLength === 0 ? 0 : inVain + 1
-    isTaken = false
-    if (inVain >= PATIENCE) stream.destroy()
+    missedHeartbeats = wasRead || stream.readableLength === 0 ? 0 : missedHeartbeats + 1
+    wasRead = false
+    if (missedHeartbeats >= MAX_MISSED_HEARTBEATS) stream.destroy()
     else if (stream.readableLength === 0) stream.push(HEARTBEAT)
   }
 

@@ -66,7 +66,7 @@ export async function openComparison(
   const kept = await members.bounds()
   await expectWhole(sync.ranges, uploads)
 
-  async function readTold(partition: number, comparison: PartitionComparison): Promise<void> {
+  async function readLastSent(partition: number, comparison: PartitionComparison): Promise<void> {
     const { low = 0, high = 0 } = kept.get(partition) ?? {}
     await members.read({ partition, from: low, to: high }, (value, _, { key }) => {
       if (key?.subarray(0, prefix.length).equals(prefix))
@@ -93,7 +93,7 @@ export async function openComparison(
     partitions: sync.others === 'stay' ? sync.ranges.map(({ partition }) => partition) : [...kept.keys()],
     async read(partition) {
       const comparison = { current: new Map(), listed: new Map(), lines: 0, leftovers: new Set<string>() }
-      await Promise.all([readTold(partition, comparison), readUpload(partition, comparison)])
+      await Promise.all([readLastSent(partition, comparison), readUpload(partition, comparison)])
       return comparison
     },
   }
@@ -117,9 +117,9 @@ function apply({ current, leftovers }: PartitionComparison, { userId, value, sin
   current.delete(userId)
   leftovers.delete(userId)
   if (value === null) return
-  const told = since === undefined ? undefined : valueIn(value, since)
-  if (told === undefined) leftovers.add(userId)
-  else current.set(userId, told)
+  const lastSent = since === undefined ? undefined : valueIn(value, since)
+  if (lastSent === undefined) leftovers.add(userId)
+  else current.set(userId, lastSent)
 }
 
 /** A user's value as JSON; `null` for none. */
@@ -145,7 +145,7 @@ export function* diff({ current, listed, others }: Compared): Generator<Change> 
 export function* readLines(value: Buffer): Generator<Change> {
   for (const line of value.toString().split('\n')) {
     // as written by `lineOf`
-    const [userId, said] = JSON.parse(line) as [string, string | null]
-    yield { userId, value: said }
+    const [userId, uploaded] = JSON.parse(line) as [string, string | null]
+    yield { userId, value: uploaded }
   }
 }

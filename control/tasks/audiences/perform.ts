@@ -74,10 +74,10 @@ async function compare(
     const now = computation()
     if (!now) return 'cancelled'
     const suppressed = parts.settings.suppressedUsers(now.sourceId)
-    const told = await writeChanges(changes, { ...parts, sync, computation: now, suppressed })
-    counts.changed += told.changed
-    counts.removed += told.removed
-    counts.suppressed += told.suppressed
+    const written = await writeChanges(changes, { ...parts, sync, computation: now, suppressed })
+    counts.changed += written.changed
+    counts.removed += written.removed
+    counts.suppressed += written.suppressed
     counts.unchanged -= changes.filter(({ userId }) => comparison.listed.has(userId)).length
   }
   return 'told'

@@ -46,7 +46,7 @@ export type SyncRouteParts = UploadParts & {
   log: Logger
 }
 
-type Wanted = Pick<Sync, 'of' | 'others' | 'since'> & {
+type SyncRequest = Pick<Sync, 'of' | 'others' | 'since'> & {
   caller: Caller
   changes: Changes
   mayBeEmpty: boolean
@@ -61,30 +61,30 @@ const EVERY_MS = 20
 /**
  * Takes an upload, waits for its sync and responds with the result. One at a time for each audience or trait.
  */
-export function syncer(parts: SyncRouteParts): (wanted: Wanted) => Promise<ApiResponse> {
+export function syncer(parts: SyncRouteParts): (request: SyncRequest) => Promise<ApiResponse> {
   const uploading = new Set<string>()
-  return async (wanted) => {
-    const name = `${wanted.of.kind}/${wanted.of.id}`
-    const running = runningSync(wanted.of, parts.tasks)
-    if (running || uploading.has(name)) return refusalResponse(isRunning(wanted.of, running))
+  return async (request) => {
+    const name = `${request.of.kind}/${request.of.id}`
+    const running = runningSync(request.of, parts.tasks)
+    if (running || uploading.has(name)) return refusalResponse(isRunning(request.of, running))
     uploading.add(name)
     try {
-      const accepted = await accept(wanted, parts)
-      return 'status' in accepted ? accepted : await answered(accepted, wanted, parts)
+      const accepted = await accept(request, parts)
+      return 'status' in accepted ? accepted : await waitForEnd(accepted, request, parts)
     } finally {
       uploading.delete(name)
     }
   }
 }
 
-async function accept(wanted: Wanted, parts: SyncRouteParts): Promise<Sync | ApiResponse> {
-  const { caller, of, others, since } = wanted
+async function accept(request: SyncRequest, parts: SyncRouteParts): Promise<Sync | ApiResponse> {
+  const { caller, of, others, since } = request
   const id = randomUUID()
   const createdAt = new Date().toISOString()
-  const taken = await upload({ ...wanted, id }, parts).catch((error: unknown) => faultOf(error, parts))
-  if ('status' in taken) return taken
-  if (taken.lines === 0 && !wanted.mayBeEmpty) return empty
-  const sync: Sync = { kind: 'sync', id, createdAt, state: 'accepted', of, since, others, ...taken }
+  const uploaded = await upload({ ...request, id }, parts).catch((error: unknown) => faultOf(error, parts))
+  if ('status' in uploaded) return uploaded
+  if (uploaded.lines === 0 && !request.mayBeEmpty) return empty
+  const sync: Sync = { kind: 'sync', id, createdAt, state: 'accepted', of, since, others, ...uploaded }
   const { tasks, taskWriter: writer, log } = parts
   const outcome = await writeConditionally(
     { tables: [tasks.table], writer, log },
@@ -97,14 +97,14 @@ async function accept(wanted: Wanted, parts: SyncRouteParts): Promise<Sync | Api
     },
   )
   if (outcome !== 'unavailable' && 'refusal' in outcome) return refusalResponse(outcome.refusal)
-  const said = { what: of.kind, id: of.id, sync: id, lines: sync.lines }
-  audit(log, caller, { ...said, outcome: outcome === 'unavailable' ? outcome : 'uploaded' })
+  const uploadedTo = { what: of.kind, id: of.id, sync: id, lines: sync.lines }
+  audit(log, caller, { ...uploadedTo, outcome: outcome === 'unavailable' ? outcome : 'uploaded' })
   return outcome === 'unavailable' ? unavailable : outcome
 }
 
-async function answered(
+async function waitForEnd(
   { id }: Sync,
-  { timeoutMs, ends }: Pick<Wanted, 'timeoutMs' | 'ends'>,
+  { timeoutMs, ends }: Pick<SyncRequest, 'timeoutMs' | 'ends'>,
   { tasks }: SyncRouteParts,
 ): Promise<ApiResponse> {
   const end = performance.now() + timeoutMs

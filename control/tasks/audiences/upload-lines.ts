@@ -81,9 +81,9 @@ export const plainMember: ReadLine = (line, number) => {
 
 /** `"u1"` or `{"userId": "u1"}`. */
 export const jsonMember: ReadLine = (line, number) => {
-  const said: unknown = parsed(line, number, JSON.parse)
+  const parsedLine: unknown = parsed(line, number, JSON.parse)
   return {
-    userId: idOf(typeof said === 'string' ? said : membersOf(said, number).userId, number),
+    userId: idOf(typeof parsedLine === 'string' ? parsedLine : membersOf(parsedLine, number).userId, number),
     value: 'true',
   }
 }
@@ -111,14 +111,14 @@ function parsed<T>(line: string, number: number, parse: (text: string) => T): T 
 }
 
 function exactly(line: string, number: number): unknown {
-  const said = parsed(line, number, parseExactly)
-  if ('value' in said) return said.value
-  const message = `has the number ${said.inexact.slice(0, 50)}, which a double cannot hold: send it as a string`
+  const parsedLine = parsed(line, number, parseExactly)
+  if ('value' in parsedLine) return parsedLine.value
+  const message = `has the number ${parsedLine.inexact.slice(0, 50)}, which a double cannot hold: send it as a string`
   throw new UploadFault('inexact_number', number, message)
 }
 
-function membersOf(said: unknown, number: number): { userId?: unknown; value?: unknown } {
-  if (typeof said === 'object' && said !== null && !Array.isArray(said)) return said
+function membersOf(parsedLine: unknown, number: number): { userId?: unknown; value?: unknown } {
+  if (typeof parsedLine === 'object' && parsedLine !== null && !Array.isArray(parsedLine)) return parsedLine
   throw invalid(number, 'is not a JSON object with a "userId"')
 }
 

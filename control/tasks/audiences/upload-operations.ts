@@ -105,29 +105,37 @@ function uploader(parts: ComputationRouteParts, ends: AbortSignal) {
     const { caller, params } = request
     const timeoutMs = waitPreference(request)
     const of = { kind, id: params.id }
-    const found = await computationOf(of, parts)
-    if ('status' in found) return found
+    const resource = await computationOf(of, parts)
+    if ('status' in resource) return resource
     const read = textOf(request)
     if ('refused' in read) return read.refused
     const changes = changesIn(read.text, readLine)
     // a trait's upload lists some users, an audience's all members
     const others = kind === 'audience' ? 'removed' : 'stay'
-    const wanted = { of, since: found.createdAt, others, changes, mayBeEmpty, timeoutMs, ends } as const
-    return sync({ ...wanted, caller })
+    const syncRequest = {
+      of,
+      since: resource.createdAt,
+      others,
+      changes,
+      mayBeEmpty,
+      timeoutMs,
+      ends,
+    } as const
+    return sync({ ...syncRequest, caller })
   }
 
   async function patch({ caller, params: { id }, headers, body }: ApiRequest): Promise<ApiResponse> {
     if (readAsStream(body)) return wrongType('Send JSON with Content-Type: application/json')
     const of = { kind: 'audience', id } as const
-    const found = await computationOf(of, parts)
-    if ('status' in found) return found
+    const resource = await computationOf(of, parts)
+    if ('status' in resource) return resource
     const read = readPatch(body)
     if ('faults' in read) return invalid(read.faults)
     const changes = [read.changes]
     return sync({
       caller,
       of,
-      since: found.createdAt,
+      since: resource.createdAt,
       others: 'stay',
       changes,
       mayBeEmpty: true,

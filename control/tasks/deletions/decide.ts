@@ -35,7 +35,7 @@ export const deletionShape = z
 type Given = z.infer<typeof deletionShape>
 
 /** `now`: ISO 8601 UTC. */
-export type Asked = {
+export type DeletionRequest = {
   body: unknown
   facts: Pick<Facts, 'sources' | 'destinations' | 'unreadable'>
   deletions: ReadonlyMap<string, Deletion>
@@ -51,7 +51,7 @@ export function decideDeletion({
   facts,
   deletions,
   made,
-}: Asked): { task: Deletion } | { refusal: Refusal } {
+}: DeletionRequest): { task: Deletion } | { refusal: Refusal } {
   const parsed = deletionShape.safeParse(body, { reportInput: true })
   const faults = [...(parsed.success ? [] : faultsOf(parsed.error)), ...unknownSources(body, facts)]
   if (!parsed.success || faults.length > 0) return { refusal: { code: 'faulty', faults } }
@@ -69,8 +69,8 @@ function unknownSources(body: unknown, facts: Pick<Facts, 'sources' | 'unreadabl
 
 function taskOf(
   { id, userIds, sourceIds, suppress }: Given,
-  facts: Asked['facts'],
-  made: Asked['made'],
+  facts: DeletionRequest['facts'],
+  made: DeletionRequest['made'],
 ): Deletion {
   const users = [...new Set(userIds)]
   const given = sourceIds ? [...new Set(sourceIds)] : undefined
@@ -93,12 +93,15 @@ function taskOf(
  * Sources with an enabled destination; undefined, meaning all, if a destination's record cannot be read.
  * Events of other sources are routed nowhere.
  */
-function forwardedSources({ destinations, unreadable }: Asked['facts']): ReadonlySet<string> | undefined {
+function forwardedSources({
+  destinations,
+  unreadable,
+}: DeletionRequest['facts']): ReadonlySet<string> | undefined {
   if ([...unreadable.values()].some(({ kind, isKept }) => kind === 'destination' && !isKept)) return undefined
   return new Set([...destinations.values()].flatMap(({ enabled, sourceIds }) => (enabled ? sourceIds : [])))
 }
 
-function idTaken(id: string, deletions: Asked['deletions']): Fault[] {
+function idTaken(id: string, deletions: DeletionRequest['deletions']): Fault[] {
   if (!deletions.has(id)) return []
   return [
     {

@@ -32,16 +32,16 @@ export async function performDeletion(
 ): Promise<Deletion | undefined> {
   await suppressUsers(deletion, parts)
   const events = deleteEvents(deletion)
-  for (let some = take(events); some.length > 0; some = take(events)) {
+  for (let batch = nextBatch(events); batch.length > 0; batch = nextBatch(events)) {
     if (!isOwned()) return undefined
-    const outcome = await parts.producer.produce(some.map((event) => eventRecord(event, parts.encode)))
+    const outcome = await parts.producer.produce(batch.map((event) => eventRecord(event, parts.encode)))
     if (outcome !== 'acked')
       throw new Error(`the events of deletion ${deletion.id} cannot be written: ${outcome}`)
   }
   return { ...deletion, state: 'done', userIds: [] }
 }
 
-function take(events: Iterator<Event>): Event[] {
+function nextBatch(events: Iterator<Event>): Event[] {
   const taken: Event[] = []
   while (taken.length < AT_ONCE) {
     const { value, done } = events.next()
@@ -70,9 +70,9 @@ export async function suppressUsers(
   deletion: Deletion,
   { settings, writer, keys }: Suppressing,
 ): Promise<void> {
-  for (const some of batches(suppressionsOf(deletion))) {
+  for (const batch of batches(suppressionsOf(deletion))) {
     const written = await writer.write(() => {
-      const missing = some.filter(({ id }) => !settings.suppressions.has(id))
+      const missing = batch.filter(({ id }) => !settings.suppressions.has(id))
       if (missing.length === 0) return { refusal: 'all are there' }
       return {
         records: missing.map((record) => configRecord({ kind: 'suppression', id: record.id, record }, keys)),
@@ -94,10 +94,10 @@ function suppressionsOf({ suppressedFor, userIds, createdAt }: Deletion): Suppre
   )
 }
 
-function* batches(wanted: readonly Suppression[]): Generator<Suppression[]> {
+function* batches(suppressions: readonly Suppression[]): Generator<Suppression[]> {
   let batch: Suppression[] = []
   let bytes = 0
-  for (const each of wanted) {
+  for (const each of suppressions) {
     const size = Buffer.byteLength(JSON.stringify(each))
     if (batch.length === SUPPRESSED_AT_ONCE || (batch.length > 0 && bytes + size > MAX_BYTES)) {
       yield batch

@@ -50,7 +50,7 @@ export const replayShape = z
   })
   .meta({ id: 'NewReplay' })
 
-export type Asked = {
+export type DecideParts = {
   body: unknown
   destinations: Facts['destinations']
   replays: ReadonlyMap<string, unknown>
@@ -61,7 +61,7 @@ export type Asked = {
 }
 
 /** A valid request; times in milliseconds since 1970. */
-export type Wanted = {
+export type ReplayRequest = {
   id: string | undefined
   destinationId: string
   what: 'dead' | 'events'
@@ -80,7 +80,7 @@ export function decideReplay({
   replays,
   dead,
   now,
-}: Asked): { wanted: Wanted } | { refusal: Refusal } {
+}: DecideParts): { request: ReplayRequest } | { refusal: Refusal } {
   const parsed = replayShape.safeParse(body, { reportInput: true })
   if (!parsed.success) return { refusal: { code: 'faulty', faults: faultsOf(parsed.error) } }
   const { id, what, reason, destinationId, perSecond, deliveryIds } = parsed.data
@@ -104,10 +104,10 @@ export function decideReplay({
       code: 'id_taken',
       message: `replay ${id} already exists: it is the one you sent before, or choose another id`,
     })
-  const chosen = deliveryIds && choose(parsed.data, dead)
-  if (chosen) faults.push(...chosen.faults)
+  const selected = deliveryIds && selectDeadLetters(parsed.data, dead)
+  if (selected) faults.push(...selected.faults)
   if (faults.length > 0) return { refusal: { code: 'faulty', faults } }
-  return { wanted: { id, destinationId, what, reason, places: chosen?.places, from, to, perSecond } }
+  return { request: { id, destinationId, what, reason, places: selected?.places, from, to, perSecond } }
 }
 
 function destinationFaults(id: string, destinations: Facts['destinations']): Fault[] {
@@ -123,7 +123,7 @@ function destinationFaults(id: string, destinations: Facts['destinations']): Fau
 /** Where a dead letter lies in its topic. */
 export type Place = Pick<DeadLetter, 'partition' | 'offset'>
 
-type Naming = {
+type Selection = {
   destinationId: string
   what: 'dead' | 'events'
   deliveryIds?: string[] | undefined
@@ -136,8 +136,8 @@ type Naming = {
  * Finds the dead letters with these delivery ids.
  * @returns their places, and what is wrong with the request.
  */
-export function choose(
-  { deliveryIds = [], destinationId, what, ...others }: Naming,
+export function selectDeadLetters(
+  { deliveryIds = [], destinationId, what, ...others }: Selection,
   dead: readonly DeadLetter[],
 ): { places: Place[]; faults: Fault[] } {
   const faults: Fault[] = (['from', 'to', 'reason'] as const)
@@ -159,10 +159,10 @@ export function choose(
       .filter((letter) => letter.destinationId === destinationId)
       .map((letter) => [letter.deliveryId, letter]),
   )
-  const chosen = new Set<DeadLetter>()
+  const selected = new Set<DeadLetter>()
   for (const [index, id] of deliveryIds.entries()) {
     const letter = known.get(id)
-    if (letter) chosen.add(letter)
+    if (letter) selected.add(letter)
     else
       faults.push({
         pointer: `/deliveryIds/${index}`,
@@ -170,22 +170,25 @@ export function choose(
         message: `there is no dead letter ${id} of ${destinationId} among the last 100,000: replay by time instead`,
       })
   }
-  const places = [...chosen].map(({ partition, offset }) => ({ partition, offset }))
+  const places = [...selected].map(({ partition, offset }) => ({ partition, offset }))
   return { places, faults }
 }
 
 /** The task of a request; its ranges are still to be found. `now`: ms since 1970. */
-export function taskOf({ id = randomUUID(), reason, places, ...wanted }: Wanted, now: number): Replay {
+export function taskOf(
+  { id = randomUUID(), reason, places, ...request }: ReplayRequest,
+  now: number,
+): Replay {
   return {
-    ...wanted,
+    ...request,
     ...(reason !== undefined && { reason }),
     ...(places && { places }),
     kind: 'replay',
     id,
     createdAt: new Date(now).toISOString(),
     state: 'accepted',
-    from: new Date(wanted.from).toISOString(),
-    to: new Date(wanted.to).toISOString(),
+    from: new Date(request.from).toISOString(),
+    to: new Date(request.to).toISOString(),
     ranges: [],
     read: 0,
     replayed: 0,
@@ -196,8 +199,8 @@ export function taskOf({ id = randomUUID(), reason, places, ...wanted }: Wanted,
 /** For each partition, one range that covers all places. */
 export function spanning(places: readonly Place[]): Range[] {
   const byPartition = Map.groupBy(places, ({ partition }) => partition)
-  return [...byPartition].map(([partition, among]) => {
-    const offsets = among.map(({ offset }) => offset)
+  return [...byPartition].map(([partition, inPartition]) => {
+    const offsets = inPartition.map(({ offset }) => offset)
     return { partition, from: Math.min(...offsets), to: Math.max(...offsets) + 1 }
   })
 }

@@ -60,7 +60,7 @@ export async function performReplay(
     const consumer = await startReading(replay, counts, parts)
     let cause: Cause | undefined
     try {
-      cause = await through({ replay, group, counts, isOwned }, parts)
+      cause = await readThrough({ replay, group, counts, isOwned }, parts)
     } finally {
       await consumer.close()
     }
@@ -123,24 +123,24 @@ type Reading = { replay: Replay; group: Pick<RangeGroup, 'isThrough'>; counts: C
  * Resolves once everything is read, the task is lost, or nothing can be delivered any more.
  * @returns why nothing can.
  */
-async function through(
+async function readThrough(
   { replay, group, counts, isOwned }: Reading,
   parts: ReplayParts,
 ): Promise<Cause | undefined> {
   let notedAt = performance.now()
   while (isOwned()) {
-    const cause = hindrance(replay, parts)
+    const cause = blockingCause(replay, parts)
     if (cause || (await group.isThrough())) return cause
     await sleep(LOOK_MS)
     if (performance.now() - notedAt < NOTE_MS) continue
     notedAt = performance.now()
-    await note({ ...replay, ...counts }, parts)
+    await storeProgress({ ...replay, ...counts }, parts)
   }
   return undefined
 }
 
 /** Conditions under which a request for this replay would be refused now. */
-function hindrance({ destinationId: id }: Replay, { settings }: ReplayParts): Cause | undefined {
+function blockingCause({ destinationId: id }: Replay, { settings }: ReplayParts): Cause | undefined {
   const destination = settings.destinations.get(id)
   if (!destination) return { code: 'unknown_destination', message: `Destination ${id} was removed` }
   if (destination.enabled) return undefined
@@ -148,7 +148,7 @@ function hindrance({ destinationId: id }: Replay, { settings }: ReplayParts): Ca
 }
 
 /** Stores the progress, unless the replay has ended. */
-async function note(replay: Replay, { tasks, known }: ReplayParts): Promise<void> {
+async function storeProgress(replay: Replay, { tasks, known }: ReplayParts): Promise<void> {
   const written = await tasks.write(() =>
     known.pending.has(taskKey(replay)) ? { records: [taskRecord(replay)] } : { refusal: 'it is over' },
   )

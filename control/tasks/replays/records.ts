@@ -47,7 +47,7 @@ export function replayer<T>(replaying: Replaying<T>): Handler<T> {
     if (offset >= (ends.get(partition) ?? 0)) return { holdUntil: now + AGES_MS }
     const made = make(record)
     if (!made) {
-      through(record, replaying)
+      markRead(record, replaying)
       return undefined
     }
     if (!pace.allows(now)) return { holdUntil: now + REST_MS }
@@ -56,13 +56,13 @@ export function replayer<T>(replaying: Replaying<T>): Handler<T> {
     const trace = traced?.({ partition, offset, headers: message.headers }, made.delivery)
     void producer.produce([{ topic: DUE, key: made.key, value }], { trace }).then((outcome) => {
       trace?.end(outcome === 'acked' ? undefined : outcome)
-      conclude({ record, message, outcome }, replaying)
+      settleRecord({ record, message, outcome }, replaying)
     })
     return undefined
   }
 }
 
-function through<T>(record: Taken<T>, { counts }: Replaying<T>): void {
+function markRead<T>(record: Taken<T>, { counts }: Replaying<T>): void {
   counts.read += 1
   record.settle()
 }
@@ -70,11 +70,11 @@ function through<T>(record: Taken<T>, { counts }: Replaying<T>): void {
 type Concluded<T> = { record: Taken<T>; message: Message; outcome: Produced }
 
 /** `unknown` occurs only at shutdown: the next process makes the delivery again. */
-function conclude<T>({ record, message, outcome }: Concluded<T>, replaying: Replaying<T>): void {
+function settleRecord<T>({ record, message, outcome }: Concluded<T>, replaying: Replaying<T>): void {
   if (outcome === 'unknown') record.release()
   else if (outcome === 'acked') {
     replaying.counts.replayed += 1
-    through(record, replaying)
+    markRead(record, replaying)
   } else record.park(message, `it cannot be replayed: ${outcome}`)
 }
 
@@ -91,7 +91,7 @@ const MAX_REMEMBERED = 200_000
  * was given up more than once, replayed in between, is made once.
  */
 export function makeOfDead(replay: Replay, { settings }: Facts) {
-  const isChosen = chosenBy(replay)
+  const isSelected = selectedBy(replay)
   const firsts = new LRUCache<string, string>({ max: MAX_REMEMBERED })
 
   /** A record may be seen again after a pause. */
@@ -104,16 +104,17 @@ export function makeOfDead(replay: Replay, { settings }: Facts) {
 
   return (record: Read<Delivery>): Made | undefined => {
     const { key, value: dead } = record
-    if (dead.destinationId !== replay.destinationId || !isChosen(record)) return undefined
+    if (dead.destinationId !== replay.destinationId || !isSelected(record)) return undefined
     // the key of deliveries is destinationId/userKey
-    if (isHidden({ ...dead, userId: key.slice(dead.destinationId.length + 1) }, settings)) return undefined
+    if (isSuppressed({ ...dead, userId: key.slice(dead.destinationId.length + 1) }, settings))
+      return undefined
     if (!isFirst(record)) return undefined
     return { delivery: { ...dead, ...UNTRIED, routedAt: Date.now(), replay: true }, key }
   }
 }
 
 /** Selects by place, or by time and reason. */
-function chosenBy(replay: Replay): (record: Read<Delivery>) => boolean {
+function selectedBy(replay: Replay): (record: Read<Delivery>) => boolean {
   const { places, reason } = replay
   if (!places)
     return ({ value, timestamp }) =>
@@ -131,7 +132,7 @@ export const makeOfEvent =
   ({ value: event, timestamp }: Read<Event>): Made | undefined => {
     const destination = settings.destinations.get(replay.destinationId)
     if (!destination?.sourceIds.includes(event.sourceId) || !isWithin(timestamp, replay)) return undefined
-    if (isHidden(event, settings)) return undefined
+    if (isSuppressed(event, settings)) return undefined
     if (unmatched(event, destination)) return undefined
     const delivery = deliveryOf(event, destination.id, Date.now())
     return { delivery: { ...delivery, replay: true }, key: deliveryKey(destination.id, event) }
@@ -142,7 +143,7 @@ const isWithin = (timestamp: number, { from, to }: Replay) =>
   timestamp >= Date.parse(from) && timestamp < Date.parse(to)
 
 /** Users suppressed since then get nothing but their deletion. */
-const isHidden = (
+const isSuppressed = (
   { type, sourceId, userId }: { type: string; sourceId: string; userId: string | null },
   settings: Facts['settings'],
 ) => type !== 'delete' && (settings.suppressedUsers(sourceId)?.has(userId ?? '') ?? false)

@@ -42,7 +42,7 @@ export type ReplayRouteParts = {
   tasks: Pick<Tasks, 'replays' | 'table'>
   taskWriter: Pick<FencedWriter, 'write'>
   /** Finds the records of a time span in a topic; times in milliseconds since 1970. */
-  rangesOf: (wanted: { topic: string; from: number; to: number }) => Promise<Range[]>
+  rangesOf: (span: { topic: string; from: number; to: number }) => Promise<Range[]>
   dead: Pick<DeadRouteParts['dead'], 'recent' | 'loaded' | 'isLoaded'>
   log: Logger
 }
@@ -98,21 +98,21 @@ async function create({ body, caller }: ApiRequest, parts: ReplayRouteParts): Pr
   const { destinations } = settings
   const deciding = () =>
     decideReplay({ body, destinations, replays: tasks.replays, dead: dead.recent.all(), now })
-  const wish = deciding()
-  if ('refusal' in wish) return refusalResponse(wish.refusal)
-  const { wanted } = wish
-  const replay = taskOf(wanted, now)
+  const decided = deciding()
+  if ('refusal' in decided) return refusalResponse(decided.refusal)
+  const { request } = decided
+  const replay = taskOf(request, now)
   try {
     replay.ranges = replay.places
       ? spanning(replay.places)
-      : await withTimeout(parts.rangesOf({ ...wanted, topic: topicOf(replay) }))
+      : await withTimeout(parts.rangesOf({ ...request, topic: topicOf(replay) }))
   } catch (err) {
     log.warn({ err }, 'the records of a replay cannot be found')
     return unavailable
   }
   const decide = () => {
-    const decided = deciding()
-    return 'refusal' in decided ? decided : replay
+    const again = deciding()
+    return 'refusal' in again ? again : replay
   }
   const outcome = await written(decide, parts)
   if (outcome === unavailable) audit(log, caller, { what: 'replay', outcome: 'unavailable', id: replay.id })
@@ -168,14 +168,14 @@ export const replaysShape = z.strictObject({
 /** A page of replays, in id order or newest first. */
 export function listed(
   replays: Iterable<Replay>,
-  { newest, destinationId, ...asked }: z.infer<typeof replaysShape>,
+  { newest, destinationId, ...pageQuery }: z.infer<typeof replaysShape>,
 ): Page<Replay> {
-  const wanted = [...replays].filter(
+  const matching = [...replays].filter(
     (replay) => replay.destinationId === (destinationId ?? replay.destinationId),
   )
-  if (newest !== 'true') return page(wanted, asked)
-  const placed = wanted.map((replay) => ({ id: placeOf(replay), replay }))
-  const { items, next } = page(placed, asked)
+  if (newest !== 'true') return page(matching, pageQuery)
+  const placed = matching.map((replay) => ({ id: placeOf(replay), replay }))
+  const { items, next } = page(placed, pageQuery)
   return { items: items.map(({ replay }) => replay), next }
 }
 
