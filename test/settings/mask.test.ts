@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { mask } from '../../settings/mask.ts'
+import { MASK, mask, restoreMasked } from '../../settings/mask.ts'
 import { crm, shop } from '../control/in-memory.ts'
 
 // longer than anything that is no secret in these records
@@ -57,4 +57,84 @@ test('a secret that is not set is not shown as set', () => {
 test('a write key is shown to the admin and to nobody else', () => {
   expect(mask(shop, 'admin').writeKey).toBe('shop-write-key')
   expect(mask(shop, 'view').writeKey).toBe('***')
+})
+
+const hook = (url: string, headers: Record<string, string>) => ({ url, headers })
+
+test('what was answered, sent back, is what there was', () => {
+  for (const record of [shop, { ...crm, previousSecret: 'older' }])
+    for (const who of ['admin', 'view'] as const)
+      expect(restoreMasked(mask(record, who), record)).toEqual({ body: record, faults: [] })
+})
+
+test('secrets that are given replace the old ones', () => {
+  const body = {
+    ...crm,
+    sharedSecret: 'new',
+    webhooks: [hook('https://crm.example/hook', { 'X-Team': 'new' })],
+  }
+  expect(restoreMasked(body, crm)).toEqual({ body, faults: [] })
+})
+
+test('a header is found by its URL and name, in any capitals and wherever it has moved', () => {
+  const old = { webhooks: [hook('https://a', { 'X-Key': 'of a' }), hook('https://b', { 'X-Key': 'of b' })] }
+  const body = { webhooks: [hook('https://b', { 'x-key': MASK }), hook('https://a', { 'X-Key': MASK })] }
+  const kept = { webhooks: [hook('https://b', { 'x-key': 'of b' }), hook('https://a', { 'X-Key': 'of a' })] }
+  expect(restoreMasked(body, old)).toEqual({ body: kept, faults: [] })
+})
+
+test('of two webhooks with one URL each keeps its own header', () => {
+  const old = { webhooks: [hook('https://a', { K: 'first' }), hook('https://a', { K: 'second' })] }
+  const body = { webhooks: [hook('https://a', { K: MASK }), hook('https://a', { K: MASK })] }
+  expect(restoreMasked(body, old).body).toEqual(old)
+})
+
+test('a header does not follow its webhook to another URL', () => {
+  const { body, faults } = restoreMasked({ webhooks: [hook('https://evil', { 'X-Team': MASK })] }, crm)
+  expect(faults).toMatchObject([{ pointer: '/webhooks/0/headers/X-Team', code: 'nothing_to_keep' }])
+  expect(body).toEqual({ webhooks: [hook('https://evil', {})] })
+})
+
+test('a masked URL is that of the webhook at its place, or of another on its host; of no other host', () => {
+  const old = {
+    webhooks: [hook('https://a/1', { K: 'one' }), hook('https://a/2', { K: 'two' }), hook('https://b/3', {})],
+  }
+  const sent = (...urls: string[]) => ({ webhooks: urls.map((url) => hook(url, {})) })
+  expect(restoreMasked(sent('https://a/***', 'https://a/***', 'https://b/***'), old)).toEqual({
+    body: sent('https://a/1', 'https://a/2', 'https://b/3'),
+    faults: [],
+  })
+  expect(restoreMasked(sent('https://b/***'), old).body).toEqual(sent('https://b/3'))
+  const { faults } = restoreMasked(sent('https://c/***'), old)
+  expect(faults).toMatchObject([{ pointer: '/webhooks/0/url', code: 'nothing_to_keep' }])
+  const header = { webhooks: [hook('https://a/***', { K: MASK })] }
+  expect(restoreMasked(header, old).body).toEqual({ webhooks: [hook('https://a/1', { K: 'one' })] })
+})
+
+test('every mask that stands for nothing is told', () => {
+  const body = {
+    writeKey: MASK,
+    sharedSecret: MASK,
+    previousSecret: MASK,
+    webhooks: [hook('https://a', { 'a/b': MASK })],
+  }
+  const pointers = restoreMasked(body, undefined).faults.map(({ pointer }) => pointer)
+  expect(pointers).toEqual(['/writeKey', '/sharedSecret', '/previousSecret', '/webhooks/0/headers/a~1b'])
+})
+
+test('a body of any shape at all is taken as it is', () => {
+  fc.assert(
+    fc.property(
+      fc.jsonValue(),
+      (body) => void expect(restoreMasked(body, crm)).toEqual({ body, faults: [] }),
+    ),
+  )
+  const odd = { webhooks: [null, 3, [], { headers: null }, { headers: 'x' }, { url: 1, headers: { a: 1 } }] }
+  expect(restoreMasked(odd, crm)).toEqual({ body: odd, faults: [] })
+})
+
+test('the body that came in is left alone', () => {
+  const body = { sharedSecret: MASK }
+  restoreMasked(body, crm)
+  expect(body).toEqual({ sharedSecret: MASK })
 })

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { createHistory, type History } from '../../../../control/activity/lag/history.ts'
+import { createHistory, createHour, type History } from '../../../../control/activity/lag/history.ts'
 import type { PartitionOffsets } from '../../../../control/activity/lag/observe.ts'
 import type { LagItem } from '../../../../control/activity/lag/status.ts'
-import { aReading, aSeen } from '../../lag-in-memory.ts'
+import { api, VIEW } from '../../api.ts'
+import { aLagItem, aReading, aSeen, lagHeld } from '../../lag-in-memory.ts'
 
 const OBSERVATIONS = 3
 const EVERY_MS = 2_000
@@ -235,4 +236,35 @@ test('two groups of one topic have its times in common, and nothing else', () =>
     ['other', 'stop', 7.9],
     ['router', 'ok', 0],
   ])
+})
+
+const begun = Date.parse('2026-01-02T03:00:00.000Z')
+
+test('one look in ten seconds is kept, for an hour, with sums of each group', async () => {
+  const hour = createHour()
+  for (let second = 0; second <= 4_000; second += 2)
+    hour.add({
+      at: begun + second * 1_000,
+      items: [
+        aLagItem({ lag: second, lagSeconds: null }),
+        aLagItem({ partition: 1, lag: 1, lagSeconds: 2 }),
+        aLagItem({ group: 'deliverer', lagSeconds: null }),
+      ],
+    })
+  expect(hour.all()).toHaveLength(360)
+  const { ask } = api({}, lagHeld([], { hour: hour.all }))
+  const { json } = await ask({ url: '/api/lag/hour', token: VIEW })
+  expect(json.items.at(-1)).toEqual({
+    at: '2026-01-02T04:06:40.000Z',
+    groups: [
+      { group: 'router', lag: 4_001, lagSeconds: 2 },
+      { group: 'deliverer', lag: 10, lagSeconds: null },
+    ],
+  })
+})
+
+test('a clock that was set back begins anew from there', () => {
+  const hour = createHour()
+  for (const at of [10, 30, 20]) hour.add({ at: at * 1_000, items: [] })
+  expect(hour.all().map(({ at }) => at)).toEqual([10_000, 20_000])
 })
