@@ -13,7 +13,7 @@ import { openActivity } from './activity/activity.ts'
 import { openLag, watchRetention } from './activity/lag/metrics.ts'
 import { createWrongTokenLimit } from './api/auth/tokens.ts'
 import { createApp } from './app.ts'
-import { resealSettings } from './settings/reseal.ts'
+import { resealSettings } from './settings/write.ts'
 import { openBackground } from './tasks/background.ts'
 
 await run('control', async (context) => {

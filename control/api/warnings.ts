@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Room, Storage } from '../../kafka/admin/storage.ts'
-import type { Unreadable } from '../../settings/follow.ts'
 import type { Facts } from '../../settings/resources/resource.ts'
 import { KINDS } from '../../settings/settings.ts'
+import type { Unreadable } from '../../settings/state.ts'
 import { addPath, operation } from './operation.ts'
 import { isoTime, timeShape } from './response.ts'
 

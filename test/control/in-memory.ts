@@ -1,5 +1,4 @@
 import type { WriteParts } from '../../control/settings/write.ts'
-import type { Unreadable } from '../../settings/follow.ts'
 import type { Decided } from '../../settings/resources/decide.ts'
 import type { Facts } from '../../settings/resources/resource.ts'
 import { openRecord, verify } from '../../settings/seal.ts'
@@ -13,6 +12,7 @@ import {
   storedSource,
   storedSuppression,
 } from '../../settings/settings.ts'
+import type { Unreadable } from '../../settings/state.ts'
 import { keysOf } from '../helpers/config-keys.ts'
 
 export const keys = keysOf(Buffer.alloc(32, 7))

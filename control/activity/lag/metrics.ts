@@ -38,10 +38,10 @@ const where = ['consumergroup', ...place] as const
 export function watchLag({ latest }: Pick<Lag, 'latest'>): void {
   const items = () => latest()?.items ?? []
   const ends = () => latest()?.ends ?? []
-  const ofGroups = (name: string, help: string, valueOf: (item: LagItem) => number | null) =>
-    gauge(name, help, where, () => items().map((item) => [whereOf(item), valueOf(item)]))
-  const ofTopics = (name: string, help: string, valueOf: (end: End) => number) =>
-    gauge(name, help, place, () => ends().map((end) => [placeOf(end), valueOf(end)]))
+  const ofGroups = (name: string, help: string, readValue: (item: LagItem) => number | null) =>
+    gauge(name, help, where, () => items().map((item) => [whereOf(item), readValue(item)]))
+  const ofTopics = (name: string, help: string, readValue: (end: End) => number) =>
+    gauge(name, help, place, () => ends().map((end) => [placeOf(end), readValue(end)]))
 
   ofGroups(
     'kafka_consumergroup_lag',
@@ -88,12 +88,12 @@ const placeOf = ({ topic, partition }: Pick<End, 'topic' | 'partition'>) => ({
 })
 const whereOf = (item: LagItem) => ({ consumergroup: item.group, ...placeOf(item) })
 
-/** @param told called at each scrape: labels and value; null leaves the series out. */
+/** @param read called at each scrape: labels and value; null leaves the series out. */
 function gauge<L extends string>(
   name: string,
   help: string,
   labelNames: readonly L[],
-  valueOf: () => [Record<L, string>, number | null][],
+  readValue: () => [Record<L, string>, number | null][],
 ): void {
   new Gauge({
     name,
@@ -102,7 +102,7 @@ function gauge<L extends string>(
     registers: [registry],
     collect() {
       this.reset()
-      for (const [labels, value] of valueOf()) if (value !== null) this.set(labels, value)
+      for (const [labels, value] of readValue()) if (value !== null) this.set(labels, value)
     },
   })
 }

@@ -1,7 +1,7 @@
-import { z } from 'zod'
-import { CODES, type Code, FAULT_CODES, meaningOf, statusOf } from '../../../settings/error-codes.ts'
 import { idShape } from '../../../settings/settings.ts'
-import { type AnswerHeader, accessTo, isRead, type Operation, type ResponseSpec } from '../operation.ts'
+import { accessTo, type Operation } from '../operation.ts'
+import { codesOf, describeErrors, describeResponse, errorsByStatus } from './responses.ts'
+import { createSchemas, type JsonSchema, type SchemaOf } from './schemas.ts'
 
 /** An operation with its method and path; `url` in Fastify's form, with `:id`. */
 export type RoutedOperation = { method: string; url: string; operation: Operation }
@@ -117,116 +117,6 @@ function bodyOf({ body }: Operation, schemaOf: SchemaOf) {
   return { required: body.required, content: Object.fromEntries(types) }
 }
 
-type Header = AnswerHeader | 'retry-after' | 'allow' | 'www-authenticate'
-
-const HEADERS: Record<Header, string> = {
-  etag: 'The version, quoted.',
-  location: 'URL of the created resource.',
-  'set-cookie': 'Sets or deletes the session cookie.',
-  'retry-after': 'Whole seconds to wait before the next try.',
-  allow: 'Methods that the path supports.',
-  'www-authenticate': 'The expected authentication scheme.',
-}
-
-/** Headers that always accompany a code. */
-const WITH: Partial<Record<Code, Header>> = {
-  unauthorized: 'www-authenticate',
-  method_not_allowed: 'allow',
-  version_mismatch: 'etag',
-  too_many_attempts: 'retry-after',
-  too_many_tests: 'retry-after',
-  too_many_searches: 'retry-after',
-  too_many_watchers: 'retry-after',
-  unavailable: 'retry-after',
-}
-
-export function describeResponse(shown: ResponseSpec, schemaOf: SchemaOf) {
-  const { description, body, type = 'application/json', headers = [] } = shown
-  return {
-    description,
-    ...(headers.length > 0 && { headers: describeHeaders(headers) }),
-    ...(body && { content: { [type]: { schema: schemaOf(body, 'output') } } }),
-  }
-}
-
-/** Responses by status, with the codes that each can carry. */
-export function errorsByStatus(codes: readonly Code[], schemaOf: SchemaOf) {
-  const byStatus = Object.groupBy(codes, statusOf)
-  const entries = Object.entries(byStatus).map(([status, its = []]) => [
-    status,
-    describeErrors(its, schemaOf),
-  ])
-  return Object.fromEntries(entries)
-}
-
-export function describeErrors(codes: readonly Code[], schemaOf: SchemaOf) {
-  const [header, ...others] = new Set(codes.map((code) => WITH[code]))
-  return {
-    description: codes.map((code) => `\`${code}\`: ${meaningOf(code)}`).join('\n\n'),
-    ...(header && others.length === 0 && { headers: describeHeaders([header]) }),
-    content: {
-      'application/json': {
-        schema: { allOf: [schemaOf(problemShape, 'output'), { properties: { code: { enum: codes } } }] },
-      },
-    },
-  }
-}
-
-const describeHeaders = (names: readonly Header[]) =>
-  Object.fromEntries(
-    names.map((name) => [name, { description: HEADERS[name], required: true, schema: { type: 'string' } }]),
-  )
-
-/** The keywords that this file uses. */
-export type JsonSchema = {
-  description?: string
-  properties?: Record<string, JsonSchema>
-  required?: string[]
-  [keyword: string]: unknown
-}
-
-const faultShape = z
-  .strictObject({
-    pointer: z.string().describe('JSON pointer (RFC 6901) into the body or the query; empty for the whole.'),
-    code: z.enum(FAULT_CODES),
-    message: z.string(),
-  })
-  .meta({ id: 'Fault' })
-
-export const problemShape = z
-  .strictObject({
-    code: z.enum(CODES),
-    message: z.string().describe('What to do, for people. Do not parse it.'),
-    errors: z.array(faultShape).describe("Everything that is wrong with the request's content."),
-  })
-  .meta({ id: 'Problem' })
-
-export type SchemaOf = (shape: z.ZodType, io: 'input' | 'output') => JsonSchema
-
-/** Converts zod schemas; those with a name (`.meta({ id })`) become components. */
-export function createSchemas() {
-  const components: Record<string, JsonSchema> = {}
-
-  /** @param io `input`: as clients send it; `output`: as responses hold it. */
-  const schemaOf: SchemaOf = (shape, io) => {
-    const { $schema: _, $defs = {}, ...schema } = referring(z.toJSONSchema(shape, { io, override: readable }))
-    Object.assign(components, $defs)
-    return schema
-  }
-
-  return { components, schemaOf }
-}
-
-/** Drops a 400-character pattern that only repeats the format. */
-function readable({ jsonSchema }: { jsonSchema: { format?: string; pattern?: string } }): void {
-  if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
-}
-
-/** Points references at the document's components instead of zod's `$defs`. */
-function referring(schema: object): JsonSchema & { $defs?: Record<string, JsonSchema> } {
-  return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'))
-}
-
 /** Introduction of the document. */
 export const ABOUT = `Change settings, audiences and traits, delete users, replay deliveries, and see what is going on. Every request needs a token, or
 the cookie of a session.
@@ -240,34 +130,3 @@ written. Secrets and header values of webhooks appear as \`"***"\`, write keys t
 leave a value as it is. Lists come in pages: pass \`next\` as \`cursor\` to get the next page; it is null on the last one.
 
 After ten wrong tokens a minute from one network, further wrong ones get 429 with \`Retry-After\`. A valid token always works.`
-
-const CONTENT: readonly Code[] = [
-  'bad_request',
-  'invalid_json',
-  'too_deep',
-  'unsupported_media_type',
-  'body_too_large',
-  'request_timeout',
-]
-
-/** All codes that a request can get: those of its operation, and those common to its method and path. */
-export function codesOf(method: string, path: string, operation: Operation): readonly Code[] {
-  const access = accessTo(method, operation)
-  const isChange = !isRead(method)
-  return [
-    ...new Set([
-      ...(operation.errorCodes ?? []),
-      ...(access === 'anyone' ? [] : GUARDED),
-      ...(isChange && access !== 'anyone' ? (['csrf'] as const) : []),
-      ...(access === 'admin' ? (['read_only'] as const) : []),
-      ...(path.includes('{') ? (['invalid_path'] as const) : []),
-      // even an unexpected body is read
-      ...(isChange ? CONTENT : []),
-      ...ANY,
-    ]),
-  ]
-}
-
-const GUARDED: readonly Code[] = ['unauthorized', 'too_many_attempts', 'unavailable']
-/** Any query can be invalid. */
-const ANY: readonly Code[] = ['validation_failed', 'internal']

@@ -10,7 +10,8 @@ import { nextShape, type Page, pageShape } from '../../api/pagination.ts'
 import { type ApiResponse, refusalResponse } from '../../api/response.ts'
 import { taskRecord } from '../task-table.ts'
 import { type SyncRouteParts, syncResponse, syncShape } from './sync.ts'
-import { type ComputationRouteParts, takeStreams, uploadOperations } from './upload-operations.ts'
+import { takeStreams } from './upload-body.ts'
+import { type ComputationRouteParts, uploadOperations } from './upload-operations.ts'
 
 export type { ComputationRouteParts }
 

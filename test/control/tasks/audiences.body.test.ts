@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { textOf } from '../../../control/tasks/audiences/upload-operations.ts'
+import { textOf } from '../../../control/tasks/audiences/upload-body.ts'
 
 function read(body: Readable, encoding: string): AsyncIterable<Buffer> {
   const found = textOf({ body, headers: { 'content-encoding': encoding } })

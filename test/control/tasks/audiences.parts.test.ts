@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { diff, memberRecord, readLines, valueIn } from '../../../control/tasks/audiences/comparison.ts'
 import { identifyOf } from '../../../control/tasks/audiences/identify-events.ts'
+import { readPatch } from '../../../control/tasks/audiences/upload-body.ts'
 import {
   changesIn,
   jsonMember,
@@ -10,7 +11,6 @@ import {
   traitValue,
   type UploadFault,
 } from '../../../control/tasks/audiences/upload-lines.ts'
-import { readPatch } from '../../../control/tasks/audiences/upload-operations.ts'
 import { lineOf } from '../../../control/tasks/audiences/upload-records.ts'
 import { render } from '../../../delivery/render.ts'
 import type { Sync } from '../../../schemas/task.ts'
