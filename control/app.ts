@@ -39,7 +39,6 @@ export type AppParts = RouteParts &
     endedSessions: Pick<EndedSessions, 'has'>
     /** CIDRs of proxies whose headers name the client's address and protocol. */
     trustProxy: readonly string[]
-    /** Default: `SERVER_LIMITS`. */
     limits?: ServerLimits
     /** While it is not ready, the API refuses requests. */
     probe: Probe
@@ -52,7 +51,6 @@ const ambiguous = problem({
 
 const BODY_LIMIT = 1024 * 1024
 
-/** The control API, not listening yet. */
 export function createApp(parts: AppParts): FastifyInstance {
   const handleError = createErrorHandler(parts.log)
   const limits = parts.limits ?? SERVER_LIMITS

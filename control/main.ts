@@ -57,7 +57,6 @@ async function openSettings({ config, connection, closing, onFatal }: Context) {
   return { settings, writer: closing.adopt(writer, close) }
 }
 
-/** What the API gets from the configuration. */
 function configured({ config, closing, log }: Context, ca: ReturnType<typeof trustedRoots>) {
   const { configKeys: keys, tokens, trustProxy, ingest, delivery } = config
   const egress = closing.adopt(createEgress({ ...config.egress, log }), (open) => open.close())

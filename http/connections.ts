@@ -5,7 +5,6 @@ import { networkOf } from './rate-limit.ts'
 
 export type Connections = {
   open: ReadonlySet<Socket>
-  /** The response to the latest request on a connection. */
   lastResponse(socket: Socket): ServerResponse | undefined
 }
 
@@ -16,7 +15,6 @@ type Options = {
    * others.
    */
   trustProxy: readonly string[]
-  /** A connection was closed because the server is full. */
   onRefused: () => void
 }
 

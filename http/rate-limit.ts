@@ -4,7 +4,7 @@ import { type Bucket, draw, type RateLimit, waitOf } from '../process/token-buck
 
 /** A token bucket for each network, in the memory of one process. */
 export type NetworkLimit = {
-  /** @returns whole seconds to wait if the network is over its limit, otherwise undefined. */
+  /** @returns whole seconds to wait if the network is over its limit. */
   wait(ip: string): number | undefined
   /** Takes tokens, which may leave a debt. @returns as `wait`; a network over its limit loses nothing. */
   draw(ip: string, cost: number): number | undefined

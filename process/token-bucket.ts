@@ -1,4 +1,4 @@
-/** The long-term rate, and how much may pass at once. Counts calls or bytes. */
+/** Calls or bytes. */
 export type RateLimit = { perSecond: number; burst: number }
 
 /** `tokens` at the time `at`, in milliseconds of a monotonic clock. Negative: a debt. */

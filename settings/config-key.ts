@@ -1,6 +1,5 @@
 import { type ConfigKeys, deriveKey, type Purpose } from './seal.ts'
 
-/** The processes of a system. */
 export const ROLES = ['ingest', 'router', 'deliverer', 'control'] as const
 export type Role = (typeof ROLES)[number]
 
@@ -33,7 +32,6 @@ export function parseConfigKey(text: string): ConfigKey | undefined {
   return fits ? { role, derived } : undefined
 }
 
-/** What a role gets instead of CONFIG_KEY. */
 export function derivedKeys(role: (typeof DERIVED_ROLES)[number], configKey: Buffer): string {
   return [role, ...NEEDS[role].map((purpose) => deriveKey(configKey, purpose).toString('base64url'))].join(
     '.',

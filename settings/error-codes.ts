@@ -67,7 +67,6 @@ export const meaningOf = (code: Code): string => table[code][1]
 
 export const isCode = <T extends string>(text: T): text is T & Code => Object.hasOwn(table, text)
 
-/** What can be wrong with one part of a request. */
 export const FAULT_CODES = [
   'required',
   'unknown_field',

@@ -68,7 +68,6 @@ function codeOf(issue: Issue, { path, isName }: Place): FaultCode {
 
 const UNITS: Record<string, string> = { array: ' entries', string: ' characters' }
 
-/** The rule's own message, if it has one. */
 function wordsOf(issue: Issue): string {
   if (!/^Too (big|small)/.test(issue.message)) return issue.message
   if (issue.code === 'too_big') return `at most ${issue.maximum}${UNITS[issue.origin] ?? ''}`
@@ -81,7 +80,6 @@ export function pointer(path: readonly PropertyKey[]): string {
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
-/** A JSON object with unknown members. */
 export type Members = Record<string, unknown>
 
 export function isObject(value: unknown): value is Members {

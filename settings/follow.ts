@@ -20,9 +20,7 @@ import type { Users } from './suppression-list.ts'
 
 /** The settings as this process knows them, at most a second behind control's writes. */
 export type Settings = {
-  /**
-   * Resolves once all settings that existed at startup are read; rejects if CONFIG_KEY opens none of them.
-   */
+  /** Rejects if CONFIG_KEY opens none of the settings. */
   loaded: Promise<void>
   isLoaded(): boolean
   /** Whether these settings are at most about a second old. */
@@ -40,7 +38,7 @@ export type Settings = {
    * routing needs no secrets.
    */
   destinationsOf(sourceId: string): readonly Outline[]
-  /** Users whose calls from this source are dropped; undefined if there are none. */
+  /** Users whose calls from this source are dropped. */
   suppressedUsers(sourceId: string): Users | undefined
   /**
    * The current destination. If it seems removed or disabled, waits until this process has read everything
@@ -57,7 +55,6 @@ export type FollowOptions = {
   keys: ConfigKeys
   /** Kinds this process needs; there may be very many suppressions. Default: sources and destinations. */
   kinds?: readonly Kind[]
-  /** Called if the topic cannot be followed any more. */
   onFatal: (error: Error) => void
 }
 
@@ -186,7 +183,6 @@ export function shared(work: () => Promise<void>): () => Promise<void> {
   }
 }
 
-/** @param kinds those that this process follows. */
 export function watchUnreadable({ unreadable }: Pick<Settings, 'unreadable'>, kinds: readonly Kind[]): void {
   new Gauge({
     name: 'sluice_unreadable_settings',

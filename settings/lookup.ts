@@ -7,10 +7,8 @@ export type Setting =
   | { kind: 'suppression'; value: Suppression }
   | { kind: 'audience' | 'trait'; value: Computation }
 
-/** What routing needs of a destination. */
 export type Outline = Pick<Destination, 'id' | 'enabled' | 'sourceIds' | 'eventTypes'>
 
-/** The settings in memory, by kind and id. */
 export function createIndex() {
   const sources = new Map<string, Source>()
   const destinations = new Map<string, Destination>()
@@ -88,7 +86,6 @@ function createDerived({ sources, destinations, outlines }: Stores) {
 
 /** @param key `kind/id` */
 export function partsOf(key: string): { kind: Kind; id: string } {
-  // other kinds are not followed
   const kind = key.slice(0, key.indexOf('/')) as Kind
   return { kind, id: key.slice(kind.length + 1) }
 }

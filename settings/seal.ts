@@ -20,7 +20,6 @@ const SEALED = 'sealed2:'
 const SEALED_BEFORE = 'sealed:'
 const NONCE = 12
 const TAG = 16
-/** HMAC-SHA256 in base64url. */
 const MAC = /^(.*),"mac":"([\w-]{43})"\}$/s
 
 /** The first seals; any of them opens. */
@@ -96,7 +95,6 @@ const macOf = (owner: string, text: string, key: Buffer) =>
  */
 export type Verified = { json: string; isOld: boolean } | 'forged' | 'unsigned'
 
-/** Checks the signature of a record. */
 export function verify(owner: string, value: string, { records }: Pick<ConfigKeys, 'records'>): Verified {
   const [, text, mac] = MAC.exec(value) ?? []
   if (text === undefined || mac === undefined) return 'unsigned'

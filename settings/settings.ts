@@ -1,6 +1,5 @@
 import { z } from 'zod'
 
-/** Topic of the settings. */
 export const CONFIG = 'config'
 
 /**
@@ -192,7 +191,6 @@ export const userIdShape = z
   .max(32_768, 'at most 32,768 characters')
   .refine((id) => id.isWellFormed(), 'is not valid Unicode: it has half a surrogate pair')
 
-/** A user whose calls are dropped. */
 export const suppressionShape = z.strictObject({
   sourceId: z
     .string()

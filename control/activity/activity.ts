@@ -114,7 +114,6 @@ function openIngestRate({ connection, closing }: Parts): IngestRate {
   return closing.adopt(intake, close)
 }
 
-/** The read-only views: attempts, dead letters, event search, health, live calls, lag. */
 export type ActivityParts = AttemptRouteParts &
   DeadRouteParts &
   EventRouteParts &

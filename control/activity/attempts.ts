@@ -22,7 +22,6 @@ import {
 
 export type AttemptRouteParts = { attempts: Omit<Attempts, 'onAttempt' | 'close'> }
 
-/** `/attempts`: recent attempts, newest first. */
 export function attemptRoutes(api: FastifyInstance, { attempts }: AttemptRouteParts): void {
   addPath(api, '/attempts', {
     GET: operation({
@@ -50,7 +49,6 @@ export function attemptRoutes(api: FastifyInstance, { attempts }: AttemptRoutePa
   })
 }
 
-/** Recent attempts of all deliverers. */
 export type Attempts = Followed &
   Pick<RecentAttempts, 'ofMessage'> & {
     recent: Pick<RecentRecords<RecentAttempt>, 'all' | 'page' | 'oldest'>
@@ -68,7 +66,7 @@ export async function followAttempts(options: {
   connection: Connection
   codec: Pick<Codec<Attempt>, 'decode'>
   onUnreadable: (reason: Unreadable) => void
-  /** Called for each attempt read, including those from before this process started. */
+  /** Includes attempts from before this process started. */
   onRead: (attempt: Attempt) => void
   onFatal: (error: Error) => void
 }): Promise<Attempts> {
@@ -105,10 +103,9 @@ export async function followAttempts(options: {
  */
 const bytesOf = (value: Buffer | null) => 500 + 2 * (value?.length ?? 0)
 
-/** Recent attempts, in order and by call. */
 export type RecentAttempts = {
   recent: RecentRecords<RecentAttempt>
-  /** Attempts for this messageId, in any order. Another source may have used the same messageId. */
+  /** In any order. Another source may have used the same messageId. */
   ofMessage(messageId: string): Iterable<Attempt>
 }
 
@@ -173,7 +170,6 @@ export const attemptsQueryShape = z.strictObject({
 
 const FIELDS = ['destinationId', 'sourceId', 'outcome', 'deliveryId', 'messageId'] as const
 
-/** Parameters that are not given match everything. */
 export function matchesQuery(query: z.infer<typeof attemptsQueryShape>): (held: RecentAttempt) => boolean {
   const fields = FIELDS.filter((field) => query[field] !== undefined)
   return (held) => isWithin(held, query) && fields.every((field) => held.attempt[field] === query[field])
@@ -202,13 +198,11 @@ export const attemptShape = z
   })
   .meta({ id: 'Attempt' })
 
-/** An attempt in a response. */
 export const attemptResponse = (attempt: Attempt): z.infer<typeof attemptShape> => ({
   ...attempt,
   startedAt: isoTime(attempt.startedAt),
 })
 
-/** The outcome as the deliverer decided it. */
 export function outcomeOf({ outcome, status, code }: Attempt): Outcome {
   if (outcome === 'delivered') return { outcome, status: status ?? 0 }
   if (outcome === 'rejected') return { outcome, status: status ?? 0, code: code ?? '' }

@@ -4,16 +4,16 @@ import { withTimeout } from '../api/concurrency.ts'
 import { problem } from '../api/response.ts'
 import type { Place, RecentRecords } from './recent-records.ts'
 
-/** Something read from a topic that must load first. `loaded` never rejects. */
+/** `loaded` never rejects. */
 export type Loading = { loaded: Promise<void>; isLoaded(): boolean }
 
-/** Something that follows a topic. `isFresh`: Kafka has answered recently, so nothing newer is missing. */
+/** `isFresh`: Kafka has answered recently, so nothing newer is missing. */
 export type Followed = Loading & { isFresh(): boolean }
 
 /** After this time without an answer from Kafka, responses are 503. */
 export const STALE_MS = 30_000
 
-/** Tells `recent` where the tail started. @returns the progress of the tail. */
+/** @returns the progress of the tail. */
 export function followed(tail: Tail, recent: Pick<RecentRecords<Place>, 'begunLate'>): Followed {
   let isLoaded = false
   const loaded = tail.caughtUp.then(() => {
@@ -36,17 +36,15 @@ export const unreachable = problem(
   { 'retry-after': '5' },
 )
 
-/** Waits a moment if needed. @returns whether it is loaded. */
 export async function isLoadedSoon({ loaded, isLoaded }: Loading, timeoutMs?: number): Promise<boolean> {
   if (!isLoaded()) await withTimeout(loaded, timeoutMs).catch(() => undefined)
   return isLoaded()
 }
 
-/** Why a record is skipped. */
 export const UNREADABLE = ['undecodable', 'unknown_schema', 'registry_unreachable'] as const
 export type Unreadable = (typeof UNREADABLE)[number]
 
-/** Passes on a decoded value: at once, or after fetching its schema from the registry. */
+/** Calls back at once, or after fetching the schema from the registry. */
 export type Decode<T> = (value: Buffer | null, onValue: (value: T) => void) => void
 
 /** Each holds on to its fetch until the registry answers. */

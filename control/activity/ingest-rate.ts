@@ -26,13 +26,11 @@ const ratesResponse = ({ minutes, ...rates }: Rates): z.infer<typeof intakeShape
   minutes: minutes.map(({ at, ...total }) => ({ at: isoTime(at), ...total })),
 })
 
-/** Undefined if the rate is not known right now. */
 export function intakeOf({ latest }: Pick<IngestRate, 'latest'>): z.infer<typeof intakeShape> | undefined {
   const rates = latest()
   return rates && ratesResponse(rates)
 }
 
-/** `/ingest`: the rate of incoming calls. */
 export function ingestRoutes(api: FastifyInstance, { intake }: IngestRouteParts): void {
   addPath(api, '/ingest', {
     GET: operation({
@@ -51,7 +49,6 @@ export function ingestRoutes(api: FastifyInstance, { intake }: IngestRouteParts)
 }
 
 export type IngestRate = Loading & {
-  /** Undefined before the first measurement, and if the last one is too old. */
   latest(): Rates | undefined
   close(): Promise<void>
 }
@@ -79,7 +76,7 @@ export function followIngestRate(options: IngestRateOptions): IngestRate {
     const now = Date.now()
     const begun = now - (now % MINUTE)
     if (!isLoaded) await lookBack(offsets, begun)
-    // asked again each time, to include what was written late
+    // asked again, to include what was written late
     rates.minute(begun, await totalAt(offsets, begun))
     rates.look(
       Date.now(),
@@ -112,7 +109,6 @@ export function followIngestRate(options: IngestRateOptions): IngestRate {
   }
 }
 
-/** Total up to this time. */
 const totalAt = (offsets: Offsets, time: number) =>
   totalOf(
     (topic) => offsets.at(topic, time),
@@ -125,22 +121,18 @@ async function totalOf<T>(ask: (topic: string) => Promise<T[]>, of: (each: T) =>
   return { calls: sum(calls), rejected: sum(rejected) }
 }
 
-/** Totals up to some moment. */
 export type Total = { calls: number; rejected: number }
 
 /** Times are ms since 1970; `calls` are accepted ones. */
 export type Rates = {
   perSecond: number
   rejectedPerSecond: number
-  /** The last sixty, the current one last. */
   minutes: (Total & { at: number })[]
 }
 
 export const MINUTES = 60
-/** Period for the current rate. */
 const LATELY_MS = 10_000
 
-/** Computes rates from totals. */
 export function createRates() {
   const beginnings = new Map<number, Total>()
   let looks: (Total & { at: number })[] = []

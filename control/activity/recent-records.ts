@@ -5,12 +5,11 @@ import { type Page, pageShape } from '../api/pagination.ts'
 export type RecentRecords<T extends Place> = {
   /** In any order: partitions have no common order. */
   add(item: T): void
-  /** Oldest first. */
   all(): readonly T[]
   /**
    * Newest first, starting after the cursor. Records added or dropped between two pages shift nothing else.
    */
-  page(asked: { limit: number; cursor?: Place | undefined; matches?: (item: T) => boolean }): Page<T>
+  page(query: { limit: number; cursor?: Place | undefined; matches?: (item: T) => boolean }): Page<T>
   /** These partitions were not read from their start: anything older than their first record is missing. */
   begunLate(partitions: ReadonlySet<number>): void
   /** Since when all records are held, in ms since 1970; null if there are none. */
@@ -61,7 +60,6 @@ export function createRecentRecords<T extends Place>(options: RecentRecordsOptio
   }
 }
 
-/** Holds the newest items, oldest first. */
 function createSortedBuffer<T extends Place>(options: RecentRecordsOptions<T>) {
   const { maxCount, maxBytes = Number.POSITIVE_INFINITY, bytesOf = () => 0, onDropped } = options
   let held: T[] = []
@@ -112,15 +110,12 @@ function countBefore(place: Place, sorted: readonly Place[]): number {
 /** Sort order of a record: its time (ms since 1970), then its place in the topic. */
 export type Place = { time: number; partition: number; offset: number }
 
-/** @returns a negative number if `a` is older. */
 export function compare(a: Place, b: Place): number {
   return a.time - b.time || a.partition - b.partition || a.offset - b.offset
 }
 
-/** The same in every process, and after a restart. */
 export const cursorOf = ({ time, partition, offset }: Place) => `${time}.${partition}.${offset}`
 
-/** `next` of the previous page. */
 export const cursorShape = z
   .string()
   .regex(/^-?\d{1,15}\.\d{1,9}\.\d{1,15}$/, 'use the next of the previous page')
@@ -141,7 +136,6 @@ export const rangeFields = {
   until: time.optional().describe('End of the time range, exclusive.'),
 }
 
-/** Of deliveries and calls. */
 export const idField = z
   .string()
   .min(1, 'must not be empty')

@@ -14,7 +14,7 @@ export type Audited = {
   [more: string]: unknown
 }
 
-/** Writes one audit line. It holds no secrets, because log readers may not be allowed to see settings. */
+/** Holds no secrets, because log readers may not be allowed to see settings. */
 export function audit(
   log: Pick<Logger, 'info'>,
   { who, by, address, session }: Caller,

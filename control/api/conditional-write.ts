@@ -7,11 +7,9 @@ import type { Refusal } from '../../settings/resources/decide.ts'
 import { problem } from './response.ts'
 
 export type Conditions = {
-  /** The tables that the decision reads. */
   tables: readonly Pick<Table, 'caughtUp'>[]
   writer: Pick<FencedWriter, 'write'>
   log: Logger
-  /** How long a client waits for its response. */
   timeoutMs?: number
 }
 

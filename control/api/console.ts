@@ -89,7 +89,6 @@ export const policy = ({ nonce, asks }: { nonce: string; asks: string }): string
     "frame-ancestors 'none'",
   ].join('; ')
 
-/** Sent with every file of the console. */
 export const HARDENED = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',

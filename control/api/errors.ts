@@ -13,7 +13,6 @@ export const notFound = problem({
   message: 'Nothing here: see /docs for the paths of this API',
 })
 
-/** Fastify's own errors before a handler runs, as our problems. */
 const KNOWN: Record<string, ApiResponse> = {
   FST_ERR_CTP_INVALID_JSON_BODY: problem({
     code: 'invalid_json',
@@ -80,7 +79,6 @@ export function respondToBrokenRequest(error: Error & { code?: string }, socket:
   setTimeout(() => socket.destroy(), LINGER_MS).unref()
 }
 
-/** Valid JSON, but larger in some way than any request needs. */
 export class RejectedBody extends Error {
   readonly answer: ApiResponse
 
@@ -119,7 +117,6 @@ export function acceptOnlyJson(app: FastifyInstance): void {
   })
 }
 
-/** @returns the path of an object with too many members. */
 function findCrowded(
   value: unknown,
   path: readonly (string | number)[],

@@ -15,10 +15,8 @@ export const isRead = (method: string): boolean => method === 'GET' || method ==
 export const accessTo = (method: string, operation: Pick<Operation, 'access'> | undefined): Access =>
   operation?.access ?? (isRead(method) ? 'view' : 'admin')
 
-/** Response headers that clients rely on. */
 export type AnswerHeader = 'etag' | 'location' | 'set-cookie'
 
-/** A response as the OpenAPI document describes it. */
 export type ResponseSpec = {
   description: string
   /** JSON, or the text of `type`. Undefined: no body. */
@@ -30,13 +28,12 @@ export type ResponseSpec = {
 
 /** Input beside the path. Handlers validate with the same schemas. */
 type RequestSpec = {
-  /** By lower-case name. */
   headers?: Readonly<Record<string, { schema: z.ZodType; required: boolean; description: string }>>
   /** By content type. `limit` in bytes; default 1 MB. */
   body?: { required: boolean; types: Readonly<Record<string, z.ZodType>>; limit?: number }
 }
 
-/** A JSON body. @param required false: the body may be missing. */
+/** @param required false: the body may be missing. */
 export const json = (shape: z.ZodType, required = true) => ({
   required,
   types: { 'application/json': shape },
@@ -48,13 +45,11 @@ export const isStreamed = (operation: Pick<Operation, 'body'> | undefined): bool
 
 type OperationSpec<Q extends z.ZodType> = RequestSpec & {
   summary: string
-  /** Details, as Markdown. */
   description?: string
   /** Default: `view` for GET, `admin` for everything else. */
   access?: Access
   /** Default: no query parameters. */
   query?: Q
-  /** Successful responses by status. */
   responses: Readonly<Record<number, ResponseSpec>>
   /** Beside those common to its method and path (`codesOf`). */
   errorCodes?: readonly Code[]
@@ -62,13 +57,11 @@ type OperationSpec<Q extends z.ZodType> = RequestSpec & {
 
 type Request = FastifyRequest<{ Params: { id: string } }>
 
-/** A request as handlers get it. */
 export type ApiRequest<Q = unknown> = Pick<
   Request,
   'method' | 'params' | 'headers' | 'body' | 'who' | 'caller' | 'ip' | 'protocol'
 > & { query: Q }
 
-/** What a path does for one method, with everything the OpenAPI document says about it. */
 export type Operation = OperationSpec<z.ZodType> & {
   run(request: Request): ApiResponse | Promise<ApiResponse>
 }
@@ -106,7 +99,7 @@ export function send(reply: FastifyReply, { status, headers = {}, body }: ApiRes
   return reply.code(status).headers(headers).send(body)
 }
 
-/** Registers all methods of a path. Other methods get 405 with the supported ones. */
+/** Other methods get 405 with the supported ones. */
 export function addPath(
   app: FastifyInstance,
   url: string,

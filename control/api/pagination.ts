@@ -6,7 +6,6 @@ export const pageShape = z.strictObject({
   cursor: idShape.optional().describe('`next` of the previous page.'),
 })
 
-/** @param shown schema of one item. */
 export const pageOf = (shown: z.ZodType) => z.strictObject({ items: z.array(shown), next: nextShape })
 
 export const nextShape = z
@@ -35,7 +34,6 @@ export function page<T extends { id: string }>(
   return { items, next: first.length > limit ? (items.at(-1)?.id ?? null) : null }
 }
 
-/** @returns how many of `sorted` come before `id`. */
 function placeOf(id: string, sorted: readonly { id: string }[]): number {
   let [low, high] = [0, sorted.length]
   while (low < high) {

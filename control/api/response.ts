@@ -9,7 +9,6 @@ export type ApiResponse = { status: number; headers?: Record<string, string>; bo
 /** `message` says what to do; `errors` is empty unless the request's content is invalid. */
 export type Problem = { code: Code; message: string; errors?: readonly Fault[] }
 
-/** The shape of every error. */
 export function problem(
   { code, message, errors = [] }: Problem,
   headers: Record<string, string> = {},
@@ -17,13 +16,11 @@ export function problem(
   return { status: statusOf(code), headers, body: { code, message, errors } }
 }
 
-/** A version as an `ETag`. */
 export const etag = (version: number) => `"${version}"`
 
 /** A body of 1 MB can have 500,000 faults. */
 const MAX_ERRORS = 100
 
-/** Reports all faults of the request's content at once, up to the first hundred. */
 export function invalid(errors: readonly Fault[]): ApiResponse {
   const count = errors.length === 1 ? 'One error' : `${errors.length} errors`
   const where = errors.length > MAX_ERRORS ? `errors lists the first ${MAX_ERRORS}` : 'see errors'
@@ -90,7 +87,6 @@ export const versionNeeded = problem({
   message: 'Send If-Match with the version of the record you have read, like If-Match: "3"',
 })
 
-/** For the headers of an operation. */
 export const ifMatch = (required: boolean) => ({
   'if-match': {
     schema: versionShape,

@@ -10,13 +10,10 @@ export type ServerLimits = {
   /** Open connections; beyond them the network with the most loses one. */
   connections: number
   headersMs: number
-  /** For a whole request. */
   requestMs: number
   /** For an upload, whose sender is authenticated. */
   uploadMs: number
-  /** How often Node checks. */
   checkMs: number
-  /** For requests in progress at shutdown. */
   closingMs: number
 }
 

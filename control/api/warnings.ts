@@ -34,7 +34,6 @@ const warningShape = z
 
 type Warning = z.infer<typeof warningShape>
 
-/** Problems that stay until someone acts. */
 export function warningsOf(shortage: Room | undefined, unreadable: Iterable<Unreadable>): Warning[] {
   return [...(shortage ? [ofShortage(shortage)] : []), ...[...unreadable].map(ofUnreadable)]
 }
@@ -57,7 +56,6 @@ function ofUnreadable({ kind, id, reason, isKept, since }: Unreadable): Warning 
   return { code: 'setting_unreadable', message, kind, id, isKept, since: isoTime(since) }
 }
 
-/** `/warnings`: what needs attention now. The console shows it above every view. */
 export function warningRoutes(api: FastifyInstance, { settings, storage }: WarningParts): void {
   addPath(api, '/warnings', {
     GET: operation({

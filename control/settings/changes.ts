@@ -24,7 +24,6 @@ export function changesOf(old: object | undefined, record: object | undefined): 
   return changes
 }
 
-/** The values are hidden, or look alike once masked. */
 function change(from: unknown, to: unknown): Changes[string] {
   if (from === HIDDEN || to === HIDDEN || isDeepStrictEqual(from, to)) return 'changed'
   return { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }

@@ -25,7 +25,6 @@ import { dryRunResponse, logWrite, shown, writeResponse } from './write-response
 
 export type RouteParts = WriteParts & { egress: Pick<Egress, 'faultOf'> }
 
-/** `/<resource>`: list, create. `/<resource>/:id`: show, replace if the resource allows it, remove. */
 export function resourceRoutes<G extends object, T extends Stamp>(
   api: FastifyInstance,
   resource: Resource<G, T>,
@@ -59,15 +58,12 @@ export function resourceRoutes<G extends object, T extends Stamp>(
   addPath(api, `/${resource.path}/:id`, operationsOnOne(serving))
 }
 
-/** What a decision needs besides the settings. */
 export type Known = Moment & { unreachable: Unreachable }
 
-/** A write request, possibly a dry run. */
 export type Writing = ApiRequest<z.output<typeof dryRunShape>>
 
 type Serving<G extends object, T extends Stamp> = {
   resource: Resource<G, T>
-  /** The body of a dry run's response. */
   draft: z.ZodType
   facts: Facts
   records: () => ReadonlyMap<string, T>
@@ -115,7 +111,6 @@ export function operationsOnAll<G extends object, T extends Stamp>(serving: Serv
   }
 }
 
-/** Show, replace if the resource allows it, remove. */
 export function operationsOnOne<G extends object, T extends Stamp>(
   serving: Serving<G, T>,
 ): Record<string, Operation> {
@@ -174,7 +169,6 @@ function replacement<G extends object, T extends Stamp>(
   })
 }
 
-/** Query of every write. */
 export const dryRunShape = z.strictObject({
   dryRun: z
     .enum(['true', 'false'])

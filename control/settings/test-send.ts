@@ -47,10 +47,6 @@ const tooMany = problem(
   { 'retry-after': '1' },
 )
 
-/**
- * `/destinations/:id/test`: posts a sample to each webhook now, even if the destination is off. Nothing is
- * stored or retried.
- */
 export function testSendRoute(api: FastifyInstance, { settings, openPoster, log }: TestSendParts): void {
   const testSends = createTestSends(openPoster)
   // clients get their response before the server waits for their connections
@@ -88,7 +84,6 @@ export function testSendRoute(api: FastifyInstance, { settings, openPoster, log 
 
 export type Result = z.infer<typeof resultShape>
 
-/** `now`: ms since 1970. */
 export type PostToAll = { destination: Destination; posting: Posting; now: number }
 
 /**
@@ -126,7 +121,7 @@ function post(poster: Pick<Poster, 'post'>, request: Request): Promise<Result> {
 export type TestSends = {
   /** Resolves within the time limit of a POST, and never rejects. Undefined: too many are in progress. */
   begin(parsed: PostToAll): Promise<Result[]> | undefined
-  /** Aborts tests in progress, with outcome `aborted`, and starts no more. */
+  /** Tests in progress end as `aborted`. */
   close(): Promise<void>
 }
 
@@ -180,7 +175,6 @@ export function sample(type: EventType, { destinationId, uuid, now }: SampleOf):
   return { deliveryId: deliveryId(destinationId, event), messageId, body: render(event), replay: false }
 }
 
-/** A phone. */
 const CONTEXT = JSON.stringify({
   device: { model: 'iPhone7,2', type: 'ios' },
   os: { name: 'iPhone OS', version: '8.1.3' },

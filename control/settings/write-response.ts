@@ -14,7 +14,6 @@ const undecided = problem(
   { 'retry-after': '5' },
 )
 
-/** A record in a response: secrets masked, the id first. */
 export function shown<T extends Stamp>(record: T, who: Who): object {
   const { id, version, updatedAt, ...rest } = mask(record, who)
   return { id, ...rest, version, updatedAt }
@@ -51,7 +50,6 @@ export function dryRunResponse<T extends Stamp>(outcome: Outcome<T>, who: Who): 
 
 type Written = { caller: Caller; what: Kind; id: string | undefined }
 
-/** Logs a write or its refusal, one line each. */
 export function logWrite<T extends Stamp>(
   log: Pick<Logger, 'info'>,
   { caller, what, id }: Written,

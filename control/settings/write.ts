@@ -15,7 +15,6 @@ export type WriteParts = Omit<Conditions, 'tables'> & {
   keys: ConfigKeys
 }
 
-/** Time and random values for a decision. */
 export type Moment = { now: string; made: Generated }
 
 /** `unavailable`: Kafka did not answer in time; the write may or may not have happened. */
@@ -75,7 +74,6 @@ type Resealing = {
   log: Pick<Logger, 'info' | 'warn'>
 }
 
-/** In one transaction. */
 const AT_ONCE = 100
 
 /**

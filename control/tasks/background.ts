@@ -16,7 +16,7 @@ import { performReplay } from './replays/perform.ts'
 import type { ReplayRouteParts } from './replays/routes.ts'
 import type { Perform } from './scheduler.ts'
 import { followTasks, type Tasks } from './task-table.ts'
-import { performTasks, watchTasks } from './worker.ts'
+import { runTasks, watchTasks } from './worker.ts'
 
 export type Background = {
   tasks: Tasks
@@ -24,7 +24,7 @@ export type Background = {
   producer: Producer
   readerOf: Readers['readerOf']
   rangesOf: ReplayRouteParts['rangesOf']
-  /** Starts pending tasks once they and the settings are loaded. Resolves when it has started. */
+  /** Resolves once pending tasks have started, after they and the settings are loaded. */
   start(): Promise<void>
 }
 
@@ -58,7 +58,7 @@ export async function openBackground(parts: Parts): Promise<Background> {
 
   async function start(): Promise<void> {
     await Promise.all([settings.loaded, tasks.loaded])
-    closing.adopt(await performTasks({ connection, tasks, taskWriter, perform, producer, onFatal }), (open) =>
+    closing.adopt(await runTasks({ connection, tasks, taskWriter, perform, producer, onFatal }), (open) =>
       open.close(),
     )
   }

@@ -14,11 +14,10 @@ export type IsOwned = () => boolean
  */
 export type Perform = (task: Task, isOwned: IsOwned) => Promise<Task | undefined>
 
-export type Running = {
+export type SchedulerParts = {
   tasks: Pick<Tasks, 'pending' | 'table'>
   taskWriter: Pick<FencedWriter, 'write'>
   perform: Perform
-  /** Whether this process currently owns the tasks. */
   owns: () => boolean
   onEnded: (task: Task) => void
   log: Pick<Logger, 'warn' | 'error'>
@@ -29,17 +28,17 @@ export type Running = {
 const NO_BACKOFF: Backoff = { failures: 0, waited: 0, until: 0 }
 
 /** Runs pending tasks: in parallel, but one at a time in each queue. */
-export function createRunner(running: Running): {
-  /** Starts what can be started now. Call it often: nothing else starts a task. */
-  look(): void
+export function createScheduler(running: SchedulerParts): {
+  /** Call it often: nothing else starts a task. */
+  startPending(): void
   underWay(): number
 } {
   const { tasks, perform, owns, log, now } = running
-  /** Queues of the running tasks, by task key. */
+  /** By task key. */
   const underWay = new Map<string, string>()
   const backoffs = new Map<string, Backoff>()
 
-  function look(): void {
+  function startPending(): void {
     if (!owns()) return
     const queues = new Set(underWay.values())
     for (const [key, task] of tasks.pending) {
@@ -54,15 +53,15 @@ export function createRunner(running: Running): {
     const key = taskKey(task)
     underWay.set(key, queueOf(task))
     const backoff = backoffs.get(key) ?? NO_BACKOFF
-    const next = await once(task, backoff)
+    const next = await performOnce(task, backoff)
     if (next) backoffs.set(key, next)
     else backoffs.delete(key)
     underWay.delete(key)
-    look()
+    startPending()
   }
 
   /** @returns how long to wait before the next try, after a failure. */
-  async function once(task: Task, backoff: Backoff): Promise<Backoff | undefined> {
+  async function performOnce(task: Task, backoff: Backoff): Promise<Backoff | undefined> {
     const { kind, id } = task
     const isOwned = () => owns() && tasks.pending.has(taskKey(task))
     let isReached = false
@@ -74,7 +73,7 @@ export function createRunner(running: Running): {
       const end = await perform(task, isOwned).catch((error: unknown) =>
         failed(task, causeOf(error, backoff)),
       )
-      if (end) await conclude(end, running)
+      if (end) await writeEnd(end, running)
       return undefined
     } catch (err) {
       log.warn({ err, kind, id }, 'a task failed and will be retried')
@@ -83,7 +82,7 @@ export function createRunner(running: Running): {
     }
   }
 
-  return { look, underWay: () => underWay.size }
+  return { startPending, underWay: () => underWay.size }
 }
 
 /** @throws the error itself if a retry may help. */
@@ -98,8 +97,7 @@ const failed = (task: Task, cause: Cause): Task =>
     ? { ...task, state: 'failed', cause, userIds: [] }
     : { ...task, state: 'failed', cause }
 
-/** Writes the end of a task, unless it has already ended. */
-async function conclude(end: Task, { tasks, taskWriter, onEnded, log }: Running): Promise<void> {
+async function writeEnd(end: Task, { tasks, taskWriter, onEnded, log }: SchedulerParts): Promise<void> {
   const ended: Task = { ...end, finishedAt: end.finishedAt ?? new Date().toISOString() }
   const written = await taskWriter.write(() =>
     tasks.pending.has(taskKey(end)) ? { records: [taskRecord(ended)] } : { refusal: 'it is over' },
@@ -126,14 +124,13 @@ export class TaskFailed extends Error {
 export const queueOf = (task: Task) =>
   task.kind === 'sync' ? `${task.of.kind}/${task.of.id}` : taskKey(task)
 
-/** The first unfinished sync of an audience or trait. */
 export function runningSync(of: Sync['of'], { pending }: Pick<TaskIndex, 'pending'>): Sync | undefined {
   for (const task of pending.values())
     if (task.kind === 'sync' && task.of.kind === of.kind && task.of.id === of.id) return task
   return undefined
 }
 
-/** Failures of a task, its total waiting time, and when to try again. In ms. */
+/** `waited`: in total. Times in ms. */
 export type Backoff = { failures: number; waited: number; until: number }
 
 const FIRST_MS = 1_000
@@ -141,7 +138,6 @@ const LONGEST_MS = 5 * 60_000
 /** Total waiting time after which the task fails. */
 export const GIVE_UP_MS = 6 * 3_600_000
 
-/** Doubles the wait each time. */
 export function afterFailure(
   { failures, waited }: Pick<Backoff, 'failures' | 'waited'>,
   now: number,

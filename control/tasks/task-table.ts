@@ -7,9 +7,7 @@ import { type Deletion, type Replay, type Sync, type Task, taskCodec, taskKey } 
 import { TASKS } from '../../schemas/topics.ts'
 import { createEndedSessions, type EndedSessions } from '../api/auth/sessions.ts'
 
-/** Background tasks of control, as this process knows them. */
 export type Tasks = TaskIndex & {
-  /** Resolves once everything that existed at startup is read. */
   loaded: Promise<void>
   isLoaded(): boolean
   /** Calls `listener` after each change. Holds one listener. */
@@ -61,7 +59,6 @@ export type TaskIndex = {
   pending: ReadonlyMap<string, Task>
 }
 
-/** Tasks in memory, from the records of topic `tasks`. */
 export function createTaskIndex(): TaskIndex & {
   /** @param task undefined: it was removed. */
   apply(key: string, task: Task | undefined): void
@@ -98,7 +95,6 @@ function forget(all: Map<string, Task>, key: string): void {
 
 export const KINDS = ['deletion', 'sync', 'replay'] as const satisfies readonly Task['kind'][]
 
-/** Tasks that are waiting or running. */
 export const pendingShape = z
   .strictObject({
     kind: z.enum(KINDS),
@@ -107,7 +103,7 @@ export const pendingShape = z
   })
   .meta({ id: 'Undone' })
 
-/** By kind. @param now ms since 1970. */
+/** @param now ms since 1970. */
 export function pendingByKind(
   { pending }: Pick<TaskIndex, 'pending'>,
   now: number,
@@ -130,5 +126,4 @@ export function taskRecord(task: Task): OutRecord {
   return { topic: TASKS, key: taskKey(task), value: taskCodec.encode(unique) }
 }
 
-/** Removes a task from the topic. */
 export const tombstone = (task: Task): OutRecord => ({ topic: TASKS, key: taskKey(task), value: null })

@@ -8,10 +8,10 @@ import type { Codec } from '../../schemas/codec.ts'
 import { type Task, taskKey } from '../../schemas/task.ts'
 import { TASKS } from '../../schemas/topics.ts'
 import { endTombstone } from '../api/auth/sessions.ts'
-import { createRunner, type Running } from './scheduler.ts'
+import { createScheduler, type SchedulerParts } from './scheduler.ts'
 import { KINDS, pendingByKind, type TaskIndex, type Tasks, tombstone } from './task-table.ts'
 
-type Options = Pick<Running, 'taskWriter' | 'perform'> & {
+type Options = Pick<SchedulerParts, 'taskWriter' | 'perform'> & {
   connection: Connection
   tasks: Tasks
   producer: Producer
@@ -21,7 +21,7 @@ type Options = Pick<Running, 'taskWriter' | 'perform'> & {
 /** The table holds the tasks, so the consumer need not decode them. */
 const unread: Pick<Codec<undefined>, 'decode'> = { decode: () => ({ ok: true, value: undefined }) }
 /** Longest wait of a task after a rebalance. */
-const LOOK_MS = 1_000
+const CHECK_MS = 1_000
 const TIDY_MS = 60_000
 /** In one transaction; other writes of tasks wait for it. */
 const AT_ONCE = 500
@@ -31,12 +31,12 @@ const AT_ONCE = 500
  * pending. The consumer group only decides who owns them: it settles each record at once, so that nothing
  * piles up behind a task that takes hours.
  */
-export async function performTasks(options: Options): Promise<{ close(): Promise<void> }> {
+export async function runTasks(options: Options): Promise<{ close(): Promise<void> }> {
   const { connection, tasks, producer, onFatal } = options
   let consumer: Consumer | undefined
   const owns = () => consumer?.owns() ?? false
   const now = () => performance.now()
-  const { look, underWay } = createRunner({
+  const { startPending, underWay } = createScheduler({
     ...options,
     owns,
     onEnded: countEnded,
@@ -59,25 +59,22 @@ export async function performTasks(options: Options): Promise<{ close(): Promise
   consumer = opened
   watchConsumers([opened])
   let tidyAt = 0
-  tasks.onChange(look)
-  const looks = setInterval(() => {
-    look()
+  tasks.onChange(startPending)
+  const checking = setInterval(() => {
+    startPending()
     if (!owns() || now() < tidyAt) return
     tidyAt = now() + TIDY_MS
     void removeExpired(options)
-  }, LOOK_MS)
+  }, CHECK_MS)
   return {
     async close() {
-      clearInterval(looks)
+      clearInterval(checking)
       await opened.close()
     },
   }
 }
 
-/**
- * Removes expired tasks and ended sessions, here and in the topic. If Kafka does not answer, the next run
- * does it.
- */
+/** If Kafka does not answer, the next run does it. */
 async function removeExpired({ tasks, taskWriter }: Pick<Options, 'tasks' | 'taskWriter'>): Promise<void> {
   const old = expired(tasks, Date.now())
   for (let first = 0; first < old.length; first += AT_ONCE) {
@@ -115,7 +112,6 @@ export function expired({ deletions, syncs, replays }: TaskIndex, now: number): 
 
 const registers = [registry]
 
-/** Every process exports all tasks, whoever runs them. */
 export function watchTasks(known: Pick<TaskIndex, 'pending'>): void {
   new Gauge({
     name: 'sluice_control_tasks',

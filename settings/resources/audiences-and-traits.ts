@@ -14,7 +14,6 @@ import {
 type Given = z.infer<typeof computationShape> & { id?: string | undefined }
 type Class = 'audience' | 'trait'
 
-/** Set by the server. */
 const ours = { key: ignored, createdAt: ignored, lastSyncAt: ignored }
 
 export const audiences = resource('audience', (facts) => facts.audiences)

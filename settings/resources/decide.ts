@@ -3,7 +3,6 @@ import { type Fault, faultsOf, isObject } from '../faults.ts'
 import { restoreMasked } from '../mask.ts'
 import type { Facts, Generated, Replaceable, Resource, Stamp, Unreachable } from './resource.ts'
 
-/** Why a write is refused. */
 export type Refusal =
   | { code: 'not_found'; what: string }
   | { code: 'unreadable'; what: string; reason: string }
@@ -16,7 +15,6 @@ export type Refusal =
 /** The decision on a write: the record to write, or `null` to remove it, and the old one; or a refusal. */
 export type Decided<T> = { id: string; record: T | null; old: T | undefined } | { refusal: Refusal }
 
-/** Why a record cannot be shown: it does not exist, or cannot be read. */
 export function missing<G extends object, T extends Stamp>(
   { kind }: Pick<Resource<G, T>, 'kind'>,
   id: string,
@@ -30,7 +28,6 @@ export function missing<G extends object, T extends Stamp>(
 /** `now`: ISO 8601 UTC. `body`: JSON, not validated. */
 export type Create = { body: unknown; now: string; made: Generated; unreachable: Unreachable }
 export type Replace = Create & { id: string; version: number }
-/** Without `version`: whatever version it has. */
 export type Remove = { id: string; version: number | undefined }
 
 export function create<G extends object, T extends Stamp>(
@@ -97,7 +94,6 @@ export type Checking<G, T> = {
   old: T | undefined
   facts: Facts
   unreachable: Unreachable
-  /** ISO 8601 UTC. */
   now: string
 }
 

@@ -116,7 +116,6 @@ export function forbiddenUrls(body: Members, unreachable: Unreachable): Fault[] 
   })
 }
 
-/** The value in each webhook's `url`, whatever it is. */
 function inPlaces(body: unknown): unknown[] {
   if (!isObject(body) || !Array.isArray(body.webhooks)) return []
   return body.webhooks.map((webhook: unknown) => (isObject(webhook) ? webhook.url : undefined))

@@ -4,13 +4,12 @@ import { type Fault, type Members, pointer } from '../faults.ts'
 import type { Settings } from '../follow.ts'
 import { idShape, type Kind } from '../settings.ts'
 
-/** What is known when a write is decided. */
 export type Facts = Pick<
   Settings,
   'sources' | 'destinations' | 'suppressions' | 'audiences' | 'traits' | 'unreadable' | 'sourceByWriteKey'
 >
 
-/** Common to all records. `updatedAt`: ISO 8601 UTC. */
+/** `updatedAt`: ISO 8601 UTC. */
 export type Stamp = { id: string; version: number; updatedAt: string }
 
 /** URLs of a body that webhooks may not reach now, with the reason. Looked up before the decision. */
@@ -29,14 +28,10 @@ export type Resource<G extends object, T extends Stamp> = {
   create: z.ZodType<G>
   /** Without it, a record cannot change until it is removed. */
   replace?: z.ZodType<G>
-  /** The record in responses. */
   responseShape: z.ZodObject
   all(facts: Facts): ReadonlyMap<string, T>
-  /** The webhook URLs in a body that is not validated yet. */
   urls?(body: unknown): string[]
-  /** The id of a new record. */
   newId(given: G, made: Generated): string
-  /** Makes the record from what was given; `old` is the one it replaces. */
   build(given: G, by: { stamp: Stamp; made: Generated; old: T | undefined }): T
   /**
    * Rules that involve other records or the clock. The body may be invalid as well: all faults are reported
@@ -46,7 +41,6 @@ export type Resource<G extends object, T extends Stamp> = {
     body: Members,
     by: { facts: Facts; unreachable: Unreachable; old: T | undefined; now: string },
   ): Fault[]
-  /** Codes of conflicts with other records. */
   conflicts: Readonly<Record<'create' | 'replace' | 'remove', readonly Code[]>>
   /** What prevents its removal. */
   uses(id: string, facts: Facts): Fault[]
@@ -70,10 +64,8 @@ export const ignored = z
   .optional()
   .describe('Ignored, so that the result of a GET can be sent back.')
 
-/** Also accepts what the server itself sets. */
 export const replaceFields = { ...createFields, version: ignored, updatedAt: ignored }
 
-/** The client's id, otherwise one made from the name. */
 export const namedId = (given: { id?: string | undefined; name: string }, { idSuffix }: Generated): string =>
   given.id ?? idFor(given.name, idSuffix)
 

@@ -34,7 +34,6 @@ export function rotationFaults(body: Members, { old, now }: By): Fault[] {
   return changes ? loss({ previous, expiry: previousSecretExpiresAt }, { old, now }) : []
 }
 
-/** Faults of a rotation that would drop the current secret at once. */
 function loss({ previous, expiry }: { previous: unknown; expiry: unknown }, { old, now }: By): Fault[] {
   if (previous === undefined || !old) return []
   const isOver = isPast(expiry, now)

@@ -3,7 +3,7 @@ import { DEAD_REASONS } from '../../../delivery/ladder.ts'
 import { idShape } from '../../../settings/settings.ts'
 import { idField, isWithin, type Place, rangeFields } from '../recent-records.ts'
 
-/** What is held of a dead letter. `time`: when the delivery was given up. */
+/** `time`: when the delivery was given up. */
 export type DeadLetter = Place & {
   deliveryId: string
   messageId: string
@@ -33,7 +33,6 @@ export type DeadQuery = z.infer<typeof deadQueryShape>
 
 const FIELDS = ['destinationId', 'reason', 'deliveryId', 'messageId'] as const
 
-/** Parameters that are not given match everything. */
 export function matchesQuery(query: DeadQuery): (letter: DeadLetter) => boolean {
   const fields = FIELDS.filter((field) => query[field] !== undefined)
   return (letter) => isWithin(letter, query) && fields.every((field) => letter[field] === query[field])

@@ -14,7 +14,7 @@ import type { DeadLetter } from './dead-letter.ts'
 export type DeadLetters = Followed & {
   recent: Pick<RecentRecords<DeadLetter>, 'all' | 'page' | 'oldest'>
   isPartial: Extent['isPartial']
-  /** Reads the topic's current bounds. @throws if Kafka does not answer. */
+  /** @throws if Kafka does not answer. */
   lows(): Promise<Lows>
   readBodies: ReadBodies
   close(): Promise<void>
@@ -27,7 +27,7 @@ export async function followDead(options: {
   connection: Connection
   codec: Pick<Codec<Delivery>, 'decode'>
   onUnreadable: (reason: Unreadable) => void
-  /** Called for each dead letter read, including those from before this process started. */
+  /** Includes dead letters from before this process started. */
   onRead: (letter: DeadLetter) => void
   onFatal: (error: Error) => void
 }): Promise<DeadLetters> {
@@ -104,14 +104,12 @@ export function bodiesFrom(reader: Pick<Reader, 'read'>, codec: Pick<Codec<Deliv
 
 const keyOf = ({ partition, offset }: Where) => `${partition}/${offset}`
 
-/** The first offset that the topic still has, by partition. */
 export type Lows = ReadonlyMap<number, { low: number }>
 
 /** Which part of a topic is held: everything from some offset on, by partition. */
 export type Extent = {
   begun(begun: readonly Begun[]): void
   dropped(place: Where): void
-  /** Whether the topic has more than is held. */
   isPartial(lows: Lows): boolean
 }
 
@@ -128,14 +126,12 @@ export function createExtent(): Extent {
   }
 }
 
-/** @returns whether the topic still has it. */
 export const isThere = (lows: Lows, { partition, offset }: Where): boolean =>
   offset >= (lows.get(partition)?.low ?? 0)
 
 /** Gaps up to this size are read along: a fetch returns about this many records anyway. */
 const NEAR = 50
 
-/** The ranges to read for these records, in order, by partition. */
 export function rangesOf(places: readonly Where[]): Range[][] {
   const byPartition = Map.groupBy(places, ({ partition }) => partition)
   return [...byPartition].map(([partition, inPartition]) => {

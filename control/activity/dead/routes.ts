@@ -49,7 +49,6 @@ const answerShape = pageOf(deadLetterShape).extend({
   oldest: timeShape,
 })
 
-/** `/dead`: counts by destination and reason, and the dead letters, newest first. */
 export function deadRoutes(api: FastifyInstance, parts: DeadRouteParts & AttemptRouteParts): void {
   const { dead, log } = parts
   addPath(api, '/dead', {
@@ -104,7 +103,7 @@ async function respond(
 
 export type Count = z.infer<typeof countShape>
 
-/** Counts by destination and reason, largest first. */
+/** Largest first. */
 export function counts(letters: Iterable<DeadLetter>): Count[] {
   const found = new Map<string, Count>()
   for (const { destinationId, reason } of letters) {
@@ -121,8 +120,7 @@ const keyOf = ({ destinationId, reason }: Count) => `${destinationId}/${reason}`
 type Shown = z.infer<typeof deadLetterShape>
 
 /**
- * A dead letter in a response: users' data, but nothing of the destination's settings, because its URLs may
- * hold secrets.
+ * Holds users' data, but nothing of the destination's settings, because its URLs may hold secrets.
  * @param known.delivery undefined if it has expired from the topic.
  */
 export function deadLetterResponse(
@@ -138,7 +136,7 @@ export function deadLetterResponse(
 const pastAttemptResponse = (past: PastAttempt) => ({ ...past, startedAt: isoTime(past.startedAt) })
 
 /**
- * The result of a replayed dead letter: delivered, otherwise the outcome of its last attempt.
+ * The result of a replay: delivered, otherwise the outcome of its last attempt.
  * @param attempts those known for its message.
  * @returns null if there was none since it was given up.
  */

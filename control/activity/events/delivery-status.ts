@@ -17,7 +17,7 @@ export type State = (typeof STATES)[number]
 /** `source`: not connected to the event's source. `removed`: the destination no longer exists. */
 export type Reason = Unmatched | 'source' | 'removed'
 
-/** The status of an event at a destination. Times are ms since 1970. */
+/** Times are ms since 1970. */
 export type DeliveryStatus = {
   destinationId: string
   deliveryId: string
@@ -26,7 +26,6 @@ export type DeliveryStatus = {
   reason: Reason | null
   /** Null: not routed and never attempted. */
   state: State | null
-  /** Oldest first. */
   attempts: readonly Attempt[]
   nextAttemptAt: number | null
   dead: Pick<DeadLetter, 'reason' | 'time'> | null
@@ -67,7 +66,7 @@ function reasonAgainst(event: Event, destination: Destination | undefined): Reas
   return unmatched(event, destination) ?? null
 }
 
-/** Whether there may be attempts that are not known. */
+/** Whether there may be unknown attempts. */
 export function isMissing(
   { state, attempts }: DeliveryStatus,
   receivedAt: number,
@@ -126,13 +125,12 @@ export function afterAttempt(attempts: readonly Attempt[], last: Attempt, ladder
   return { state: 'retrying', nextAttemptAt: decided.dueAt }
 }
 
-/** The latest record of each webhook in the last attempt. An earlier record may be a deferral. */
+/** The last attempt's latest record of each webhook; earlier ones may be deferrals. */
 function lastAttemptPerWebhook(attempts: readonly Attempt[], last: Attempt): Attempt[] {
   const since = attempts.findLastIndex(({ attempt }) => attempt !== last.attempt)
   return [...new Map(attempts.slice(since + 1).map((each) => [each.urlIndex, each])).values()]
 }
 
-/** The ladder needs only the attempts of a delivery. */
 const BARE: Delivery = {
   ...UNTRIED,
   deliveryId: '',

@@ -24,7 +24,6 @@ export function mayMatch(query: IdQuery): (value: Buffer) => boolean {
   return (value) => needles.every((needle) => value.includes(needle))
 }
 
-/** @param destinationsOf ids of destinations that may have a delivery from this source. */
 export function matchesEvent(
   { deliveryId: wantedId, sourceId, ...query }: IdQuery,
   destinationsOf: (sourceId: string) => readonly string[],
@@ -96,5 +95,4 @@ export const eventsQueryShape = z.strictObject({
     .describe('Report only this destination, even if it is not connected to the source.'),
 })
 
-/** Times are ms since 1970. */
 export type EventsQuery = z.infer<typeof eventsQueryShape>

@@ -47,7 +47,6 @@ const answerShape = pageOf(eventShape).extend({
     ),
 })
 
-/** `/events`: finds calls by any of their ids. */
 export function eventRoutes(api: FastifyInstance, parts: EventRouteParts): void {
   addPath(api, '/events', {
     GET: operation({
@@ -110,13 +109,13 @@ async function respond(query: EventsQuery, parts: EventRouteParts): Promise<ApiR
 /** Not over, as far as known: Kafka may have lost its record. */
 const OPEN: ReadonlySet<DeliveryStatus['state']> = new Set(['waiting', 'retrying', 'unknown'])
 
-/** @returns when the oldest of these events with an open delivery was received, in ms since 1970. */
+/** @returns when the oldest of these events with an open delivery was received. */
 function openSince(statuses: Statuses): number | undefined {
   const open = [...statuses].filter(([, of]) => of.some(({ state }) => OPEN.has(state)))
   return open.length === 0 ? undefined : Math.min(...open.map(([{ receivedAt }]) => receivedAt))
 }
 
-/** @returns ids of the destinations connected to a source, including disabled ones. */
+/** Includes disabled destinations. */
 function connectedTo(destinations: Facts['destinations']): (sourceId: string) => readonly string[] {
   const known = new Map<string, string[]>()
   return (sourceId) => {
@@ -169,17 +168,15 @@ type Held = {
   dead: Pick<DeadRouteParts['dead'], 'recent'>
 }
 
-/** What is known about the deliveries of some events. */
 export type History = {
   /** Attempts, oldest first, and the last time the delivery was given up. */
   of(deliveryId: string): { attempts: readonly Attempt[]; dead: DeadLetter | undefined }
-  /** Destinations where the event was attempted or given up. */
   destinationsOf(event: Event): readonly string[]
   /** Since when all attempts are known, in ms since 1970. */
   knownSince: number
 }
 
-/** Looks in memory. One pass over all dead letters, whatever the number of events. */
+/** One pass over all dead letters, whatever the number of events. */
 export function historyOf(
   events: readonly Pick<Event, 'messageId'>[],
   { attempts, dead, now }: Held & { now: number },
@@ -212,7 +209,6 @@ export function historyOf(
   }
 }
 
-/** @returns the call that a delivery belongs to, if a known attempt or dead letter names it. */
 export function namedBy(
   id: string,
   { attempts, dead }: Held,

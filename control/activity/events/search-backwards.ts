@@ -3,7 +3,6 @@ import type { Reader } from '../../../kafka/tables/reader.ts'
 import type { Semaphore } from '../../api/concurrency.ts'
 import { compare, cursorOf, type Place } from '../recent-records.ts'
 
-/** A topic to search, or some of its partitions. */
 export type Part<T> = {
   topic: string
   isSearched(partition: number): boolean
@@ -20,7 +19,6 @@ export type Search<T> = {
   offsets: Pick<Offsets, 'bounds' | 'at'>
   limit: number
   cursor?: Place | undefined
-  /** ms since 1970. */
   since?: number | undefined
   until?: number | undefined
   now: number
@@ -28,7 +26,6 @@ export type Search<T> = {
   step: number
   /** Records to read in total, roughly. */
   most: number
-  /** Checked after each step. */
   isOver(): boolean
   /** Serializes reads: a reader reads one range of a partition at a time, and other searches run too. */
   semaphore: Semaphore
@@ -37,7 +34,7 @@ export type Search<T> = {
 /** `searchedSince`: ms since 1970; everything received since then was searched. Null: everything. */
 export type Searched<T> = { items: T[]; next: string | null; searchedSince: number | null }
 
-/** The part of a partition still to search: from `low` to before `to`. */
+/** What is still to search: from `low` to before `to`. */
 type Spot = { index: number; partition: number; low: number; to: number }
 type Window = { from: number; spots: (Spot & { from: number })[]; records: number }
 type Item<T> = Place & { found: T }
@@ -80,7 +77,7 @@ export async function searchBack<T>(search: Search<T>): Promise<Searched<T>> {
 
 const foundIn = <T>({ found }: Item<T>): T => found
 
-/** The cursor for everything older than this time: no record of that time sorts before it. */
+/** Sorts before every record of this time. */
 const before = (time: number): Place => ({ time, partition: 0, offset: 0 })
 
 const timeBehind = ({ time, partition, offset }: Place) => (partition === 0 && offset === 0 ? time : time + 1)

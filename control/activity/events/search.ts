@@ -18,8 +18,7 @@ export type FoundCall = { event: Event } | { rejected: Rejected }
 
 export type EventSearch = {
   /**
-   * Accepted and rejected calls, newest first. Undefined: too many searches are in progress. Rejects if Kafka
-   * does not answer.
+   * Newest first. Undefined: too many searches are in progress. Rejects if Kafka does not answer.
    * @param destinationsOf ids of destinations that may have a delivery from this source.
    */
   search(
@@ -129,7 +128,6 @@ function rejectedPart(query: EventsQuery, { rejected: { reader, codec } }: Searc
   }
 }
 
-/** Skips what cannot be read. */
 function decoded<T>(
   codec: Pick<Codec<T>, 'decode'>,
   value: Buffer,

@@ -8,7 +8,6 @@ import type { Codec } from '../../../schemas/codec.ts'
 import { ATTEMPTS } from '../../../schemas/topics.ts'
 import { afterAttempt } from './delivery-status.ts'
 
-/** A delivery with unknown attempts. `receivedAt`: ms since 1970. */
 export type Missed = { deliveryId: string; destinationId: string; receivedAt: number }
 
 /**
@@ -23,7 +22,6 @@ export type TraceParts = {
   reader: Pick<Reader, 'read' | 'partitions'>
   codec: Pick<Codec<Attempt>, 'decode'>
   ladder: Ladder
-  /** For one request. */
   maxMs?: number
 }
 

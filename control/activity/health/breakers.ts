@@ -16,9 +16,8 @@ import { outcomeOf } from '../attempts.ts'
 export const BREAKER_STATES = ['closed', 'half-open', 'open', 'unknown'] as const
 export type BreakerState = (typeof BREAKER_STATES)[number]
 
-/** Times are ms since 1970. */
 export type Breakers = {
-  /** Takes an attempt into account. @param webhook its key: see `Target`. */
+  /** @param webhook its key: see `Target`. */
   heard(webhook: string, attempt: Attempt): void
   /** `since`: when the breaker opened or closed, if that was seen. */
   of(webhook: string, now: number): { state: BreakerState; since: number | null }

@@ -14,7 +14,7 @@ import { createMinutes, type Figures, type Minutes } from './minutes.ts'
 export const WEBHOOK_STATES = ['failing', 'rejecting', 'healthy', 'idle', 'paused'] as const
 export type WebhookStatus = (typeof WEBHOOK_STATES)[number]
 
-/** A webhook of a destination. Times are ms since 1970. */
+/** Times are ms since 1970. */
 export type WebhookHealth = {
   urlIndex: number
   breaker: BreakerState
@@ -41,9 +41,7 @@ export type Health = {
    */
   begin(attempts: Iterable<Attempt>): void
   of(destination: Destination): DestinationHealth
-  /**
-   * `breaker`, `state`: the worst of its webhooks. `rejectedStatus`: the last status of a rejecting webhook.
-   */
+  /** Of its webhooks, the worst `breaker` and `state`, and the last status of a rejecting one. */
   lately(
     destination: Destination,
   ): Figures & { breaker: BreakerState; state: WebhookStatus; rejectedStatus: number | null }
@@ -55,7 +53,6 @@ type Held = { minutes: Minutes; last: Map<number, Last> }
 /** A destination with activity in every minute takes about 40 KB. The least recently active are dropped. */
 const MAX_COUNT = 1_000
 
-/** @param options.now ms since 1970. */
 export function createHealth({
   destinations,
   now,
@@ -154,7 +151,7 @@ function count({ outcome, startedAt: at, durationMs }: Attempt, minutes: Minutes
   else if (outcome !== 'cancelled') minutes.add({ what: outcome, at, durationMs }, now)
 }
 
-/** By urlIndex. Partitions of the topic have no common order. */
+/** Partitions of the topic have no common order. */
 function note(attempt: Attempt, last: Held['last']): void {
   const { urlIndex, outcome, startedAt } = attempt
   if (urlIndex === null || outcome === 'cancelled' || outcome === 'deferred') return

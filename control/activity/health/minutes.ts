@@ -1,13 +1,12 @@
-/** Counted in a minute: POSTs by outcome, and deliveries given up (`dead`). */
 const COUNTED = ['delivered', 'rejected', 'retry', 'refused', 'deferred', 'dead'] as const
 export type Counted = (typeof COUNTED)[number]
 
-/** `p50`, `p99`: durations of POSTs in ms; null if there were none. */
+/** `p50`, `p99`: durations in ms; null if there were none. */
 export type Figures = Record<Counted, number> & { p50: number | null; p99: number | null }
 
-/** The last hour of a destination, by minute. Times are ms since 1970. */
+/** Times are ms since 1970. */
 export type Minutes = {
-  /** Ignores times outside the last hour. @param durationMs of a POST. */
+  /** Ignores times outside the last hour. */
   add(counted: { what: Counted; at: number; durationMs?: number | undefined }, now: number): void
   /** Sixty minutes, the current one last; `at` is when each starts. */
   all(now: number): (Figures & { at: number })[]

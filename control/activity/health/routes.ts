@@ -21,10 +21,6 @@ export type HealthRouteParts = AttemptRouteParts &
     settings: Pick<Facts, 'destinations'>
   }
 
-/**
- * `/health`, `/destinations/:id/health`: results of deliveries, now and in the last hour. `/health/stream`:
- * the same, live.
- */
 export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): void {
   const { health, intake, settings } = parts
   const { destinations } = settings

@@ -9,21 +9,19 @@ import type { LagItem } from './status.ts'
 export type Report = { at: number; items: readonly LagItem[]; ends: readonly End[] }
 
 export type Lag = Loading & {
-  /** The last observation; undefined before the first, and if the last is too old. */
+  /** Undefined before the first observation, and if the last is too old. */
   latest(): Report | undefined
-  /** Observations of the last hour, oldest first. */
+  /** Oldest first. */
   hour(): readonly Moment[]
   close(): Promise<void>
 }
 
 export type LagOptions = {
   open: () => Promise<Offsets>
-  /** Called for each observation. */
   groupTopics: (topics: readonly string[]) => readonly GroupTopic[]
   onFailed: (error: unknown) => void
   /** From the start of one observation to the start of the next, unless one takes longer. */
   everyMs?: number
-  /** How many consecutive observations determine a status. */
   observations?: number
   /** After this time without an answer from Kafka, the lag counts as unknown. */
   staleMs?: number

@@ -3,21 +3,15 @@ import { partitionKey } from '../../../kafka/patches/log-watch.ts'
 import type { GroupTopic, PartitionOffsets, Snapshot } from './observe.ts'
 import { type LagItem, type Observation, statusOf } from './status.ts'
 
-/** What past observations have shown. */
 export type History = {
-  /** Whether `begin` was called for the topic. */
   knows(topic: string): boolean
   begin(topic: string, past: ReadonlyMap<number, readonly Point[]>): void
   /** Partitions missing from an observation are forgotten. */
   add(snapshot: Pick<Snapshot, 'at' | 'seen'>): LagItem[]
 }
 
-/**
- * State of a group's partition: `front` and the commit of the last observation, and a window of observations.
- */
 type Held = Pick<PartitionOffsets, 'front' | 'ahead'> & { position: number; window: Observation[] }
 
-/** @param observations how many in a row determine a status. */
 export function createHistory(observations: number): History {
   const curves = createCurves()
   let held = new Map<string, Held>()
@@ -114,9 +108,7 @@ export async function readPast(
 /** At `at` (ms since 1970), everything before `offset` existed. */
 export type Point = { offset: number; at: number }
 
-/** How the end of a partition grew, as far as it was observed. */
 export type Curve = {
-  /** In time order. */
   add(point: Point): void
   /**
    * @returns roughly when the end passed this offset; undefined if before everything known, or not yet
@@ -127,7 +119,6 @@ export type Curve = {
   size(): number
 }
 
-/** A curve for each partition, created when first asked for. */
 function createCurves() {
   const curves = new Map<string, Map<number, Curve>>()
 
@@ -170,7 +161,6 @@ export function createCurve(): Curve {
       const [last, before] = [points.at(-1), points.at(-2)]
       // the topic was recreated, or the clock was set back: older points are void
       if (last && (last.offset > point.offset || last.at > point.at)) points = []
-      // while nothing is written, the first and last point suffice
       else if (last?.offset === point.offset && before?.offset === point.offset) points.pop()
       points.push(point)
       if (points.length > MAX_COUNT) points = thinned(points, point.at)
@@ -204,9 +194,8 @@ export type Moment = { at: number; groups: readonly Sum[] }
 export type Sum = { group: string; lag: number; lagSeconds: number | null }
 
 export type Hour = {
-  /** Call it with each observation; it stores one every ten seconds. */
-  add(observe: { at: number; items: readonly LagItem[] }): void
-  /** Oldest first. */
+  /** Stores one observation every ten seconds. */
+  add(snapshot: { at: number; items: readonly LagItem[] }): void
   all(): readonly Moment[]
 }
 

@@ -28,7 +28,7 @@ export const faultShape = z
 export type LogFaultItem = z.infer<typeof faultShape>
 
 export type LogFaults = {
-  /** Those of the last seven days, newest first; at most a hundred. */
+  /** Newest first, at most a hundred. */
   all(): LogFaultItem[]
   close(): Promise<void>
 }
@@ -40,7 +40,7 @@ const SAME_MS = 10 * 60_000
 
 type Held = Loss & { seenByAll: string[] }
 
-/** Adds a report of one reader. @returns newest first. */
+/** @returns newest first. */
 export function withLoss(known: readonly Held[], loss: Loss): Held[] {
   const isSame = (held: Held) =>
     held.topic === loss.topic && held.partition === loss.partition && Math.abs(held.at - loss.at) < SAME_MS
@@ -82,7 +82,6 @@ export function explaining(
   return faults.filter(({ topic, at }) => Date.parse(at ?? '') >= from(topic))
 }
 
-/** Follows topic `log-faults`. */
 export async function followFaults(options: {
   connection: Connection
   onFatal: (error: Error) => void

@@ -11,7 +11,6 @@ import type { LagItem } from './status.ts'
 
 type Parts = Pick<Context, 'config' | 'connection' | 'closing'> & { tasks: Pick<Tasks, 'replays'> }
 
-/** Starts to observe the consumer groups, and exports the results as metrics. */
 export function openLag({ config, connection, closing, tasks }: Parts): Lag {
   // one attempt can hold an offset this long while another waits behind it
   const timeoutMs = 2 * config.delivery.responseTimeoutMs
@@ -88,7 +87,7 @@ const placeOf = ({ topic, partition }: Pick<End, 'topic' | 'partition'>) => ({
 })
 const whereOf = (item: LagItem) => ({ consumergroup: item.group, ...placeOf(item) })
 
-/** @param read called at each scrape: labels and value; null leaves the series out. */
+/** @param read null leaves the series out. */
 function gauge<L extends string>(
   name: string,
   help: string,

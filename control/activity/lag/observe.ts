@@ -5,10 +5,8 @@ import type { Replay } from '../../../schemas/task.ts'
 import { DELIVERIES, DUE, EVENTS, isRung, rungDelay, TASKS } from '../../../schemas/topics.ts'
 import { topicOf } from '../../tasks/replays/records.ts'
 
-/** A group's partition as Kafka reports it. */
 export type PartitionOffsets = Pick<Bounds, 'partition' | 'low' | 'end'> & {
   groupTopic: GroupTopic
-  /** Null: nothing committed yet. */
   committed: number | null
   /** Changes with each commit that leaves the offset where it is (kafka/consume/tracker.ts). */
   ahead: string
@@ -20,7 +18,6 @@ export type PartitionOffsets = Pick<Bounds, 'partition' | 'low' | 'end'> & {
 /** Bounds of a partition, regardless of what a replay reads of it. */
 export type End = Bounds & { topic: string }
 
-/** `at`: ms since 1970. */
 export type Snapshot = { at: number; seen: PartitionOffsets[]; ends: End[] }
 
 type GroupOffsets = Pick<Offsets, 'committed' | 'owned' | 'bounds' | 'at'>
@@ -85,7 +82,6 @@ async function endsOf(
 const isRead = ({ groupTopic, partition }: PartitionOffsets) =>
   !groupTopic.ranges || groupTopic.ranges.has(partition)
 
-/** A topic that a consumer group of this system reads. */
 export type GroupTopic = {
   group: string
   topic: string
@@ -97,7 +93,6 @@ export type GroupTopic = {
   delayMs: number
   /** Offsets before the end without a record: transactions end with a marker, which no consumer commits. */
   markers: 0 | 1
-  /** Of a replay: the range that it reads, by partition. */
   ranges?: ReadonlyMap<number, Pick<Range, 'from' | 'to'>>
 }
 

@@ -46,10 +46,6 @@ const answerShape = z.strictObject({
   at: timeShape,
 })
 
-/**
- * `/lag`: how far each consumer group is behind, by partition. `/lag/hour`: the last hour. `/lag/stream`: lag
- * and incoming calls, live.
- */
 export function lagRoutes(api: FastifyInstance, { lag, tasks, faults, intake }: LagRouteParts): void {
   const respond = (report: Report) => lagResponse(report, { tasks, faults })
   const broadcast = createBroadcast({

@@ -8,7 +8,6 @@ export const STATUSES = ['ok', 'warn', 'stall', 'stop', 'rewind'] as const
 
 export type LagItem = z.infer<typeof lagItemShape>
 
-/** How far a group is behind in a partition. */
 export const lagItemShape = z
   .strictObject({
     group: z.string(),
@@ -39,15 +38,13 @@ export const lagItemShape = z
 
 export type Status = (typeof STATUSES)[number]
 
-/** One observation of a group's partition. */
 export type Observation = {
   /** Where the group would continue. */
   position: number
   /** Records that existed and were due at the previous observation, and are still not settled. */
   behind: number
-  /** Whether the group has committed since the previous observation. */
+  /** Since the previous observation. */
   committed: boolean
-  /** Whether a member of the group has the partition. */
   owned: boolean
 }
 

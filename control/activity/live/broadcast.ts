@@ -5,14 +5,12 @@ import { type EventName, openWatcher, sse, type Watcher } from './watcher.ts'
 export type Broadcast = {
   watch(): Readable | 'too_many'
   watchers(): number
-  /** Ends all streams and refuses new ones. */
   end(): void
 }
 
 export type BroadcastOptions = {
   /** Current state by event; undefined if unknown, sent as `unavailable`. */
   current: Partial<Record<EventName, () => object | undefined>>
-  /** A watcher reads too slowly. */
   onSkipped: (messages: number) => void
   everyMs?: number
   maxWatchers?: number
@@ -25,7 +23,6 @@ const MAX_WATCHERS = 20
 export function createBroadcast(options: BroadcastOptions): Broadcast {
   const { current, onSkipped, everyMs = EVERY_MS, maxWatchers = MAX_WATCHERS } = options
   const watchers = new Set<Watcher>()
-  /** What all watchers have been sent, by event. */
   const sent = new Map<string, string>()
   let sending: NodeJS.Timeout | undefined
   let hasEnded = false

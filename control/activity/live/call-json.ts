@@ -9,7 +9,7 @@ const OBJECTS = ['properties', 'traits', 'context', 'integrations'] as const
 const MAX_CHARACTERS = 8_192
 const RAW_CHARACTERS = 1_024
 
-/** An accepted call: its non-null fields, times in ISO 8601. `omitted` names objects that are too long. */
+/** Non-null fields, times in ISO 8601. `omitted` names objects that are too long. */
 export function callJson({ sourceId: _, ...event }: Event): object {
   const given = Object.entries(event).filter(([, value]) => value !== null)
   const shown: Record<string, unknown> = Object.fromEntries(given)

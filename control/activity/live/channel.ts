@@ -5,15 +5,13 @@ import { sse, type Watcher } from './watcher.ts'
 /** Everyone who watches one source, or all sources. */
 export type Channel = {
   watchers: Set<Pick<Watcher, 'send'>>
-  /**
-   * Whether to show a call at `now` (ms of a monotonic clock). Counts those not shown while someone watches.
-   */
+  /** `now`: ms of a monotonic clock. Counts calls not shown while someone watches. */
   admits(call: { topic: string }, now: number): boolean
   send(message: string): void
-  /** Marks the call as shown. @returns false if it already was, because it came twice. */
+  /** @returns false if it was shown already, because it came twice. */
   markShown(messageId: string): boolean
   isShown(messageId: string): boolean
-  /** Reports how many calls were left out since the last report. @returns how many. */
+  /** @returns how many calls were left out since the last report. */
   reportSkipped(): number
 }
 
@@ -21,7 +19,6 @@ export type Channel = {
 const PER_SECOND = 100
 const MAX_SHOWN = 1_000
 
-/** Channels by source, created when first asked for. */
 export function createChannels() {
   const channels = new Map<string, Channel>()
   return {

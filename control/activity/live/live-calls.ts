@@ -16,27 +16,23 @@ type Receiver = Pick<Watcher, 'send'>
 /** Stands for all sources. No source has this id. */
 export const ALL = ''
 
-/** Passes the calls of all sources to their watchers. */
 export type LiveCalls = {
-  /** Handles a call of any source, in the order of its partition. */
   call(record: TailRecord): void
   attempt(attempt: Attempt): void
-  /** Ends the initial phase: calls before it are recent ones, which nobody is sent as new. */
+  /** Calls before this are recent ones, which nobody is sent as new. */
   begin(): void
   /** Sends recent calls with their attempts, then new ones. Call `begin` first. */
   join(watched: string, watcher: Receiver): void
   leave(watched: string, watcher: Receiver): void
-  /** Reports to all watchers how many calls were left out. Call it regularly. */
+  /** Call it regularly. */
   reportSkipped(): void
 }
 
 export type LiveCallsParts = {
   sources: ReadonlyMap<string, Pick<Source, 'writeKey'>>
-  /** Known attempts for a message, of any source. */
   attemptsOf: (messageId: string) => Iterable<Attempt>
   decodeEvent: Decode<Event>
   decodeRejected: Decode<Rejected>
-  /** Milliseconds of a monotonic clock. */
   now: () => number
   onSkipped: (calls: number) => void
 }
@@ -132,7 +128,6 @@ function renderCall({ watched, raw, onRendered }: Rendering, parts: LiveCallsPar
     )
 }
 
-/** Oldest first. */
 function renderAttempts(
   watched: string,
   messageIds: readonly string[],

@@ -8,7 +8,6 @@ import { withTimeout } from '../../api/concurrency.ts'
 import { createLiveCalls, type LiveCalls, type LiveCallsParts } from './live-calls.ts'
 import { openWatcher, type Watcher } from './watcher.ts'
 
-/** Lets people watch calls as they come in. */
 export type Live = {
   /**
    * Streams recent calls of a source, or of `ALL` (live-calls.ts), and then new ones, as server-sent events.
@@ -16,7 +15,6 @@ export type Live = {
    */
   watch(sourceId: string): Readable | 'too_many'
   watchers(): number
-  /** Ends all streams and refuses new ones. */
   end(): void
   close(): Promise<void>
 }
@@ -24,7 +22,6 @@ export type Live = {
 export type LiveParts = {
   /** @param onFatal called when the feed has stopped for good. */
   openFeed: (onFatal: (error: Error) => void) => Promise<Feed>
-  /** A watcher reads too slowly. */
   onSkipped: (messages: number) => void
   log: Pick<Logger, 'warn'>
   lingerMs?: number
@@ -95,11 +92,9 @@ export type WhileUsed<T> = {
   /** Every use needs a `release`, even if this throws. @throws if it cannot be opened. */
   use(): Promise<T>
   release(): void
-  /** The next use opens it again. */
   close(): Promise<void>
 }
 
-/** @param lingerMs how long it stays open after the last use. */
 export function whileUsed<T extends Closable>(open: () => Promise<T>, lingerMs: number): WhileUsed<T> {
   let uses = 0
   let opened: Promise<T> | undefined
@@ -136,7 +131,6 @@ export function whileUsed<T extends Closable>(open: () => Promise<T>, lingerMs: 
   }
 }
 
-/** What is read for watchers. */
 export type Feed = Pick<LiveCalls, 'join' | 'leave'> & {
   /** Resolves once recent calls are loaded; never, if closed before. */
   caughtUp: Promise<void>
@@ -145,7 +139,6 @@ export type Feed = Pick<LiveCalls, 'join' | 'leave'> & {
 
 export type FeedParts = Omit<LiveCallsParts, 'now'> & {
   connection: Connection
-  /** @returns unsubscribes. */
   onAttempt: (listener: (attempt: Attempt) => void) => () => void
   onFatal: (error: Error) => void
 }

@@ -2,11 +2,9 @@ import { LRUCache } from 'lru-cache'
 import type { TailRecord } from '../../../kafka/tables/tail.ts'
 import { EVENTS, REJECTED } from '../../../schemas/topics.ts'
 
-/** Recent calls of each source. */
 export type Recent = {
   /** In any order: partitions have no common order. */
   add(sourceId: string, call: RawCall): void
-  /** Oldest first. */
   of(sourceId: string): readonly RawCall[]
 }
 
@@ -37,7 +35,7 @@ export function createRecent(maxBytesOfAll = MAX_BYTES_OF_ALL): Recent {
 
 const bytesOf = ({ value }: RawCall) => OVERHEAD + value.length
 
-/** A call as its topic holds it, not decoded. `value` is a copy. */
+/** Not decoded. `value` is a copy. */
 export type RawCall = {
   sourceId: string
   topic: typeof EVENTS | typeof REJECTED

@@ -12,7 +12,6 @@ export type LiveRouteParts = {
   settings: { sources: ReadonlyMap<string, Source> }
 }
 
-/** `/sources/:id/live`, `/live`: calls of a source, or of all, as server-sent events. */
 export function liveRoutes(api: FastifyInstance, { live, settings }: LiveRouteParts): void {
   api.addHook('preClose', async () => live.end())
 
@@ -52,7 +51,6 @@ const headers = {
   'x-accel-buffering': 'no',
 }
 
-/** Documentation of a stream. */
 export const STREAM: ResponseSpec = {
   description: 'An endless stream.',
   type: 'text/event-stream',

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 
-/** A client that watches, as a stream of server-sent events. It may read slowly, or not at all. */
+/** A stream of server-sent events whose client may read slowly, or not at all. */
 export type Watcher = {
   stream: Readable
   /** Sends the message, or counts it as skipped if too much is waiting already. */
@@ -18,7 +18,6 @@ export type WatcherOptions = {
 
 /** Enough for fifty recent calls of the largest size. */
 const MAX_WAITING = 2 * 1024 * 1024
-/** Below this there is room again. */
 const FEW_WAITING = 64 * 1024
 const HEARTBEAT_MS = 15_000
 /** Heartbeats in a row without anything read, although something was waiting: the client is gone. */

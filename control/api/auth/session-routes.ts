@@ -38,9 +38,6 @@ const notEnded = problem(
   { 'retry-after': '5' },
 )
 
-/**
- * `/session`: sign in with a token (so that a browser need not store it), show who is signed in, sign out.
- */
 export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): void {
   const { checkToken, sessions, log } = parts
 
@@ -104,7 +101,6 @@ export function sessionRoutes(api: FastifyInstance, parts: SessionRouteParts): v
  */
 const nameFor = (protocol: string) => (protocol === 'https' ? '__Host-sluice_session' : 'sluice_session')
 
-/** The session in a `Cookie` header. */
 export const sessionIn = (header: string | undefined, protocol: string): string | undefined =>
   header === undefined ? undefined : parseCookie(header)[nameFor(protocol)]
 

@@ -71,9 +71,9 @@ const sign = (claim: string, key: Buffer): Buffer => createHmac('sha256', key).u
  */
 export type EndedSessions = {
   has(id: string): boolean
-  /** Applies a record of the topic. @returns false if it is not about a session. */
+  /** @returns false if the record is not about a session. */
   apply(key: string, value: Buffer | undefined): boolean
-  /** Ids of sessions that have expired by now. @param now ms since 1970. */
+  /** @param now ms since 1970. */
   expired(now: number): string[]
 }
 
@@ -105,12 +105,10 @@ function untilIn(value: Buffer): number {
   }
 }
 
-/** The record that ends a session. */
 export const endRecord = ({ id, until }: Session): OutRecord => ({
   topic: TASKS,
   key: PREFIX + id,
   value: JSON.stringify({ until }),
 })
 
-/** Removes the record of an end that is no longer needed. */
 export const endTombstone = (id: string): OutRecord => ({ topic: TASKS, key: PREFIX + id, value: null })

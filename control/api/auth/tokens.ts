@@ -45,7 +45,7 @@ function digest(token: string): Buffer {
  */
 export type TokenCheck = (token: string, ip: string) => Who | ApiResponse | undefined
 
-/** Called for each wrong token. `isOneOfMany`: the network is over its limit. */
+/** `isOneOfMany`: the network is over its limit. */
 export type OnWrong = (address: string, isOneOfMany: boolean) => void
 
 /**
@@ -73,9 +73,8 @@ const tooMany = (seconds: number): ApiResponse =>
     { 'retry-after': String(seconds) },
   )
 
-/** Wrong tokens by network. */
 export type WrongTokenLimit = {
-  /** Counts one. @returns whole seconds to wait if the network is over its limit. */
+  /** @returns whole seconds to wait if the network is over its limit. */
   wrong(ip: string): number | undefined
 }
 

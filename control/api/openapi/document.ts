@@ -56,7 +56,6 @@ const SECURITY = {
 
 type Place = { method: string; path: string; schemaOf: SchemaOf }
 
-/** One operation of the document. */
 export function describeOperation(operation: Operation, { method, path, schemaOf }: Place) {
   const { summary, description, responses } = operation
   const [, , tag = ''] = path.split('/')
@@ -97,7 +96,6 @@ function parametersOf({ query, headers = {} }: Operation, path: string, schemaOf
   return [...inPath, ...(query ? inQuery(schemaOf(query, 'input')) : []), ...inHeaders]
 }
 
-/** Turns each property of the query's schema into a parameter. */
 function inQuery({ properties = {}, required = [] }: JsonSchema) {
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
     name,
@@ -117,7 +115,6 @@ function bodyOf({ body }: Operation, schemaOf: SchemaOf) {
   return { required: body.required, content: Object.fromEntries(types) }
 }
 
-/** Introduction of the document. */
 export const ABOUT = `Change settings, audiences and traits, delete users, replay deliveries, and see what is going on. Every request needs a token, or
 the cookie of a session.
 

@@ -35,7 +35,6 @@ export function describeResponse(shown: ResponseSpec, schemaOf: SchemaOf) {
   }
 }
 
-/** Responses by status, with the codes that each can carry. */
 export function errorsByStatus(codes: readonly Code[], schemaOf: SchemaOf) {
   const byStatus = Object.groupBy(codes, statusOf)
   const entries = Object.entries(byStatus).map(([status, its = []]) => [

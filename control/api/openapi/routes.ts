@@ -6,7 +6,6 @@ import { z } from 'zod'
 import { addPath, operation } from '../operation.ts'
 import { describe, type RoutedOperation } from './document.ts'
 
-/** Collects every operation that is registered from now on. */
 export function collectOperations(app: FastifyInstance): readonly RoutedOperation[] {
   const routed: RoutedOperation[] = []
   app.addHook('onRoute', ({ method, url, config }) => {
@@ -19,7 +18,6 @@ export function collectOperations(app: FastifyInstance): readonly RoutedOperatio
 
 const documentShape = z.looseObject({ openapi: z.string() })
 
-/** `/openapi.json`: holds no secrets, and needs no token. */
 export function openapiRoute(api: FastifyInstance, operations: readonly RoutedOperation[]): void {
   let document: object | undefined
   addPath(api, '/openapi.json', {
@@ -65,7 +63,7 @@ const CSP = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** `/docs`: a page for `/api/openapi.json`. The page needs no token; requests made with it do. */
+/** Needs no token; requests made with the page do. */
 export function docsRoutes(app: FastifyInstance): void {
   for (const [url, { file, type }] of Object.entries(FILES))
     app.get(url, async (_, reply) =>

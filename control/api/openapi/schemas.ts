@@ -1,6 +1,5 @@
 import { z } from 'zod'
 
-/** The keywords that the document uses. */
 export type JsonSchema = {
   description?: string
   properties?: Record<string, JsonSchema>
@@ -29,7 +28,6 @@ function readable({ jsonSchema }: { jsonSchema: { format?: string; pattern?: str
   if (jsonSchema.format === 'date-time') delete jsonSchema.pattern
 }
 
-/** Points references at the document's components instead of zod's `$defs`. */
 function referring(schema: object): JsonSchema & { $defs?: Record<string, JsonSchema> } {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'))
 }

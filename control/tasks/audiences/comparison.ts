@@ -26,21 +26,18 @@ export function valueIn(record: Buffer, since: string): string | undefined {
   return text.startsWith(before) ? text.slice(before.length, -1) : undefined
 }
 
-/** Opens the reader of a topic, or returns the open one. */
 export type Reading = { readerOf: (topic: string) => Promise<Pick<Reader, 'partitions' | 'bounds' | 'read'>> }
 
 /** What receivers were last sent, beside the upload. Both hold a user in the same partition. */
 export type Comparison = {
-  /** Partitions where there may be something to do. */
   partitions: readonly number[]
   /** Loads one of them into memory. @throws TaskFailed `upload_lost` */
   read(partition: number): Promise<PartitionComparison>
 }
 
 export type PartitionComparison = {
-  /** By user: the value, as JSON, that receivers were last sent. */
+  /** The value, as JSON, that receivers were last sent. */
   current: Map<string, string>
-  /** By user: the value in the upload. */
   listed: Map<string, string | null>
   /**
    * Lines of the upload. There are more lines than users if it names some twice, or Kafka got a record twice.
@@ -126,9 +123,7 @@ function apply({ current, leftovers }: PartitionComparison, { userId, value, sin
 export type Change = { userId: string; value: string | null }
 
 type Compared = {
-  /** By user: what receivers were last sent. */
   current: ReadonlyMap<string, string>
-  /** By user: the value in the upload. */
   listed: ReadonlyMap<string, string | null>
   others: Sync['others']
 }

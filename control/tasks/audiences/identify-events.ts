@@ -39,10 +39,7 @@ export async function writeChanges(
   return { changed: written.length - removed, removed, suppressed: changes.length - written.length }
 }
 
-/**
- * Forgets users of a removed resource. Sends no events: whoever removed it knows.
- * @throws if Kafka refuses or does not answer.
- */
+/** Sends no events: whoever removed the resource knows. @throws if Kafka refuses or does not answer. */
 export const writeRemovals = (
   users: readonly string[],
   { of }: Pick<Sync, 'of'>,

@@ -16,7 +16,6 @@ export type SyncParts = Reading &
     settings: Pick<Settings, 'audiences' | 'traits' | 'unreadable' | 'suppressedUsers' | 'table'>
     writer: Pick<FencedWriter, 'write'>
     keys: ConfigKeys
-    /** Limits how many partitions are in memory at once. */
     semaphore: Semaphore
   }
 
@@ -58,7 +57,6 @@ export async function performSync(sync: Sync, isOwned: IsOwned, parts: SyncParts
 
 type Performing = SyncParts & { sync: Sync; isOwned: IsOwned; computation: () => Computation | undefined }
 
-/** Writes the changes of a partition and counts them. */
 async function compare(
   comparison: PartitionComparison,
   counts: Counts,
@@ -117,7 +115,6 @@ async function finished(
 }
 
 export type Readers = {
-  /** One reader for each topic, opened when first needed. */
   readerOf: (topic: string) => Promise<Reader>
   close(): Promise<void>
 }
@@ -129,7 +126,6 @@ export function openReaders(connection: Connection, onFatal: (error: Error) => v
     readerOf(topic) {
       const reader = open.get(topic) ?? openReader({ connection, topic, onFatal })
       open.set(topic, reader)
-      // try again after a failure
       reader.catch(() => open.delete(topic))
       return reader
     },

@@ -15,7 +15,6 @@ import { type ComputationRouteParts, uploadOperations } from './upload-operation
 
 export type { ComputationRouteParts }
 
-/** `/audiences/:id/members`, `/traits/:id/values`: upload members and values. `/syncs`: the results. */
 export function computationRoutes(api: FastifyInstance, parts: ComputationRouteParts): void {
   const ending = new AbortController()
   api.addHook('preClose', async () => ending.abort())
@@ -37,7 +36,6 @@ const listShape = z.strictObject({
 
 const it = { description: 'The sync.', body: syncShape }
 
-/** `/syncs`: list, newest first. `/syncs/:id`: show, cancel. */
 export function syncRoutes(api: FastifyInstance, parts: SyncRouteParts): void {
   const { syncs } = parts.tasks
   addPath(api, '/syncs', {

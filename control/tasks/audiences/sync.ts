@@ -50,7 +50,6 @@ type SyncRequest = Pick<Sync, 'of' | 'others' | 'since'> & {
   caller: Caller
   changes: Changes
   mayBeEmpty: boolean
-  /** How long to wait for the result, in milliseconds. */
   timeoutMs: number
   /** Aborted at shutdown: another process will finish the sync, but cannot respond to this client. */
   ends: AbortSignal

@@ -41,7 +41,6 @@ async function* inflated(body: Readable): AsyncGenerator<Buffer> {
   yield* body.pipe(text)
 }
 
-/** Whether each line is JSON. */
 export const isNdjson = ({ headers }: Pick<ApiRequest, 'headers'>) =>
   /^application\/(x-ndjson|ndjson|jsonl|x-jsonlines)\b/i.test(headers['content-type'] ?? '')
 

@@ -1,7 +1,6 @@
 import { userIdShape } from '../../../settings/settings.ts'
 import type { Change } from './comparison.ts'
 
-/** What can be wrong with a line. */
 export const LINE_CODES = ['invalid_line', 'inexact_number', 'line_too_long', 'invalid_encoding'] as const
 type LineCode = (typeof LINE_CODES)[number]
 
@@ -64,10 +63,10 @@ function bounded(line: string, number: number): void {
     throw new UploadFault('line_too_long', number, `has more than ${MAX_CHARS} characters`)
 }
 
-/** Parses a line of an upload. @throws UploadFault `invalid_line`, `inexact_number`. */
+/** @throws UploadFault `invalid_line`, `inexact_number`. */
 export type ReadLine = (line: string, number: number) => Change
 
-/** The changes in an upload. @throws UploadFault, and whatever the text throws if it breaks off. */
+/** @throws UploadFault, and whatever the text throws if it breaks off. */
 export async function* changesIn(text: AsyncIterable<Buffer>, readLine: ReadLine): AsyncGenerator<Change[]> {
   for await (const lines of linesOf(text)) yield lines.map(({ line, number }) => readLine(line, number))
 }
@@ -148,7 +147,7 @@ export function parseExactly(text: string): { value: unknown } | { inexact: stri
 const isExact = (source: string, value: number) =>
   Number.isFinite(value) && (source === String(value) || canonical(source) === canonical(String(value)))
 
-/** A canonical form of a decimal: its digits without leading and trailing zeros, and the exponent. */
+/** The digits of a decimal without leading and trailing zeros, and the exponent. */
 function canonical(number: string): string {
   const [mantissa = '', exponent = '0'] = number.toLowerCase().split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')

@@ -34,7 +34,6 @@ const responses = {
   },
 } as const
 
-/** Without a body, nobody is named. */
 const lines = { required: false, types: { 'text/plain': z.string(), 'application/x-ndjson': z.string() } }
 const errorCodes = [
   ...LINE_CODES,
@@ -45,10 +44,7 @@ const errorCodes = [
   'storage_full',
 ] as const
 
-/**
- * Operations that set the members of an audience and the values of a trait.
- * @param ends aborted at shutdown.
- */
+/** @param ends aborted at shutdown. */
 export function uploadOperations(parts: ComputationRouteParts, ends: AbortSignal) {
   const { put, patch } = uploader(parts, ends)
   const members = {

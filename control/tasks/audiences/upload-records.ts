@@ -10,10 +10,8 @@ export type UploadParts = Reading & { producer: Pick<Producer, 'produce'> }
 /** A record is written once it has this size. */
 const RECORD_CHARS = 64 * 1024
 
-/** Kafka does not answer, or accepts no more right now. */
 export class UploadUnavailable extends Error {}
 
-/** The changes of an upload, as they arrive. */
 export type Changes = AsyncIterable<readonly Change[]> | Iterable<readonly Change[]>
 
 type Upload = { changes: Changes } & Pick<Sync, 'id' | 'of'>

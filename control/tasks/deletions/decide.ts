@@ -43,8 +43,7 @@ export type DeletionRequest = {
 }
 
 /**
- * Decides on a deletion: a task, or everything that is wrong with the request. It affects the given sources
- * (default: all) that have an enabled destination (docs/users.md, "Delete users").
+ * Affects the given sources (default: all) that have an enabled destination (docs/users.md, "Delete users").
  */
 export function decideDeletion({
   body,

@@ -62,10 +62,7 @@ const SUPPRESSED_AT_ONCE = 500
 /** Kafka takes 1 MB at once, and an id may be as long as a call. */
 const MAX_BYTES = 512 * 1024
 
-/**
- * Adds the users of a deletion to the suppression list, except those already on it.
- * @throws if Kafka does not answer.
- */
+/** @throws if Kafka does not answer. */
 export async function suppressUsers(
   deletion: Deletion,
   { settings, writer, keys }: Suppressing,

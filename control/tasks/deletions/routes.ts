@@ -30,7 +30,6 @@ const deletionResponseShape = deletionTask
   .strict()
   .meta({ id: 'Deletion' })
 
-/** `/deletions`: list, create. `/deletions/:id`: show. */
 export function deletionRoutes(api: FastifyInstance, parts: DeletionRouteParts): void {
   const { deletions } = parts.tasks
   addPath(api, '/deletions', {

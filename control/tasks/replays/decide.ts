@@ -54,26 +54,24 @@ export type DecideParts = {
   body: unknown
   destinations: Facts['destinations']
   replays: ReadonlyMap<string, unknown>
-  /** Known ones, oldest first. */
+  /** Oldest first. */
   dead: readonly DeadLetter[]
-  /** Milliseconds since 1970. */
   now: number
 }
 
-/** A valid request; times in milliseconds since 1970. */
+/** Times in milliseconds since 1970. */
 export type ReplayRequest = {
   id: string | undefined
   destinationId: string
   what: 'dead' | 'events'
   reason: string | undefined
-  /** Places of the selected dead letters. */
   places: Place[] | undefined
   from: number
   to: number
   perSecond: number
 }
 
-/** Decides on a replay (docs/replay.md). @returns the valid request, or everything that is wrong with it. */
+/** See docs/replay.md. */
 export function decideReplay({
   body,
   destinations,
@@ -120,7 +118,6 @@ function destinationFaults(id: string, destinations: Facts['destinations']): Fau
   return [{ pointer, code: 'destination_disabled', message }]
 }
 
-/** Where a dead letter lies in its topic. */
 export type Place = Pick<DeadLetter, 'partition' | 'offset'>
 
 type Selection = {
@@ -132,10 +129,6 @@ type Selection = {
   reason?: string | undefined
 }
 
-/**
- * Finds the dead letters with these delivery ids.
- * @returns their places, and what is wrong with the request.
- */
 export function selectDeadLetters(
   { deliveryIds = [], destinationId, what, ...others }: Selection,
   dead: readonly DeadLetter[],
@@ -174,7 +167,7 @@ export function selectDeadLetters(
   return { places, faults }
 }
 
-/** The task of a request; its ranges are still to be found. `now`: ms since 1970. */
+/** The ranges are still to be found. `now`: ms since 1970. */
 export function taskOf(
   { id = randomUUID(), reason, places, ...request }: ReplayRequest,
   now: number,

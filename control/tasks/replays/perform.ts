@@ -77,7 +77,6 @@ export async function performReplay(
 
 const GONE = 'The topic no longer holds the records to replay: it was recreated'
 
-/** Reads and replays at the requested rate. */
 function startReading(replay: Replay, counts: Counts, parts: ReplayParts): Promise<Consumer> {
   const { connection, producer, delivery, event, onFatal } = parts
   const { id, ranges, perSecond } = replay
@@ -147,7 +146,6 @@ function blockingCause({ destinationId: id }: Replay, { settings }: ReplayParts)
   return { code: 'destination_disabled', message: `Destination ${id} was disabled` }
 }
 
-/** Stores the progress, unless the replay has ended. */
 async function storeProgress(replay: Replay, { tasks, known }: ReplayParts): Promise<void> {
   const written = await tasks.write(() =>
     known.pending.has(taskKey(replay)) ? { records: [taskRecord(replay)] } : { refusal: 'it is over' },

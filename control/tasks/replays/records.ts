@@ -13,20 +13,19 @@ import { DEAD, DUE, EVENTS } from '../../../schemas/topics.ts'
 import type { Settings } from '../../../settings/follow.ts'
 import type { Processed, Trace } from '../../../trace/trace.ts'
 
-/** A delivery made from a record, and its key. */
 export type Made = { delivery: Delivery; key: string }
 
 export type Counts = Pick<Replay, 'read' | 'replayed' | 'parked'>
 
 export type Replaying<T> = {
   ranges: readonly Range[]
-  /** Makes a delivery of a record; undefined if the record is skipped. */
+  /** @returns undefined if the record is skipped. */
   make: (record: Pick<Taken<T>, 'key' | 'value' | 'timestamp' | 'partition' | 'offset'>) => Made | undefined
   pace: TokenBucket
   counts: Counts
   producer: Pick<Producer, 'produce'>
   encode: Codec<Delivery>['encode']
-  /** Starts the trace of a replayed delivery; undefined while traces are off. */
+  /** Undefined while traces are off. */
   traced?: ((of: Pick<Processed, 'partition' | 'offset' | 'headers'>, made: Delivery) => Trace) | undefined
 }
 
@@ -113,7 +112,6 @@ export function makeOfDead(replay: Replay, { settings }: Facts) {
   }
 }
 
-/** Selects by place, or by time and reason. */
 function selectedBy(replay: Replay): (record: Read<Delivery>) => boolean {
   const { places, reason } = replay
   if (!places)

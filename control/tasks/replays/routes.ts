@@ -41,7 +41,7 @@ export type ReplayRouteParts = {
   settings: Pick<Facts, 'destinations'> & { table: Pick<Settings['table'], 'caughtUp'> }
   tasks: Pick<Tasks, 'replays' | 'table'>
   taskWriter: Pick<FencedWriter, 'write'>
-  /** Finds the records of a time span in a topic; times in milliseconds since 1970. */
+  /** Times in milliseconds since 1970. */
   rangesOf: (span: { topic: string; from: number; to: number }) => Promise<Range[]>
   dead: Pick<DeadRouteParts['dead'], 'recent' | 'loaded' | 'isLoaded'>
   log: Logger
@@ -49,7 +49,6 @@ export type ReplayRouteParts = {
 
 const it = { description: 'The replay.', body: replayResponseShape }
 
-/** `/replays`: list, create. `/replays/:id`: show, cancel. */
 export function replayRoutes(api: FastifyInstance, parts: ReplayRouteParts): void {
   const { replays } = parts.tasks
   const missing = (id: string) => refusalResponse({ code: 'not_found', what: `replay ${id}` })
@@ -165,7 +164,6 @@ export const replaysShape = z.strictObject({
   destinationId: idShape.optional().describe('Only replays to this destination.'),
 })
 
-/** A page of replays, in id order or newest first. */
 export function listed(
   replays: Iterable<Replay>,
   { newest, destinationId, ...pageQuery }: z.infer<typeof replaysShape>,

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { performSync, type SyncParts } from '../../../control/tasks/audiences/perform.ts'
 import { performReplay, type ReplayParts } from '../../../control/tasks/replays/perform.ts'
 import {
-  createRunner,
+  createScheduler,
   type IsOwned,
   type Perform,
-  type Running,
+  type SchedulerParts,
   TaskFailed,
 } from '../../../control/tasks/scheduler.ts'
 import { type Replay, type Sync, type Task, taskKey } from '../../../schemas/task.ts'
@@ -23,7 +23,7 @@ type Call = {
 }
 
 /** A runner whose tasks end when they are told to; what has been begun is in `calls`. */
-function aRunner(accepted: readonly Task[], more: Partial<Running> = {}) {
+function aRunner(accepted: readonly Task[], more: Partial<SchedulerParts> = {}) {
   const { tasks, known, taskWriter, topic } = tasksInMemory()
   for (const task of accepted) known.apply(taskKey(task), task)
   const calls: Call[] = []
@@ -51,7 +51,7 @@ function aRunner(accepted: readonly Task[], more: Partial<Running> = {}) {
     return promise
   }
   const log = (_: unknown, message?: string) => void logged.push(message ?? '')
-  const runner = createRunner({
+  const runner = createScheduler({
     tasks,
     taskWriter,
     perform,
@@ -61,13 +61,13 @@ function aRunner(accepted: readonly Task[], more: Partial<Running> = {}) {
     now: () => clock.now,
     ...more,
   })
-  const look = async () => {
-    runner.look()
+  const startPending = async () => {
+    runner.startPending()
     await settled()
   }
   const keys = () => calls.map(({ key }) => key)
   const call = (index: number) => calls[index] ?? expect.fail(`only ${calls.length} were begun`)
-  return { ...runner, look, keys, call, calls, clock, state, known, topic, logged, ended }
+  return { ...runner, startPending, keys, call, calls, clock, state, known, topic, logged, ended }
 }
 
 const done = (task: Task): Task => ({ ...task, state: 'done' })
@@ -76,11 +76,11 @@ describe('what is undone', () => {
   test('is performed while it is this process’s to do, each once, and written as it has ended', async () => {
     const runner = aRunner([aDeletion(), aReplay()])
     runner.state.owns = false
-    await runner.look()
+    await runner.startPending()
     expect(runner.calls).toEqual([])
     runner.state.owns = true
-    await runner.look()
-    await runner.look()
+    await runner.startPending()
+    await runner.startPending()
     expect([runner.keys(), runner.underWay()]).toEqual([['deletion/d1', 'replay/r1'], 2])
     await runner.call(0).end(done(aDeletion()))
     expect(runner.topic).toMatchObject([
@@ -91,24 +91,24 @@ describe('what is undone', () => {
 
   test('is left as it is when it is given away, and gone on with when it comes back', async () => {
     const runner = aRunner([aReplay()])
-    await runner.look()
+    await runner.startPending()
     expect(runner.call(0).isOwned()).toBe(true)
     runner.state.owns = false
     expect(runner.call(0).isOwned()).toBe(false)
     await runner.call(0).end()
     expect([runner.topic, runner.calls.length]).toEqual([[], 1])
     runner.state.owns = true
-    await runner.look()
+    await runner.startPending()
     expect(runner.keys()).toEqual(['replay/r1', 'replay/r1'])
   })
 
   test('that somebody cancels is not owned any more, and stays cancelled', async () => {
     const runner = aRunner([aReplay()])
-    await runner.look()
+    await runner.startPending()
     runner.known.apply('replay/r1', aReplay({ state: 'cancelled' }))
     expect(runner.call(0).isOwned()).toBe(false)
     await runner.call(0).end(done(aReplay()))
-    await runner.look()
+    await runner.startPending()
     expect([runner.topic, runner.ended, runner.calls.length]).toEqual([[], [], 1])
   })
 
@@ -117,7 +117,7 @@ describe('what is undone', () => {
     known.apply('deletion/d1', aDeletion())
     const caughtUp = async () => known.apply('deletion/d1', aDeletion({ state: 'done' }))
     const runner = aRunner([], { tasks: { ...tasks, table: { ...tasks.table, caughtUp } } })
-    await runner.look()
+    await runner.startPending()
     expect([runner.calls, runner.underWay()]).toEqual([[], 0])
   })
 
@@ -125,10 +125,10 @@ describe('what is undone', () => {
     const second = aSync({ id: 's2' })
     const other = aSync({ id: 's3', of: { kind: 'trait', id: 'vip' } })
     const runner = aRunner([aSync(), second, other])
-    await runner.look()
+    await runner.startPending()
     expect(runner.keys()).toEqual(['sync/s1', 'sync/s3'])
     runner.known.apply('sync/s1', aSync({ state: 'cancelled' }))
-    await runner.look()
+    await runner.startPending()
     expect(runner.keys()).toEqual(['sync/s1', 'sync/s3'])
     await runner.call(0).end()
     expect(runner.keys()).toEqual(['sync/s1', 'sync/s3', 'sync/s2'])
@@ -140,26 +140,26 @@ describe('a task that fails', () => {
 
   test('in a way that cannot pass has failed, says why, and holds no user’s id', async () => {
     const runner = aRunner([aDeletion()])
-    await runner.look()
+    await runner.startPending()
     await runner.call(0).fail(new TaskFailed('records_gone', 'They are gone'))
     expect(runner.topic).toMatchObject([
       { state: 'failed', cause: { code: 'records_gone', message: 'They are gone' }, userIds: [] },
     ])
     expect(runner.ended).toEqual(['deletion/d1 failed'])
-    await runner.look()
+    await runner.startPending()
     expect(runner.calls).toHaveLength(1)
   })
 
   test('is tried again after 1 s, 2 s, 4 s, ... and 5 min at most; others do not wait for it', async () => {
     const runner = aRunner([aReplay()])
     const waits: number[] = []
-    await runner.look()
+    await runner.startPending()
     for (let tries = 0; tries < 11; tries++) {
       const failedAt = runner.clock.now
       await runner.call(tries).fail(broken)
       while (runner.calls.length === tries + 1) {
         runner.clock.now += 1_000
-        await runner.look()
+        await runner.startPending()
       }
       waits.push((runner.clock.now - failedAt) / 1_000)
     }
@@ -172,7 +172,7 @@ describe('a task that fails', () => {
   test('has failed for good after six hours of waiting', async () => {
     const runner = aRunner([aReplay()])
     while (runner.topic.length === 0 && runner.clock.now < 24 * HOUR) {
-      await runner.look()
+      await runner.startPending()
       if (runner.underWay() > 0) await runner.call(runner.calls.length - 1).fail(broken)
       runner.clock.now += 5 * 60_000
     }
@@ -190,11 +190,11 @@ describe('a task that fails', () => {
     }
     const runner = aRunner([], { tasks: { ...tasks, table: { ...tasks.table, caughtUp } } })
     for (let looks = 0; looks < 200; looks++) {
-      await runner.look()
+      await runner.startPending()
       runner.clock.now += 5 * 60_000
     }
     isAway = false
-    await runner.look()
+    await runner.startPending()
     await runner.call(0).fail(broken)
     expect(runner.logged.at(-1)).toBe('a task failed and will be retried')
     expect(known.pending.has('replay/r1')).toBe(true)
@@ -203,10 +203,10 @@ describe('a task that fails', () => {
   test('as its end cannot be written is performed again', async () => {
     const unavailable = { ok: false, unavailable: new Error('no broker') } as const
     const runner = aRunner([aDeletion()], { taskWriter: { write: async () => unavailable } })
-    await runner.look()
+    await runner.startPending()
     await runner.call(0).end(done(aDeletion()))
     runner.clock.now += 1_000
-    await runner.look()
+    await runner.startPending()
     expect([runner.calls.length, runner.ended]).toEqual([2, []])
   })
 })
