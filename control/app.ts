@@ -22,7 +22,7 @@ import { type WarningParts, warningRoutes } from './api/warnings.ts'
 import { type RouteParts, resourceRoutes } from './settings/routes.ts'
 import { type TestSendParts, testSendRoute } from './settings/test-send.ts'
 import { type ComputationRouteParts, computationRoutes } from './tasks/audiences/routes.ts'
-import { forgetter } from './tasks/audiences/sync.ts'
+import { storedUsersRemover } from './tasks/audiences/sync.ts'
 import { type DeletionRouteParts, deletionRoutes } from './tasks/deletions/routes.ts'
 import { type ReplayRouteParts, replayRoutes } from './tasks/replays/routes.ts'
 
@@ -92,8 +92,8 @@ function apiRoutes(api: FastifyInstance, parts: AppParts, operations: readonly R
   resourceRoutes(api, sources, parts)
   resourceRoutes(api, destinations, parts)
   resourceRoutes(api, suppressions, parts)
-  resourceRoutes(api, audiences, { ...parts, onRemoved: forgetter('audience', parts) })
-  resourceRoutes(api, traits, { ...parts, onRemoved: forgetter('trait', parts) })
+  resourceRoutes(api, audiences, { ...parts, onRemoved: storedUsersRemover('audience', parts) })
+  resourceRoutes(api, traits, { ...parts, onRemoved: storedUsersRemover('trait', parts) })
   computationRoutes(api, parts)
   testSendRoute(api, parts)
   deletionRoutes(api, parts)

@@ -32,7 +32,7 @@ function faultsOfIssue(issue: Issue, place: Place): Fault[] {
       return [{ pointer: at, code: 'invalid_value', message }]
     }
     default:
-      return [{ pointer: at, code: codeOf(issue, place), message: wordsOf(issue) }]
+      return [{ pointer: at, code: codeOf(issue, place), message: messageOf(issue) }]
   }
 }
 
@@ -68,7 +68,7 @@ function codeOf(issue: Issue, { path, isName }: Place): FaultCode {
 
 const UNITS: Record<string, string> = { array: ' entries', string: ' characters' }
 
-function wordsOf(issue: Issue): string {
+function messageOf(issue: Issue): string {
   if (!/^Too (big|small)/.test(issue.message)) return issue.message
   if (issue.code === 'too_big') return `at most ${issue.maximum}${UNITS[issue.origin] ?? ''}`
   if (issue.code !== 'too_small') return issue.message

@@ -28,7 +28,7 @@ type Parts = Pick<Context, 'config' | 'connection' | 'closing' | 'log' | 'onFata
 
 type Opened = Pick<
   ActivityParts,
-  'attempts' | 'dead' | 'live' | 'events' | 'trace' | 'health' | 'intake' | 'faults'
+  'attempts' | 'dead' | 'live' | 'events' | 'trace' | 'health' | 'ingestRate' | 'faults'
 >
 
 /** Starts reading Kafka for the read-only views; resolves once all readers have started. */
@@ -39,7 +39,7 @@ export async function openActivity(parts: Parts): Promise<Opened> {
   const codecs = { event: event.codec, rejected: rejected.codec, attempt: attempt.codec }
   const [attempts, dead, faults, { events, trace, close: closeReading }] = await Promise.all([
     followAttempts({ ...attempt, connection, onRead: health.attempt, onFatal }),
-    followDead({ ...delivery, connection, onRead: health.died, onFatal }),
+    followDead({ ...delivery, connection, onRead: health.deadLetter, onFatal }),
     followFaults({ connection, onFatal, now: Date.now }),
     openEventReading({ connection, ladder: config.delivery, codecs, onFatal }),
   ])
@@ -52,13 +52,13 @@ export async function openActivity(parts: Parts): Promise<Opened> {
     [DEAD]: () => dead.recent.all().length,
   })
   const live = openLive(parts, { attempts, event, rejected })
-  const intake = openIngestRate(parts)
+  const ingestRate = openIngestRate(parts)
   void Promise.all([settings.loaded, attempts.loaded]).then(
     () => health.begin(attempts.recent.all().map(({ attempt }) => attempt)),
     // unreadable settings end the process elsewhere
     () => undefined,
   )
-  return { attempts, dead, faults, live, events, trace, health, intake }
+  return { attempts, dead, faults, live, events, trace, health, ingestRate }
 }
 
 const close = (open: { close(): Promise<void> }) => open.close()
@@ -107,11 +107,11 @@ function openLive(
 
 function openIngestRate({ connection, closing }: Parts): IngestRate {
   const text = 'the rate of incoming calls cannot be measured'
-  const intake = followIngestRate({
+  const ingestRate = followIngestRate({
     open: () => openOffsets(connection),
     onFailed: (err) => connection.failures.add({ kind: 'intake', text, err }),
   })
-  return closing.adopt(intake, close)
+  return closing.adopt(ingestRate, close)
 }
 
 export type ActivityParts = AttemptRouteParts &

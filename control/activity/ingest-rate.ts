@@ -7,11 +7,11 @@ import { addPath, operation } from '../api/operation.ts'
 import { isoTime, timeShape } from '../api/response.ts'
 import { isLoadedSoon, type Loading, loading, STALE_MS, unreachable } from './following.ts'
 
-export type IngestRouteParts = { intake: Pick<IngestRate, 'loaded' | 'isLoaded' | 'latest'> }
+export type IngestRouteParts = { ingestRate: Pick<IngestRate, 'loaded' | 'isLoaded' | 'latest'> }
 
 const count = z.number().int().nonnegative()
 
-const intakeShape = z
+const ingestRateShape = z
   .strictObject({
     perSecond: z.number().nonnegative().describe('Accepted calls/s over the last 10 s.'),
     rejectedPerSecond: z.number().nonnegative(),
@@ -21,27 +21,29 @@ const intakeShape = z
   })
   .meta({ id: 'Ingest' })
 
-const ratesResponse = ({ minutes, ...rates }: Rates): z.infer<typeof intakeShape> => ({
+const ratesResponse = ({ minutes, ...rates }: Rates): z.infer<typeof ingestRateShape> => ({
   ...rates,
   minutes: minutes.map(({ at, ...total }) => ({ at: isoTime(at), ...total })),
 })
 
-export function intakeOf({ latest }: Pick<IngestRate, 'latest'>): z.infer<typeof intakeShape> | undefined {
+export function ingestRateOf({
+  latest,
+}: Pick<IngestRate, 'latest'>): z.infer<typeof ingestRateShape> | undefined {
   const rates = latest()
   return rates && ratesResponse(rates)
 }
 
-export function ingestRoutes(api: FastifyInstance, { intake }: IngestRouteParts): void {
+export function ingestRoutes(api: FastifyInstance, { ingestRate }: IngestRouteParts): void {
   addPath(api, '/ingest', {
     GET: operation({
       summary: 'Show the rate of incoming calls',
       description: 'Measured every 2 s from the end offsets of topics `events` and `events.rejected`.',
       responses: {
-        200: { description: 'The current rate, and the last hour by minute.', body: intakeShape },
+        200: { description: 'The current rate, and the last hour by minute.', body: ingestRateShape },
       },
       async handle() {
-        if (!(await isLoadedSoon(intake))) return loading
-        const body = intakeOf(intake)
+        if (!(await isLoadedSoon(ingestRate))) return loading
+        const body = ingestRateOf(ingestRate)
         return body ? { status: 200, body } : unreachable
       },
     }),
@@ -70,22 +72,22 @@ export function followIngestRate(options: IngestRateOptions): IngestRate {
   const { promise: loaded, resolve: onLoaded } = Promise.withResolvers<void>()
   const rates = createRates()
   let isLoaded = false
-  let lookedAt = Number.NEGATIVE_INFINITY
+  let measuredAt = Number.NEGATIVE_INFINITY
 
-  async function look(offsets: Offsets): Promise<void> {
+  async function measure(offsets: Offsets): Promise<void> {
     const now = Date.now()
     const begun = now - (now % MINUTE)
-    if (!isLoaded) await lookBack(offsets, begun)
+    if (!isLoaded) await measurePast(offsets, begun)
     // asked again, to include what was written late
     rates.minute(begun, await totalAt(offsets, begun))
-    rates.look(
+    rates.measure(
       Date.now(),
       await totalOf(
         (topic) => offsets.bounds(topic),
         ({ end }) => end,
       ),
     )
-    lookedAt = performance.now()
+    measuredAt = performance.now()
     isLoaded = true
     onLoaded()
   }
@@ -93,18 +95,18 @@ export function followIngestRate(options: IngestRateOptions): IngestRate {
   /**
    * Kafka has an index of offsets by time, so this is cheap. One request at a time, because it is not urgent.
    */
-  async function lookBack(offsets: Offsets, begun: number): Promise<void> {
+  async function measurePast(offsets: Offsets, begun: number): Promise<void> {
     for (let ago = 1; ago < MINUTES; ago++) {
       const at = begun - ago * MINUTE
       rates.minute(at, await totalAt(offsets, at))
     }
   }
 
-  const { close } = poll({ open, look, onFailed, everyMs })
+  const { close } = poll({ open, look: measure, onFailed, everyMs })
   return {
     loaded,
     isLoaded: () => isLoaded,
-    latest: () => (performance.now() - lookedAt < staleMs ? rates.of(Date.now()) : undefined),
+    latest: () => (performance.now() - measuredAt < staleMs ? rates.of(Date.now()) : undefined),
     close,
   }
 }
@@ -135,7 +137,7 @@ const LATELY_MS = 10_000
 
 export function createRates() {
   const beginnings = new Map<number, Total>()
-  let looks: (Total & { at: number })[] = []
+  let samples: (Total & { at: number })[] = []
 
   return {
     /** Total at the start of this minute. */
@@ -144,17 +146,17 @@ export function createRates() {
       for (const old of beginnings.keys()) if (old <= at - MINUTES * MINUTE) beginnings.delete(old)
     },
 
-    look(at: number, total: Total): void {
+    measure(at: number, total: Total): void {
       // the clock was set back
-      looks = looks.filter((look) => look.at < at && look.at >= at - LATELY_MS)
-      looks.push({ ...total, at })
+      samples = samples.filter((measure) => measure.at < at && measure.at >= at - LATELY_MS)
+      samples.push({ ...total, at })
     },
 
     of(now: number): Rates {
-      const [first, last] = [looks[0], looks.at(-1)]
+      const [first, last] = [samples[0], samples.at(-1)]
       const seconds = first && last ? (last.at - first.at) / 1_000 : 0
       const speed = (of: keyof Total) =>
-        first && last && seconds > 0 ? Math.round((grown(first, last, of) / seconds) * 10) / 10 : 0
+        first && last && seconds > 0 ? Math.round((growth(first, last, of) / seconds) * 10) / 10 : 0
       const current = now - (now % MINUTE)
       return {
         perSecond: speed('calls'),
@@ -163,7 +165,7 @@ export function createRates() {
           const at = current - (MINUTES - 1 - index) * MINUTE
           const from = beginnings.get(at)
           const to = beginnings.get(at + MINUTE) ?? (at === current ? last : undefined)
-          const of = (what: keyof Total) => (from && to ? grown(from, to, what) : 0)
+          const of = (what: keyof Total) => (from && to ? growth(from, to, what) : 0)
           return { at, calls: of('calls'), rejected: of('rejected') }
         }),
       }
@@ -172,4 +174,4 @@ export function createRates() {
 }
 
 /** A recreated topic starts at 0 again. */
-const grown = (from: Total, to: Total, of: keyof Total) => Math.max(0, to[of] - from[of])
+const growth = (from: Total, to: Total, of: keyof Total) => Math.max(0, to[of] - from[of])

@@ -14,7 +14,7 @@ import {
 type Given = z.infer<typeof computationShape> & { id?: string | undefined }
 type Class = 'audience' | 'trait'
 
-const ours = { key: ignored, createdAt: ignored, lastSyncAt: ignored }
+const serverFields = { key: ignored, createdAt: ignored, lastSyncAt: ignored }
 
 export const audiences = resource('audience', (facts) => facts.audiences)
 export const traits = resource('trait', (facts) => facts.traits)
@@ -25,7 +25,9 @@ function resource(kind: Class, all: (facts: Facts) => Facts['audiences']): Repla
     kind,
     path: `${kind}s`,
     create: computationShape.extend(createFields).meta({ id: `New${name}` }),
-    replace: computationShape.extend({ ...replaceFields, ...ours }).meta({ id: `${name}Replacement` }),
+    replace: computationShape
+      .extend({ ...replaceFields, ...serverFields })
+      .meta({ id: `${name}Replacement` }),
     responseShape: storedComputation.meta({ id: name }),
     all,
     newId: namedId,

@@ -44,8 +44,8 @@ type By = { old: Destination | undefined; now: string }
 export const destinationFaults = (body: Members, { old, now }: By): Fault[] => [
   ...rotationFaults(body, { old, now }),
   ...secretFaults(body, old),
-  ...repeated(body.retryOn),
-  ...longHeaders(body.webhooks),
+  ...duplicateStatusFaults(body.retryOn),
+  ...headerLengthFaults(body.webhooks),
 ]
 
 /**
@@ -76,7 +76,7 @@ function secretFaults(body: Members, old: Destination | undefined): Fault[] {
   })
 }
 
-function longHeaders(webhooks: unknown): Fault[] {
+function headerLengthFaults(webhooks: unknown): Fault[] {
   if (!Array.isArray(webhooks)) return []
   return webhooks.flatMap((webhook: { headers?: unknown } | null, index) => {
     const values = Object.values(webhook?.headers ?? {})
@@ -90,7 +90,7 @@ function longHeaders(webhooks: unknown): Fault[] {
   })
 }
 
-function repeated(statuses: unknown): Fault[] {
+function duplicateStatusFaults(statuses: unknown): Fault[] {
   if (!Array.isArray(statuses)) return []
   return statuses.flatMap((status, index) => {
     if (statuses.indexOf(status) === index) return []
@@ -101,14 +101,14 @@ function repeated(statuses: unknown): Fault[] {
 
 /** The webhook URLs to look up beforehand; those beyond the limit are invalid anyway. */
 export function urlsOf(body: unknown): string[] {
-  return inPlaces(body)
+  return urlValues(body)
     .filter((url) => typeof url === 'string')
     .slice(0, MAX_WEBHOOKS)
 }
 
 /** Also checks unchanged URLs of a replacement: their addresses may have changed. */
 export function forbiddenUrls(body: Members, unreachable: Unreachable): Fault[] {
-  return inPlaces(body).flatMap((url, index) => {
+  return urlValues(body).flatMap((url, index) => {
     const message = typeof url === 'string' && unreachable.get(url)
     return message
       ? [{ pointer: pointer(['webhooks', index, 'url']), code: 'address_forbidden', message }]
@@ -116,7 +116,7 @@ export function forbiddenUrls(body: Members, unreachable: Unreachable): Fault[] 
   })
 }
 
-function inPlaces(body: unknown): unknown[] {
+function urlValues(body: unknown): unknown[] {
   if (!isObject(body) || !Array.isArray(body.webhooks)) return []
   return body.webhooks.map((webhook: unknown) => (isObject(webhook) ? webhook.url : undefined))
 }

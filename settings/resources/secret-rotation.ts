@@ -31,10 +31,10 @@ export function rotationFaults(body: Members, { old, now }: By): Fault[] {
   if (previous !== undefined && previousSecretExpiresAt === undefined) return [noExpiry]
   if (previous === undefined && previousSecretExpiresAt !== undefined) return [noPrevious]
   const changes = sharedSecret !== undefined && sharedSecret !== old?.sharedSecret
-  return changes ? loss({ previous, expiry: previousSecretExpiresAt }, { old, now }) : []
+  return changes ? lossFaults({ previous, expiry: previousSecretExpiresAt }, { old, now }) : []
 }
 
-function loss({ previous, expiry }: { previous: unknown; expiry: unknown }, { old, now }: By): Fault[] {
+function lossFaults({ previous, expiry }: { previous: unknown; expiry: unknown }, { old, now }: By): Fault[] {
   if (previous === undefined || !old) return []
   const isOver = isPast(expiry, now)
   if (previous === old.sharedSecret) return isOver ? [past] : []

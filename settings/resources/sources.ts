@@ -38,11 +38,11 @@ export const sources: Replaceable<GivenSource, Source> = {
   // suppressions stay: they are the users' wish, and apply again if a source with this id is created again
   uses(id, facts) {
     const connected = [...facts.destinations.values()].filter(({ sourceIds }) => sourceIds.includes(id))
-    const telling = (all: Facts['audiences']) => [...all.values()].filter(({ sourceId }) => sourceId === id)
+    const belonging = (all: Facts['audiences']) => [...all.values()].filter(({ sourceId }) => sourceId === id)
     return [
       ...connected.map((user) => `destination ${user.id} is connected to it: disconnect it first`),
-      ...telling(facts.audiences).map((user) => `audience ${user.id} belongs to it: remove it first`),
-      ...telling(facts.traits).map((user) => `trait ${user.id} belongs to it: remove it first`),
+      ...belonging(facts.audiences).map((user) => `audience ${user.id} belongs to it: remove it first`),
+      ...belonging(facts.traits).map((user) => `trait ${user.id} belongs to it: remove it first`),
     ].map((message): Fault => ({ pointer: '', code: 'source_in_use', message }))
   },
 }

@@ -18,13 +18,13 @@ export const suppressions: Resource<z.infer<typeof suppressionShape>, Suppressio
 
   faults({ sourceId, userId }, { facts }) {
     const unknown = sourceId === EVERY_SOURCE ? [] : unknownSource(sourceId, { facts, path: ['sourceId'] })
-    return [...unknown, ...alreadyThere(sourceId, userId, facts)]
+    return [...unknown, ...duplicateFaults(sourceId, userId, facts)]
   },
 
   uses: () => [],
 }
 
-function alreadyThere(sourceId: unknown, userId: unknown, { suppressions }: Facts): Fault[] {
+function duplicateFaults(sourceId: unknown, userId: unknown, { suppressions }: Facts): Fault[] {
   if (typeof sourceId !== 'string' || typeof userId !== 'string') return []
   const id = suppressionId({ sourceId, userId })
   if (!suppressions.has(id)) return []

@@ -44,7 +44,7 @@ export function api(records: Parameters<typeof inMemory>[0] = {}, parts: Partial
     trace: () => expect.fail('nothing was to be traced'),
     ladder: { ladder: [], windowMs: 0 },
     health: createHealth({ destinations: memory.settings.destinations, now: Date.now }),
-    intake: { loaded: Promise.resolve(), isLoaded: () => true, latest: () => undefined },
+    ingestRate: { loaded: Promise.resolve(), isLoaded: () => true, latest: () => undefined },
     tasks,
     taskWriter,
     endedSessions,

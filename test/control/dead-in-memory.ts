@@ -1,5 +1,5 @@
 import type { DeadLetter } from '../../control/activity/dead/dead-letter.ts'
-import type { Lows } from '../../control/activity/dead/follow.ts'
+import type { FirstOffsets } from '../../control/activity/dead/follow.ts'
 import type { DeadRouteParts } from '../../control/activity/dead/routes.ts'
 import { createRecentRecords } from '../../control/activity/recent-records.ts'
 import type { Delivery } from '../../schemas/delivery.ts'
@@ -34,7 +34,7 @@ export function deadHeld(
     const reason = deadReason ?? ''
     recent.add({ time: deadAt ?? 0, partition: 0, offset, deliveryId, messageId, destinationId, reason })
   }
-  const lows: Lows = new Map([[0, { low }]])
+  const firstOffsets: FirstOffsets = new Map([[0, { low }]])
   const readBodies: DeadRouteParts['dead']['readBodies'] = async (places) =>
     new Map(
       places.flatMap((place) => {
@@ -49,7 +49,7 @@ export function deadHeld(
       isLoaded: () => true,
       isFresh: () => true,
       isPartial,
-      lows: async () => lows,
+      firstOffsets: async () => firstOffsets,
       readBodies,
       ...more,
     },

@@ -15,7 +15,7 @@ export type DeadLetters = Followed & {
   recent: Pick<RecentRecords<DeadLetter>, 'all' | 'page' | 'oldest'>
   isPartial: Extent['isPartial']
   /** @throws if Kafka does not answer. */
-  lows(): Promise<Lows>
+  firstOffsets(): Promise<FirstOffsets>
   readBodies: ReadBodies
   close(): Promise<void>
 }
@@ -56,7 +56,7 @@ export async function followDead(options: {
     recent,
     ...followed(tail, recent),
     isPartial: extent.isPartial,
-    lows: reader.bounds,
+    firstOffsets: reader.bounds,
     readBodies: bodiesFrom(reader, codec),
     close: async () => void (await Promise.all([tail.close(), reader.close()])),
   }
@@ -104,13 +104,13 @@ export function bodiesFrom(reader: Pick<Reader, 'read'>, codec: Pick<Codec<Deliv
 
 const keyOf = ({ partition, offset }: Where) => `${partition}/${offset}`
 
-export type Lows = ReadonlyMap<number, { low: number }>
+export type FirstOffsets = ReadonlyMap<number, { low: number }>
 
 /** Which part of a topic is held: everything from some offset on, by partition. */
 export type Extent = {
   begun(begun: readonly Begun[]): void
   dropped(place: Where): void
-  isPartial(lows: Lows): boolean
+  isPartial(firstOffsets: FirstOffsets): boolean
 }
 
 export function createExtent(): Extent {
@@ -122,12 +122,13 @@ export function createExtent(): Extent {
       for (const { partition, from } of begun) raise(partition, from)
     },
     dropped: ({ partition, offset }) => void raise(partition, offset + 1),
-    isPartial: (lows) => [...lows].some(([partition, { low }]) => low < (heldFrom.get(partition) ?? 0)),
+    isPartial: (firstOffsets) =>
+      [...firstOffsets].some(([partition, { low }]) => low < (heldFrom.get(partition) ?? 0)),
   }
 }
 
-export const isThere = (lows: Lows, { partition, offset }: Where): boolean =>
-  offset >= (lows.get(partition)?.low ?? 0)
+export const isStillInTopic = (firstOffsets: FirstOffsets, { partition, offset }: Where): boolean =>
+  offset >= (firstOffsets.get(partition)?.low ?? 0)
 
 /** Gaps up to this size are read along: a fetch returns about this many records anyway. */
 const NEAR = 50

@@ -10,7 +10,7 @@ import { type ApiResponse, isoTime, timeShape } from '../../api/response.ts'
 import { type AttemptRouteParts, OUTCOMES } from '../attempts.ts'
 import { isLoadedSoon, loading, unreachable } from '../following.ts'
 import { type DeadLetter, type DeadQuery, deadQueryShape, matchesQuery } from './dead-letter.ts'
-import { type DeadLetters, isThere } from './follow.ts'
+import { type DeadLetters, isStillInTopic } from './follow.ts'
 
 export const afterwardsShape = z.strictObject({ outcome: z.enum(OUTCOMES), at: timeShape })
 
@@ -75,12 +75,12 @@ async function respond(
   query: DeadQuery,
   { dead, attempts }: DeadRouteParts & AttemptRouteParts,
 ): Promise<ApiResponse> {
-  const lows = await dead.lows()
-  const there = dead.recent.all().filter((letter) => isThere(lows, letter))
+  const firstOffsets = await dead.firstOffsets()
+  const there = dead.recent.all().filter((letter) => isStillInTopic(firstOffsets, letter))
   const matches = matchesQuery(query)
   const { items, next } = dead.recent.page({
     ...query,
-    matches: (letter) => matches(letter) && isThere(lows, letter),
+    matches: (letter) => matches(letter) && isStillInTopic(firstOffsets, letter),
   })
   const bodies = await dead.readBodies(items)
   const oldest = dead.recent.oldest()
@@ -88,7 +88,7 @@ async function respond(
     status: 200,
     body: {
       counts: counts(there),
-      partial: dead.isPartial(lows),
+      partial: dead.isPartial(firstOffsets),
       oldest: oldest === null || there.length === 0 ? null : isoTime(oldest),
       items: items.map((letter) =>
         deadLetterResponse(letter, {

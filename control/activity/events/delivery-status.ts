@@ -56,7 +56,7 @@ export function deliveryStatus(
     reason,
     attempts,
     dead: dead ?? null,
-    ...standing(event, reason === null, known, ladder),
+    ...stateOf(event, reason === null, known, ladder),
   }
 }
 
@@ -74,19 +74,19 @@ export function isMissing(
 ): boolean {
   const isOpen = state === 'unknown' || state === 'retrying'
   // it is over, but the receiver's response is not known
-  const isUntold = state === 'dead' && attempts.length === 0
-  return (isOpen || isUntold) && (attempts.at(-1)?.startedAt ?? receivedAt) < knownSince
+  const isUnexplained = state === 'dead' && attempts.length === 0
+  return (isOpen || isUnexplained) && (attempts.at(-1)?.startedAt ?? receivedAt) < knownSince
 }
 
-type Standing = Pick<DeliveryStatus, 'state' | 'nextAttemptAt'>
+type CurrentState = Pick<DeliveryStatus, 'state' | 'nextAttemptAt'>
 
-function standing(
+function stateOf(
   event: Event,
   isRouted: boolean,
   { attempts, dead, knownSince }: Known,
   ladder: Ladder,
-): Standing {
-  const is = (state: State | null): Standing => ({ state, nextAttemptAt: null })
+): CurrentState {
+  const is = (state: State | null): CurrentState => ({ state, nextAttemptAt: null })
   const last = attempts.at(-1)
   if (attempts.some(({ outcome }) => outcome === 'delivered')) return is('delivered')
   // a replay attempts it again after it was given up
@@ -105,14 +105,14 @@ function standing(
  * What the deliverer decided after the last attempt, as far as the log shows it: not a receiver's
  * Retry-After, nor the end of a deferral.
  */
-export function afterAttempt(attempts: readonly Attempt[], last: Attempt, ladder: Ladder): Standing {
+export function afterAttempt(attempts: readonly Attempt[], last: Attempt, ladder: Ladder): CurrentState {
   const latest = lastAttemptPerWebhook(attempts, last)
   const round = latest.filter(({ outcome }) => outcome !== 'deferred')
   const isDeferred = round.length < latest.length && !round.some(({ outcome }) => outcome === 'retry')
   if (isDeferred) return { state: 'retrying', nextAttemptAt: null }
   const endedAt = Math.max(...round.map(({ startedAt, durationMs }) => startedAt + durationMs))
   const first = attempts.findLast(({ attempt, outcome }) => attempt === 1 && outcome !== 'deferred')
-  const delivery = { ...BARE, attempt: last.attempt - 1, firstAttemptAt: first?.startedAt ?? null }
+  const delivery = { ...EMPTY_DELIVERY, attempt: last.attempt - 1, firstAttemptAt: first?.startedAt ?? null }
   const posted = round.map((each) => ({
     ...each,
     urlIndex: each.urlIndex ?? 0,
@@ -131,7 +131,7 @@ function lastAttemptPerWebhook(attempts: readonly Attempt[], last: Attempt): Att
   return [...new Map(attempts.slice(since + 1).map((each) => [each.urlIndex, each])).values()]
 }
 
-const BARE: Delivery = {
+const EMPTY_DELIVERY: Delivery = {
   ...UNTRIED,
   deliveryId: '',
   messageId: '',

@@ -15,12 +15,12 @@ import type { AttemptRouteParts } from '../attempts.ts'
 import type { DeadLetter } from '../dead/dead-letter.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
 import { isLoadedSoon, loading, unreachable } from '../following.ts'
-import { explaining, faultShape, type LogFaults } from '../lag/log-faults.ts'
+import { faultShape, type LogFaults, relevantFaults } from '../lag/log-faults.ts'
 import { type DeliveryStatus, deliveryStatus, isMissing } from './delivery-status.ts'
 import { eventResponse, eventShape, rejectionResponse } from './event-response.ts'
 import { type EventsQuery, eventsQueryShape } from './matches.ts'
 import type { EventSearch } from './search.ts'
-import { merged, type Trace } from './trace.ts'
+import { mergeAttempts, type Trace } from './trace.ts'
 
 export type EventRouteParts = AttemptRouteParts &
   DeadRouteParts & {
@@ -101,7 +101,7 @@ async function respond(query: EventsQuery, parts: EventRouteParts): Promise<ApiR
       ),
       next,
       searchedSince: searchedSince === null ? null : isoTime(searchedSince),
-      faults: explaining(parts.faults.all(), { since: query.since, openSince: openSince(statuses) }),
+      faults: relevantFaults(parts.faults.all(), { since: query.since, openSince: openSince(statuses) }),
     },
   }
 }
@@ -151,7 +151,7 @@ async function statusesOf(
 
   function fate(event: Event, id: string, traced?: Map<string, Attempt[]>): DeliveryStatus {
     const known = history.of(deliveryId(id, event))
-    const all = merged(traced?.get(deliveryId(id, event)) ?? [], known.attempts)
+    const all = mergeAttempts(traced?.get(deliveryId(id, event)) ?? [], known.attempts)
     const destination = settings.destinations.get(id)
     return deliveryStatus(event, id, { ...known, attempts: all, destination, knownSince }, ladder)
   }

@@ -8,14 +8,14 @@ import type { Codec } from '../../../schemas/codec.ts'
 import { ATTEMPTS } from '../../../schemas/topics.ts'
 import { afterAttempt } from './delivery-status.ts'
 
-export type Missed = { deliveryId: string; destinationId: string; receivedAt: number }
+export type Incomplete = { deliveryId: string; destinationId: string; receivedAt: number }
 
 /**
  * Finds attempts that are no longer in memory, by looking in the topic where they should be: each attempt
  * says when the next was due. Leaves out what it does not find in time. Rejects if Kafka does not answer.
  * @returns by deliveryId, oldest first.
  */
-export type Trace = (missed: readonly Missed[], until: number) => Promise<Map<string, Attempt[]>>
+export type Trace = (incomplete: readonly Incomplete[], until: number) => Promise<Map<string, Attempt[]>>
 
 export type TraceParts = {
   openOffsets: () => Promise<Pick<Offsets, 'at' | 'close'>>
@@ -35,7 +35,7 @@ const LATER_MS = 20_000
 export function createTrace(parts: TraceParts): Trace {
   const { openOffsets, reader, codec, ladder, maxMs = MAX_MS } = parts
   async function readAround(
-    { deliveryId, destinationId }: Missed,
+    { deliveryId, destinationId }: Incomplete,
     time: number,
     offsets: Pick<Offsets, 'at'>,
   ): Promise<Attempt[]> {
@@ -59,29 +59,30 @@ export function createTrace(parts: TraceParts): Trace {
   }
 
   async function traceOne(
-    missed: Missed,
+    incomplete: Incomplete,
     by: { offsets: Pick<Offsets, 'at'>; until: number; isOver: () => boolean },
   ): Promise<Attempt[]> {
     let attempts: Attempt[] = []
     for (;;) {
       const before = attempts.length
-      for (const time of expected(attempts, missed.receivedAt, ladder)) {
+      for (const time of nextAttemptTimes(attempts, incomplete.receivedAt, ladder)) {
         if (by.isOver() || time >= by.until) return attempts
-        attempts = merged(attempts, await readAround(missed, time, by.offsets))
+        attempts = mergeAttempts(attempts, await readAround(incomplete, time, by.offsets))
         if (attempts.length > before) break
       }
       if (attempts.length === before) return attempts
     }
   }
 
-  return async (missed, until) => {
+  return async (incomplete, until) => {
     const traced = new Map<string, Attempt[]>()
-    if (missed.length === 0) return traced
+    if (incomplete.length === 0) return traced
     const begun = performance.now()
     const isOver = () => performance.now() - begun > maxMs
     const offsets = await openOffsets()
     try {
-      for (const each of missed) traced.set(each.deliveryId, await traceOne(each, { offsets, until, isOver }))
+      for (const each of incomplete)
+        traced.set(each.deliveryId, await traceOne(each, { offsets, until, isOver }))
     } finally {
       await offsets.close()
     }
@@ -90,7 +91,7 @@ export function createTrace(parts: TraceParts): Trace {
 }
 
 /** Without duplicates, oldest first. */
-export function merged(some: readonly Attempt[], others: readonly Attempt[]): Attempt[] {
+export function mergeAttempts(some: readonly Attempt[], others: readonly Attempt[]): Attempt[] {
   const all = new Map([...some, ...others].map((each) => [keyOf(each), each]))
   return [...all.values()].sort((a, b) => a.startedAt - b.startedAt)
 }
@@ -103,7 +104,7 @@ const keyOf = ({ attempt, urlIndex, startedAt, outcome }: Attempt) =>
  * certain. Empty if the delivery is over.
  * @param attempts those that are known, oldest first.
  */
-export function expected(attempts: readonly Attempt[], receivedAt: number, ladder: Ladder): number[] {
+export function nextAttemptTimes(attempts: readonly Attempt[], receivedAt: number, ladder: Ladder): number[] {
   const last = attempts.at(-1)
   if (!last) return [receivedAt]
   if (attempts.some(({ outcome }) => outcome === 'delivered' || outcome === 'cancelled')) return []

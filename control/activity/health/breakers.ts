@@ -18,13 +18,13 @@ export type BreakerState = (typeof BREAKER_STATES)[number]
 
 export type Breakers = {
   /** @param webhook its key: see `Target`. */
-  heard(webhook: string, attempt: Attempt): void
+  observe(webhook: string, attempt: Attempt): void
   /** `since`: when the breaker opened or closed, if that was seen. */
   of(webhook: string, now: number): { state: BreakerState; since: number | null }
 }
 
 /** `disputedUntil`: one deliverer got a response, but until then another's breaker may still be open. */
-type Heard = { breaker: Breaker; since: number | null; heardAt: number; disputedUntil: number }
+type Observed = { breaker: Breaker; since: number | null; observedAt: number; disputedUntil: number }
 
 /**
  * The breakers of all deliverers, derived from the attempts that they log: they follow the same rules, and a
@@ -32,46 +32,46 @@ type Heard = { breaker: Breaker; since: number | null; heardAt: number; disputed
  * another can, the worst state counts.
  */
 export function createBreakers(): Breakers {
-  const known = new Map<string, Heard>()
+  const known = new Map<string, Observed>()
   let forgotAt = 0
 
   function forget(now: number): void {
     if (now - forgotAt < KEPT_MS) return
     forgotAt = now
-    for (const [webhook, { heardAt }] of known) if (now - heardAt > KEPT_MS) known.delete(webhook)
+    for (const [webhook, { observedAt }] of known) if (now - observedAt > KEPT_MS) known.delete(webhook)
   }
 
   return {
-    heard(webhook, attempt) {
+    observe(webhook, attempt) {
       const at = attempt.startedAt + attempt.durationMs
       forget(at)
-      const before = known.get(webhook) ?? NOTHING
+      const before = known.get(webhook) ?? UNKNOWN
       // partitions of the topic have no common order
       if (at < (before.since ?? at)) return
-      const heardAt = Math.max(before.heardAt, at)
-      known.set(webhook, { ...before, ...after(before, attempt, at), heardAt })
+      const observedAt = Math.max(before.observedAt, at)
+      known.set(webhook, { ...before, ...after(before, attempt, at), observedAt })
     },
 
     of(webhook, now) {
-      const { breaker, since, heardAt, disputedUntil } = known.get(webhook) ?? NOTHING
-      if (now - heardAt > KEPT_MS) return { state: 'unknown', since: null }
+      const { breaker, since, observedAt, disputedUntil } = known.get(webhook) ?? UNKNOWN
+      if (now - observedAt > KEPT_MS) return { state: 'unknown', since: null }
       if (!breaker.open) return { state: now < disputedUntil ? 'open' : 'closed', since }
       return { state: permit(breaker, now) === 'probe' ? 'half-open' : 'open', since }
     },
   }
 }
 
-const NOTHING: Heard = {
+const UNKNOWN: Observed = {
   breaker: HEALTHY,
   since: null,
-  heardAt: Number.NEGATIVE_INFINITY,
+  observedAt: Number.NEGATIVE_INFINITY,
   disputedUntil: Number.NEGATIVE_INFINITY,
 }
 
-function after({ breaker, since }: Heard, attempt: Attempt, at: number): Partial<Heard> {
+function after({ breaker, since }: Observed, attempt: Attempt, at: number): Partial<Observed> {
   const outcome = outcomeOf(attempt)
   if (outcome.outcome === 'deferred')
-    return outcome.code === 'breaker_open' ? passedOver(breaker, since, at) : {}
+    return outcome.code === 'breaker_open' ? afterDeferral(breaker, since, at) : {}
   const ended = endedOf(outcome)
   if (!ended) return {}
   // an attempt that starts while the breaker is open is a probe
@@ -81,7 +81,7 @@ function after({ breaker, since }: Heard, attempt: Attempt, at: number): Partial
 }
 
 /** A deliverer deferred because its breaker is open, although another's may have closed. */
-function passedOver(breaker: Breaker, since: number | null, at: number): Partial<Heard> {
+function afterDeferral(breaker: Breaker, since: number | null, at: number): Partial<Observed> {
   if (breaker.open) return {}
   if (since !== null) return { disputedUntil: at + PROBE_MS }
   // its next probe is still to come, otherwise this would have been the probe

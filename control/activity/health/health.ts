@@ -34,7 +34,7 @@ export type DestinationHealth = {
 
 export type Health = {
   attempt(attempt: Attempt): void
-  died(letter: Pick<DeadLetter, 'destinationId' | 'time'>): void
+  deadLetter(letter: Pick<DeadLetter, 'destinationId' | 'time'>): void
   /**
    * Starts to derive breakers. Call it once the settings are loaded, because they define the webhooks.
    * @param attempts recent ones, oldest first.
@@ -42,7 +42,7 @@ export type Health = {
   begin(attempts: Iterable<Attempt>): void
   of(destination: Destination): DestinationHealth
   /** Of its webhooks, the worst `breaker` and `state`, and the last status of a rejecting one. */
-  lately(
+  lastMinute(
     destination: Destination,
   ): Figures & { breaker: BreakerState; state: WebhookStatus; rejectedStatus: number | null }
 }
@@ -75,7 +75,7 @@ export function createHealth({
   function updateBreaker(attempt: Attempt): void {
     const destination = destinations.get(attempt.destinationId)
     const target = destination && targetsOf(destination)[attempt.urlIndex ?? -1]
-    if (target) breakers.heard(target.webhook, attempt)
+    if (target) breakers.observe(target.webhook, attempt)
   }
 
   const webhooksOf = (destination: Destination) =>
@@ -95,7 +95,7 @@ export function createHealth({
       note(attempt, last)
       if (hasBegun) updateBreaker(attempt)
     },
-    died: ({ destinationId, time }) =>
+    deadLetter: ({ destinationId, time }) =>
       heldOf(destinationId).minutes.add({ what: 'dead', at: Math.min(time, now()) }, now()),
     begin(attempts) {
       for (const attempt of attempts) updateBreaker(notInFuture(attempt, now()))
@@ -104,10 +104,10 @@ export function createHealth({
     of(destination) {
       const minutes = minutesOf(destination)
       const endpoints = webhooksOf(destination).map(healthOf)
-      return { minutes: minutes.all(now()), now: minutes.lately(now()), endpoints }
+      return { minutes: minutes.all(now()), now: minutes.lastMinute(now()), endpoints }
     },
-    lately: (destination) => ({
-      ...minutesOf(destination).lately(now()),
+    lastMinute: (destination) => ({
+      ...minutesOf(destination).lastMinute(now()),
       ...worstOf(webhooksOf(destination)),
     }),
   }

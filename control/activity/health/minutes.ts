@@ -11,7 +11,7 @@ export type Minutes = {
   /** Sixty minutes, the current one last; `at` is when each starts. */
   all(now: number): (Figures & { at: number })[]
   /** About the last 60 s: the previous minute counts in part. */
-  lately(now: number): Figures
+  lastMinute(now: number): Figures
 }
 
 const MINUTE = 60_000
@@ -51,7 +51,7 @@ export function createMinutes(): Minutes {
       })
     },
 
-    lately(now) {
+    lastMinute(now) {
       const index = indexOf(now)
       const [before, current, next] = [-1, 0, 1].map((away) => minutes.get(index + away))
       const share = 1 - (now - index * MINUTE) / MINUTE

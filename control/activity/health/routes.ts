@@ -7,7 +7,7 @@ import { isoTime, refusalResponse, timeShape } from '../../api/response.ts'
 import type { AttemptRouteParts } from '../attempts.ts'
 import type { DeadRouteParts } from '../dead/routes.ts'
 import { isLoadedSoon, loading, unreachable } from '../following.ts'
-import { type IngestRouteParts, intakeOf } from '../ingest-rate.ts'
+import { type IngestRouteParts, ingestRateOf } from '../ingest-rate.ts'
 import { createBroadcast } from '../live/broadcast.ts'
 import { STREAM, streamed } from '../live/routes.ts'
 import { countSkipped } from '../metrics.ts'
@@ -17,12 +17,12 @@ import { type DestinationHealth, type Health, WEBHOOK_STATES, type WebhookHealth
 export type HealthRouteParts = AttemptRouteParts &
   DeadRouteParts &
   IngestRouteParts & {
-    health: Pick<Health, 'of' | 'lately'>
+    health: Pick<Health, 'of' | 'lastMinute'>
     settings: Pick<Facts, 'destinations'>
   }
 
 export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): void {
-  const { health, intake, settings } = parts
+  const { health, ingestRate, settings } = parts
   const { destinations } = settings
   const isLoaded = async () => (await isLoadedSoon(parts.attempts)) && (await isLoadedSoon(parts.dead))
   const isFresh = () => parts.attempts.isFresh() && parts.dead.isFresh()
@@ -30,7 +30,7 @@ export function healthRoutes(api: FastifyInstance, parts: HealthRouteParts): voi
   const broadcast = createBroadcast({
     current: {
       health: overview,
-      ingest: () => intakeOf(intake),
+      ingest: () => ingestRateOf(ingestRate),
     },
     onSkipped: countSkipped('slow'),
   })
@@ -156,10 +156,10 @@ export function healthResponse({ minutes, now, endpoints }: DestinationHealth): 
 
 export const overviewResponse = (
   destinations: ReadonlyMap<string, Destination>,
-  { lately }: Pick<Health, 'lately'>,
+  { lastMinute }: Pick<Health, 'lastMinute'>,
 ): z.infer<typeof overviewShape> => ({
   items: [...destinations.values()].map((destination) => {
-    return { destinationId: destination.id, ...lately(destination) }
+    return { destinationId: destination.id, ...lastMinute(destination) }
   }),
 })
 

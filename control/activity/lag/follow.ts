@@ -47,9 +47,9 @@ export function followLag(options: LagOptions): Lag {
   const hour = createHour()
   const { promise: loaded, resolve: onLoaded } = Promise.withResolvers<void>()
   let report: Report | undefined
-  let lookedAt = Number.NEGATIVE_INFINITY
+  let observedAt = Number.NEGATIVE_INFINITY
 
-  const latest = () => (performance.now() - lookedAt < staleMs ? report : undefined)
+  const latest = () => (performance.now() - observedAt < staleMs ? report : undefined)
 
   async function observeOnce(offsets: Offsets): Promise<void> {
     const read = groupTopics(await offsets.topics())
@@ -59,7 +59,7 @@ export function followLag(options: LagOptions): Lag {
     const seen = await observe(offsets, read, Date.now)
     report = { at: seen.at, items: history.add(seen), ends: seen.ends }
     hour.add(report)
-    lookedAt = performance.now()
+    observedAt = performance.now()
     onLoaded()
   }
 

@@ -68,7 +68,7 @@ const goneFrom = ({ cause, offset, to }: Loss) => (cause === 'removed' ? offset 
  * @param since start of the search.
  * @param openSince when the oldest call with an open delivery was received; undefined if there is none.
  */
-export function explaining(
+export function relevantFaults(
   faults: readonly LogFaultItem[],
   {
     since = 0,

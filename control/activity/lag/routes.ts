@@ -4,7 +4,7 @@ import { addPath, operation } from '../../api/operation.ts'
 import { isoTime, timeShape } from '../../api/response.ts'
 import { pendingByKind, pendingShape, type Tasks } from '../../tasks/task-table.ts'
 import { isLoadedSoon, loading, unreachable } from '../following.ts'
-import { type IngestRouteParts, intakeOf } from '../ingest-rate.ts'
+import { type IngestRouteParts, ingestRateOf } from '../ingest-rate.ts'
 import { createBroadcast } from '../live/broadcast.ts'
 import { STREAM, streamed } from '../live/routes.ts'
 import { countSkipped } from '../metrics.ts'
@@ -46,7 +46,7 @@ const answerShape = z.strictObject({
   at: timeShape,
 })
 
-export function lagRoutes(api: FastifyInstance, { lag, tasks, faults, intake }: LagRouteParts): void {
+export function lagRoutes(api: FastifyInstance, { lag, tasks, faults, ingestRate }: LagRouteParts): void {
   const respond = (report: Report) => lagResponse(report, { tasks, faults })
   const broadcast = createBroadcast({
     current: {
@@ -54,7 +54,7 @@ export function lagRoutes(api: FastifyInstance, { lag, tasks, faults, intake }: 
         const report = lag.latest()
         return report && respond(report)
       },
-      ingest: () => intakeOf(intake),
+      ingest: () => ingestRateOf(ingestRate),
     },
     onSkipped: countSkipped('slow'),
   })

@@ -18,12 +18,12 @@ export type WatcherOptions = {
 
 /** Enough for fifty recent calls of the largest size. */
 const MAX_WAITING = 2 * 1024 * 1024
-const FEW_WAITING = 64 * 1024
+const LOW_WATER = 64 * 1024
 const HEARTBEAT_MS = 15_000
 /** Heartbeats in a row without anything read, although something was waiting: the client is gone. */
 const MAX_MISSED_HEARTBEATS = 4
 /** How long waiting messages can still be read at the end. */
-const LAST_WORDS_MS = 1_000
+const FLUSH_MS = 1_000
 
 export function openWatcher(options: WatcherOptions): Watcher {
   const { onSkipped, onClosed, heartbeatMs = HEARTBEAT_MS } = options
@@ -33,7 +33,7 @@ export function openWatcher(options: WatcherOptions): Watcher {
   let ended = false
 
   const stream = new Readable({
-    highWaterMark: FEW_WAITING,
+    highWaterMark: LOW_WATER,
     read() {
       wasRead = true
       if (skipped === 0 || ended) return
@@ -73,7 +73,7 @@ export function openWatcher(options: WatcherOptions): Watcher {
       if (ended || stream.destroyed) return
       ended = true
       stream.push(null)
-      setTimeout(() => stream.destroy(), LAST_WORDS_MS).unref()
+      setTimeout(() => stream.destroy(), FLUSH_MS).unref()
     },
     isClosed: () => stream.destroyed,
   }

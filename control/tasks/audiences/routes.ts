@@ -16,9 +16,9 @@ import { type ComputationRouteParts, uploadOperations } from './upload-operation
 export type { ComputationRouteParts }
 
 export function computationRoutes(api: FastifyInstance, parts: ComputationRouteParts): void {
-  const ending = new AbortController()
-  api.addHook('preClose', async () => ending.abort())
-  const { members, values } = uploadOperations(parts, ending.signal)
+  const shutdownController = new AbortController()
+  api.addHook('preClose', async () => shutdownController.abort())
+  const { members, values } = uploadOperations(parts, shutdownController.signal)
   api.register(async (streamed) => {
     takeStreams(streamed)
     addPath(streamed, '/audiences/:id/members', members)

@@ -52,7 +52,7 @@ type SyncRequest = Pick<Sync, 'of' | 'others' | 'since'> & {
   mayBeEmpty: boolean
   timeoutMs: number
   /** Aborted at shutdown: another process will finish the sync, but cannot respond to this client. */
-  ends: AbortSignal
+  shutdown: AbortSignal
 }
 
 const EVERY_MS = 20
@@ -60,7 +60,7 @@ const EVERY_MS = 20
 /**
  * Takes an upload, waits for its sync and responds with the result. One at a time for each audience or trait.
  */
-export function syncer(parts: SyncRouteParts): (request: SyncRequest) => Promise<ApiResponse> {
+export function createSyncer(parts: SyncRouteParts): (request: SyncRequest) => Promise<ApiResponse> {
   const uploading = new Set<string>()
   return async (request) => {
     const name = `${request.of.kind}/${request.of.id}`
@@ -103,14 +103,14 @@ async function accept(request: SyncRequest, parts: SyncRouteParts): Promise<Sync
 
 async function waitForEnd(
   { id }: Sync,
-  { timeoutMs, ends }: Pick<SyncRequest, 'timeoutMs' | 'ends'>,
+  { timeoutMs, shutdown }: Pick<SyncRequest, 'timeoutMs' | 'shutdown'>,
   { tasks }: SyncRouteParts,
 ): Promise<ApiResponse> {
   const end = performance.now() + timeoutMs
   for (;;) {
     const sync = tasks.syncs.get(id)
     if (sync && sync.state !== 'accepted') return { status: 200, body: syncResponse(sync) }
-    if (ends.aborted || performance.now() >= end)
+    if (shutdown.aborted || performance.now() >= end)
       return { status: 202, headers: { location: `/api/syncs/${id}` }, body: { id, state: 'accepted' } }
     await sleep(EVERY_MS)
   }
@@ -157,7 +157,7 @@ function faultOf(error: unknown, { log }: Pick<SyncRouteParts, 'log'>): ApiRespo
  * Deletes the stored users of a removed audience or trait. After a crash before this task is written, their
  * records stay, but are ignored; a resource created under the same id deletes them.
  */
-export function forgetter(
+export function storedUsersRemover(
   kind: Sync['of']['kind'],
   { taskWriter, log }: Pick<SyncRouteParts, 'taskWriter' | 'log'>,
 ): (id: string) => Promise<void> {

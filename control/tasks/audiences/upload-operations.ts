@@ -8,7 +8,7 @@ import { withTimeout } from '../../api/concurrency.ts'
 import { unavailable } from '../../api/conditional-write.ts'
 import { type ApiRequest, json, operation } from '../../api/operation.ts'
 import { type ApiResponse, invalid, problem, refusalResponse } from '../../api/response.ts'
-import { type SyncRouteParts, syncer, syncShape } from './sync.ts'
+import { createSyncer, type SyncRouteParts, syncShape } from './sync.ts'
 import { isNdjson, patchShape, readAsStream, readPatch, textOf, wrongType } from './upload-body.ts'
 import { changesIn, jsonMember, LINE_CODES, plainMember, type ReadLine, traitValue } from './upload-lines.ts'
 
@@ -45,8 +45,8 @@ const errorCodes = [
 ] as const
 
 /** @param ends aborted at shutdown. */
-export function uploadOperations(parts: ComputationRouteParts, ends: AbortSignal) {
-  const { put, patch } = uploader(parts, ends)
+export function uploadOperations(parts: ComputationRouteParts, shutdown: AbortSignal) {
+  const { put, patch } = createUploader(parts, shutdown)
   const members = {
     PUT: operation({
       summary: 'Set all members of an audience',
@@ -90,8 +90,8 @@ export function uploadOperations(parts: ComputationRouteParts, ends: AbortSignal
 
 type Putting = { kind: Sync['of']['kind']; readLine: ReadLine; mayBeEmpty: boolean }
 
-function uploader(parts: ComputationRouteParts, ends: AbortSignal) {
-  const sync = syncer(parts)
+function createUploader(parts: ComputationRouteParts, shutdown: AbortSignal) {
+  const sync = createSyncer(parts)
 
   async function put(request: ApiRequest, { kind, readLine, mayBeEmpty }: Putting): Promise<ApiResponse> {
     const { caller, params } = request
@@ -111,7 +111,7 @@ function uploader(parts: ComputationRouteParts, ends: AbortSignal) {
       changes,
       mayBeEmpty,
       timeoutMs,
-      ends,
+      shutdown,
     } as const
     return sync({ ...syncRequest, caller })
   }
@@ -132,7 +132,7 @@ function uploader(parts: ComputationRouteParts, ends: AbortSignal) {
       changes,
       mayBeEmpty: true,
       timeoutMs: waitPreference({ headers }),
-      ends,
+      shutdown,
     })
   }
 

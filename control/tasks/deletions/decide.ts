@@ -55,7 +55,7 @@ export function decideDeletion({
   const faults = [...(parsed.success ? [] : faultsOf(parsed.error)), ...unknownSources(body, facts)]
   if (!parsed.success || faults.length > 0) return { refusal: { code: 'faulty', faults } }
   const task = taskOf(parsed.data, facts, made)
-  const further = [...idTaken(task.id, deletions), ...tooMuch(task)]
+  const further = [...idTaken(task.id, deletions), ...sizeFaults(task)]
   return further.length > 0 ? { refusal: { code: 'faulty', faults: further } } : { task }
 }
 
@@ -111,7 +111,7 @@ function idTaken(id: string, deletions: DeletionRequest['deletions']): Fault[] {
   ]
 }
 
-function tooMuch(task: Deletion): Fault[] {
+function sizeFaults(task: Deletion): Fault[] {
   const faults: Fault[] = []
   if (task.users * task.suppressedFor.length > MAX_SUPPRESSIONS)
     faults.push({

@@ -190,7 +190,7 @@ export function taskOf(
 }
 
 /** For each partition, one range that covers all places. */
-export function spanning(places: readonly Place[]): Range[] {
+export function spanOf(places: readonly Place[]): Range[] {
   const byPartition = Map.groupBy(places, ({ partition }) => partition)
   return [...byPartition].map(([partition, inPartition]) => {
     const offsets = inPartition.map(({ offset }) => offset)

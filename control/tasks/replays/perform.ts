@@ -15,7 +15,7 @@ import type { Tracer } from '../../../trace/trace.ts'
 import { type IsOwned, TaskFailed } from '../scheduler.ts'
 import type { Tasks } from '../task-table.ts'
 import { taskRecord } from '../task-table.ts'
-import { type Counts, makeOfDead, makeOfEvent, type Replaying, replayer, topicOf } from './records.ts'
+import { type Counts, makeOfDead, makeOfEvent, type Replaying, replayHandler, topicOf } from './records.ts'
 
 export type ReplayParts = {
   connection: Connection
@@ -99,12 +99,12 @@ function startReading(replay: Replay, counts: Counts, parts: ReplayParts): Promi
     ? consume({
         ...reading,
         codec: delivery,
-        handle: replayer({ ...replaying, make: makeOfDead(replay, parts) }),
+        handle: replayHandler({ ...replaying, make: makeOfDead(replay, parts) }),
       })
     : consume({
         ...reading,
         codec: event,
-        handle: replayer({ ...replaying, make: makeOfEvent(replay, parts) }),
+        handle: replayHandler({ ...replaying, make: makeOfEvent(replay, parts) }),
       })
 }
 

@@ -37,7 +37,7 @@ const AGES_MS = 60_000
  * Writes the deliveries of a range to the topic that retries use: first attempts have their own lane and do
  * not wait for them.
  */
-export function replayer<T>(replaying: Replaying<T>): Handler<T> {
+export function replayHandler<T>(replaying: Replaying<T>): Handler<T> {
   const { ranges, make, pace, producer, encode, traced } = replaying
   const ends = new Map(ranges.map(({ partition, to }) => [partition, to]))
   return (record, message) => {

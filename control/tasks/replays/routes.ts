@@ -19,7 +19,7 @@ import { type Page, page, pageOf, pageShape } from '../../api/pagination.ts'
 import { type ApiResponse, refusalResponse } from '../../api/response.ts'
 import type { Tasks } from '../task-table.ts'
 import { taskRecord } from '../task-table.ts'
-import { decideReplay, replayShape, spanning, taskOf } from './decide.ts'
+import { decideReplay, replayShape, spanOf, taskOf } from './decide.ts'
 import { topicOf } from './records.ts'
 
 export const replayResponseShape = replayTask
@@ -103,7 +103,7 @@ async function create({ body, caller }: ApiRequest, parts: ReplayRouteParts): Pr
   const replay = taskOf(request, now)
   try {
     replay.ranges = replay.places
-      ? spanning(replay.places)
+      ? spanOf(replay.places)
       : await withTimeout(parts.rangesOf({ ...request, topic: topicOf(replay) }))
   } catch (err) {
     log.warn({ err }, 'the records of a replay cannot be found')

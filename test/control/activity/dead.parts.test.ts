@@ -32,14 +32,15 @@ describe('ranges', () => {
 })
 
 describe('how much of the topic is held', () => {
-  const lows = (...offsets: number[]) => new Map(offsets.map((low, partition) => [partition, { low }]))
+  const firstOffsets = (...offsets: number[]) =>
+    new Map(offsets.map((low, partition) => [partition, { low }]))
 
   test('all of it, when each partition was begun with its first record', () => {
     const extent = createExtent()
     extent.begun([{ topic: 'dead', partition: 0, low: 5, from: 5 }])
-    expect(extent.isPartial(lows(5))).toBe(false)
+    expect(extent.isPartial(firstOffsets(5))).toBe(false)
     // one that the topic has got since
-    expect(extent.isPartial(lows(5, 0))).toBe(false)
+    expect(extent.isPartial(firstOffsets(5, 0))).toBe(false)
   })
 
   test('a part, when one was begun later, until the topic has lost the rest', () => {
@@ -48,8 +49,8 @@ describe('how much of the topic is held', () => {
       { topic: 'dead', partition: 0, low: 0, from: 0 },
       { topic: 'dead', partition: 1, low: 0, from: 7 },
     ])
-    expect(extent.isPartial(lows(0, 6))).toBe(true)
-    expect(extent.isPartial(lows(0, 7))).toBe(false)
+    expect(extent.isPartial(firstOffsets(0, 6))).toBe(true)
+    expect(extent.isPartial(firstOffsets(0, 7))).toBe(false)
   })
 
   test('a part, when some were dropped, also before the beginnings were told', () => {
@@ -57,7 +58,7 @@ describe('how much of the topic is held', () => {
     extent.dropped({ partition: 0, offset: 3 })
     extent.begun([{ topic: 'dead', partition: 0, low: 0, from: 0 }])
     extent.dropped({ partition: 0, offset: 1 })
-    expect([extent.isPartial(lows(3)), extent.isPartial(lows(4))]).toEqual([true, false])
+    expect([extent.isPartial(firstOffsets(3)), extent.isPartial(firstOffsets(4))]).toEqual([true, false])
   })
 })
 

@@ -104,8 +104,8 @@ test('when the topic has more than is held, that is said', async () => {
 })
 
 test('while Kafka does not answer: 503, and the log says why', async () => {
-  const lows = () => Promise.reject(new Error('no broker'))
-  const { status, json, headers, lines } = await ask(all, '', { lows })
+  const firstOffsets = () => Promise.reject(new Error('no broker'))
+  const { status, json, headers, lines } = await ask(all, '', { firstOffsets })
   expect([status, json.code, headers['retry-after']]).toEqual([503, 'unavailable', '5'])
   expect(lines.join()).toContain('no broker')
 })

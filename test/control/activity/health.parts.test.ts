@@ -64,67 +64,67 @@ describe('minutes', () => {
     for (let each = 0; each < 100; each++)
       minutes.add({ what: 'retry', at: now - MINUTE, durationMs: 10 }, now)
     minutes.add({ what: 'retry', at: now, durationMs: 10 }, now)
-    expect(minutes.lately(now)).toMatchObject({ retry: 76, delivered: 0, p50: 9 })
-    expect(minutes.lately(now + 2 * MINUTE)).toMatchObject({ retry: 0, p50: null })
+    expect(minutes.lastMinute(now)).toMatchObject({ retry: 76, delivered: 0, p50: 9 })
+    expect(minutes.lastMinute(now + 2 * MINUTE)).toMatchObject({ retry: 0, p50: null })
   })
 })
 
 const at = (startedAt: number, fields: Partial<Attempt> = {}) =>
   anAttempt({ startedAt, durationMs: 0, ...fields })
 const failed = (startedAt: number) => at(startedAt, { outcome: 'retry', status: 503, code: 'http_5xx' })
-const passedOver = (startedAt: number, code = 'breaker_open') =>
+const afterDeferral = (startedAt: number, code = 'breaker_open') =>
   at(startedAt, { outcome: 'deferred', status: null, code })
 const ORIGIN = 'https://crm.example'
 
 describe('breakers', () => {
   test('of what was not heard of nothing is known, nor of what was not heard of for a quarter of an hour', () => {
-    const { heard, of } = createBreakers()
+    const { observe, of } = createBreakers()
     expect(of(ORIGIN, 1_000)).toEqual({ state: 'unknown', since: null })
-    heard(ORIGIN, at(1_000))
+    observe(ORIGIN, at(1_000))
     expect(of(ORIGIN, 1_000)).toEqual({ state: 'closed', since: null })
     expect(of(ORIGIN, 15 * MINUTE + 1_001)).toEqual({ state: 'unknown', since: null })
     expect(of('https://erp.example', 1_000).state).toBe('unknown')
   })
 
   test('opens with the fifth failure in a row, is half open when a probe is due, and closes with an answer', () => {
-    const { heard, of } = createBreakers()
-    for (const time of [1, 2, 3, 4]) heard(ORIGIN, failed(time))
+    const { observe, of } = createBreakers()
+    for (const time of [1, 2, 3, 4]) observe(ORIGIN, failed(time))
     expect(of(ORIGIN, 4).state).toBe('closed')
-    heard(ORIGIN, failed(5))
+    observe(ORIGIN, failed(5))
     expect(of(ORIGIN, 6)).toEqual({ state: 'open', since: 5 })
     expect(of(ORIGIN, 1_005).state).toBe('half-open')
-    heard(ORIGIN, failed(1_005))
+    observe(ORIGIN, failed(1_005))
     expect(of(ORIGIN, 1_006)).toEqual({ state: 'open', since: 5 })
-    heard(ORIGIN, at(3_005))
+    observe(ORIGIN, at(3_005))
     expect(of(ORIGIN, 3_006)).toEqual({ state: 'closed', since: 3_005 })
   })
 
   test('is open when a deliverer says so, though its failures were not seen', () => {
-    const { heard, of } = createBreakers()
-    heard(ORIGIN, passedOver(1_000))
+    const { observe, of } = createBreakers()
+    observe(ORIGIN, afterDeferral(1_000))
     expect(of(ORIGIN, 1_000)).toEqual({ state: 'open', since: 1_000 })
   })
 
   test('a full queue is no open breaker', () => {
-    const { heard, of } = createBreakers()
-    heard(ORIGIN, passedOver(1_000, 'queue_full'))
+    const { observe, of } = createBreakers()
+    observe(ORIGIN, afterDeferral(1_000, 'queue_full'))
     expect(of(ORIGIN, 1_000).state).toBe('closed')
   })
 
   test('where deliverers are not of one mind it is open for as long as one passes the endpoint over', () => {
-    const { heard, of } = createBreakers()
-    heard(ORIGIN, passedOver(1_000))
-    heard(ORIGIN, at(2_000))
-    heard(ORIGIN, passedOver(2_500))
-    heard(ORIGIN, at(2_600))
+    const { observe, of } = createBreakers()
+    observe(ORIGIN, afterDeferral(1_000))
+    observe(ORIGIN, at(2_000))
+    observe(ORIGIN, afterDeferral(2_500))
+    observe(ORIGIN, at(2_600))
     expect(of(ORIGIN, 12_499).state).toBe('open')
     expect(of(ORIGIN, 12_500).state).toBe('closed')
   })
 
   test('what is told late changes nothing', () => {
-    const { heard, of } = createBreakers()
-    for (const time of [1, 2, 3, 4, 5]) heard(ORIGIN, failed(time))
-    heard(ORIGIN, at(4))
+    const { observe, of } = createBreakers()
+    for (const time of [1, 2, 3, 4, 5]) observe(ORIGIN, failed(time))
+    observe(ORIGIN, at(4))
     expect(of(ORIGIN, 6).state).toBe('open')
   })
 
@@ -139,20 +139,20 @@ describe('breakers', () => {
           { maxLength: 80 },
         ),
         (posts) => {
-          const { heard, of } = createBreakers()
+          const { observe, of } = createBreakers()
           let [breaker, time] = [HEALTHY, 1_000]
           for (const { afterMs, ended } of posts) {
             time += afterMs
             const may = permit(breaker, time)
             if (may === 'nothing') {
-              heard(ORIGIN, passedOver(time))
+              observe(ORIGIN, afterDeferral(time))
               continue
             }
             if (may === 'probe') breaker = afterProbe(breaker, time)
             breaker = afterPost(breaker, ended, time)
-            if (ended === 'answered') heard(ORIGIN, at(time))
-            else if (ended === 'failed') heard(ORIGIN, failed(time))
-            else heard(ORIGIN, at(time, { outcome: 'retry', status: null, code: 'timeout' }))
+            if (ended === 'answered') observe(ORIGIN, at(time))
+            else if (ended === 'failed') observe(ORIGIN, failed(time))
+            else observe(ORIGIN, at(time, { outcome: 'retry', status: null, code: 'timeout' }))
             expect(of(ORIGIN, time).state).toBe(breaker.open ? 'open' : 'closed')
           }
         },

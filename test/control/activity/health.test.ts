@@ -66,7 +66,7 @@ test('POSTs are counted by what came of them, deliveries that were given up, and
     }),
     anAttempt({ startedAt: now - 500, outcome: 'cancelled', urlIndex: null, destinationId: 'erp' }),
   ])
-  health.died({ destinationId: 'crm', time: now })
+  health.deadLetter({ destinationId: 'crm', time: now })
   const { json } = await ask(health, '/api/destinations/crm/health')
   expect(json.now).toEqual({
     delivered: 1,
@@ -155,7 +155,7 @@ test.each([
 ])('what a clock that is ahead tells %s is of now: the next answer is newer', async (_, isFollowed) => {
   const ahead = Array.from({ length: 5 }, () => failed({ startedAt: now + 600_000 }))
   const health = isFollowed ? held(ahead) : held([], ahead)
-  health.died({ destinationId: 'crm', time: now + 600_000 })
+  health.deadLetter({ destinationId: 'crm', time: now + 600_000 })
   const endpoint = async () => (await ask(health, '/api/destinations/crm/health')).json.endpoints[0]
   expect(await endpoint()).toMatchObject({
     breaker: 'open',
@@ -202,7 +202,7 @@ test('two destinations with the same URL are two webhooks: the breaker of one sa
   health.begin([])
   for (let each = 5; each > 0; each--) health.attempt(failed({ startedAt: now - each * 10 }))
   health.attempt(anAttempt({ destinationId: 'twin', startedAt: now - 5 }))
-  expect([health.lately(crm), health.lately(twin)]).toMatchObject([
+  expect([health.lastMinute(crm), health.lastMinute(twin)]).toMatchObject([
     { breaker: 'open', state: 'failing' },
     { breaker: 'closed', state: 'healthy' },
   ])

@@ -12,8 +12,8 @@ describe('rates', () => {
     const rates = createRates()
     rates.minute(now - 20_000 - MINUTE, total(100, 5))
     rates.minute(now - 20_000, total(160, 6))
-    rates.look(now - 2_000, total(170, 6))
-    rates.look(now, total(190, 7))
+    rates.measure(now - 2_000, total(170, 6))
+    rates.measure(now, total(190, 7))
     const { perSecond, rejectedPerSecond, minutes } = rates.of(now)
     expect([perSecond, rejectedPerSecond]).toEqual([10, 0.5])
     expect(minutes).toHaveLength(60)
@@ -26,23 +26,23 @@ describe('rates', () => {
 
   test('of now are those of ten seconds', () => {
     const rates = createRates()
-    for (let ago = 30; ago >= 0; ago--) rates.look(now - ago * 1_000, total(ago > 10 ? 0 : 50))
+    for (let ago = 30; ago >= 0; ago--) rates.measure(now - ago * 1_000, total(ago > 10 ? 0 : 50))
     expect(rates.of(now).perSecond).toBe(0)
-    rates.look(now + 1_000, total(60))
+    rates.measure(now + 1_000, total(60))
     expect(rates.of(now).perSecond).toBe(1)
   })
 
   test('of a topic that was made anew are none', () => {
     const rates = createRates()
-    rates.look(now - 1_000, total(100))
-    rates.look(now, total(0))
+    rates.measure(now - 1_000, total(100))
+    rates.measure(now, total(0))
     expect(rates.of(now).perSecond).toBe(0)
   })
 
   test('of one look are not known yet', () => {
     const rates = createRates()
     expect(rates.of(now)).toMatchObject({ perSecond: 0, rejectedPerSecond: 0 })
-    rates.look(now, total(5))
+    rates.measure(now, total(5))
     expect(rates.of(now).perSecond).toBe(0)
   })
 })

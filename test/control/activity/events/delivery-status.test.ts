@@ -148,8 +148,8 @@ describe('what became of it', () => {
       },
       { state: 'cancelled' },
     ],
-  ])('%s', (_, known, expected) => {
-    expect(fate(known)).toMatchObject(expected)
+  ])('%s', (_, known, nextAttemptTimes) => {
+    expect(fate(known)).toMatchObject(nextAttemptTimes)
   })
 
   test('past the window there is no next attempt', () => {

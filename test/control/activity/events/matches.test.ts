@@ -27,8 +27,8 @@ describe('an accepted call', () => {
     [{ userId: 'u1', messageId: 'm2' }, false],
     [{ anonymousId: 'u1' }, false],
     [{ sourceId: 'app' }, false],
-  ])('%j: %s', (asked, expected) => {
-    expect(matchesEvent(asked, () => [])(anEvent())).toBe(expected)
+  ])('%j: %s', (asked, nextAttemptTimes) => {
+    expect(matchesEvent(asked, () => [])(anEvent())).toBe(nextAttemptTimes)
   })
 
   test('is that of a delivery, of any of its destinations', () => {
@@ -72,8 +72,8 @@ describe('a rejected call', () => {
     ['not JSON at all', {}, true],
     ['"u1"', { userId: 'u1' }, false],
     ['{}', { sourceId: 'app' }, false],
-  ])('%s, asked for %j: %s', (raw, asked, expected) => {
-    expect(matchesRejected(asked)(rejected(raw))).toBe(expected)
+  ])('%s, asked for %j: %s', (raw, asked, nextAttemptTimes) => {
+    expect(matchesRejected(asked)(rejected(raw))).toBe(nextAttemptTimes)
   })
 
   test('says who it is of, as far as it can be read', () => {

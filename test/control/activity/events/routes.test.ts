@@ -105,8 +105,8 @@ test('attempts that are not held any more are looked for in the log', async () =
   const found = anAttempt({ deliveryId: id, startedAt: event.receivedAt + 1 })
   const { ask } = searching(undefined, {
     ...held,
-    async trace(missed, until) {
-      asked.push([missed, until])
+    async trace(incomplete, until) {
+      asked.push([incomplete, until])
       return new Map([[id, [found]]])
     },
   })

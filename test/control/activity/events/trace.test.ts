@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createTrace, expected, merged } from '../../../../control/activity/events/trace.ts'
+import { createTrace, mergeAttempts, nextAttemptTimes } from '../../../../control/activity/events/trace.ts'
 import type { Attempt } from '../../../../schemas/attempt.ts'
 import { anAttempt } from '../../attempts-in-memory.ts'
 
@@ -28,13 +28,13 @@ describe('the next attempt is expected', () => {
     ['by the ladder', [failed(1, 10)], [30_020]],
     ['at any rung, when it was put off', [failed(1, 10), putOff(2, 50)], [30_050, 600_050]],
   ])('%s', (_, attempts, times) => {
-    expect(expected(attempts, 7, ladder)).toEqual(times)
+    expect(nextAttemptTimes(attempts, 7, ladder)).toEqual(times)
   })
 })
 
 test('what is found twice is one, oldest first', () => {
   const [one, two] = [failed(1, 10), at(20, { attempt: 2 })]
-  expect(merged([two], [one, { ...two }])).toEqual([one, two])
+  expect(mergeAttempts([two], [one, { ...two }])).toEqual([one, two])
 })
 
 /** A log of one partition, its records written when their attempts had ended. */
@@ -67,7 +67,7 @@ function traced(log: readonly Attempt[], more: { maxMs?: number } = {}) {
   return { trace, reads, closed: () => closed }
 }
 
-const missed = { deliveryId: 'd1', destinationId: 'crm', receivedAt: 1_000 * SECOND }
+const incomplete = { deliveryId: 'd1', destinationId: 'crm', receivedAt: 1_000 * SECOND }
 const others = Array.from({ length: 2_000 }, (_, each) =>
   at(each * SECOND, { deliveryId: `other-${each}`, response: 'd1' }),
 )
@@ -77,7 +77,7 @@ describe('attempts that are not held any more', () => {
     const [first, second] = [failed(1, 1_003 * SECOND), putOff(2, 1_033 * SECOND)]
     const third = at(1_633 * SECOND, { attempt: 2 })
     const { trace, reads, closed } = traced([...others, first, second, third])
-    const found = await trace([missed], Number.POSITIVE_INFINITY)
+    const found = await trace([incomplete], Number.POSITIVE_INFINITY)
     expect(found).toEqual(new Map([['d1', [first, second, third]]]))
     expect(reads.reduce((sum, count) => sum + count, 0)).toBeLessThan(100)
     expect(closed()).toBe(1)
@@ -85,14 +85,14 @@ describe('attempts that are not held any more', () => {
 
   test('are not looked for where all are held', async () => {
     const { trace, reads } = traced([...others, failed(1, 1_003 * SECOND), at(1_033 * SECOND)])
-    const found = await trace([missed], 1_020 * SECOND)
+    const found = await trace([incomplete], 1_020 * SECOND)
     expect(found.get('d1')).toHaveLength(1)
     expect(reads).toHaveLength(1)
   })
 
   test('are looked for no longer than there is time', async () => {
     const { trace, reads } = traced(others, { maxMs: -1 })
-    expect(await trace([missed], Number.POSITIVE_INFINITY)).toEqual(new Map([['d1', []]]))
+    expect(await trace([incomplete], Number.POSITIVE_INFINITY)).toEqual(new Map([['d1', []]]))
     expect(reads).toEqual([])
   })
 

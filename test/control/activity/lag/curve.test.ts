@@ -127,7 +127,7 @@ test('a second look at the same moment changes nothing', () => {
 const EVERY_MS = 2_000
 
 /** Of a partition that gets so many records with each look. */
-function grown(steps: readonly number[]): { points: Point[]; at: number } {
+function growth(steps: readonly number[]): { points: Point[]; at: number } {
   let offset = 0
   const points = steps.map((step, index) => {
     offset += step
@@ -152,7 +152,7 @@ const steps = fc
 test('however it grew, a time is wrong by at most one look, or an eighth of how long ago it was', () => {
   fc.assert(
     fc.property(steps, fc.nat(), (each, seed) => {
-      const { points, at } = grown(each)
+      const { points, at } = growth(each)
       const curve = createCurve()
       for (const point of points) curve.add(point)
       const last = points.at(-1)?.offset ?? 0

@@ -81,8 +81,8 @@ test('there is room for so many, and for none after its end', async () => {
 
 test('the streams of lag and health tell what their paths do, and end with the process', async () => {
   const rates = { perSecond: 1.5, rejectedPerSecond: 0, minutes: [{ at: 0, calls: 3, rejected: 1 }] }
-  const intake = { loaded: Promise.resolve(), isLoaded: () => true, latest: () => rates }
-  const { ask, app, close } = api({}, { ...lagHeld([aLagItem()]), intake })
+  const ingestRate = { loaded: Promise.resolve(), isLoaded: () => true, latest: () => rates }
+  const { ask, app, close } = api({}, { ...lagHeld([aLagItem()]), ingestRate })
   await app.ready()
   const told = (text: string) =>
     new Map(
