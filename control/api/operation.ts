@@ -15,7 +15,7 @@ export const isRead = (method: string): boolean => method === 'GET' || method ==
 export const accessTo = (method: string, operation: Pick<Operation, 'access'> | undefined): Access =>
   operation?.access ?? (isRead(method) ? 'view' : 'admin')
 
-export type AnswerHeader = 'etag' | 'location' | 'set-cookie'
+export type ResponseHeader = 'etag' | 'location' | 'set-cookie'
 
 export type ResponseSpec = {
   description: string
@@ -23,7 +23,7 @@ export type ResponseSpec = {
   body?: z.ZodType
   /** Default: `application/json`. */
   type?: string
-  headers?: readonly AnswerHeader[]
+  headers?: readonly ResponseHeader[]
 }
 
 /** Input beside the path. Handlers validate with the same schemas. */
@@ -71,7 +71,7 @@ const nothing = z.strictObject({})
 /** @param declared.handle gets the parsed query; an invalid query is rejected before. */
 export function operation<Q extends z.ZodType = typeof nothing>(
   declared: OperationSpec<Q> & {
-    handle(parsed: ApiRequest<z.output<Q>>): ApiResponse | Promise<ApiResponse>
+    handle(request: ApiRequest<z.output<Q>>): ApiResponse | Promise<ApiResponse>
   },
 ): Operation {
   const { handle, ...described } = declared

@@ -1,8 +1,7 @@
 import type { FencedWriter } from '../../kafka/produce/transactions.ts'
 import type { Logger } from '../../process/log.ts'
 import { type Cause, type Sync, type Task, taskKey } from '../../schemas/task.ts'
-import type { TaskIndex, Tasks } from './task-table.ts'
-import { taskRecord } from './task-table.ts'
+import { type TaskIndex, type Tasks, taskRecord } from './task-table.ts'
 
 /** Checked while a task runs: false once another process takes over, or the task was cancelled. */
 export type IsOwned = () => boolean
@@ -28,13 +27,13 @@ export type SchedulerParts = {
 const NO_BACKOFF: Backoff = { failures: 0, waited: 0, until: 0 }
 
 /** Runs pending tasks: in parallel, but one at a time in each queue. */
-export function createScheduler(running: SchedulerParts): {
+export function createScheduler(parts: SchedulerParts): {
   /** Call it often: nothing else starts a task. */
   startPending(): void
   underWay(): number
 } {
-  const { tasks, perform, owns, log, now } = running
-  /** By task key. */
+  const { tasks, perform, owns, log, now } = parts
+  /** The queue of each running task, by task key. */
   const underWay = new Map<string, string>()
   const backoffs = new Map<string, Backoff>()
 
@@ -73,7 +72,7 @@ export function createScheduler(running: SchedulerParts): {
       const end = await perform(task, isOwned).catch((error: unknown) =>
         failed(task, causeOf(error, backoff)),
       )
-      if (end) await writeEnd(end, running)
+      if (end) await writeEnd(end, parts)
       return undefined
     } catch (err) {
       log.warn({ err, kind, id }, 'a task failed and will be retried')

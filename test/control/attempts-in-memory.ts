@@ -17,7 +17,7 @@ export const anAttempt = (fields: Partial<Attempt> = {}): Attempt => ({
   ...fields,
 })
 
-/** The attempts that control holds, as if they had been read from one partition in this order. */
+/** Attempts as if read from one partition in this order. */
 export function attemptsHeld(
   attempts: readonly Attempt[] = [],
   more: Partial<AttemptRouteParts['attempts']> = {},

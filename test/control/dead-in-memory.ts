@@ -23,7 +23,7 @@ export const aDeadOne = (fields: Partial<Delivery> = {}): Delivery =>
     ...fields,
   })
 
-/** The dead letters that control holds, as if they lay in one partition in this order. `low`: those before it are gone. */
+/** Dead letters as if read from one partition in this order. `low`: those before it have expired. */
 export function deadHeld(
   deliveries: readonly Delivery[] = [],
   { low = 0, isPartial = () => false, ...more }: { low?: number } & Partial<DeadRouteParts['dead']> = {},

@@ -10,7 +10,7 @@ export const aReading = (fields: Partial<GroupTopic> = {}): GroupTopic => ({
   ...fields,
 })
 
-/** A partition with 100 records of which 90 are settled. */
+/** A partition with 100 records, 90 of them settled. */
 export function aSeen(fields: Partial<PartitionOffsets> = {}): PartitionOffsets {
   const { end = 100 } = fields
   return {
@@ -38,7 +38,7 @@ export const aLagItem = (fields: Partial<LagItem> = {}): LagItem => ({
   ...fields,
 })
 
-/** What control has seen last. */
+/** The last observation. */
 export const lagHeld = (
   items: readonly LagItem[] = [],
   more: Partial<LagRouteParts['lag']> = {},

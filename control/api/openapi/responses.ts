@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { CODES, type Code, FAULT_CODES, meaningOf, statusOf } from '../../../settings/error-codes.ts'
-import { type AnswerHeader, accessTo, isRead, type Operation, type ResponseSpec } from '../operation.ts'
+import { accessTo, isRead, type Operation, type ResponseHeader, type ResponseSpec } from '../operation.ts'
 import type { SchemaOf } from './schemas.ts'
 
-type Header = AnswerHeader | 'retry-after' | 'allow' | 'www-authenticate'
+type Header = ResponseHeader | 'retry-after' | 'allow' | 'www-authenticate'
 
 const HEADERS: Record<Header, string> = {
   etag: 'The version, quoted.',

@@ -11,8 +11,7 @@ import { unavailable, writeConditionally } from '../../api/conditional-write.ts'
 import { type ApiRequest, addPath, json, operation } from '../../api/operation.ts'
 import { page, pageOf, pageShape } from '../../api/pagination.ts'
 import { type ApiResponse, refusalResponse } from '../../api/response.ts'
-import type { Tasks } from '../task-table.ts'
-import { taskRecord } from '../task-table.ts'
+import { type Tasks, taskRecord } from '../task-table.ts'
 import { decideDeletion, deletionShape } from './decide.ts'
 
 export type DeletionRouteParts = {

@@ -13,8 +13,7 @@ import type { Settings } from '../../../settings/follow.ts'
 import { ofDelivery } from '../../../trace/describe.ts'
 import type { Tracer } from '../../../trace/trace.ts'
 import { type IsOwned, TaskFailed } from '../scheduler.ts'
-import type { Tasks } from '../task-table.ts'
-import { taskRecord } from '../task-table.ts'
+import { type Tasks, taskRecord } from '../task-table.ts'
 import { type Counts, makeOfDead, makeOfEvent, type Replaying, replayHandler, topicOf } from './records.ts'
 
 export type ReplayParts = {
