@@ -53,7 +53,7 @@ test('a destination names sources that exist', () => {
   expect(faults(create(destinations, { ...at, body }, facts))).toEqual(expected)
 })
 
-test('faults of shape, of masks and between records are told together', () => {
+test('faults of shape, masks and rules between records are reported together', () => {
   const body = { ...given, id: 'crm', name: '', sharedSecret: '***', sourceIds: ['nope'], colour: 'red' }
   const expected = [
     '/sharedSecret nothing_to_keep',

@@ -6,7 +6,7 @@ import { crm, factsOf, shop } from '../control/in-memory.ts'
 
 const facts = factsOf({ sources: [shop], destinations: [crm] })
 
-test('goes by the version, where one is given', () => {
+test('respects the version, if one is given', () => {
   const removed = { id: 'crm', record: null, old: crm }
   expect(remove(destinations, { id: 'crm', version: undefined }, facts)).toEqual(removed)
   expect(remove(destinations, { id: 'crm', version: 2 }, facts)).toEqual(removed)
@@ -44,7 +44,7 @@ describe('one whose record cannot be read', () => {
   } as const
   const unread = factsOf({ sources: [shop], destinations: [crm], unreadable: [lost] })
 
-  test('is removed, at whatever version it is, as nobody knows that', () => {
+  test('is removed at any version, because its version is unknown', () => {
     for (const version of [undefined, 1, 7])
       expect(remove(destinations, { id: 'lost', version }, unread)).toEqual({
         id: 'lost',

@@ -16,7 +16,7 @@ const ask = (attempts: Partial<Attempt>[], query = '', token?: string) =>
 const ids = (answer: Awaited<ReturnType<typeof ask>>) =>
   answer.json.items.map(({ deliveryId }: Attempt) => deliveryId)
 
-test('an attempt is told with all that its record has, times in ISO 8601', async () => {
+test('an attempt has all fields of its record, times in ISO 8601', async () => {
   const { status, json } = await ask([{ outcome: 'retry', status: 503, code: 'http_5xx', response: 'no' }])
   expect([status, json]).toEqual([
     200,
@@ -109,7 +109,7 @@ describe('asked for what cannot be', () => {
   })
 })
 
-test('who asks while they are still read waits, as a part would be taken for all', async () => {
+test('a request waits while they are still loading, because a part would pass for all', async () => {
   const held = attemptsHeld([anAttempt()]).attempts
   let isLoaded = false
   const attempts = {

@@ -19,7 +19,7 @@ function ask(
 const ids = (answer: Awaited<ReturnType<typeof ask>>) =>
   answer.json.items.map(({ deliveryId }: Delivery) => deliveryId)
 
-test('a dead letter is told with why, every attempt and its body, byte for byte', async () => {
+test('a dead letter has its reason, every attempt and its body, byte for byte', async () => {
   const { status, json } = await ask([{ body: '{"b":1, "a":"é"}' }])
   expect([status, json]).toEqual([
     200,
@@ -81,7 +81,7 @@ test('newest first, in pages; the counts are of all, whatever is asked for', asy
   ])
 })
 
-test('what the topic has no more is neither told nor counted', async () => {
+test('expired dead letters are neither listed nor counted', async () => {
   const answer = await ask(all, '', { low: 2 })
   expect(ids(answer)).toEqual(['d', 'c'])
   expect(answer.json.counts).toEqual([{ destinationId: 'crm', reason: 'refused', count: 2 }])
@@ -94,12 +94,12 @@ test('what the topic has no more is neither told nor counted', async () => {
   })
 })
 
-test('one whose body goes while it is asked for is told without', async () => {
+test('one whose body expires during the request is listed without it', async () => {
   const { json } = await ask(all, '?deliveryId=a', { readBodies: async () => new Map() })
   expect(json.items).toMatchObject([{ deliveryId: 'a', body: null, attempts: [] }])
 })
 
-test('when the topic has more than is held, that is said', async () => {
+test('the response says if the topic has more than is held', async () => {
   expect((await ask(all, '', { isPartial: () => true })).json.partial).toBe(true)
 })
 
@@ -133,7 +133,7 @@ test.each([
   expect([status, json.errors]).toMatchObject([400, [{ pointer, code }]])
 })
 
-test('of a dead letter that was replayed it is told what came of it', async () => {
+test('a replayed dead letter has the result of its replay', async () => {
   const letter = aDeadOne()
   const at = (letter.deadAt ?? 0) + 60_000
   const tried = anAttempt({ deliveryId: letter.deliveryId, messageId: letter.messageId, startedAt: at })

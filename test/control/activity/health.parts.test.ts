@@ -121,7 +121,7 @@ describe('breakers', () => {
     expect(of(ORIGIN, 12_500).state).toBe('closed')
   })
 
-  test('what is told late changes nothing', () => {
+  test('a late attempt changes nothing', () => {
     const { observe, of } = createBreakers()
     for (const time of [1, 2, 3, 4, 5]) observe(ORIGIN, failed(time))
     observe(ORIGIN, at(4))

@@ -97,13 +97,13 @@ test('POSTs are counted by what came of them, deliveries that were given up, and
   ])
 })
 
-test('what is told late does not hide what was later', async () => {
+test('a late attempt does not hide a newer one', async () => {
   const health = held([failed({ startedAt: now, code: 'timeout' }), failed({ startedAt: now - 1 })])
   const { json } = await ask(health, '/api/destinations/crm/health')
   expect(json.endpoints).toMatchObject([{ lastError: { code: 'timeout' } }])
 })
 
-test('all destinations are told of at once, with the worst breaker of each', async () => {
+test('all destinations are reported at once, with the worst breaker of each', async () => {
   const open = Array.from({ length: 5 }, (_, each) =>
     failed({ startedAt: now - 100 + each, destinationId: 'erp' }),
   )
@@ -136,7 +136,7 @@ test('of a destination that is not there: 404', async () => {
   })
 })
 
-test('when attempts or dead letters have not been read for a while, nothing old is told as if it were of now', async () => {
+test('when attempts or dead letters could not be read for a while, old state is not reported as current', async () => {
   for (const parts of [attemptsHeld([], { isFresh: () => false }), deadHeld([], { isFresh: () => false })]) {
     const { ask, app, close } = api({ destinations: [crm] }, parts)
     await app.ready()

@@ -72,14 +72,14 @@ describe('what comes in', () => {
     return { ...ingest, failures, opened: () => opened }
   }
 
-  test('is told by what Kafka knows of the last hour', async () => {
+  test('is computed from what Kafka knows of the last hour', async () => {
     const { loaded, isLoaded, latest } = followed({})
     expect([isLoaded(), latest()]).toEqual([false, undefined])
     await loaded
     expect(latest()?.minutes.at(-1)).toMatchObject({ calls: 40, rejected: 2 })
   })
 
-  test('is not told any more when Kafka has not answered for a while; then it is asked anew', async () => {
+  test('is not reported after a while without an answer from Kafka; then Kafka is asked again', async () => {
     let fails = false
     const { loaded, latest, failures, opened } = followed({
       at: async () => {

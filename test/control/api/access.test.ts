@@ -3,14 +3,14 @@ import { api, VIEW } from '../api.ts'
 import { shop } from '../in-memory.ts'
 
 describe('who may', () => {
-  test('nobody without a token, and the answer says how to ask', async () => {
+  test('no request passes without a token, and the response says how to authenticate', async () => {
     const { status, headers, json } = await api().ask({ url: '/api/sources', token: '' })
     expect(status).toBe(401)
     expect(headers['www-authenticate']).toBe('Bearer realm="sluice"')
     expect(json).toEqual({ code: 'unauthorized', message: expect.any(String), errors: [] })
   })
 
-  test('nobody with a wrong token; not even learn which paths there are', async () => {
+  test('no request passes with a wrong token, not even to learn which paths exist', async () => {
     const { ask } = api()
     for (const url of ['/api/sources', '/api/nothing', '/api/sources/shop'])
       expect(await ask({ url, token: 'wrong' })).toMatchObject({

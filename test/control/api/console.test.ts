@@ -55,7 +55,7 @@ test('it may ask ingest besides, where the settings or the address of the page s
   expect(elsewhere.headers['content-security-policy']).toContain("connect-src 'self' https://in.example;")
 })
 
-test('an asset is kept for a year, and comes as small as the browser takes it', async () => {
+test('an asset is cached for a year, and compressed as the browser accepts', async () => {
   const ask = await served()
   const small = await ask('/assets/index-1a2b.js', { 'accept-encoding': 'gzip, br' })
   expect([small.body, small.headers['content-encoding']]).toEqual(['brotli', 'br'])

@@ -81,7 +81,7 @@ test('has every method that a path takes, and no other', async () => {
   }
 })
 
-test('says of each operation who may ask for it', async () => {
+test('says who may call each operation', async () => {
   const { ask } = api()
   for (const { method, path, operation } of operations(await served())) {
     const asked = { method, url: at(path) }

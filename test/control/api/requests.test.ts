@@ -78,7 +78,7 @@ describe('a body that no request needs', () => {
     if (message) expect(answer.json.errors).toEqual([{ pointer: '/labels', code: 'too_many', message }])
   })
 
-  test('has its first hundred faults told, and their number', async () => {
+  test('reports its first hundred faults, and their number', async () => {
     const { ask } = api()
     const body = { name: 'a', labels: labels(1_000, 5) }
     const { json } = await ask({ method: 'POST', url: '/api/sources', body })

@@ -43,7 +43,7 @@ test('who announces more than a token has is answered before sending it', async 
   expect(String(chunk)).toMatch(/^HTTP\/1.1 413 [\s\S]*"body_too_large".* 4 KB/)
 })
 
-test('who has been refused and goes on sending is let go', async () => {
+test('a rejected client that keeps sending is disconnected', async () => {
   const open = await listening({ requestMs: 300 })
   const headers = { 'Content-Type': 'text/plain', 'Transfer-Encoding': 'chunked' }
   const socket = open(head('PUT /api/audiences/vip/members HTTP/1.1', headers))

@@ -45,7 +45,7 @@ test('nor does one that is opened while the process ends', async () => {
   await Promise.all([closing, once(silent, 'close')])
 })
 
-test('who has asked is answered first', async () => {
+test('requests in progress are answered first', async () => {
   const { app, port, asked, answer } = await server()
   const asking = fetch(`http://127.0.0.1:${port}/slow`)
   await asked

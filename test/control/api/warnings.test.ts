@@ -33,7 +33,7 @@ test('too little room in Kafka is one, with what is left, what is needed and wha
   ])
 })
 
-test('a setting that cannot be read is one until it is saved anew or deleted', async () => {
+test('a setting that cannot be read is one until it is saved again or removed', async () => {
   const other = { ...lost, kind: 'source', id: 'app', isKept: true } as const
   const { ask, topic } = api({ sources: [shop], destinations: [crm], unreadable: [lost, other] })
   const warnings = async () => (await ask({ url: '/api/warnings' })).json.items
@@ -54,7 +54,7 @@ test('a setting that cannot be read is one until it is saved anew or deleted', a
   expect(await warnings()).toEqual([])
 })
 
-test('it is told apart from one that is not there, and may be named by others', async () => {
+test('it differs from one that does not exist, and others may name it', async () => {
   const app = { ...lost, kind: 'source', id: 'app' } as const
   const { ask } = api({ sources: [shop], unreadable: [lost, app] })
   for (const asked of [{}, { method: 'PUT', headers: { 'if-match': '"1"' }, body: given }])

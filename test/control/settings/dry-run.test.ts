@@ -120,7 +120,7 @@ describe('a dry run', () => {
     ])
   })
 
-  test('takes the settings over from nobody: no writer is asked', async () => {
+  test('does not fence out another writer', async () => {
     const writer = { write: () => expect.fail('nothing was to be written') }
     expect(await dry({ method: 'POST', path: 'sources', body: { name: 'Blog' } }, { writer })).toMatchObject({
       status: 200,

@@ -30,7 +30,7 @@ describe('a URL that webhooks may not reach', () => {
     ])
   })
 
-  test('is told together with all else that is wrong', () => {
+  test('is reported together with all other faults', () => {
     const body = { name: '', webhooks: [...webhooks, { url: 'ftp://10.0.0.5/' }], sourceIds: ['nope'] }
     expect(faults(create(destinations, { ...at, body }, facts))).toEqual([
       '/name too_short',

@@ -45,7 +45,7 @@ describe('one record', () => {
     expect(again.json.message).toContain('version 4')
   })
 
-  test('is not replaced by who does not say which version', async () => {
+  test('is not replaced without a version', async () => {
     const { ask, topic } = api({ sources: [shop] })
     const put = { method: 'PUT', url: '/api/sources/shop', body: { name: 'Shop 2' } }
     expect(await ask(put)).toMatchObject({ status: 428, json: { code: 'precondition_required' } })
@@ -78,7 +78,7 @@ describe('one record', () => {
     expect(used.json.message).toContain('crm')
   })
 
-  test('goes by what another instance has just written', async () => {
+  test('considers what another instance has just written', async () => {
     const { settings, writer } = inMemory()
     const table = { caughtUp: async () => void settings.sources.set('shop', shop) }
     const { ask } = api({}, { settings: { ...settings, table }, writer })
@@ -113,7 +113,7 @@ describe('many records', () => {
     expect([ids(second), second.next]).toEqual([['c'], null])
   })
 
-  test('what cannot be asked for is told', async () => {
+  test('invalid queries are reported', async () => {
     const { status, json } = await api().ask({ url: '/api/sources?limit=5000&page=2' })
     expect(status).toBe(400)
     expect(json.errors).toMatchObject([

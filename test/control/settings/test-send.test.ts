@@ -157,7 +157,7 @@ describe('is refused, and nothing is sent', () => {
 })
 
 describe('of those at once', () => {
-  test('ten go, the next is told to wait, and goes when one of them has ended', async () => {
+  test('ten run, the next has to wait, and runs when one of them has ended', async () => {
     const { ask, ends, endAll, opened } = aTestedApi(crm, { atOnce: false })
     const answers = Array.from({ length: 10 }, () => ask(asked))
     await until(() => ends.length === 10)
@@ -190,7 +190,7 @@ describe('at the end', () => {
   const posting = sample('track', { destinationId: 'crm', uuid: 'f00d', now })
   const one = { destination: crm, posting, now }
 
-  test('those under way are told, at once and as what they are; none begins any more', async () => {
+  test('those in progress end at once as aborted; none starts any more', async () => {
     const { openPoster, opened } = aNetwork({ atOnce: false })
     const testSends = createTestSends(openPoster)
     const underWay = [testSends.begin(one), testSends.begin(one)]
@@ -233,11 +233,11 @@ describe('the sample of a type', () => {
     })
   })
 
-  test('page tells the four things of a page', () => {
+  test('a page sample has the four properties of a page', () => {
     expect(Object.keys(bodyOf('page').properties)).toEqual(['path', 'referrer', 'title', 'url'])
   })
 
-  test.each(EVENT_TYPES)('%s is of nobody real, by its ids', (type) => {
+  test.each(EVENT_TYPES)('a sample of %s has made-up ids', (type) => {
     const names = ['userId', 'groupId', 'User ID', 'Previous ID']
     const ids = Object.entries(bodyOf(type)).filter(([name]) => names.includes(name))
     expect(ids).not.toEqual([])

@@ -20,7 +20,7 @@ describe.each([
     expect(await buffer(read(Readable.from([bytes]), encoding))).toEqual(LINES)
   })
 
-  test('and breaks off: whoever reads it is told', async () => {
+  test('and breaks off: its reader gets an error', async () => {
     const body = new Readable({ read() {} })
     body.push(bytes.subarray(0, 12))
     const reading = buffer(read(body, encoding))
@@ -28,7 +28,7 @@ describe.each([
     await expect(reading).rejects.toBe(reset)
   })
 
-  test('and has broken off before anybody reads it: so is who comes to it then', async () => {
+  test('and broke off before it was read: its reader gets an error', async () => {
     const body = new Readable({ read() {} })
     const text = read(body, encoding)
     await new Promise((resolve) =>
@@ -40,7 +40,7 @@ describe.each([
     await expect(buffer(text)).rejects.toBe(reset)
   })
 
-  test('is not destroyed by who has read enough', async () => {
+  test('is not destroyed by a reader that stops early', async () => {
     const body = new Readable({ read() {} })
     body.push(bytes)
     for await (const piece of read(body, encoding)) {
@@ -51,7 +51,7 @@ describe.each([
   })
 })
 
-test('what is no gzip is told where it is read, and does not destroy the body', async () => {
+test('a body that is not gzip fails when read, and is not destroyed', async () => {
   const body = new Readable({ read() {} })
   body.push(LINES)
   await expect(buffer(read(body, 'gzip'))).rejects.toThrow(expect.objectContaining({ code: 'Z_DATA_ERROR' }))

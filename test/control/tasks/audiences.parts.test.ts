@@ -190,11 +190,11 @@ describe('an upload', () => {
   })
 })
 
-describe('what is kept of a user', () => {
+describe('the record of a user', () => {
   const of = { kind: 'trait', id: 'ltv' } as const
   const since = '2026-01-02T03:04:05.678Z'
 
-  test('is the value that was told, and is nothing to one that is made again under the same id', () => {
+  test('holds the value last sent, and is ignored by a resource created again under the same id', () => {
     fc.assert(
       fc.property(fc.json(), (value) => {
         const { value: record } = memberRecord({ userId: 'u1', value }, of, since)

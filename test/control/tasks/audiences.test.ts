@@ -140,7 +140,7 @@ describe('an upload', () => {
     expect(await ask({ ...members, body: ['u1'] })).toMatchObject({ status: 415 })
   })
 
-  test('is not taken while nobody knows what another instance has made', async () => {
+  test("is not accepted while another instance's writes are unknown", async () => {
     const memory = inMemory(records)
     const table = { caughtUp: () => Promise.reject(new Error('no broker')) }
     const { ask } = api({}, { ...memory, settings: { ...memory.settings, table } })

@@ -41,7 +41,7 @@ describe('a deletion request', () => {
     expect((await ask({ url })).json).toEqual({ items: [json], next: null })
   })
 
-  test('is for all sources while a destination cannot be read: nobody knows which of them it has', async () => {
+  test('covers all sources while a destination cannot be read, because its sources are unknown', async () => {
     const lost = { kind: 'destination', id: 'lost', reason: 'it is not a JSON object', since: 0 } as const
     const { ask } = api({ ...records, unreadable: [{ ...lost, isKept: false }] })
     expect((await ask(post({ userIds: ['u1'] }))).json.sourceIds).toEqual([
@@ -118,7 +118,7 @@ describe('a deletion request', () => {
     expect(tasks).toEqual([])
   })
 
-  test('that would suppress too many at too many sources is told how to', async () => {
+  test('that would suppress too many users at too many sources says how to do it', async () => {
     const many = Array.from({ length: 11 }, (_, each) => source(`s${each}`))
     const { ask } = api({ sources: many })
     const userIds = Array.from({ length: 5_000 }, (_, each) => `u${each}`)

@@ -55,7 +55,7 @@ describe('surplus', () => {
     ).toEqual(['deletion/old'])
   })
 
-  test('is what was over first, where there are more of a kind than are kept', () => {
+  test('removes those that ended first, once there are too many of a kind', () => {
     const many = Array.from({ length: MAX_COUNT }, (_, each) =>
       aSync({ id: `s${each}`, state: 'done', finishedAt: at(NOW - each) }),
     )

@@ -10,7 +10,7 @@ const post = (body: unknown) => ({ method: 'POST', url, body })
 const wanted = { id: 'r1', destinationId: 'crm' }
 
 describe('a replay', () => {
-  test('is taken, told of, listed, and cancelled once', async () => {
+  test('is accepted, shown, listed, and cancelled once', async () => {
     const { ask } = api({ destinations: [crm] })
     const { status, json } = await ask(post(wanted))
     expect([status, json]).toMatchObject([
@@ -138,7 +138,7 @@ function pages(asked: object): string[][] {
   }
 }
 
-test('unless told they come in the order of ids', () => {
+test('come in id order by default', () => {
   expect(pages({ limit: '2' })).toEqual([['a', 'b'], ['c', 'd'], ['e']])
 })
 

@@ -35,7 +35,7 @@ describe('syncs', () => {
     expect([json.items.map(({ id }: Sync) => id), json.next]).toEqual([expected, next])
   })
 
-  test('tell why they have failed', async () => {
+  test('say why they failed', async () => {
     const cause = { code: 'gave_up', message: 'no broker' }
     const { json } = await apiOf(aSync({ state: 'failed', cause })).ask({ url: `${url}/s1` })
     expect(json).toMatchObject({ id: 's1', audienceId: 'vip', state: 'failed', cause })
@@ -64,7 +64,7 @@ describe('a sync', () => {
   })
 })
 
-test('an upload meanwhile is told which sync is under way', async () => {
+test('an upload in the meantime names the sync in progress', async () => {
   const { known, ...parts } = tasksInMemory()
   known.apply('sync/s1', aSync())
   const vip = { id: 'vip', name: 'VIP', sourceId: 'shop', key: 'vip', createdAt: '', lastSyncAt: null }

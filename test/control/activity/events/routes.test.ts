@@ -32,7 +32,7 @@ function searching(items: FoundCall[] = [{ event }], parts: Parameters<typeof ap
   return { ...made, asked, hashed }
 }
 
-test('an event is told with its call and its destinations, and a view token may read it', async () => {
+test('an event has its call and its destinations, and a view token may read it', async () => {
   const attempt = anAttempt({ deliveryId: id, startedAt: event.receivedAt + 10 })
   const { ask } = searching(
     undefined,
@@ -135,7 +135,7 @@ test('a dead letter whose attempts are not held any more is shown with them: its
   ])
 })
 
-test('a destination that it was tried for is told of, though it is not there any more', async () => {
+test('a destination with attempts is reported even if it was removed', async () => {
   const gone = { destinationId: 'gone', deliveryId: deliveryId('gone', event) }
   const { ask } = searching(undefined, {
     ...attemptsHeld([anAttempt(gone)]),
@@ -148,7 +148,7 @@ test('a destination that it was tried for is told of, though it is not there any
   ])
 })
 
-test('asked for one destination, it is told of that alone', async () => {
+test('with a destination in the query, only that one is reported', async () => {
   const { ask } = searching()
   const { json } = await ask({ url: '/api/events?destinationId=erp' })
   expect(json.items[0].destinations).toMatchObject([{ destinationId: 'erp', reason: 'source' }])
@@ -176,7 +176,7 @@ describe('asked for a delivery', () => {
   })
 })
 
-test('a rejected call is told with why, and without the write key', async () => {
+test('a rejected call has its reason, but not its write key', async () => {
   const rejected = {
     sourceId: 'shop',
     code: 'event_not_defined',

@@ -54,7 +54,7 @@ function followed(answer: () => Promise<Partial<Bounds>> = async () => ({}), sta
   }
 }
 
-test('nothing is told before the first look, then what it has shown', async () => {
+test('nothing is reported before the first observation, then its result', async () => {
   const { lag } = followed()
   expect([lag.isLoaded(), lag.latest()]).toEqual([false, undefined])
   await lag.loaded
@@ -95,7 +95,7 @@ test('a look that takes long is waited for: there are never two at once', async 
   answer.resolve({})
 })
 
-test('a look that fails is told of, and the next has a new connection; what was seen before counts on', async () => {
+test('a failed observation is reported, the next has a new connection, and earlier ones still count', async () => {
   let answer = async (): Promise<object> => ({})
   const { failures, opened, open, lag, status } = followed(() => answer())
   await until(() => status() === 'stop')
@@ -129,7 +129,7 @@ function broker() {
   }
 }
 
-test('what was seen a while ago is told on', async () => {
+test('an observation from a while ago is still reported', async () => {
   const { setAway, answer } = broker()
   const { lag, failures } = followed(answer)
   await lag.loaded
@@ -138,7 +138,7 @@ test('what was seen a while ago is told on', async () => {
   expect(lag.latest()).toBeDefined()
 })
 
-test('what was seen too long ago is not told any more, until Kafka answers again', async () => {
+test('an observation that is too old is not reported, until Kafka answers again', async () => {
   const { setAway, answer } = broker()
   const { lag } = followed(answer, 200)
   await lag.loaded
@@ -149,7 +149,7 @@ test('what was seen too long ago is not told any more, until Kafka answers again
   await until(() => lag.latest())
 })
 
-test('closed, it looks no more, holds no connection, and tells of no failure', async () => {
+test('once closed, it observes no more, holds no connection, and reports no failure', async () => {
   const { promise, reject } = Promise.withResolvers<Partial<Bounds>>()
   const { lag, observations, open, failures } = followed(() => promise)
   await until(() => observations() === 1)

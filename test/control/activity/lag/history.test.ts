@@ -17,7 +17,7 @@ function told(
 }
 const last = (...args: Parameters<typeof told>) => told(...args).at(-1)
 
-test('a partition is told with its figures', () => {
+test('a partition is reported with its figures', () => {
   expect(told([{ end: 100, committed: 90 }])).toEqual([
     {
       group: 'router',
@@ -121,7 +121,7 @@ describe('a rung', () => {
     ])
     expect(items.map(({ lagSeconds }) => lagSeconds)).toEqual([0, 0, 1, 3])
   })
-  test('that nobody reads has stopped when records stay past due', () => {
+  test('without a consumer has stopped once records stay past due', () => {
     const observations = [90, 91, 92, 93, 94].map((front) => on({ end: 99, front, owned: false }))
     expect(told(observations).map(({ status }) => status)).toEqual(['ok', 'ok', 'ok', 'ok', 'stop'])
   })
@@ -136,10 +136,10 @@ describe('state', () => {
     const observations = [100, 110, 120, 130, 140].map((end) => ({ end, committed: end - 25 }))
     expect(last(observations)).toMatchObject({ lag: 25, status: 'warn' })
   })
-  test('nobody there and nothing committed: stop', () => {
+  test('no consumer and nothing committed: stop', () => {
     expect(last([{}, {}, {}, {}].map(() => ({ owned: false })))).toMatchObject({ status: 'stop' })
   })
-  test('nobody there by now, but something committed: not yet', () => {
+  test('no consumer now, but something committed: not yet', () => {
     const observations = [90, 90, 91, 91].map((committed) => ({ committed, owned: false }))
     expect(last(observations)).toMatchObject({ status: 'ok' })
   })
@@ -209,7 +209,7 @@ describe('a replay', () => {
   })
 })
 
-test('what is gone is not told, and begins anew when it comes back', () => {
+test('what is gone is not reported, and starts afresh when it comes back', () => {
   const history = createHistory(OBSERVATIONS)
   const other = aSeen({ partition: 1 })
   const both = (index: number, seen: PartitionOffsets[]) => history.add({ at: index * EVERY_MS, seen })
@@ -240,7 +240,7 @@ test('two groups of one topic have its times in common, and nothing else', () =>
 
 const begun = Date.parse('2026-01-02T03:00:00.000Z')
 
-test('one look in ten seconds is kept, for an hour, with sums of each group', async () => {
+test('one observation in ten seconds is stored for an hour, with sums by group', async () => {
   const hour = createHour()
   for (let second = 0; second <= 4_000; second += 2)
     hour.add({
@@ -263,7 +263,7 @@ test('one look in ten seconds is kept, for an hour, with sums of each group', as
   })
 })
 
-test('a clock that was set back begins anew from there', () => {
+test('a clock that was set back starts afresh from there', () => {
   const hour = createHour()
   for (const at of [10, 30, 20]) hour.add({ at: at * 1_000, items: [] })
   expect(hour.all().map(({ at }) => at)).toEqual([10_000, 20_000])

@@ -29,7 +29,7 @@ test.each([
   expect(all(loss(), loss(fields))).toHaveLength(2)
 })
 
-test('the newest is first, and only so many are kept', () => {
+test('the newest comes first, and their number is limited', () => {
   const faults = all(
     ...Array.from({ length: 150 }, (_, index) => loss({ partition: index, at: 1_000_000 + index })),
   )

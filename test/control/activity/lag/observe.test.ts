@@ -183,7 +183,7 @@ test('a rung holds its records back for as long as its name says, also one of an
   })
 })
 
-test('rungs are told from the shortest to the longest, however Kafka lists them', () => {
+test('rungs come from the shortest to the longest, however Kafka lists them', () => {
   const listed = ['15m', '5s', '60m', '30s', '2m'].map((name) => `deliveries.retry.${name}`)
   expect(groupTopics(listed, []).map(({ topic }) => topic.split('.').at(-1))).toEqual([
     '5s',
@@ -200,7 +200,7 @@ test('a rung whose name says no time is read as one that holds nothing back', ()
   ).toEqual([0, 0])
 })
 
-test('a topic that is not there is read by nobody', () => {
+test('a topic that does not exist has no reader', () => {
   expect(groupTopics(['deliveries'], [replay]).map(({ group }) => group)).toEqual(['deliverer'])
 })
 

@@ -15,12 +15,12 @@ const items = [
   aLagItem({ group: 'deliverer', topic: 'deliveries', status: 'stop', committed: null }),
 ]
 
-test('all partitions of all groups are told, and when it was so', async () => {
+test('all partitions of all groups are reported, with the time of the observation', async () => {
   const { status, json } = await ask(lagHeld(items))
   expect([status, json]).toMatchObject([200, { items, at: '2026-01-02T03:04:05.678Z' }])
 })
 
-test('what control has still to do is told by kind, with how long the oldest waits, whatever is asked for', async () => {
+test('pending tasks are reported by kind, with the age of the oldest, regardless of the query', async () => {
   const { tasks, known } = tasksInMemory()
   known.apply('deletion/d1', aDeletion({ createdAt: new Date(Date.now() - 90_000).toISOString() }))
   known.apply('deletion/d2', aDeletion({ id: 'd2', createdAt: new Date().toISOString() }))
@@ -59,12 +59,12 @@ test.each([
   expect([status, json.code, json.errors]).toMatchObject([400, 'validation_failed', [{ pointer, code }]])
 })
 
-test('when Kafka has not answered for a while, nothing old is told', async () => {
+test('after a while without an answer from Kafka, nothing old is reported', async () => {
   const { status, json, headers } = await ask(lagHeld(items, { latest: () => undefined }))
   expect([status, json.code, headers['retry-after']]).toEqual([503, 'unavailable', '5'])
 })
 
-test('who asks before the first look is over waits for it', async () => {
+test('a request before the first observation waits for it', async () => {
   const { promise: loaded, resolve } = Promise.withResolvers<void>()
   let isLoaded = false
   const answer = ask(lagHeld(items, { loaded, isLoaded: () => isLoaded }))

@@ -21,7 +21,7 @@ function watch({ watch: begin }: ReturnType<typeof broadcast>) {
 
 const lag = (count: number) => `event: lag\ndata: {"count":${count}}\n\n`
 
-test('who comes is told at once, and again only when it has changed', async () => {
+test('a new watcher gets the state at once, and again only when it changes', async () => {
   let asked = 0
   let count = 1
   const made = broadcast({
@@ -41,7 +41,7 @@ test('who comes is told at once, and again only when it has changed', async () =
   await expect.poll(first.text).toBe(lag(1) + lag(2))
 })
 
-test('what cannot be told now is said to be so, and told when it can', async () => {
+test('an unknown state is sent as unavailable, and sent once it is known', async () => {
   let data: object | undefined
   const { text } = watch(broadcast({ lag: () => data, ingest: () => ({ perSecond: 1 }) }))
   await expect
@@ -51,7 +51,7 @@ test('what cannot be told now is said to be so, and told when it can', async () 
   await expect.poll(text).toContain(lag(3))
 })
 
-test('while nobody watches nothing is asked', async () => {
+test('without watchers nothing is computed', async () => {
   let asked = 0
   const made = broadcast({
     lag: () => {

@@ -65,7 +65,7 @@ function show(parts: Partial<LiveCallsParts> = {}) {
   return { ...made, raw: made.call, clock, skipped, call, rejected, join }
 }
 
-test('who comes is shown the last calls of that source, by their time, and then what comes', () => {
+test('a new watcher gets recent calls of the source in time order, then new ones', () => {
   const { call, rejected, begin, join } = show()
   call('second', { at: 20 })
   call('first', { at: 10 })
@@ -89,7 +89,7 @@ test('of the last calls there are at most fifty', () => {
   ])
 })
 
-test('who leaves is told nothing more, others are', () => {
+test('a watcher that leaves gets nothing more, others do', () => {
   const { call, begin, join, leave } = show()
   begin()
   const [one, two] = [join(), join()]
@@ -163,7 +163,7 @@ describe('what became of a call', () => {
 })
 
 describe('more than a hundred calls a second', () => {
-  test('are sampled, and how many were left out is said', () => {
+  test('are sampled, and the number left out is reported', () => {
     const { call, begin, join, clock, skipped, reportSkipped } = show()
     begin()
     const { told } = join()
@@ -280,7 +280,7 @@ describe('a rejected call is shown', () => {
   })
 })
 
-test('who watches all sources is told whose each call is, and what became of it; a hundred a second of all', () => {
+test('a watcher of all sources gets the source and attempts of each call, at most a hundred calls/s', () => {
   const { call, rejected, begin, attempt, clock, join, reportSkipped } = show()
   call('before', { sourceId: 'blog' })
   begin()

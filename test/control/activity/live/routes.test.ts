@@ -126,7 +126,7 @@ describe('the route', () => {
 })
 
 describe('the feed', () => {
-  test('is opened once for all who watch, and closed after the last', async () => {
+  test('is opened once for all watchers, and closed after the last', async () => {
     const { watch, joined, opened, closed } = live()
     const streams = [watch('shop'), watch('blog')]
     await expect.poll(() => joined).toEqual(['shop', 'blog'])
@@ -135,7 +135,7 @@ describe('the feed', () => {
     expect([opened(), joined]).toEqual([1, []])
   })
 
-  test('shows nothing to who has gone before it was there', async () => {
+  test('shows nothing to a watcher that left before it was open', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const joins: string[] = []
     let closed = 0

@@ -38,7 +38,7 @@ describe('a watcher', () => {
     expect(seen.text).toMatch(/\n\n: still here\n\n$/)
   })
 
-  test('that reads slowly misses what would take memory, and is told how much that was', async () => {
+  test('that reads slowly skips what would take memory, and learns how much', async () => {
     const { send, seen, read, stream } = open()
     const message = `event: call\ndata: "${'x'.repeat(1_000)}"\n\n`
     for (let index = 0; index < 10_000; index++) send(message)
@@ -54,7 +54,7 @@ describe('a watcher', () => {
     expect(seen.text).toMatch(/"slow"}\n\nevent: call\ndata: "after"\n\n$/)
   })
 
-  test('that misses some misses all that follow, until it has been told', () => {
+  test('that skips some messages skips all that follow, until it has learned so', () => {
     const { send, seen, stream } = open()
     for (let index = 0; index < 30; index++) send('x'.repeat(100_000))
     const { skipped } = seen
@@ -120,7 +120,7 @@ describe('what is there while it is used', () => {
     return { log, used: whileUsed(open, 1_000) }
   }
 
-  test('is opened for the first who uses it, and closed a while after the last', async () => {
+  test('is opened for the first user, and closed a while after the last', async () => {
     const { log, used } = parts()
     expect(await used.use()).toBe(await used.use())
     used.release()
@@ -137,7 +137,7 @@ describe('what is there while it is used', () => {
     expect(log).toEqual(['open', 'close', 'open'])
   })
 
-  test('stays for who comes back in time', async () => {
+  test('stays open for a user that comes back in time', async () => {
     const { log, used } = parts()
     await used.use()
     used.release()

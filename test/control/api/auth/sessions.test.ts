@@ -46,7 +46,7 @@ describe('signing in', () => {
     expect(String(given['set-cookie']).includes('Secure')).toBe(isSecure)
   })
 
-  test('who signs in may do what the token may, and is told who that is', async () => {
+  test('a session may do what its token may, and shows its role', async () => {
     const { ask } = api({ sources: [shop] })
     for (const [token, who] of [
       [ADMIN, 'admin'],
@@ -234,7 +234,7 @@ describe('a session', () => {
     expect([whoOf(one, now), whoOf(other, now)]).toEqual([undefined, 'admin'])
   })
 
-  test('that is none is nobody', async () => {
+  test('that is invalid has no role', async () => {
     const { ask } = api()
     for (const cookie of ['sluice_session=', 'sluice_session=x', 'other=1', '=;;='])
       expect((await ask({ url, token: '', headers: { cookie } })).status).toBe(401)

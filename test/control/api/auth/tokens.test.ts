@@ -73,7 +73,7 @@ describe('after ten wrong tokens from one address', () => {
     expect((await ask(signIn('wrong', '203.0.113.7'))).status).toBe(401)
   })
 
-  test('right ones pass: nobody can keep others out', async () => {
+  test('valid ones pass, so no client can lock others out', async () => {
     const { ask } = api()
     for (let guess = 0; guess < 200; guess++) await ask({ url: '/api/sources', token: 'wrong' })
     for (const token of [ADMIN, VIEW]) {
@@ -82,7 +82,7 @@ describe('after ten wrong tokens from one address', () => {
     }
   })
 
-  test('who brings no token is told to bring one', async () => {
+  test('a request without a token is told to send one', async () => {
     const { ask } = api()
     for (let guess = 0; guess < 11; guess++) await ask(signIn('wrong'))
     expect((await ask({ url: '/api/sources', token: '' })).status).toBe(401)
